@@ -4,6 +4,8 @@ export const watchLimits = {
   patternMaxChars: 128,
   perAgentMax: 20,
   max: 300,
+  /** What an agent may watch though others have taken all. */
+  floor: 1,
   /** Keys of one watch whose changes wait. */
   changesMax: 200,
   /**
@@ -11,8 +13,15 @@ export const watchLimits = {
    * end here.
    */
   toldPerAgentAndHourMax: 60,
-  /** Entries that nobody may write over. */
-  historyMax: 10_000,
+} as const
+
+/**
+ * Keys of the blackboard, expired ones that are still kept among them, and of these the entries under `history/`, which
+ * cannot be overwritten: of all, of one writer, and what a writer has room for though others have filled it.
+ */
+export const blackboardShare = {
+  keys: { max: 20_000, perAgentMax: 5000, floor: 16 },
+  history: { max: 10_000, perAgentMax: 2500, floor: 8 },
 } as const
 
 /** What is kept of the values that were written over, for people. */

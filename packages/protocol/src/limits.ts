@@ -156,6 +156,14 @@ export const agentShare = {
   effectsUnderWay: { max: 1024, perAgentMax: 64, floor: 4, reserveMax: 512 },
   /** Answers of models that are read on for nobody. They count among an agent's open calls. Floors for 32 agents. */
   readOn: { max: 128, perAgentMax: 16, floor: 2, reserveMax: 64 },
+  /** Names that are looked up. Here and below a place is set apart for each agent of the largest fleet. */
+  lookups: { max: 1256, perAgentMax: 32, floor: 1, reserveMax: 1000 },
+  /** Pictures and documents that prompts name by their address, while they are fetched. */
+  mediaFetches: { max: 1032, perAgentMax: 4, floor: 1, reserveMax: 1000 },
+  /** Connections through the forward proxy: each holds two sockets. */
+  tunnels: { max: 2024, perAgentMax: 64, floor: 1, reserveMax: 1000 },
+  /** Exchanges with MCP servers. */
+  mcpExchanges: { max: 2024, perAgentMax: 32, floor: 1, reserveMax: 1000 },
   /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */
   loopMsPerMinute: 6000,
 } as const

@@ -7,14 +7,27 @@ const places = (states: Readonly<Record<string, SessionState['kind']>>) =>
 
 test('a place is taken from the first step of opening until the container is gone, by others alone', () => {
   const sessions = places({ ann: 'opening', bob: 'live', cleo: 'closing', dan: 'failed', eve: 'closed' })
-  expect(() => requirePlace(sessions, 'eve', 3)).toThrow(
+  const rootOf = (agentId: string) => agentId
+  expect(() => requirePlace(sessions, 'eve', { max: 3, rootOf })).toThrow(
     expect.objectContaining({
       code: 'browsers-full',
       detail: '3 of 3 browsers are open, by ann, bob, cleo; none is closed for another',
     }),
   )
-  expect(() => requirePlace(sessions, 'bob', 3)).not.toThrow()
-  expect(() => requirePlace(sessions, 'eve', 4)).not.toThrow()
+  expect(() => requirePlace(sessions, 'bob', { max: 3, rootOf })).not.toThrow()
+  expect(() => requirePlace(sessions, 'eve', { max: 4, rootOf })).not.toThrow()
+})
+
+test('an agent with those that it made leaves the last of several places to others', () => {
+  const sessions = places({ ann: 'live', 'spawn-1': 'opening', 'spawn-2': 'closed', bob: 'closed' })
+  const rootOf = (agentId: string) => (agentId.startsWith('spawn') ? 'ann' : agentId)
+  expect(() => requirePlace(sessions, 'spawn-2', { max: 3, rootOf })).toThrow(
+    expect.objectContaining({ code: 'browsers-full', detail: expect.stringContaining('kept for others') }),
+  )
+  expect(() => requirePlace(sessions, 'bob', { max: 3, rootOf })).not.toThrow()
+  expect(() => requirePlace(sessions, 'spawn-2', { max: 4, rootOf })).not.toThrow()
+  const none = places({ 'spawn-1': 'closed' })
+  expect(() => requirePlace(none, 'spawn-1', { max: 1, rootOf })).not.toThrow()
 })
 
 test('whatever an agent is called, its folder is one below that of all', () => {

@@ -38,6 +38,8 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'journal' | 'log'> 
   readonly publicKeyBase64url: string
   readonly briefsFolder: string
   readonly maxLive: () => number
+  /** The ancestor that all agents which one agent made have in common; an agent that people made is its own. */
+  readonly rootOf: (agentId: string) => string
   readonly profileLimitBytes: () => number
   readonly events: Pick<EventBus, 'publish'>
   /** Hears that one is gone: whoever waited for a person waits no more. */
@@ -76,14 +78,26 @@ export function moveSession(
   return next !== null
 }
 
-/** Problem `browsers-full` where others take all places. Pure. */
+/**
+ * Problem `browsers-full` where others take all places, or where the agents of one root would take the last of several.
+ * Pure.
+ */
 export function requirePlace(
   sessions: ReadonlyMap<string, Pick<Session, 'state'>>,
   agentId: string,
-  max: number,
+  { max, rootOf }: { readonly max: number; readonly rootOf: (agentId: string) => string },
 ): void {
   const live = [...sessions].filter(([id, { state }]) => id !== agentId && takesPlace(state))
-  if (live.length < max) return
+  const root = rootOf(agentId)
+  const ofRoot = live.filter(([id]) => rootOf(id) === root)
+  const isLastKept = live.length < max && max > 1 && ofRoot.length >= max - 1
+  if (live.length < max && !isLastKept) return
+  if (isLastKept) {
+    throw new Problem('browsers-full', {
+      detail: `${ofRoot.length} of ${max} browsers are open for ${root} and the agents that it made; the last one is kept for others`,
+      retryAfterSeconds: 60,
+    })
+  }
   throw new Problem('browsers-full', {
     detail: `${live.length} of ${max} browsers are open, by ${live.map(([id]) => id).join(', ')}; none is closed for another`,
     retryAfterSeconds: 60,

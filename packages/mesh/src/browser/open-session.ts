@@ -43,7 +43,7 @@ export async function liveSession(
 
 /** Begins to open it; what goes wrong is its state. */
 function openSession(context: SessionsContext, agentId: string, session: HeldSession): Promise<void> {
-  requirePlace(context.sessions, agentId, context.maxLive())
+  requirePlace(context.sessions, agentId, { max: context.maxLive(), rootOf: context.rootOf })
   moveSession(context, session, { kind: 'open' })
   const opening = comeUp(context, agentId, session).finally(() => {
     // Whoever closes it while it comes up is what moves it from then on.

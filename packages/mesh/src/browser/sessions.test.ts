@@ -34,6 +34,7 @@ function aHarness() {
     publicKeyBase64url: '',
     briefsFolder,
     maxLive: () => 4,
+    rootOf: (agentId) => agentId,
     profileLimitBytes: () => 1,
     events: { publish: () => {} },
     onGone: () => {},

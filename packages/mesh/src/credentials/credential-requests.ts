@@ -3,6 +3,7 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { hasRoom } from '../intake/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { Caller, Guard } from '../access/index.ts'
@@ -13,8 +14,7 @@ import { createRequestTable } from './request-table.ts'
 import type { CredentialRequest, RequestState } from './request-table.ts'
 
 /** Questions of one agent that wait at once; the owner must be able to see them all. */
-const openPerAgentMax = 10
-const openMax = 200
+const openBounds = { perAgentMax: 10, max: 200, floor: 1 } as const
 const keptMax = 2000
 const listedMax = 500
 const toldAtOnceMax = 50
@@ -116,7 +116,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
       const open = table.openOf(agentId)
       const known = open.find((request) => request.name === name)
       if (known) return known
-      if (open.length >= openPerAgentMax || table.open().length >= openMax) {
+      if (!hasRoom({ own: open.length, total: table.open().length }, openBounds)) {
         throw new Problem('unprocessable', {
           detail: `${open.length} of your requests wait for the owner; ask again when they are answered`,
         })

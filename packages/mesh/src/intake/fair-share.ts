@@ -20,6 +20,19 @@ export interface FairShare {
   of(agentId: string): number
 }
 
+/** Bounds of rows that agents share in one table. */
+export interface RowBounds {
+  readonly max: number
+  readonly perAgentMax: number
+  /** What an agent has room for though others have filled the table. */
+  readonly floor: number
+}
+
+/** Whether a table has room for one more row of an agent that has `own` of its `total` rows. Pure. */
+export function hasRoom(rows: { readonly own: number; readonly total: number }, bounds: RowBounds): boolean {
+  return rows.own < bounds.floor || (rows.own < bounds.perAgentMax && rows.total < bounds.max)
+}
+
 interface Taken {
   fromReserve: number
   fromRest: number

@@ -1,8 +1,8 @@
 /** How much of the mesh what comes from outside may take, before it is anything. */
 
 export { createAgentShares } from './agent-shares.ts'
-export { createFairShare } from './fair-share.ts'
-export type { ShareBounds } from './fair-share.ts'
+export { createFairShare, hasRoom } from './fair-share.ts'
+export type { RowBounds, ShareBounds, ShareFull } from './fair-share.ts'
 export type { HeldBytes } from './held-bytes.ts'
 export { afterText, measureJson } from './measure-json.ts'
 export type { LoopShare, StepWork } from './loop-share.ts'

@@ -1,5 +1,7 @@
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
+import { createFairShare, hasRoom } from './fair-share.ts'
 import { createHeldBytes } from './held-bytes.ts'
 import { createLoopShare } from './loop-share.ts'
 import { createLoopTurns } from './loop-turns.ts'
@@ -122,4 +124,28 @@ test('work within work is charged once', () => {
   share.require('a')
   work('a', 1)
   expect(refusalOf(() => share.require('a'))?.code).toBe('rate-limited')
+})
+
+test.each(['lookups', 'mediaFetches', 'tunnels', 'mcpExchanges'] as const)(
+  'of %s an agent with none gets one, though hundreds of others take all they can',
+  (what) => {
+    const share = createFairShare(agentShare[what])
+    const takeAll = (agentId: string) => {
+      let taken = 0
+      while (share.take(agentId, 1) === null) taken++
+      return taken
+    }
+    const first = takeAll('greedy')
+    expect(first).toBe(agentShare[what].perAgentMax)
+    for (let agent = 0; agent < 900; agent++) takeAll(`agent-${agent}`)
+    expect(takeAll('late')).toBe(1)
+  },
+)
+
+test('rows of a table are full for an agent at its share, and for all but those below their floor', () => {
+  const bounds = { max: 100, perAgentMax: 40, floor: 2 }
+  expect(hasRoom({ own: 39, total: 99 }, bounds)).toBe(true)
+  expect(hasRoom({ own: 40, total: 40 }, bounds)).toBe(false)
+  expect(hasRoom({ own: 2, total: 100 }, bounds)).toBe(false)
+  expect(hasRoom({ own: 1, total: 5000 }, bounds)).toBe(true)
 })

@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { taskLimits } from '@flotilla/protocol/task-actions'
 import type { Caller, Guard } from '../access/index.ts'
 import { ownerOfActor } from '../access/index.ts'
+import { hasRoom } from '../intake/index.ts'
 import { reasonToPause } from '../kernel/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Log } from '../platform/index.ts'
@@ -133,10 +134,9 @@ export function createTaskQueue(deps: {
     submit,
     enter,
     requireRoom: (assignee) => {
-      const full =
-        table.waitingCount(assignee) >= taskLimits.waitingPerAgentMax ||
-        table.waitingCount() >= taskLimits.waitingMax
-      if (!full) return
+      const { waitingPerAgentMax: perAgentMax, waitingMax: max } = taskLimits
+      const rows = { own: table.waitingCount(assignee), total: table.waitingCount() }
+      if (hasRoom(rows, { perAgentMax, max, floor: 1 })) return
       throw new Problem('unprocessable', {
         detail: `too many tasks wait already (${taskLimits.waitingPerAgentMax} of one agent, ${taskLimits.waitingMax} of all): wait until some have begun, or cancel some`,
       })

@@ -28,8 +28,10 @@ export interface BlackboardTable {
   keysUnder(prefix: string, now: number): Iterable<string>
   /** All rows, expired ones too. */
   count(): number
-  /** Those that nobody may write over. */
-  historyCount(): number
+  /** Those that one agent or person wrote last. */
+  countOf(writtenBy: string): number
+  /** Entries that cannot be overwritten: of one writer, and of all. */
+  historyCounts(writtenBy: string): { readonly own: number; readonly total: number }
   /** From then on it is as if it were not there; its version goes on. False where it was not there. */
   remove(key: string, now: number): boolean
   /** Deletes the rows of that key and of all below it. */
@@ -106,14 +108,21 @@ export function createBlackboardTable(database: Database): BlackboardTable {
       }
     },
     count: () => Number(database.prepare('SELECT count(*) AS count FROM blackboard').get()?.['count'] ?? 0),
-    historyCount: () =>
+    countOf: (writtenBy) =>
       Number(
-        database
-          .prepare(
-            "SELECT count(*) AS count FROM blackboard WHERE expires_at IS NULL AND (key GLOB 'history/*' OR key GLOB 'projects/*/history/*')",
-          )
-          .get()?.['count'] ?? 0,
+        database.prepare('SELECT count(*) AS count FROM blackboard WHERE written_by = ?').get(writtenBy)?.[
+          'count'
+        ] ?? 0,
       ),
+    historyCounts: (writtenBy) => {
+      const row = database
+        .prepare(
+          `SELECT count(*) AS total, count(*) FILTER (WHERE written_by = ?) AS own FROM blackboard
+           WHERE expires_at IS NULL AND (key GLOB 'history/*' OR key GLOB 'projects/*/history/*')`,
+        )
+        .get(writtenBy)
+      return { own: Number(row?.['own'] ?? 0), total: Number(row?.['total'] ?? 0) }
+    },
     remove: (key, now) =>
       database
         .prepare(

@@ -1,3 +1,4 @@
+import { blackboardShare } from '@flotilla/protocol/blackboard-limits'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
@@ -337,6 +338,23 @@ describe('reading', () => {
     const big = await board.list(owner, 'big/')
     expect([big.entries.length, big.truncated]).toEqual([16, true])
     expect((await board.list(owner, 'many/99')).truncated).toBe(false)
+  })
+
+  test('one agent fills its share of the keys and no more, and another still writes', () => {
+    const all = { blackboard_write: ['*'], blackboard_read: ['*'] }
+    const { board } = aBoard({ greedy: all, modest: all })
+    const { keys, history } = blackboardShare
+    for (let n = 0; n < history.perAgentMax; n++)
+      board.write(agent('greedy'), { key: `history/${n}`, value: n })
+    expect(() => board.write(agent('greedy'), { key: 'history/more', value: 1 })).toThrow(
+      code('unprocessable'),
+    )
+    for (let n = history.perAgentMax; n < keys.perAgentMax; n++)
+      board.write(agent('greedy'), { key: `own/${n}`, value: n })
+    expect(() => board.write(agent('greedy'), { key: 'own/more', value: 1 })).toThrow(code('unprocessable'))
+    expect(board.write(agent('greedy'), { key: `own/${history.perAgentMax}`, value: 2 }).version).toBe(2)
+    expect(board.write(agent('modest'), { key: 'own/more', value: 1 }).version).toBe(1)
+    expect(board.write(agent('modest'), { key: 'history/more', value: 1 }).version).toBe(1)
   })
 
   test('keys of any script are found by their prefix', async () => {

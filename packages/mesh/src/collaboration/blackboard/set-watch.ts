@@ -6,6 +6,7 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf, projectOfName } from '../../access/index.ts'
+import { hasRoom } from '../../intake/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BlackboardWatchTable } from './watch-table.ts'
@@ -63,7 +64,7 @@ export function createBlackboardWatches(deps: {
   function requireRoom(agentId: string): void {
     const all = table.all()
     const own = all.filter((watch) => watch.agent_id === agentId)
-    if (own.length < watchLimits.perAgentMax && all.length < watchLimits.max) return
+    if (hasRoom({ own: own.length, total: all.length }, watchLimits)) return
     throw new Problem('unprocessable', {
       detail: `an agent watches ${watchLimits.perAgentMax} patterns at most, all together ${watchLimits.max}; end one first`,
     })

@@ -1,6 +1,6 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import { blackboardKeySchema } from '@flotilla/protocol/blackboard-entry'
-import { watchLimits } from '@flotilla/protocol/blackboard-limits'
+import { blackboardShare } from '@flotilla/protocol/blackboard-limits'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
@@ -9,12 +9,12 @@ import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
+import { hasRoom } from '../../intake/index.ts'
+import type { RowBounds } from '../../intake/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 import type { VersionTable } from './version-table.ts'
 
-/** Keys of one blackboard, expired ones that are still kept among them. */
-const entriesMax = 20_000
 /** Ten years, seconds. */
 const lifeMaxSeconds = 10 * 365 * 24 * 3600
 
@@ -51,15 +51,20 @@ export function writeEntry(deps: {
     const appends = isHistory(write.key)
     if (appends) requireAppend(write)
     const now = deps.clock.now()
+    const writtenBy = caller.kind === 'agent' ? caller.agentId : actorOf(caller)
     // Refusals are thrown after the transaction: inside one of a caller's they would roll all of it back.
     const written = database.transaction(() => {
-      if (table.count() >= entriesMax && !table.read(write.key, now)) return 'full'
-      if (appends && table.historyCount() >= watchLimits.historyMax) return 'history-full'
+      if (!table.read(write.key, now)) {
+        const own = table.countOf(writtenBy)
+        if (!hasRoom({ own, total: table.count() }, boundsFor(caller, blackboardShare.keys))) return 'full'
+        const history = boundsFor(caller, blackboardShare.history)
+        if (appends && !hasRoom(table.historyCounts(writtenBy), history)) return 'history-full'
+      }
       const entry = table.write(
         {
           key: write.key,
           valueJson,
-          writtenBy: caller.kind === 'agent' ? caller.agentId : actorOf(caller),
+          writtenBy,
           expiresAt: write.ttlSeconds === undefined ? null : now + write.ttlSeconds * 1000,
           expectedVersion: appends ? 0 : (write.expectedVersion ?? null),
         },
@@ -84,13 +89,14 @@ export function writeEntry(deps: {
       return entry
     })
     if (written === 'full') {
+      const { max, perAgentMax } = blackboardShare.keys
       throw new Problem('unprocessable', {
-        detail: `the blackboard holds ${entriesMax} keys, which is its bound`,
+        detail: `${writtenBy} has written ${table.countOf(writtenBy)} keys of the blackboard: one agent may have ${perAgentMax}, all together ${max}; write over keys that are no longer needed, or have a person delete some`,
       })
     }
     if (written === 'history-full') {
       throw new Problem('unprocessable', {
-        detail: `history/ holds ${watchLimits.historyMax} entries, which is its bound; a person takes old ones away with flotilla blackboard delete`,
+        detail: `${writtenBy} has written ${table.historyCounts(writtenBy).own} entries under history/: one agent may have ${blackboardShare.history.perAgentMax}, all together ${blackboardShare.history.max}; a person takes old ones away with flotilla blackboard delete`,
       })
     }
     if (written === 'conflict') {
@@ -102,6 +108,11 @@ export function writeEntry(deps: {
     }
     return written
   }
+}
+
+/** One agent has a share; people may fill the board. */
+function boundsFor(caller: Caller, bounds: RowBounds): RowBounds {
+  return caller.kind === 'agent' ? bounds : { ...bounds, perAgentMax: bounds.max }
 }
 
 /** Whether the key is of a record that is added to and never changed: `history/`, of all or of one project. Pure. */

@@ -14,7 +14,7 @@ export interface NoteTable {
   findByKey(agentId: string, idempotencyKey: string): Note | null
   /** Newest first. */
   list(limit: number): readonly Note[]
-  /** Keeps the newest `kept`. */
+  /** Keeps `kept` notes: beyond that the oldest of the agent that has most of them goes. */
   trim(kept: number): void
 }
 
@@ -50,7 +50,12 @@ export function createNoteTable(database: Database): NoteTable {
         .all(limit)
         .map((row) => rowSchema.parse(row)),
     trim: (kept) => {
-      database.prepare('DELETE FROM notes WHERE seq <= (SELECT max(seq) FROM notes) - ?').run(kept)
+      database
+        .prepare(
+          `DELETE FROM notes WHERE (SELECT count(*) FROM notes) > ? AND seq = (
+             SELECT min(seq) FROM notes GROUP BY agent_id ORDER BY count(*) DESC, min(seq) LIMIT 1)`,
+        )
+        .run(kept)
     },
   }
 }

@@ -89,4 +89,16 @@ describe('telling the owner', () => {
     expect(database.prepare('SELECT count(*) AS count FROM notes').get()?.['count']).toBe(5000)
     expect(notes.list(owner, 2).map((note) => note.message)).toEqual(['m5002', 'm5001'])
   })
+
+  test('a flood of one agent puts away none of what another said before', () => {
+    const { notes, database } = someNotes()
+    database.transaction(() => {
+      for (let n = 0; n < 3; n++) notes.notifyOwner(agent('quiet'), { message: `q${n}` })
+      for (let n = 0; n < 5010; n++) notes.notifyOwner(agent('loud'), { message: `m${n}` })
+    })
+    const kept = (agentId: string) =>
+      database.prepare('SELECT count(*) AS count FROM notes WHERE agent_id = ?').get(agentId)?.['count']
+    expect(kept('quiet')).toBe(3)
+    expect(kept('loud')).toBe(4997)
+  })
 })

@@ -12,8 +12,8 @@ import { createNoteTable } from './note-table.ts'
 import type { Note } from './note-table.ts'
 
 const listedMax = 500
-/** Notes that are kept; older ones are in the journal by id and digest alone. */
-const notesKeptMax = 5000
+/** Notes that are kept; older ones are in the journal by id alone. */
+const keptMax = 5000
 
 export interface NoteToOwner {
   readonly message: string
@@ -48,7 +48,7 @@ export function createNotes(deps: {
       if (!known) throw new Error('a note that was not inserted is known by its key')
       return known
     }
-    table.trim(notesKeptMax)
+    table.trim(keptMax)
     const { id, agentId, message } = added
     deps.journal.append({ actor, action: 'note.added', subject: id, detail: { chars: message.length } })
     const by = actor === 'system' ? ({ by: 'mesh' } as const) : {}

@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { topicLimits, topicSchema } from '@flotilla/protocol/topics-api'
 import type { EventBus } from '../../events/index.ts'
+import { hasRoom } from '../../intake/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
@@ -62,7 +63,8 @@ export function publishSignal(deps: {
       let delivered = 0
       for (const agentId of table.subscribersOf(topic)) {
         if (agentId === from || !maySubscribe(deps.decide, agentId, topic)) continue
-        if (table.unreadCount(agentId) >= topicLimits.unreadMax) full.push(agentId)
+        const rows = { own: table.unreadCountFrom(agentId, from), total: table.unreadCount(agentId) }
+        if (!hasRoom(rows, boxBounds)) full.push(agentId)
         else {
           table.deliver(agentId, position)
           delivered++
@@ -87,6 +89,9 @@ export function publishSignal(deps: {
     })
   }
 }
+
+/** Unread signals of one receiver: though one sender has filled its box, others reach it with a few. */
+const boxBounds = { max: topicLimits.unreadMax, perAgentMax: topicLimits.unreadMax, floor: 3 } as const
 
 /** Problem `bad-request`. */
 export function requireTopic(topic: string): void {

@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { topicLimits } from '@flotilla/protocol/topics-api'
 import type { EventBus } from '../../events/index.ts'
+import { hasRoom } from '../../intake/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
@@ -47,7 +48,8 @@ export function createSubscriptions(deps: {
             `an agent has at most ${topicLimits.subscriptionsPerAgentMax} subscriptions; end one first`,
           )
         }
-        if (!table.isSubscribedTo(topic) && table.topicCount() >= topicLimits.topicsMax) {
+        const rows = { own: topics.length, total: table.topicCount() }
+        if (!table.isSubscribedTo(topic) && !hasRoom(rows, topicBounds)) {
           throw full(`the fleet has at most ${topicLimits.topicsMax} topics with subscribers`)
         }
         table.subscribe(agentId, topic, deps.clock.now())
@@ -65,6 +67,13 @@ export function createSubscriptions(deps: {
     },
   }
 }
+
+/** Topics with subscribers: an agent without any may always begin one. */
+const topicBounds = {
+  max: topicLimits.topicsMax,
+  perAgentMax: topicLimits.subscriptionsPerAgentMax,
+  floor: 1,
+} as const
 
 /** Only agents have a box. */
 function agentOf(caller: Caller): string {

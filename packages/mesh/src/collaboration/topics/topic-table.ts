@@ -79,6 +79,12 @@ export function createTopicTable(database: Database) {
     },
     unreadCount: (agentId: string): number =>
       count('SELECT count(*) AS count FROM topic_unread WHERE agent_id = ?', agentId),
+    unreadCountFrom: (agentId: string, from: string): number =>
+      count(
+        `SELECT count(*) AS count ${unreadFrom} WHERE u.agent_id = ? AND s.from_agent = ?`,
+        agentId,
+        from,
+      ),
     newestUnread: (agentId: string, limit: number) =>
       signals(
         `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? ORDER BY u.position DESC LIMIT ?`,

@@ -183,8 +183,10 @@ describe('what waits for a person', () => {
       const caller = { ...operator, agentId: `a${agent}` }
       for (let count = 0; count < 20; count++) ask(String(count), caller)
     }
-    expect(() => ask('one more', { ...operator, agentId: 'late' })).toThrow(code('approvals-full'))
-    expect(approvals.pendingCount()).toBe(200)
+    const late = { ...operator, agentId: 'late' }
+    for (const words of ['one more', 'another']) ask(words, late)
+    expect(() => ask('a third', late)).toThrow(code('approvals-full'))
+    expect(approvals.pendingCount()).toBe(202)
     expect(approvals.read(person, first.id).state).toBe('pending')
   })
 

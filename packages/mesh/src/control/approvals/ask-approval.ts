@@ -4,6 +4,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../../events/index.ts'
+import { hasRoom } from '../../intake/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
@@ -18,8 +19,7 @@ import type { MoveApproval } from './settle-approval.ts'
 /** How long something waits for a person; far below how long a run may wait. */
 export const approvalWaitsMs = 24 * 3600 * 1000
 /** What one asker may have waiting, and all together; more is refused, and nothing that waits is dropped for it. */
-const pendingPerAskerMax = 20
-const pendingMax = 200
+const pendingBounds = { perAgentMax: 20, max: 200, floor: 2 } as const
 /** Decided ones that stay to be looked at. */
 const keptMax = 1000
 const retryAfterSeconds = 600
@@ -102,16 +102,13 @@ export function createAskApproval(deps: {
 }
 
 function requireRoom(table: ApprovalTable, askedBy: string): void {
-  if (table.pendingCountOf(askedBy) >= pendingPerAskerMax) {
-    throw new Problem('approvals-full', {
-      detail: `${askedBy} has ${pendingPerAskerMax} actions waiting for a person already`,
-      retryAfterSeconds,
-    })
-  }
-  if (table.pendingCount() >= pendingMax) {
-    throw new Problem('approvals-full', {
-      detail: `${pendingMax} actions wait for a person already`,
-      retryAfterSeconds,
-    })
-  }
+  const rows = { own: table.pendingCountOf(askedBy), total: table.pendingCount() }
+  if (hasRoom(rows, pendingBounds)) return
+  const isOwn = rows.own >= pendingBounds.perAgentMax
+  throw new Problem('approvals-full', {
+    detail: isOwn
+      ? `${askedBy} has ${rows.own} actions waiting for a person already`
+      : `${rows.total} actions wait for a person already`,
+    retryAfterSeconds,
+  })
 }

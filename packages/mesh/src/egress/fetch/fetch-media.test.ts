@@ -1,3 +1,4 @@
+import { agentShare } from '@flotilla/protocol/limits'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -133,7 +134,7 @@ describe('a picture that a prompt names by its address', () => {
   test('waits for no more than a few others, of its agent and of all', async () => {
     const waiting: ServerResponse[] = []
     const { get } = await aWay((_request, response) => void waiting.push(response))
-    const some = Array.from({ length: fetchMediaBounds.perAgentMax }, () => get('/'))
+    const some = Array.from({ length: agentShare.mediaFetches.perAgentMax }, () => get('/'))
     await expect(get('/')).rejects.toMatchObject({ code: 'rate-limited', retryAfterSeconds: 5 })
     some.push(get('/', { caller: other }))
     await expect.poll(() => waiting.length).toBe(some.length)

@@ -1,9 +1,10 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard, RunTicket } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
-import { createOpenCounts } from '../open-counts.ts'
+import { createOpenPlaces } from '../open-places.ts'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
@@ -25,9 +26,6 @@ export type FetchMediaForAgent = (
 export const fetchMediaBounds = {
   /** From the look-up of the name to the last byte. */
   timeoutMs: 20_000,
-  /** Fetches at once, of one agent and of all together. */
-  perAgentMax: 4,
-  totalMax: 32,
   /** What is told to wait so long finds room. */
   retryAfterSeconds: 5,
 } as const
@@ -42,18 +40,19 @@ export interface FetchMediaDeps {
 }
 
 export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
-  const open = createOpenCounts()
+  const places = createOpenPlaces(agentShare.mediaFetches)
 
   function enter(agentId: string): () => void {
-    const { perAgentMax, totalMax, retryAfterSeconds } = fetchMediaBounds
-    const own = open.of(agentId)
-    if (own >= perAgentMax || open.total() >= totalMax) {
-      throw new Problem('rate-limited', {
-        detail: `${own >= perAgentMax ? own : open.total()} pictures and documents are being fetched`,
-        retryAfterSeconds,
-      })
-    }
-    return open.enter(agentId)
+    const leave = places.enter(agentId)
+    if (typeof leave !== 'string') return leave
+    const { perAgentMax } = agentShare.mediaFetches
+    throw new Problem('rate-limited', {
+      detail:
+        leave === 'agent'
+          ? `${perAgentMax} pictures and documents are being fetched for this agent`
+          : 'other agents have so many pictures and documents fetched that there is no room for more of this one',
+      retryAfterSeconds: fetchMediaBounds.retryAfterSeconds,
+    })
   }
 
   return async (caller, { url, maxBytes, hold }, outer) => {

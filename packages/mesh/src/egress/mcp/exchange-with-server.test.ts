@@ -1,3 +1,4 @@
+import { agentShare } from '@flotilla/protocol/limits'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { mcpAgentApi } from '@flotilla/protocol/mcp-api'
 import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
@@ -178,10 +179,10 @@ describe('an exchange with an MCP server', () => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
     )
     const over = new AbortController()
-    const open = Array.from({ length: exchangeBounds.atOnceMax }, () => ask({}, over.signal))
+    const open = Array.from({ length: agentShare.mcpExchanges.perAgentMax }, () => ask({}, over.signal))
     const replies = await Promise.all(open)
     expect(await refused({})).toMatchObject({ code: 'rate-limited' })
-    expect(web.requests).toHaveLength(exchangeBounds.atOnceMax)
+    expect(web.requests).toHaveLength(agentShare.mcpExchanges.perAgentMax)
     over.abort(new Error('enough'))
     await Promise.allSettled(replies.map((reply) => textOf(reply.body)))
     await eventually('there is room again', async () => {

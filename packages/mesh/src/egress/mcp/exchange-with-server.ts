@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { mcpAgentApi } from '@flotilla/protocol/mcp-api'
+import { agentShare } from '@flotilla/protocol/limits'
 import { isRemote, toldAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
@@ -9,12 +10,12 @@ import type { Caller, Guard, RunTicket } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import { outcomeUnknown } from '../../effects/index.ts'
 import type { OpenCredentials } from '../../credentials/index.ts'
-import type { LoopShare } from '../../intake/index.ts'
+import type { LoopShare, ShareFull } from '../../intake/index.ts'
 import { startDeadline } from '../fetch/deadline.ts'
 import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
 import { checkedHeaders } from '../fetch/request-headers.ts'
 import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
-import { createOpenCounts } from '../open-counts.ts'
+import { createOpenPlaces } from '../open-places.ts'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
 
 export type ServerExchange = z.infer<typeof mcpAgentApi.mcpExchange.request>
@@ -51,8 +52,6 @@ export const exchangeBounds = {
   /** Bytes of one answer, and of one event or of an answer that is not a stream of events. */
   bytesMax: 32 * 1024 * 1024,
   partMaxBytes: 4 * 1024 * 1024,
-  /** Exchanges of one agent at once. */
-  atOnceMax: 32,
 } as const
 
 /** What the protocol's transports read of a reply. */
@@ -81,7 +80,7 @@ export interface ExchangeDeps {
 }
 
 export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
-  const open = createOpenCounts()
+  const places = createOpenPlaces(agentShare.mcpExchanges)
   return async (caller, exchange, outer) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
@@ -93,13 +92,8 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       headers: { ...checkedHeaders(exchange.headers), ...checkedHeaders(server.headers) },
       body: exchange.body,
     })
-    if (open.of(agentId) >= exchangeBounds.atOnceMax) {
-      throw new Problem('rate-limited', {
-        detail: `${exchangeBounds.atOnceMax} exchanges with MCP servers are open`,
-        retryAfterSeconds: 5,
-      })
-    }
-    const leave = open.enter(agentId)
+    const leave = places.enter(agentId)
+    if (typeof leave === 'string') throw tooManyExchanges(leave)
     const listens = exchange.method === 'GET'
     const { listenMaxMs, answerMaxMs } = exchangeBounds
     const over = new AbortController()
@@ -159,6 +153,16 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       cut: cut.signal,
     }
   }
+}
+
+function tooManyExchanges(full: ShareFull): Problem {
+  return new Problem('rate-limited', {
+    detail:
+      full === 'agent'
+        ? `${agentShare.mcpExchanges.perAgentMax} exchanges of this agent with MCP servers are open`
+        : 'other agents have so many exchanges with MCP servers open that there is no room for more of this one',
+    retryAfterSeconds: 5,
+  })
 }
 
 function requireServer(servers: McpServers, name: string): RemoteMcpServer {

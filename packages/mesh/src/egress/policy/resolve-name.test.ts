@@ -1,3 +1,4 @@
+import { agentShare } from '@flotilla/protocol/limits'
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { gzip } from 'node:zlib'
@@ -10,7 +11,7 @@ import type { NameAnswer } from '../../../../../tests/support/name-server.ts'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { isPublicAddress } from './address-ranges.ts'
 import { createCheckDestination } from './check-destination.ts'
-import { createResolveName, lookupsMax, lookupsPerAskerMax } from './resolve-name.ts'
+import { createResolveName } from './resolve-name.ts'
 
 const never = new AbortController().signal
 
@@ -87,24 +88,28 @@ describe('a name', () => {
     await Promise.allSettled(dead)
   })
 
-  test('is one of so many under way at once for one agent, and for all', async () => {
+  test('has room for an agent that has none, however many others have', async () => {
     const { resolve } = await aResolver(() => 'dead')
     const gone = new AbortController()
-    const dead = Array.from({ length: lookupsMax }, (_, index) =>
-      resolve(`d${index}.test`, gone.signal, `agent-${index % 8}`),
+    const { perAgentMax } = agentShare.lookups
+    const dead = Array.from({ length: 12 * perAgentMax }, (_, index) =>
+      resolve(`d${index}.test`, gone.signal, `agent-${index % 12}`),
     )
+    const late = resolve('late.test', gone.signal, 'late')
+    const refused: unknown[] = []
+    late.catch((error: unknown) => refused.push(error))
     for (const one of dead) one.catch(() => {})
     await new Promise((done) => setImmediate(done))
-    await expect(resolve('more.test', never, 'agent-9')).rejects.toMatchObject({ code: 'rate-limited' })
+    expect(refused).toEqual([])
     gone.abort(new Error('enough'))
-    await Promise.allSettled(dead)
+    await Promise.allSettled([...dead, late])
     await expect(resolve('localhost', never)).resolves.toHaveLength(1)
   })
 
   test('of one agent leaves places for the others', async () => {
     const { resolve } = await aResolver((name) => (name.startsWith('dead') ? 'dead' : ['1.2.3.4']))
     const gone = new AbortController()
-    const dead = Array.from({ length: lookupsPerAskerMax }, (_, index) =>
+    const dead = Array.from({ length: agentShare.lookups.perAgentMax }, (_, index) =>
       resolve(`dead${index}.test`, gone.signal, 'scout'),
     )
     for (const one of dead) one.catch(() => {})

@@ -1,6 +1,8 @@
 import { isIP } from 'node:net'
 import type { LookupAddress } from 'node:dns'
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { createOpenPlaces } from '../open-places.ts'
 
 /**
  * All addresses of a name: those of the hosts file, or else what the name servers say for both families. Rejects where
@@ -29,10 +31,6 @@ export interface ResolveNameDeps {
   readonly openServers: () => NameServers
 }
 
-/** Look-ups under way at once, of all agents. */
-export const lookupsMax = 256
-/** Of one agent: its dead names must not use up the others' places. */
-export const lookupsPerAskerMax = 32
 /** What lasts longer has no answer, ms: both families are asked at once, each server twice. */
 export const serverTimeoutMs = 2500
 export const serverTries = 2
@@ -40,15 +38,8 @@ export const serverTries = 2
 const localName = /(?:^|\.)localhost$/
 
 export function createResolveName(deps: ResolveNameDeps): ResolveName {
-  let underWay = 0
-  const perAsker = new Map<string, number>()
-
-  function place(asker: string, step: 1 | -1): void {
-    underWay += step
-    const count = (perAsker.get(asker) ?? 0) + step
-    if (count > 0) perAsker.set(asker, count)
-    else perAsker.delete(asker)
-  }
+  // The dead names of one agent must not use up the places of the others.
+  const places = createOpenPlaces(agentShare.lookups)
 
   async function ask(name: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
     const servers = deps.openServers()
@@ -76,14 +67,18 @@ export function createResolveName(deps: ResolveNameDeps): ResolveName {
     // RFC 6761: no name server is ever asked for this machine.
     if (localName.test(name)) return [{ address: '127.0.0.1', family: 4 }]
     signal.throwIfAborted()
-    if (underWay >= lookupsMax || (perAsker.get(asker) ?? 0) >= lookupsPerAskerMax) {
+    const leave = places.enter(asker)
+    if (typeof leave === 'string') {
+      const { perAgentMax } = agentShare.lookups
       throw new Problem('rate-limited', {
-        detail: `at most ${lookupsPerAskerMax} names are looked up at once for one agent, ${lookupsMax} for all`,
+        detail:
+          leave === 'agent'
+            ? `at most ${perAgentMax} names are looked up at once for one agent`
+            : 'other agents look up so many names that there is no room for more of this one',
         retryAfterSeconds: 1,
       })
     }
-    place(asker, 1)
-    return ask(name, signal).finally(() => place(asker, -1))
+    return ask(name, signal).finally(leave)
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, CallRate, RunTicket } from '../../access/index.ts'
 import { boundConnections, oneRequestAtATime } from '../../http/index.ts'
@@ -13,11 +14,14 @@ import { createOpenTunnel } from './open-tunnel.ts'
 import type { OpenTunnelDeps } from './open-tunnel.ts'
 import { createBrowserGate, createProxyGate } from './proxy-gate.ts'
 import type { ProxyGate, ProxyGateDeps } from './proxy-gate.ts'
-import { createTunnels, tunnelsMax, tunnelsPerAgentMax } from './tunnels.ts'
+import { createTunnels } from './tunnels.ts'
 import type { Tunnels, TunnelsDeps } from './tunnels.ts'
 
 /** Sockets on the forward proxy: a container's programs may hold its tunnels twice over, and no more. */
-const proxyConnections = { perAddressMax: 2 * tunnelsPerAgentMax, totalMax: 2 * tunnelsMax }
+const proxyConnections = {
+  perAddressMax: 2 * agentShare.tunnels.perAgentMax,
+  totalMax: 2 * agentShare.tunnels.max,
+}
 /** Pairs of agent and host that are told, those with most traffic first. */
 const toldHostsMax = 500
 

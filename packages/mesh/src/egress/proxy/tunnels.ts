@@ -1,14 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import type { ShareFull } from '../../intake/index.ts'
 import { createRoster } from '../../platform/index.ts'
 import type { Destination } from '../policy/destination.ts'
-import { createOpenCounts } from '../open-counts.ts'
+import { createOpenPlaces } from '../open-places.ts'
 import type { EgressCounts } from './egress-counts.ts'
 import type { ProxyIdentity } from './proxy-gate.ts'
 
-/** Tunnels of one agent, and of all, at once: each holds two sockets. */
-export const tunnelsPerAgentMax = 64
-export const tunnelsMax = 1024
 /** Tunnels are polled this often, ms; so long at most does one outlive its run. */
 export const tunnelPollMs = 500
 /** A tunnel through which nothing moves is closed, ms. */
@@ -69,7 +68,7 @@ interface HeldTunnel extends Tunnel {
 export function createTunnels(deps: TunnelsDeps): Tunnels {
   const { clock, counts } = deps
   const open = createRoster<HeldTunnel>()
-  const places = createOpenCounts()
+  const places = createOpenPlaces(agentShare.tunnels)
 
   function count(tunnel: HeldTunnel): void {
     const { counted } = tunnel
@@ -97,13 +96,8 @@ export function createTunnels(deps: TunnelsDeps): Tunnels {
     open: open.size,
     reserve: (identity, destination) => {
       const { agentId } = identity.caller
-      if (places.total() >= tunnelsMax || places.of(agentId) >= tunnelsPerAgentMax) {
-        throw new Problem('rate-limited', {
-          detail: `at most ${tunnelsPerAgentMax} connections of one agent go through the proxy at once, ${tunnelsMax} of all`,
-          retryAfterSeconds: 1,
-        })
-      }
       const leave = places.enter(agentId)
+      if (typeof leave === 'string') throw tooManyTunnels(leave)
       const cutting = new AbortController()
       const now = clock.now()
       const tunnel: HeldTunnel = {
@@ -145,6 +139,16 @@ export function createTunnels(deps: TunnelsDeps): Tunnels {
 }
 
 const nothing: Traffic = { out: 0, in: 0 }
+
+function tooManyTunnels(full: ShareFull): Problem {
+  return new Problem('rate-limited', {
+    detail:
+      full === 'agent'
+        ? `at most ${agentShare.tunnels.perAgentMax} connections of one agent go through the proxy at once`
+        : 'other agents have so many connections open that there is no room for more of this one',
+    retryAfterSeconds: 1,
+  })
+}
 
 function release(tunnel: HeldTunnel): void {
   tunnel.releaseLease?.()

@@ -58,6 +58,7 @@ import { spansMigration } from './20261123013500-spans.ts'
 import { templatesMigration } from './20261123012500-templates.ts'
 import { runRecordsMigration } from './20261123012600-run-records.ts'
 import { channelMovesMigration } from './20261128071500-channel-moves.ts'
+import { blackboardWritersMigration } from './20261128073000-blackboard-writers.ts'
 
 /**
  * Every step of the schema. A new one is a file of this folder, `YYYYMMDDHHMMSS-name.ts` with that moment (UTC) as its
@@ -123,4 +124,5 @@ export const allMigrations: readonly Migration[] = [
   captchaSolverMigration,
   walletReplacementsMigration,
   channelMovesMigration,
+  blackboardWritersMigration,
 ]
