@@ -29,7 +29,7 @@ export type HeldSession = { -readonly [Key in keyof Session]: Session[Key] } & {
   moving: Promise<void> | null
 }
 
-export interface SessionsDeps extends Pick<Kernel, 'clock' | 'journal' | 'log'> {
+export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal' | 'log'> {
   readonly containers: BrowserContainers
   readonly openService: OpenBrowserService
   readonly tokens: BrowserTokens
@@ -38,8 +38,6 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'journal' | 'log'> 
   readonly publicKeyBase64url: string
   readonly briefsFolder: string
   readonly maxLive: () => number
-  /** The ancestor that all agents which one agent made have in common; an agent that people made is its own. */
-  readonly rootOf: (agentId: string) => string
   readonly profileLimitBytes: () => number
   readonly events: Pick<EventBus, 'publish'>
   /** Hears that one is gone: whoever waited for a person waits no more. */

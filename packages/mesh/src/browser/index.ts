@@ -3,7 +3,6 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { AgentRegistry, Agents, FleetConnection } from '../agents/index.ts'
 import type { OpenCredentials } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
-import { rootOf } from '../kernel/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
@@ -90,7 +89,6 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     publicKeyBase64url: identity.publicKeyBase64url,
     briefsFolder: join(needs.briefsFolder, '.browsers'),
     maxLive: () => settings().browser.max_live,
-    rootOf: (agentId) => rootOf(kernel.hooks, agentId),
     profileLimitBytes: () => settings().browser.profile_limit_mb * 1024 * 1024,
     onGone: (agentId) => {
       const handOver = handOvers.of(agentId)

@@ -2,6 +2,7 @@ import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { browserTokenFile } from '@flotilla/protocol/browser-service-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { rootOf } from '../kernel/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
 import type { BrowserContainers } from '../sandbox/index.ts'
 import type { BrowserService } from './browser-service.ts'
@@ -43,7 +44,10 @@ export async function liveSession(
 
 /** Begins to open it; what goes wrong is its state. */
 function openSession(context: SessionsContext, agentId: string, session: HeldSession): Promise<void> {
-  requirePlace(context.sessions, agentId, { max: context.maxLive(), rootOf: context.rootOf })
+  requirePlace(context.sessions, agentId, {
+    max: context.maxLive(),
+    rootOf: (id) => rootOf(context.hooks, id),
+  })
   moveSession(context, session, { kind: 'open' })
   const opening = comeUp(context, agentId, session).finally(() => {
     // Whoever closes it while it comes up is what moves it from then on.

@@ -3,6 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createManualClock } from '@flotilla/protocol/testing/manual-clock'
+import { createHooks } from '../kernel/hooks.ts'
+import { silentLog } from '../platform/log.ts'
 import { createBrowserSessions } from './sessions.ts'
 import type { SessionsDeps } from './held-sessions.ts'
 
@@ -34,7 +36,7 @@ function aHarness() {
     publicKeyBase64url: '',
     briefsFolder,
     maxLive: () => 4,
-    rootOf: (agentId) => agentId,
+    hooks: createHooks(silentLog),
     profileLimitBytes: () => 1,
     events: { publish: () => {} },
     onGone: () => {},

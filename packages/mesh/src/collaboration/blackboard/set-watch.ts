@@ -64,7 +64,8 @@ export function createBlackboardWatches(deps: {
   function requireRoom(agentId: string): void {
     const all = table.all()
     const own = all.filter((watch) => watch.agent_id === agentId)
-    if (hasRoom({ own: own.length, total: all.length }, watchLimits)) return
+    const { perAgentMax, max, floor } = watchLimits
+    if (hasRoom({ own: own.length, total: all.length }, { perAgentMax, max, floor })) return
     throw new Problem('unprocessable', {
       detail: `an agent watches ${watchLimits.perAgentMax} patterns at most, all together ${watchLimits.max}; end one first`,
     })
