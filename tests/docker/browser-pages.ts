@@ -35,6 +35,23 @@ const pages: Readonly<Record<string, string>> = {
 - button "Confirm payment'>Pay</button>`,
   '/secret': `<title>Secret</title><input aria-label="Card" oninput="document.getElementById('copy').textContent = this.value; fetch('/seen?card=' + this.value)">
     <p id="copy"></p><iframe src="http://other.test/field"></iframe>`,
+  '/search': `<title>Search</title><form action="/results"><input aria-label="Search" name="q"><button>Find</button></form>`,
+  // Shows what was searched for, in every way in which pages do.
+  '/results': `<title>Results</title><body style="font: 16px monospace"><p>Results for: <b id="whole"></b></p>
+    <p id="split"></p><input id="again" aria-label="Again" style="font: inherit; width: 20em">
+    <p id="attribute"></p><style>#attribute::before { content: attr(data-said) }</style>
+    <a id="save" download="found.txt">Save</a><button id="copy">Copy</button><button id="tell">Tell</button>
+    <svg width="400" height="30"><text id="drawn" y="20"></text></svg><div id="host"></div><script>
+    const said = new URLSearchParams(location.search).get('q') ?? ''
+    whole.textContent = again.value = drawn.textContent = attribute.dataset.said = said
+    for (const letter of said) split.append(Object.assign(document.createElement('i'), { textContent: letter }))
+    host.attachShadow({ mode: 'open' }).innerHTML = '<p>' + said + '</p>'
+    save.href = 'data:text/plain,' + encodeURIComponent('Found: ' + said)
+    copy.onclick = () => { getSelection().selectAllChildren(whole); document.execCommand('copy') }
+    tell.onclick = () => alert('x'.repeat(490) + said)</script>`,
+  '/paste': `<title>empty</title><textarea aria-label="Paste" style="width: 90vw; height: 80vh"
+    oninput="if (this.value) document.title = 'got ' + this.value.length"></textarea>`,
+  '/embeds': `<title>Embeds</title><input aria-label="Search"><p>Some words</p><iframe src="http://other.test/paste" width="600" height="400"></iframe>`,
   '/field': '<input aria-label="Other">',
   '/captcha': `<title>Captcha</title><img src="/captcha.png" alt="captcha" width="50" height="20"><input name="captcha">`,
   '/asks': `<title>Asks</title><form><input type="hidden" name="h-captcha-response"></form>

@@ -40,7 +40,7 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
   })
   const queue = createActionQueue()
   const watchers = createWatchers()
-  const takePicture = createFrontPicture(browser)
+  const takePicture = createFrontPicture(browser, clock)
   const act = createPerformAction({
     browser,
     queue,
@@ -103,6 +103,7 @@ export async function compose(parts: BrowserParts): Promise<{ server: Server; st
       answerCaptcha,
       setMode: (mode: WatchMode) => {
         restingSince = clock.now()
+        browser.live?.copyGuard.doubt()
         watchers.setMode(mode)
       },
       close,

@@ -102,9 +102,9 @@ async function fetchFile({ live, clock, left }: ActionScene, download: Download)
     if (file === null) throw new ActionProblem('no-download', 'The download broke off.')
     const { size } = await stat(file)
     if (size > browserLimits.downloadMaxBytes) throw tooLarge()
-    const content = await readFile(file)
+    const content = withoutSecrets(live, await readFile(file))
     return {
-      name: plainName(download.suggestedFilename()),
+      name: plainName(live.secrets.scrub(download.suggestedFilename())),
       mime_type: contentTypeOf(content),
       size_bytes: content.length,
       content_base64: content.toString('base64'),
@@ -118,6 +118,18 @@ async function fetchFile({ live, clock, left }: ActionScene, download: Download)
   function isComing(): boolean {
     return state === 'coming'
   }
+}
+
+/** A page may write what was typed into a file, too. What is no text is searched as the bytes that it is. */
+function withoutSecrets({ secrets }: ActionScene['live'], content: Buffer): Buffer {
+  if (!secrets.any) return content
+  if (isText(content)) return Buffer.from(secrets.scrub(content.toString('utf8')))
+  const spelled = [content.toString('latin1'), content.toString('utf8'), content.toString('utf16le')]
+  if (spelled.every((text) => secrets.find(text).length === 0)) return content
+  throw new ActionProblem(
+    'secret-refused',
+    'The file holds a credential that was typed into this browser, so it was not downloaded.',
+  )
 }
 
 function tooLarge(): ActionProblem {

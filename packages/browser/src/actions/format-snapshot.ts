@@ -61,7 +61,7 @@ export function formatSnapshot(
       return
     }
     if (typeof node === 'string') {
-      const words = deps.clean(shorten(node, wordsMaxChars))
+      const words = shorten(deps.clean(node), wordsMaxChars)
       if (words !== '') put(`text: ${quoted(words)}`, depth)
       return
     }
@@ -85,19 +85,19 @@ export function formatSnapshot(
   }
 
   function describe(node: Exclude<SnapshotNode, string>): string {
-    const name = node.name === undefined ? '' : ` ${quoted(deps.clean(shorten(node.name, wordsMaxChars)))}`
+    const name = node.name === undefined ? '' : ` ${quoted(shorten(deps.clean(node.name), wordsMaxChars))}`
     const ref = node.ref === undefined ? '' : ` [${deps.give(node.ref)}]`
-    const states = node.states.map((state) => ` [${shorten(state, 40)}]`).join('')
-    const address = node.url === undefined ? '' : ` -> ${deps.clean(shorten(node.url, addressMaxChars))}`
+    const states = node.states.map((state) => ` [${shorten(deps.clean(state), 40)}]`).join('')
+    const address = node.url === undefined ? '' : ` -> ${shorten(deps.clean(node.url), addressMaxChars)}`
     const wanted =
-      node.placeholder === undefined ? '' : ` (${quoted(deps.clean(shorten(node.placeholder, 100)))})`
+      node.placeholder === undefined ? '' : ` (${quoted(shorten(deps.clean(node.placeholder), 100))})`
     const isHidden = node.ref !== undefined && deps.isHidden(node.ref)
     const inside = isHidden
       ? '[hidden]'
       : node.text === undefined
         ? null
-        : quoted(deps.clean(shorten(node.text, wordsMaxChars)))
-    return `${shorten(node.role, 40)}${name}${ref}${states}${wanted}${address}${inside === null ? '' : `: ${inside}`}`
+        : quoted(shorten(deps.clean(node.text), wordsMaxChars))
+    return `${shorten(deps.clean(node.role), 40)}${name}${ref}${states}${wanted}${address}${inside === null ? '' : `: ${inside}`}`
   }
 
   for (const node of nodes) walk(node, 0)

@@ -76,11 +76,20 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
       const page = await live.tabs.active()
       const left = (): number => Math.max(1, deadline - clock.now())
       const scene: ActionScene = { live, page, clock, left, find: (ref) => live.references.find(page, ref) }
-      const told = name === 'reset' ? {} : await inTime(scene, act(name, scene, params.data))
+      const told = name === 'reset' ? {} : await inTime(scene, guarded(scene, name, params.data))
       const data = { ...told, ...live.tabs.happened(), page: await describePage(live, deps) }
       browser.note()
       return clean(data, deps.scrub)
     })
+  }
+
+  /** What was selected on a page that may show a secret is gone before the next page could take it. */
+  async function guarded(scene: ActionScene, name: Exclude<BrowserAction, 'reset'>, params: unknown) {
+    const { copyGuard, tabs } = scene.live
+    await copyGuard.settle(scene.page)
+    const told = await act(name, scene, params)
+    await copyGuard.settle(await tabs.active())
+    return told
   }
 
   /** Whatever an action waits for has the same deadline of its own; this one is for a page that answers nothing at all. */
@@ -178,8 +187,8 @@ async function describePage(live: Live, { clock }: ActionDeps): Promise<BrowserP
   const title = await Promise.race([front.title().catch(() => ''), silent])
   const url = front.url()
   return {
-    url: url.slice(0, urlMaxChars),
-    title: title.slice(0, titleMaxChars),
+    url: live.secrets.scrub(url).slice(0, urlMaxChars),
+    title: live.secrets.scrub(title).slice(0, titleMaxChars),
     host: hostOf(url),
     tab_index: live.tabs.index(),
     tabs: live.tabs.pages.length,

@@ -1,6 +1,7 @@
 import { browserLimits } from '@flotilla/protocol/browser-service-api'
 import { ActionProblem } from './action-problem.ts'
 import type { Acts } from './action.ts'
+import { echoStyle, withoutEchoes } from './hide-echoes.ts'
 import { maskStyle } from './mask.ts'
 
 /** Tried in turn until the picture is small enough. */
@@ -9,21 +10,23 @@ const qualities = [75, 50, 25]
 const heightMaxPixels = 8000
 
 export const picturing: Acts<'screenshot'> = {
-  async screenshot({ page, left }, { full_page: isWhole = false }) {
+  async screenshot({ page, live, left }, { full_page: isWhole = false }) {
     const size = await page.evaluate<{ width: number; height: number; whole: number }>(
       '({ width: innerWidth, height: innerHeight, whole: document.documentElement.scrollHeight })',
     )
     const height = isWhole ? Math.min(Math.max(size.height, size.whole), heightMaxPixels) : size.height
     const part = isWhole ? { fullPage: true, clip: { x: 0, y: 0, width: size.width, height } } : {}
     for (const quality of qualities) {
-      const image = await page.screenshot({
-        type: 'jpeg',
-        quality,
-        style: maskStyle,
-        animations: 'disabled',
-        timeout: left(),
-        ...part,
-      })
+      const image = await withoutEchoes(page, live.secrets, () =>
+        page.screenshot({
+          type: 'jpeg',
+          quality,
+          style: maskStyle + echoStyle,
+          animations: 'disabled',
+          timeout: left(),
+          ...part,
+        }),
+      )
       const measured = jpegSize(image)
       if (image.length <= browserLimits.screenshotMaxBytes && measured !== null)
         return { image_base64: image.toString('base64'), mime_type: 'image/jpeg', ...measured }

@@ -19,15 +19,17 @@ export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
       throw new ActionProblem('bad-params', 'wait_for takes just one of text, ref and state.')
     const timeout = Math.min(timeoutMs, left())
     const waited =
-      text !== undefined
-        ? Promise.any(
-            page
-              .frames()
-              .map((frame) => frame.getByText(text).first().waitFor({ state: 'visible', timeout })),
-          )
-        : ref !== undefined
-          ? (await scene.find(ref)).waitForElementState('visible', { timeout })
-          : page.waitForLoadState(state ?? 'load', { timeout })
+      text !== undefined && scene.live.secrets.any
+        ? seenInWords(scene, text, timeout)
+        : text !== undefined
+          ? Promise.any(
+              page
+                .frames()
+                .map((frame) => frame.getByText(text).first().waitFor({ state: 'visible', timeout })),
+            )
+          : ref !== undefined
+            ? (await scene.find(ref)).waitForElementState('visible', { timeout })
+            : page.waitForLoadState(state ?? 'load', { timeout })
     const found = await waited.then(
       () => true,
       () => false,
@@ -58,6 +60,24 @@ export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
   },
 }
 
+const lookAgainMs = 200
+
+/** A page is not asked whether it shows a text that may be part of a secret: so one could be guessed letter by letter. */
+async function seenInWords(scene: ActionScene, text: string, withinMs: number): Promise<void> {
+  const wanted = plainWords(text)
+  const end = scene.clock.now() + withinMs
+  for (;;) {
+    if (plainWords(await wordsOfPage(scene)).includes(wanted)) return
+    if (scene.clock.now() >= end) throw new Error('the text was not seen in time')
+    await scene.clock.sleep(Math.min(lookAgainMs, Math.max(1, end - scene.clock.now())))
+  }
+}
+
+/** As locators compare texts: in one case, and any white space as one blank. */
+function plainWords(text: string): string {
+  return text.toLowerCase().replace(/\s+/g, ' ').trim()
+}
+
 /** What a person could read, of all frames, without what stands in fields that are hidden. */
 async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
   const parts = await Promise.all(
@@ -73,7 +93,8 @@ async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
           .then((found: unknown) => (typeof found === 'string' ? found : ''))
           .catch(() => '')
         const hidden = await maskedValues(frame)
-        return hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), words)
+        const whole = hidden.reduce((text, value) => text.replaceAll(value, '[hidden]'), words)
+        return words.length < readMaxChars ? whole : live.secrets.scrubCut(whole)
       }),
   )
   return live.secrets.scrub(parts.join('\n'))

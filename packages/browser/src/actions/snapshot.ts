@@ -5,6 +5,7 @@ import { findCaptcha } from './find-captcha.ts'
 import { secretMark, isMasked } from './mask.ts'
 import { formatSnapshot } from './format-snapshot.ts'
 import type { SnapshotNode } from './format-snapshot.ts'
+import { scrubNodes } from './scrub-nodes.ts'
 
 /** With what has no meaning of its own, which is passed over later. */
 const treeDepthMax = 60
@@ -15,7 +16,8 @@ export const looking: Acts<'snapshot'> = {
     const { page, live, left } = scene
     const options = { mode: 'ai', depth: treeDepthMax, timeout: left() } as const
     const root = frame === undefined ? page : (await frameOf(scene, frame)).locator(':root')
-    const nodes = asNodes(await root.ariaSnapshotJSON(options))
+    const found = asNodes(await root.ariaSnapshotJSON(options))
+    const nodes = live.secrets.any ? scrubNodes(found, live.secrets.find) : found
     live.references.begin(page)
     const hidden = await fieldsToHide(scene, nodes)
     const { text, elements, leftOut } = formatSnapshot(nodes, {

@@ -3,6 +3,7 @@ import type { ElementHandle } from 'playwright-core'
 import type { PageElement } from '../tabs/page-element.ts'
 import { ActionProblem } from './action-problem.ts'
 import type { ActionScene } from './action.ts'
+import { originOf } from '../tabs/copy-guard.ts'
 import { secretMark } from './mask.ts'
 
 type Secret = NonNullable<BrowserActionParams['type']['secret']>
@@ -31,19 +32,14 @@ export async function typeSecret(
       `The field is at ${origin() ?? 'no address of the web'}, and this secret may be typed at ${secret.origins.join(', ')} only.`,
     )
   live.secrets.add(secret.value)
+  const at = origin()
+  if (at !== null) await live.copyGuard.guard(at)
   const isTyped = await element.evaluate(putIn, { value: secret.value, mark: secretMark })
   if (!isTyped)
     throw new ActionProblem('not-possible', 'A secret is typed into an input or a text area only.')
   if (isBound()) return
   await element.evaluate(putIn, { value: '', mark: secretMark }).catch(() => undefined)
   throw new ActionProblem('secret-refused', 'The page went elsewhere meanwhile, and the field was emptied.')
-}
-
-/** Null for what has none, as `about:blank` and what a page wrote itself. */
-function originOf(address: string): string | null {
-  if (!URL.canParse(address)) return null
-  const { origin, protocol } = new URL(address)
-  return protocol === 'http:' || protocol === 'https:' ? origin : null
 }
 
 /** Runs in the page. Hidden from who watches, and left out of what Chromium keeps of a form. */

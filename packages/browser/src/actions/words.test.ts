@@ -11,8 +11,25 @@ describe('what leaves the browser', () => {
   test('holds no secret, in whatever spelling a page carries it on', () => {
     const secrets = createSecrets()
     secrets.add('p&ss w/rd')
-    const said = 'p&ss w/rd p%26ss%20w%2Frd p%26ss+w%2Frd cCZzcyB3L3Jk rest'
-    expect(secrets.scrub(said)).toBe('[secret] [secret] [secret] [secret] rest')
+    const said =
+      'p&ss w/rd | p%26ss%20w%2Frd | p%26ss+w%2Frd | cCZzcyB3L3Jk | P&amp;SS W/RD | p&ss\u200bw/rd rest'
+    expect(secrets.scrub(said)).toBe(`${Array.from({ length: 6 }, () => '[secret]').join(' | ')} rest`)
+  })
+
+  test('holds no short secret as it is, and leaves words alone that only resemble it', () => {
+    const secrets = createSecrets()
+    expect(secrets.any).toBe(false)
+    secrets.add('4711')
+    expect(secrets.any).toBe(true)
+    expect(secrets.scrub('PIN 4711, code 47 11')).toBe('PIN [secret], code 47 11')
+  })
+
+  test('holds no beginning of a secret where a text was cut', () => {
+    const secrets = createSecrets()
+    secrets.add('tops3cret-value')
+    const text = `${'x'.repeat(500)} tops3cret-value and ${'y'.repeat(400)} tops3c`
+    expect(secrets.scrubCut(text)).not.toMatch(/tops3/)
+    expect(secrets.scrubCut(text)).toContain('[secret] and')
   })
 
   test.each([

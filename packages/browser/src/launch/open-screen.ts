@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import type { Clock } from '@flotilla/protocol/clock'
+import { clearSelections } from './clear-selections.ts'
 
 /** A display of its own, and the socket to look at it. */
 export interface Screen {
@@ -9,6 +10,8 @@ export interface Screen {
   readonly socketPath: string
   /** Settles when it is gone, asked for or not. */
   readonly ended: Promise<void>
+  /** Empties the clipboard and the primary selection. Rejects where the display does not answer. */
+  clearSelections(): Promise<void>
   /** Ends its processes and takes its files away. */
   close(): Promise<void>
 }
@@ -52,6 +55,7 @@ export async function openScreen(deps: {
     display: `:${display}`,
     socketPath: files.socket,
     ended: ended.then(clean),
+    clearSelections: () => clearSelections(files.x),
     close: async () => {
       await stop(manager, deps.clock)
       await end()
@@ -64,6 +68,8 @@ const serverArguments = [
   // Whoever may open the socket is let in: that is this service alone.
   `-SecurityTypes None -rfbport -1 -rfbunixpath ${files.socket} -rfbunixmode 0600`,
   '-AlwaysShared -nolisten tcp -AcceptSetDesktopSize=0',
+  // What is copied or selected in the browser is not sent to people who look on.
+  '-SendCutText=0 -SendPrimary=0',
 ].flatMap((some) => some.split(' '))
 
 function start(

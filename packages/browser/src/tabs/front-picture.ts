@@ -1,4 +1,6 @@
 import { browserLimits } from '@flotilla/protocol/browser-service-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { echoStyle, withoutEchoes } from '../actions/hide-echoes.ts'
 import { maskStyle } from '../actions/mask.ts'
 import type { LivingBrowser } from './living-browser.ts'
 
@@ -11,34 +13,47 @@ const takeMaxMs = 3000
  * for no action and counts as none, and leaves what the next action is to be told. Null where there is nothing to be seen,
  * or not in time. Whoever asks meanwhile is given the same.
  */
-export function createFrontPicture(browser: Pick<LivingBrowser, 'live'>): () => Promise<Buffer | null> {
+export function createFrontPicture(
+  browser: Pick<LivingBrowser, 'live'>,
+  clock: Clock,
+): () => Promise<Buffer | null> {
   let taking: Promise<Buffer | null> | null = null
 
   async function take(): Promise<Buffer | null> {
-    const tabs = browser.live?.tabs
-    const page = tabs?.pages[tabs.index()]
-    if (page === undefined) return null
+    const { live } = browser
+    const page = live?.tabs.pages[live.tabs.index()]
+    if (live === null || page === undefined) return null
     for (const quality of qualities) {
-      const image = await page.screenshot({
-        type: 'jpeg',
-        quality,
-        style: maskStyle,
-        // As the page is, which goes on meanwhile.
-        animations: 'allow',
-        caret: 'initial',
-        timeout: takeMaxMs,
-      })
+      const image = await withoutEchoes(page, live.secrets, () =>
+        page.screenshot({
+          type: 'jpeg',
+          quality,
+          style: maskStyle + echoStyle,
+          // As the page is, which goes on meanwhile.
+          animations: 'allow',
+          caret: 'initial',
+          timeout: takeMaxMs,
+        }),
+      )
       if (image.length <= browserLimits.pictureMaxBytes) return image
     }
     return null
   }
 
+  /** A page that answers nothing is searched for secrets without an end. */
+  async function inTime(picture: Promise<Buffer | null>): Promise<Buffer | null> {
+    const patience = new AbortController()
+    const late = clock.sleep(qualities.length * takeMaxMs, patience.signal).then(
+      () => null,
+      () => null,
+    )
+    return Promise.race([picture, late]).finally(() => patience.abort())
+  }
+
   return () => {
-    taking ??= take()
-      .catch(() => null)
-      .finally(() => {
-        taking = null
-      })
+    taking ??= inTime(take().catch(() => null)).finally(() => {
+      taking = null
+    })
     return taking
   }
 }

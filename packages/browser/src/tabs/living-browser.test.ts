@@ -37,7 +37,7 @@ function oneDisplay() {
     const context = Object.assign(new EventEmitter(), { pages: () => [page] })
     return {
       context: context as unknown as BrowserContext,
-      screen: { display: ':1', socketPath: '', ended: ended.promise, close },
+      screen: { display: ':1', socketPath: '', ended: ended.promise, clearSelections: async () => {}, close },
       downloads: '',
       ended: ended.promise,
       gone: gone.promise,

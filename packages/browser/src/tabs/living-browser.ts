@@ -12,6 +12,8 @@ import { watchTabs } from './open-tabs.ts'
 import type { OpenTabs } from './open-tabs.ts'
 import { createRequestLog } from './request-log.ts'
 import type { RequestLog } from './request-log.ts'
+import { createCopyGuard, guardedOriginsMax, originOf } from './copy-guard.ts'
+import type { CopyGuard } from './copy-guard.ts'
 import type { Secrets } from './secrets.ts'
 
 /** A browser that runs, with what is known of it. */
@@ -22,6 +24,7 @@ export interface Live {
   readonly requests: RequestLog
   /** Of all browsers since the container began: one may come back with what was typed into the last. */
   readonly secrets: Secrets
+  readonly copyGuard: CopyGuard
 }
 
 /**
@@ -66,9 +69,16 @@ export function createLivingBrowser(deps: {
       throw new ActionProblem('launch-failed', 'The browser did not start. Try again in a moment.', 5000)
     }
     const references = createElementReferences()
-    const tabs = watchTabs(launched.context, references.forget)
+    const tabs = watchTabs(launched.context, { onNavigated: references.forget, scrub: deps.secrets.scrub })
     const requests = createRequestLog(launched.context)
-    const made: Live = { launched, tabs, references, requests, secrets: deps.secrets }
+    const { secrets } = deps
+    const copyGuard = await createCopyGuard({
+      context: launched.context,
+      secrets,
+      clearSelections: launched.screen.clearSelections,
+      earlier: readTabs(tabsFile).guarded,
+    })
+    const made: Live = { launched, tabs, references, requests, secrets, copyGuard }
     live = made
     gone = launched.gone
     void launched.ended.then(() => {
@@ -120,11 +130,13 @@ export function createLivingBrowser(deps: {
     return true
   }
 
-  function note({ tabs }: Live): void {
-    const urls = tabs.pages.map((page: Page) => page.url())
+  function note({ tabs, secrets, copyGuard }: Live): void {
+    const urls = tabs.pages.map((page: Page) => withoutSecret(page.url(), secrets))
+    const guarded = copyGuard.origins
     const front = urls.slice(0, tabs.index()).filter(isWebAddress).length
     try {
-      writeFileSync(tabsFile, JSON.stringify({ urls: urls.filter(isWebAddress), front }), { mode: 0o600 })
+      const noted = { urls: urls.filter(isWebAddress), front, ...(guarded.length > 0 ? { guarded } : {}) }
+      writeFileSync(tabsFile, JSON.stringify(noted), { mode: 0o600 })
     } catch (err) {
       deps.log.warn({ err }, 'open tabs were not noted; after a crash they do not come back')
     }
@@ -158,18 +170,29 @@ interface NotedTabs {
   readonly urls: readonly string[]
   /** Which of them was in front. */
   readonly front: number
+  /** Origins at which secrets were typed. */
+  readonly guarded: readonly string[]
+}
+
+/** A form may put a secret into its address: then the page alone is noted. */
+function withoutSecret(url: string, secrets: Secrets): string {
+  if (secrets.find(url).length === 0 || !URL.canParse(url)) return url
+  const { origin, pathname } = new URL(url)
+  return secrets.find(pathname).length === 0 ? `${origin}${pathname}` : origin
 }
 
 /** Written by this very program, and by whatever else may write in its home: read as if by that. */
 function readTabs(path: string): NotedTabs {
-  const none = { urls: [], front: 0 }
+  const none = { urls: [], front: 0, guarded: [] }
   try {
     const noted: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (typeof noted !== 'object' || noted === null || !('urls' in noted) || !Array.isArray(noted.urls))
       return none
     const urls = noted.urls.filter((url: unknown) => typeof url === 'string' && isWebAddress(url))
     const front = 'front' in noted && typeof noted.front === 'number' ? noted.front : 0
-    return { urls: urls.slice(0, browserLimits.tabsMax), front }
+    const origins: unknown[] = 'guarded' in noted && Array.isArray(noted.guarded) ? noted.guarded : []
+    const guarded = origins.flatMap((origin) => (typeof origin === 'string' ? (originOf(origin) ?? []) : []))
+    return { urls: urls.slice(0, browserLimits.tabsMax), front, guarded: guarded.slice(0, guardedOriginsMax) }
   } catch {
     return none
   }

@@ -30,7 +30,10 @@ export interface OpenTabs {
   notice(words: string): void
 }
 
-export function watchTabs(context: BrowserContext, onNavigated: (page: Page) => void): OpenTabs {
+export function watchTabs(
+  context: BrowserContext,
+  { onNavigated, scrub }: { onNavigated: (page: Page) => void; scrub: (text: string) => string },
+): OpenTabs {
   const pages: Page[] = []
   let front: Page | null = null
   let dialogs: ToldDialog[] = []
@@ -45,7 +48,7 @@ export function watchTabs(context: BrowserContext, onNavigated: (page: Page) => 
   async function answer(dialog: Dialog): Promise<void> {
     const kind = kindOf(dialog)
     if (dialogs.length < browserLimits.dialogsMax)
-      dialogs.push({ kind, message: dialog.message().slice(0, 500) })
+      dialogs.push({ kind, message: scrub(dialog.message()).slice(0, 500) })
     // Whoever asks before leaving is left: staying is what held the agent there.
     await (kind === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined)
   }

@@ -9,7 +9,8 @@ export interface RequestLog {
   last(count: number): readonly LoggedRequest[]
 }
 
-const urlMaxChars = 1000
+/** Of one that is kept. What is told of it is cut once secrets were taken out. */
+const urlMaxChars = 20_000
 
 /** The last requests of all tabs: where they went and how they ended, never what was in them. */
 export function createRequestLog(context: BrowserContext): RequestLog {

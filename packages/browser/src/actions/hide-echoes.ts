@@ -1,0 +1,211 @@
+import type { Frame, Page } from 'playwright-core'
+import type { Secrets } from '../tabs/secrets.ts'
+import { ActionProblem } from './action-problem.ts'
+
+const highlightName = 'flotilla-echo'
+/** On elements that show a secret in another way than by text: fields, pictures, and what styles write before and after. */
+const marks = { shown: 'data-flotilla-echo', around: 'data-flotilla-echo-around' } as const
+const attemptsMax = 3
+/** Of one frame, texts and attributes together. */
+const cellsMax = 100_000
+const charsMax = 4_000_000
+
+const hidden = `color: transparent !important; -webkit-text-fill-color: transparent !important;
+  text-shadow: none !important; background: #777 !important;`
+
+/** For pictures: what was marked shows a plain box. */
+export const echoStyle = `
+::highlight(${highlightName}) { color: transparent; -webkit-text-fill-color: transparent; text-shadow: none; background-color: #777; }
+[${marks.shown}] { ${hidden} fill: transparent !important; stroke: transparent !important; caret-color: transparent !important; }
+[${marks.shown}]::placeholder { ${hidden} }
+[${marks.around}]::before, [${marks.around}]::after { ${hidden} }
+[${marks.around}] { background-image: none !important; }
+img[${marks.around}], video[${marks.around}], object[${marks.around}], embed[${marks.around}], canvas[${marks.around}],
+image[${marks.around}] { opacity: 0 !important; }
+`
+
+/**
+ * Takes a picture of a page while everything is hidden that the page shows of typed secrets, in whatever element: the
+ * texts of all frames are searched here, so that no page is told a secret, and hidden there by place. Searched once more
+ * afterwards, since a page may have shown it meanwhile. What a page draws (canvas, video, a picture without the value in
+ * its address) is not searched. Rejects with `not-possible` or `too-large` where it cannot be hidden.
+ */
+export async function withoutEchoes<T>(page: Page, secrets: Secrets, take: () => Promise<T>): Promise<T> {
+  if (!secrets.any) return take()
+  for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+    const before = await scan(page, secrets)
+    try {
+      await Promise.all(before.map(({ frame, echoes }) => frame.evaluate(hideScript(echoes))))
+      const taken = await take()
+      if (await isAllHidden(await scan(page, secrets))) return taken
+    } finally {
+      await Promise.all(before.map(({ frame }) => frame.evaluate(showScript).catch(() => undefined)))
+    }
+  }
+  throw new ActionProblem(
+    'not-possible',
+    'The page shows a credential and changes all the time, so no picture of it was taken. Use snapshot.',
+  )
+}
+
+/** Where a frame shows secrets: characters of its texts, and its elements by number. */
+interface Echoes {
+  readonly texts: readonly (readonly [index: number, from: number, to: number])[]
+  readonly elements: readonly number[]
+}
+
+interface ScannedFrame {
+  readonly frame: Frame
+  readonly echoes: Echoes
+}
+
+async function scan(page: Page, secrets: Secrets): Promise<readonly ScannedFrame[]> {
+  const scanned = await Promise.all(page.frames().map((frame) => scanFrame(frame, secrets)))
+  return scanned.flatMap((one) => one ?? [])
+}
+
+async function scanFrame(frame: Frame, secrets: Secrets): Promise<ScannedFrame | null> {
+  try {
+    const told: unknown = await frame.evaluate(collectScript)
+    return { frame, echoes: echoesIn(asCollected(told), secrets) }
+  } catch (error) {
+    if (frame.isDetached()) return null
+    throw error
+  }
+}
+
+async function isAllHidden(frames: readonly ScannedFrame[]): Promise<boolean> {
+  const hidden: unknown[] = await Promise.all(
+    frames.map(({ frame, echoes }) => frame.evaluate(isHiddenScript(echoes))),
+  )
+  return hidden.every((one) => one === true)
+}
+
+interface Collected {
+  readonly texts: readonly string[]
+  readonly elements: readonly string[]
+}
+
+/** Made by a script in the page, which the page may have changed. */
+function asCollected(told: unknown): Collected {
+  const listOf = (name: string): readonly string[] => {
+    const found: unknown = typeof told === 'object' && told !== null ? Reflect.get(told, name) : undefined
+    if (Array.isArray(found) && found.every((text) => typeof text === 'string')) return found
+    throw new ActionProblem(
+      'too-large',
+      'The page is too large to be searched for a credential that it may show, so no picture of it was taken. Use snapshot.',
+    )
+  }
+  return { texts: listOf('texts'), elements: listOf('elements') }
+}
+
+function echoesIn({ texts, elements }: Collected, secrets: Secrets): Echoes {
+  const found = secrets.find(texts.join('\n'))
+  const inTexts: [number, number, number][] = []
+  let start = 0
+  let next = 0
+  for (const [index, text] of texts.entries()) {
+    const end = start + text.length
+    while (next < found.length && (found[next]?.to ?? 0) <= start) next += 1
+    for (let at = next; (found[at]?.from ?? end) < end; at += 1) {
+      const { from, to } = found[at] ?? { from: end, to: end }
+      inTexts.push([index, Math.max(from, start) - start, Math.min(to, end) - start])
+    }
+    start = end + 1
+  }
+  const shown = elements.flatMap((text, index) => (secrets.find(text).length > 0 ? [index] : []))
+  return { texts: inTexts, elements: shown }
+}
+
+/** Where a page keeps what was found in it, and what was marked, for the next script. */
+const kept = {
+  found: "self[Symbol.for('flotilla.echoes')]",
+  marked: "self[Symbol.for('flotilla.echo-marks')]",
+  hidden: "self[Symbol.for('flotilla.echoes-hidden')]",
+}
+
+/** Texts in their order, and of each element what it holds beside them. Scripts and styles are not shown. */
+const collectScript = `(() => {
+  const found = { nodes: [], elements: [], told: { texts: [], elements: [] } }
+  let cells = 0
+  let chars = 0
+  const add = (list, told, node, text) => {
+    if (!/\\S/.test(text)) return
+    cells += 1
+    chars += text.length
+    list.push(node)
+    told.push(text)
+  }
+  const valueOf = (node) => {
+    const own = [...node.attributes].filter(({ name }) => name !== 'class').map(({ value }) => value.slice(0, 20000))
+    if (node.type !== 'password' && typeof node.value === 'string') own.push(node.value)
+    if (node.localName === 'select') own.push(...[...node.selectedOptions].map((option) => option.label))
+    return own.join('\\n')
+  }
+  const walk = (root) => {
+    const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+      if (cells > ${cellsMax} || chars > ${charsMax}) return
+      if (node.nodeType === Node.TEXT_NODE) {
+        if (!['script', 'style', 'noscript'].includes(node.parentElement?.localName))
+          add(found.nodes, found.told.texts, node, node.data)
+        continue
+      }
+      add(found.elements, found.told.elements, node, valueOf(node))
+      if (node.shadowRoot) walk(node.shadowRoot)
+    }
+  }
+  walk(document)
+  ${kept.found} = found
+  return cells > ${cellsMax} || chars > ${charsMax} ? null : found.told
+})()`
+
+function hideScript(echoes: Echoes): string {
+  return `(() => {
+  const found = ${kept.found}
+  const { texts, elements } = ${JSON.stringify(echoes)}
+  const highlight = new Highlight()
+  const marked = (${kept.marked} = [])
+  const hidden = (${kept.hidden} = new Map())
+  const mark = (node, name) => {
+    node.setAttribute(name, '')
+    marked.push([node, name])
+  }
+  for (const [index, from, to] of texts) {
+    const node = found.nodes[index]
+    const range = document.createRange()
+    range.setStart(node, Math.min(from, node.data.length))
+    range.setEnd(node, Math.min(to, node.data.length))
+    highlight.add(range)
+    hidden.set(node, (hidden.get(node) ?? '') + from + '-' + to + ' ')
+    if (node.parentElement?.ownerSVGElement) mark(node.parentElement, '${marks.shown}')
+  }
+  CSS.highlights.set('${highlightName}', highlight)
+  for (const index of elements) {
+    const node = found.elements[index]
+    hidden.set(node, 'whole')
+    const isField = ['input', 'textarea', 'select', 'option', 'button', 'meter', 'progress'].includes(node.localName)
+    mark(node, isField ? '${marks.shown}' : '${marks.around}')
+  }
+  })()`
+}
+
+/** Whether what the last search found is what was hidden. */
+function isHiddenScript(echoes: Echoes): string {
+  return `(() => {
+  const found = ${kept.found}
+  const { texts, elements } = ${JSON.stringify(echoes)}
+  const hidden = ${kept.hidden} ?? new Map()
+  const wanted = new Map(elements.map((index) => [found.elements[index], 'whole']))
+  for (const [index, from, to] of texts) {
+    const node = found.nodes[index]
+    wanted.set(node, (wanted.get(node) ?? '') + from + '-' + to + ' ')
+  }
+  return [...wanted].every(([node, where]) => hidden.get(node) === where)
+  })()`
+}
+
+const showScript = `(() => {
+  CSS.highlights.delete('${highlightName}')
+  for (const [node, name] of ${kept.marked} ?? []) node.removeAttribute(name)
+})()`

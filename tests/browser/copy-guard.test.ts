@@ -1,0 +1,90 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { createCopyGuard } from '../../packages/browser/src/tabs/copy-guard.ts'
+import { createSecrets } from '../../packages/browser/src/tabs/secrets.ts'
+import { hasBrowser, openBrowser } from './open-browser.ts'
+
+/** Its scripts copy by themselves, in the ways that need no key. */
+const html = `<!doctype html><p id="shown" draggable="true">tops3cret-value</p><script>
+  const ends = {}
+  addEventListener('copy', (event) => { event.clipboardData.setData('text/plain', 'of the page'); event.preventDefault() }, true)
+  for (const kind of ['copy', 'cut', 'dragstart']) addEventListener(kind, (event) => { ends[kind] = event.defaultPrevented })
+</script>`
+
+let browser: Browser
+const site = createServer((_, response) => void response.setHeader('content-type', 'text/html').end(html))
+beforeAll(async () => {
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
+  if (hasBrowser) browser = await openBrowser()
+})
+afterAll(async () => {
+  await browser?.close()
+  site.closeAllConnections()
+  site.close()
+})
+
+async function aGuardedPage(when: 'before it came' | 'while it was there') {
+  const origin = `http://127.0.0.1:${(site.address() as AddressInfo).port}`
+  const context = await browser.newContext()
+  await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin })
+  const emptied = { times: 0 }
+  const guard = await createCopyGuard({
+    context,
+    secrets: createSecrets(),
+    clearSelections: async () => void (emptied.times += 1),
+    earlier: when === 'before it came' ? [origin] : [],
+  })
+  const page = await context.newPage()
+  await page.goto(origin)
+  await page.evaluate("navigator.clipboard.writeText('before')").catch(() => undefined)
+  await guard.guard(origin)
+  return { page, guard, context, emptied }
+}
+
+const inPage = (page: Page, script: string) =>
+  page.evaluate(`(async () => { ${script} })()`).catch((error: unknown) => String(error))
+
+it.runIf(hasBrowser).each(['before it came', 'while it was there'] as const)(
+  'a page whose origin was guarded %s copies and drags nothing by its own scripts',
+  async (when) => {
+    const { page, context } = await aGuardedPage(when)
+    expect(await inPage(page, "await navigator.clipboard.writeText('tops3cret-value')")).toContain(
+      'NotAllowedError',
+    )
+    expect(
+      await inPage(
+        page,
+        "await navigator.clipboard.write([new ClipboardItem({ 'text/plain': 'tops3cret-value' })])",
+      ),
+    ).toContain('NotAllowedError')
+    await page.click('#shown')
+    await inPage(page, "getSelection().selectAllChildren(shown); document.execCommand('copy')")
+    await page.keyboard.press('Control+A')
+    await page.keyboard.press('Control+C')
+    expect(await inPage(page, 'return navigator.clipboard.readText()')).not.toMatch(/tops3cret|of the page/)
+    const dragged =
+      'return shown.dispatchEvent(new DragEvent("dragstart", { bubbles: true, cancelable: true }))'
+    expect(await inPage(page, dragged)).toBe(false)
+    await context.close()
+  },
+)
+
+it.runIf(hasBrowser)(
+  'the selections are emptied around each action on a guarded page, and once when it was left',
+  async () => {
+    const { page, guard, context, emptied } = await aGuardedPage('before it came')
+    await guard.settle(page)
+    await guard.settle(page)
+    expect(emptied.times).toBe(2)
+    await page.goto('about:blank')
+    await guard.settle(page)
+    await guard.settle(page)
+    expect(emptied.times).toBe(3)
+    guard.doubt()
+    await guard.settle(page)
+    expect(emptied.times).toBe(4)
+    await context.close()
+  },
+)

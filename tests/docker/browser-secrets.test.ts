@@ -1,0 +1,208 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { patient } from '../support/patience.ts'
+import { openTestBrowser } from './browser-lane.ts'
+import type { TestBrowser } from './browser-lane.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const value = 'tops3cret-value'
+const shop = 'http://shop.test'
+const secret = { value, origins: [shop] }
+
+withEngine(
+  'a secret that was typed into a page',
+  (engine) => {
+    let browser: TestBrowser
+    beforeAll(
+      async () => {
+        browser = await openTestBrowser(engine)
+      },
+      // The first time its packages are fetched.
+      patient(15 * 60_000),
+    )
+    afterAll(() => browser?.close())
+    const act: TestBrowser['act'] = (name, params, deadlineMs) => browser.act(name, params, deadlineMs)
+    const open = (url: string) => act('navigate', { url })
+    async function refOf(words: string): Promise<string> {
+      const { text } = await act('snapshot', {})
+      const line = text.split('\n').find((one) => one.includes(words)) ?? ''
+      const ref = /\[(e\d+)\]/.exec(line)?.[1]
+      if (ref === undefined) throw new Error(`no reference for ${words} in\n${text}`)
+      return ref
+    }
+    const click = async (
+      words: string,
+      more: { button?: 'left' | 'middle' | 'right'; double?: boolean } = {},
+    ) => act('click', { ref: await refOf(words), ...more })
+    const keys = async (...names: readonly string[]) => {
+      for (const key of names) await act('press_key', { key })
+    }
+    /** Characters that a page of another origin is given by a paste with keys or with the middle button. */
+    async function pasted(how: 'keys' | 'middle'): Promise<string> {
+      if (how === 'middle') await click('Paste', { button: 'middle' })
+      else {
+        await click('Paste')
+        await keys('Control+V')
+      }
+      return (await browser.status()).title ?? ''
+    }
+    async function search(what: string | typeof secret): Promise<void> {
+      await open(`${shop}/search`)
+      const ref = await refOf('Search')
+      if (typeof what === 'string') await act('type', { ref, text: what })
+      else await act('type', { ref, text: '', secret: what })
+      await click('Find')
+    }
+    const selectAll = () => keys('Control+A')
+    const copyAll = () => keys('Control+A', 'Control+C')
+    const selectWord = async () =>
+      void (await act('click', { ref: await refOf('Results for'), double: true }))
+
+    describe('a page of another origin', () => {
+      it('is given what was copied and selected elsewhere while no secret was typed', async () => {
+        await search('plain words')
+        await copyAll()
+        await open('http://other.test/paste')
+        expect(await pasted('keys')).toMatch(/^got \d/)
+        await search('plain words')
+        await selectWord()
+        await open('http://other.test/paste')
+        expect(await pasted('middle')).toMatch(/^got \d/)
+      })
+
+      it.each<[string, () => Promise<unknown>, 'keys' | 'middle']>([
+        ['copied with keys', copyAll, 'keys'],
+        ['copied with Control+Insert', () => keys('Control+A', 'Control+Insert'), 'keys'],
+        [
+          'cut from a field that shows it',
+          async () => (await click('Again'), keys('Control+A', 'Control+X')),
+          'keys',
+        ],
+        [
+          'cut with Shift+Delete',
+          async () => (await click('Again'), keys('Control+A', 'Shift+Delete')),
+          'keys',
+        ],
+        ['copied by a button of the page', () => click('Copy'), 'keys'],
+        ['selected', selectAll, 'middle'],
+        ['selected by two clicks', selectWord, 'middle'],
+        [
+          'selected with keys in a field',
+          async () => (await click('Again'), keys('Home', 'Shift+End')),
+          'middle',
+        ],
+      ])('is not given what was %s', async (_how, take, paste) => {
+        await search(secret)
+        await take()
+        await open('http://other.test/paste')
+        expect(await pasted(paste)).toBe('empty')
+      })
+
+      it('is not given it in another tab, in a frame or after going back', async () => {
+        await search(secret)
+        await copyAll()
+        await act('open_tab', { url: 'http://other.test/paste' })
+        expect(await pasted('keys')).toBe('empty')
+        expect(await pasted('middle')).toBe('empty')
+        await act('close_tab', {})
+        await open('http://other.test/paste')
+        await act('go_back', {})
+        await copyAll()
+        await act('go_forward', {})
+        expect(await pasted('keys')).toBe('empty')
+        await open(`${shop}/embeds`)
+        await act('type', { ref: await refOf('Search'), text: '', secret })
+        await click('Search')
+        await copyAll()
+        await click('Paste', { button: 'middle' })
+        await click('Paste')
+        await keys('Control+V')
+        expect((await act('snapshot', {})).text).toMatch(/textbox "Paste" \[e\d+\](?: \[active\])?$/m)
+      })
+
+      it('is given nothing of the field itself, which is only masked', async () => {
+        await open(`${shop}/search`)
+        await act('type', { ref: await refOf('Search'), text: '', secret })
+        expect((await act('snapshot', {})).text).toMatch(/Search" \[e\d+\].*: \[hidden\]/)
+        await keys('Control+A', 'Control+C')
+        await open('http://other.test/paste')
+        expect([await pasted('keys'), await pasted('middle')]).toEqual(['empty', 'empty'])
+      })
+
+      it('is not given what a page of a third origin shows that it was sent to', async () => {
+        await open(`${shop}/search`)
+        await act('type', { ref: await refOf('Search'), text: '', secret })
+        await open(`http://third.test/results?q=${value}`)
+        await copyAll()
+        await open('http://other.test/paste')
+        expect(await pasted('keys')).toBe('empty')
+      })
+
+      it('is given again what is copied elsewhere, once the guarded page was left', async () => {
+        await search(secret)
+        await open('http://plain.test/results?q=other')
+        await copyAll()
+        await open('http://other.test/paste')
+        expect(await pasted('keys')).toMatch(/^got \d/)
+      })
+    })
+
+    describe('the agent', () => {
+      it('is told it by no action, whatever the page makes of it', async () => {
+        await search(secret)
+        const texts = [
+          await click('Tell'),
+          await act('snapshot', {}),
+          await act('find_text', { query: 'Results' }),
+          await act('find_text', { query: value }),
+          await act('inspect_requests', { limit: 50 }),
+          await browser.status(),
+        ]
+        expect(JSON.stringify(texts)).not.toMatch(/tops|cret-v|-value/)
+        expect(JSON.stringify(texts)).toContain('[secret]')
+        // Told it would be with the 490 letters before it.
+        expect(JSON.stringify(texts)).toContain('xxxxxxxxx')
+        const saved = await act('download', { ref: await refOf('Save') })
+        expect(Buffer.from(saved.content_base64, 'base64').toString()).toBe('Found: [secret]')
+      })
+
+      it('cannot try it letter by letter by waiting for it', async () => {
+        await search(secret)
+        const seen = (text: string) => act('wait_for', { text, timeout_ms: 300 })
+        for (const guess of ['t', 'top', 'tops3', value].map((part) => `for: ${part}`))
+          expect((await seen(guess)).found).toBe(false)
+        expect((await seen('results  FOR:')).found).toBe(true)
+      })
+
+      it('sees no picture of it, and people who look on see none either', async () => {
+        const pictureOf = async (q: string) => {
+          await open(`${shop}/results?q=${q}`)
+          const { image_base64: image } = await act('screenshot', { full_page: true })
+          return { image, front: await browser.picture() }
+        }
+        const other = { value: 'an0ther-secretX', origins: [shop] }
+        await search(secret)
+        await search(other)
+        const [one, two] = [await pictureOf(value), await pictureOf(other.value)]
+        const plain = await pictureOf('an0ther-words-X')
+        expect(one.image).toBe(two.image)
+        expect(one.front).toBe(two.front)
+        expect(plain.image).not.toBe(one.image)
+        expect(plain.front).not.toBe(one.front)
+        expect((await act('snapshot', {})).text).not.toContain('flotilla')
+      })
+    })
+
+    it('is written down nowhere, and its origin is guarded after a restart as well', async () => {
+      await search(secret)
+      await browser.post('/close')
+      expect((await browser.run('grep -c tops3cret /data/tabs.json')).text).toBe('0')
+      await browser.restart()
+      await open(`${shop}/results?q=harmless`)
+      await copyAll()
+      await open('http://other.test/paste')
+      expect([await pasted('keys'), await pasted('middle')]).toEqual(['empty', 'empty'])
+    })
+  },
+  found,
+)
