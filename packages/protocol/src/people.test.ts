@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  canonicalIdentity,
   channelIdentities,
   grantSchema,
   identitySchema,
@@ -137,4 +138,19 @@ describe('the file', () => {
     ])
     expect(issuesOf(vic, { name: 'bob', role: 'owner', identities: ['local', 'session'] })).toEqual([])
   })
+})
+
+test.each([
+  ['whatsapp:5511987654321', 'whatsapp:551187654321'],
+  ['whatsapp:551187654321', 'whatsapp:551187654321'],
+  // A number of São Paulo that there never was without its 9, beside a fixed line.
+  ['whatsapp:5511945678901', 'whatsapp:5511945678901'],
+  ['whatsapp:551145678901', 'whatsapp:551145678901'],
+  ['whatsapp:5215512345678', 'whatsapp:525512345678'],
+  ['whatsapp:525512345678', 'whatsapp:525512345678'],
+  ['whatsapp:5491112345678', 'whatsapp:5491112345678'],
+  ['whatsapp:541112345678', 'whatsapp:541112345678'],
+  ['telegram:5511987654321', 'telegram:5511987654321'],
+])('%s is compared as %s', (identity, canonical) => {
+  expect(canonicalIdentity(identity)).toBe(canonical)
 })

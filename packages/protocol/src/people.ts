@@ -86,6 +86,17 @@ function isIdentity(text: string): boolean {
   )
 }
 
+/**
+ * One spelling for ids of a platform that spells one number in two ways: Brazilian mobile numbers with and without the ninth
+ * digit, Mexican ones with and without the 1 behind the country code. Argentina has two numbers where its 9 is or is not,
+ * and keeps both. Pure.
+ */
+export function canonicalIdentity(identity: string): string {
+  return identity
+    .replace(/^whatsapp:55(\d{2})9([6-9]\d{7})$/, 'whatsapp:55$1$2')
+    .replace(/^whatsapp:521(\d{10})$/, 'whatsapp:52$1')
+}
+
 const tokenDigest = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'the SHA-256 of a token as 64 hex digits'))
 
 /** One entry of `config/people.json`. */

@@ -58,12 +58,22 @@ export interface ChannelHearing {
   readonly passedOver: (what: PassedOver) => void
   /** The platform gives a conversation another id from now on. Durable when it returns; absent where no id changes. */
   readonly moved?: (what: MovedConversation) => void
+  /** The platform says that a person has another id from now on. Durable when it returns; absent where no id changes. */
+  readonly identityChanged?: (what: ChangedIdentity) => void
   /** What people read of the channel's state. */
   readonly stateChanged: (state: ChannelState) => void
 }
 
 /** Ids of the same conversation; the platform never gives `from` to another one. */
 export interface MovedConversation {
+  readonly from: string
+  readonly to: string
+}
+
+/** Ids of one person, as `senderId` has them; the platform may give `from` to another person later. */
+export interface ChangedIdentity {
+  /** Of the platform's message about it, as that of a received message. */
+  readonly id: string
   readonly from: string
   readonly to: string
 }

@@ -5,7 +5,7 @@ import type { Artifacts } from '../collaboration/artifacts/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Transcribe } from '../models/index.ts'
 import type { RunDelivery } from '../runs/index.ts'
-import type { ChannelAdapter, MovedConversation, PassedOver } from './adapter.ts'
+import type { ChangedIdentity, ChannelAdapter, MovedConversation, PassedOver } from './adapter.ts'
 import { createAnswerMessage } from './commands/answer-message.ts'
 import type { CommandDeps } from './commands/channel-command.ts'
 import { giveToAgent } from './commands/give-to-agent.ts'
@@ -21,6 +21,7 @@ import { createRunFiles } from './delivery/run-files.ts'
 import type { SentFile } from './delivery/run-files.ts'
 import { createRunPlaces } from './delivery/run-places.ts'
 import { createSendLetter } from './delivery/send-letter.ts'
+import { createTellIdentityChange } from './delivery/tell-identity-change.ts'
 import { createTellNotices } from './delivery/tell-notices.ts'
 import { showTyping } from './delivery/show-typing.ts'
 import { requireRoom } from './intake/agent-busy.ts'
@@ -42,6 +43,8 @@ export interface ChannelDesk {
   readonly letters: LetterTable
   readonly receive: ReceiveMessage
   readonly passOver: (channel: ChannelName, what: PassedOver) => void
+  /** Records that a person has another id on a platform, and tells owners. */
+  readonly identityChanged: (channel: ChannelName, what: ChangedIdentity) => void
   /** Keeps that a platform gave a conversation another id. */
   readonly moved: (channel: ChannelName, what: MovedConversation) => void
   /** Takes up what a mesh that died left undone. */
@@ -157,6 +160,11 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     receive: (channel, received) =>
       receive(channel, { ...received, place: moves.first(channel, received.place) }),
     passOver,
+    identityChanged: createTellIdentityChange({
+      ...shared,
+      callerOf: people.channelCaller,
+      ownersOn: people.ownersOn,
+    }),
     moved: createKeepMove({ ...kernel, moves, wake }),
     resume: async () => {
       notices.catchUp()

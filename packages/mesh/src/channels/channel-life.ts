@@ -35,11 +35,12 @@ export async function createChannelLife(deps: {
   readonly received: ChannelHearing['received']
   readonly passedOver: ChannelHearing['passedOver']
   readonly moved: NonNullable<ChannelHearing['moved']>
+  readonly identityChanged: NonNullable<ChannelHearing['identityChanged']>
   readonly howTo: string
   readonly clock: Clock
   readonly log: Log
 }): Promise<ChannelLife> {
-  const { name, clock, log, received, passedOver, moved } = deps
+  const { name, clock, log, received, passedOver, moved, identityChanged } = deps
   let state: ChannelState = { state: 'connecting', detail: '', repair: '' }
   const { promise: answered, resolve: hasAnswered } = Promise.withResolvers<void>()
 
@@ -62,7 +63,7 @@ export async function createChannelLife(deps: {
   async function connect(to: ChannelAdapter, signal: AbortSignal): Promise<boolean> {
     for (let attempts = 0; !signal.aborted; attempts++) {
       try {
-        await to.start({ received, passedOver, moved, stateChanged: become })
+        await to.start({ received, passedOver, moved, identityChanged, stateChanged: become })
         return true
       } catch (error) {
         const detail = error instanceof Error ? error.message : 'it does not answer'

@@ -106,6 +106,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
       received: (message) => desk.receive(name, message),
       passedOver: (what) => desk.passOver(name, what),
       moved: (what) => desk.moved(name, what),
+      identityChanged: (what) => desk.identityChanged(name, what),
       clock: kernel.clock,
       log: kernel.log,
     })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
-import { peopleFileSchema } from '@flotilla/protocol/people'
+import { canonicalIdentity, peopleFileSchema } from '@flotilla/protocol/people'
 import type { Person } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import { followFile, readJsonDocument } from '../config/index.ts'
@@ -121,6 +121,7 @@ function snapshotOf(people: readonly Person[], broken: string | null): PeopleSna
   const byIdentity = new Map(
     people.flatMap((person) => person.identities.map((identity) => [identity, person] as const)),
   )
+  const byCanonical = Map.groupBy(byIdentity, ([identity]) => canonicalIdentity(identity))
   const byName = new Map(people.map((person) => [person.name, person]))
   return {
     people,
@@ -128,8 +129,15 @@ function snapshotOf(people: readonly Person[], broken: string | null): PeopleSna
     byName: (name) => byName.get(name) ?? null,
     byToken: (token) => byDigest.get(digestOf(token)) ?? null,
     byUser: (userId) => byIdentity.get(`user:${userId}`) ?? null,
-    byIdentity: (identity) => byIdentity.get(identity) ?? null,
+    byIdentity: (identity) =>
+      byIdentity.get(identity) ?? onlyOne(byCanonical.get(canonicalIdentity(identity))),
   }
+}
+
+/** The person whom another spelling of the id names; null where two people have both spellings. */
+function onlyOne(found: readonly (readonly [string, Person])[] | undefined): Person | null {
+  const [first, ...others] = found ?? []
+  return first !== undefined && others.every(([, person]) => person === first[1]) ? first[1] : null
 }
 
 /** Of 256 random bits: nobody finds the token by it, so it needs neither salt nor time. Pure. */

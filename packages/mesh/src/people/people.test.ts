@@ -175,6 +175,16 @@ describe('people', () => {
     expect(personNow(file.snapshot(), 'ann')).toEqual([])
   })
 
+  test('are known by either spelling of one number, and by their own where two people have one each', async () => {
+    const { file, manage } = await aHome()
+    const personOf = (id: string) => channelCaller(file.snapshot(), 'whatsapp', id)?.person ?? null
+    await manage.add(owner, { ...wanted(), identities: ['whatsapp:5511987654321'] })
+    expect(['5511987654321', '551187654321', '551187654322'].map(personOf)).toEqual(['ann', 'ann', null])
+    const bob = { ...wanted(), name: 'bob', identities: ['whatsapp:551187654321'] }
+    await manage.add(owner, bob)
+    expect(['5511987654321', '551187654321'].map(personOf)).toEqual(['ann', 'bob'])
+  })
+
   test('are known on a channel by what its platform calls them, with the role that they have now', async () => {
     const { file, manage, kept } = await aHome()
     await manage.add(owner, { ...wanted(), identities: ['telegram:123'] })

@@ -178,6 +178,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
       received: (message) => desk.receive(adapter.name, message),
       stateChanged: () => {},
       passedOver: (what) => desk.passOver(adapter.name, what),
+      identityChanged: (what) => desk.identityChanged(adapter.name, what),
       moved: (what) => desk.moved(adapter.name, what),
     })
   }

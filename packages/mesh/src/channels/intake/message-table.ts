@@ -9,9 +9,18 @@ import { jsonColumn } from '../../storage/index.ts'
 
 /**
  * What a message became; `limited` and `refused` were answered in words or not at all, `files` waits for its files to be
- * fetched and becomes something else then, `album` went along with another that did.
+ * fetched and becomes something else then, `album` went along with another that did, `notice` was told to owners.
  */
-export type Became = 'files' | 'album' | 'run' | 'steer' | 'command' | 'paired' | 'refused' | 'limited'
+export type Became =
+  | 'files'
+  | 'album'
+  | 'notice'
+  | 'run'
+  | 'steer'
+  | 'command'
+  | 'paired'
+  | 'refused'
+  | 'limited'
 
 export interface TakenMessage {
   readonly channel: ChannelName

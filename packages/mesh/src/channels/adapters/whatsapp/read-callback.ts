@@ -2,7 +2,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
 import { readJson } from '../../../intake/index.ts'
 import { albumByTime } from '../../adapter.ts'
-import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
+import type { ChangedIdentity, ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
 
 /** Messages of one call-back that are read; Meta sends a few at once. */
 const messagesMax = 1000
@@ -27,9 +27,11 @@ const mediaSchema = z.looseObject({
 
 const pressSchema = z.looseObject({ id: z.string().max(256), title: z.string().nullish() })
 
+const phoneNumber = z.string().regex(/^[1-9]\d{6,14}$/)
+
 const messageSchema = z.looseObject({
   id: z.string().min(1).max(256),
-  from: z.string().regex(/^[1-9]\d{6,14}$/),
+  from: phoneNumber,
   group_id: z.string().max(128).nullish(),
   /** When it was written, seconds since 1970. */
   timestamp: z
@@ -72,6 +74,30 @@ const callbackSchema = z.looseObject({
   entry: z.array(z.looseObject({ changes: z.array(z.looseObject({ value: z.unknown() })) })),
 })
 
+/** A person has another number: WhatsApp says so itself, and no person can write it. */
+const changeSchema = z.looseObject({
+  type: z.literal('system'),
+  id: z.string().min(1).max(256),
+  from: phoneNumber,
+  system: z
+    .looseObject({
+      type: z.enum(['user_changed_number', 'customer_changed_number']),
+      wa_id: phoneNumber.nullish(),
+      new_wa_id: phoneNumber.nullish(),
+    })
+    .refine((system) => (system.wa_id ?? system.new_wa_id) != null),
+})
+
+function changedNumber({ id, from, system }: z.infer<typeof changeSchema>): ChangedIdentity {
+  return { id, from, to: system.wa_id ?? system.new_wa_id ?? from }
+}
+
+export interface WhatsAppCallback {
+  readonly messages: readonly ReceivedMessage[]
+  /** People who have another number. */
+  readonly changes: readonly ChangedIdentity[]
+}
+
 /**
  * All that people wrote to our number, of all entries; null for what is no call-back of WhatsApp. What went out, what was
  * read, reactions and other numbers are nobody's words to us. Pure.
@@ -80,10 +106,11 @@ export function readCallback(
   body: Uint8Array,
   phoneNumberId: string,
   nowMs: number,
-): readonly ReceivedMessage[] | null {
+): WhatsAppCallback | null {
   const callback = callbackSchema.safeParse(quietly(body))
   if (!callback.success) return null
-  const found: ReceivedMessage[] = []
+  const messages: ReceivedMessage[] = []
+  const changes: ChangedIdentity[] = []
   for (const { value } of callback.data.entry.flatMap(({ changes }) => changes)) {
     const read = valueSchema.safeParse(value)
     if (!read.success || read.data.metadata.phone_number_id !== phoneNumberId) continue
@@ -92,10 +119,12 @@ export function readCallback(
       if (message.success && nowMs - Number(message.data.timestamp ?? nowMs / 1000) * 1000 > messageMaxMs)
         continue
       const one = message.success ? readMessage(message.data, read.data) : null
-      if (one !== null && found.length < messagesMax) found.push(one)
+      if (one !== null && messages.length < messagesMax) messages.push(one)
+      const change = changeSchema.safeParse(raw)
+      if (change.success && changes.length < messagesMax) changes.push(changedNumber(change.data))
     }
   }
-  return found
+  return { messages, changes }
 }
 
 function quietly(body: Uint8Array): unknown {

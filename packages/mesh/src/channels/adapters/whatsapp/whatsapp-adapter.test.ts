@@ -14,7 +14,13 @@ import {
 import { heardBy } from '../../../testing/heard-by.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import { albumByTime } from '../../adapter.ts'
-import type { CallbackRequest, ChannelState, OutgoingMessage, ReceivedMessage } from '../../adapter.ts'
+import type {
+  CallbackRequest,
+  ChangedIdentity,
+  ChannelState,
+  OutgoingMessage,
+  ReceivedMessage,
+} from '../../adapter.ts'
 import { createWhatsAppAdapter } from './index.ts'
 import type { WhatsAppConfig } from './index.ts'
 import { isSigned } from './verify-callback.ts'
@@ -74,13 +80,15 @@ describe('the WhatsApp adapter', () => {
     closing.push(adapter.close)
     const heard: ReceivedMessage[] = []
     const states: ChannelState[] = []
+    const changed: ChangedIdentity[] = []
     await adapter.start({
       received: async (one) => void heard.push(one),
       stateChanged: (state) => void states.push(state),
       passedOver: () => {},
+      identityChanged: (what) => void changed.push(what),
     })
     const receive = async (request: CallbackRequest) => (await adapter.receiveRequest?.(request))!
-    return { graph, adapter, heard, states, receive }
+    return { graph, adapter, heard, states, changed, receive }
   }
 
   test.each([
@@ -277,6 +285,29 @@ describe('the WhatsApp adapter', () => {
       ])
     },
   )
+
+  test.each([
+    ['as it is now', { type: 'user_changed_number', wa_id: '16505550000' }],
+    ['as it was', { type: 'customer_changed_number', new_wa_id: '16505550000' }],
+  ])('that a person has another number is told, by WhatsApp alone: %s', async (_name, system) => {
+    const { receive, heard, changed } = await started()
+    const more = { type: 'system', text: null, system: { body: 'Ann changed', ...system } }
+    const forged = { type: 'text', system }
+    const broken = { type: 'system', text: null, system: { type: 'user_changed_number', wa_id: '../1' } }
+    await receive(
+      signedCallback(
+        callbackOf(
+          callbackEntry([
+            { id: 'wamid.1', text: '', more },
+            { id: 'wamid.2', text: 'hi', more: forged },
+            { id: 'wamid.3', text: '', more: broken },
+          ]),
+        ),
+      ),
+    )
+    expect(changed).toEqual([{ id: 'wamid.1', from: '16505551234', to: '16505550000' }])
+    expect(heard.map(({ id }) => id)).toEqual(['wamid.2'])
+  })
 
   test.each([
     ['a contact', { type: 'contacts', text: null, contacts: [{ name: { formatted_name: '/stop' } }] }],

@@ -75,10 +75,11 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
     if (!isSigned(body, headers['x-hub-signature-256'], appSecret.reveal())) {
       return reply(401, 'the signature is missing or wrong')
     }
-    const messages = readCallback(body, phoneNumberId, clock.now())
-    if (messages === null) return reply(400, 'this is no call-back of WhatsApp')
+    const read = readCallback(body, phoneNumberId, clock.now())
+    if (read === null) return reply(400, 'this is no call-back of WhatsApp')
     try {
-      for (const message of messages) {
+      for (const change of read.changes) hearing.identityChanged?.(change)
+      for (const message of read.messages) {
         keepLast(lastHeard, message.place.conversationId, message.id)
         await hearing.received(message)
       }

@@ -1,0 +1,61 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { channelNames } from '@flotilla/protocol/people'
+import type { ChannelName } from '@flotilla/protocol/people'
+import type { HumanCaller } from '../../access/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { ChangedIdentity } from '../adapter.ts'
+import { channelLimits } from '../channel-limits.ts'
+import type { MessageTable } from '../intake/message-table.ts'
+import type { TalkTable } from '../intake/talk-table.ts'
+import type { LetterTable } from './letter-table.ts'
+
+export interface TellIdentityChangeDeps {
+  readonly database: Database
+  readonly journal: Journal
+  readonly messages: Pick<MessageTable, 'take'>
+  readonly letters: Pick<LetterTable, 'add' | 'openCount'>
+  readonly talks: Pick<TalkTable, 'alonePlaceOf'>
+  readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
+  readonly ownersOn: (channel: ChannelName) => readonly string[]
+  readonly wake: (channel: ChannelName) => void
+  readonly clock: Clock
+}
+
+/**
+ * Records that a known person has another id on a platform, and tells the owners what to type, once for each change. The
+ * rights stay with the old id until an owner moves them: nothing that a platform says gives rights.
+ */
+export function createTellIdentityChange(
+  deps: TellIdentityChangeDeps,
+): (channel: ChannelName, change: ChangedIdentity) => void {
+  const { database, journal, letters, clock } = deps
+  return (channel, { id, from, to }) => {
+    const person = deps.callerOf(channel, from)?.person
+    if (person === undefined || from === to) return
+    const [before, after] = [`${channel}:${from}`, `${channel}:${to}`]
+    const text = [
+      `${person} has another id on ${channel}: ${after} instead of ${before}. The new one is not known yet, and the platform may give the old one to somebody else, who would be known as ${person} then.`,
+      `In a terminal of the machine: flotilla people unlink ${person} ${before} and flotilla people link ${person} ${after}`,
+    ].join('\n')
+    database.transaction(() => {
+      const row = { channel, messageId: id, senderId: from, became: 'notice', at: clock.now() } as const
+      if (!deps.messages.take(row)) return
+      journal.append({
+        actor: 'system',
+        action: 'channel.identity-changed',
+        subject: before,
+        detail: { to: after },
+      })
+      for (const at of channelNames) {
+        if (letters.openCount(at) >= channelLimits.openLettersMax) continue
+        for (const owner of deps.ownersOn(at)) {
+          const place = deps.talks.alonePlaceOf(at, owner)
+          const source = `identity:${owner}:${before}:${after}`
+          if (place !== null) letters.add({ channel: at, place, source, text, person: owner }, clock.now())
+        }
+        database.afterCommit(() => deps.wake(at))
+      }
+    })
+  }
+}
