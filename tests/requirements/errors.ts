@@ -9,7 +9,7 @@ export const errorsClauses = [
   { line: 230, id: 'errors:permissions:missing-file', state: 'covered', by: 'policy', text: 'A missing `config/permissions.json` results in all permissions denied.' },
   { line: 231, id: 'errors:permissions:absent', state: 'covered', by: 'policy', text: 'A permission that is absent for an action results in a denial (default deny).' },
   { line: 232, id: 'errors:outbound:dns-failure', state: 'covered', by: 'egress', text: 'An outbound request that fails DNS resolution is rejected (fail-closed).' },
-  { line: 233, id: 'errors:outbound:blocked-range', state: 'covered', by: 'egress', text: 'An outbound request to a blocked address range is rejected.' },
+  { line: 233, id: 'errors:outbound:blocked-range', state: 'deviates', decision: 'docs/decisions/2026-11-28-mark-deviations-from-the-specification.md', text: 'An outbound request to a blocked address range is rejected.' },
   { line: 234, id: 'errors:skill:forbidden-import', state: 'covered', by: 'skills', text: 'A skill with a forbidden import is rejected.' },
   { line: 234, id: 'errors:skill:forbidden-call', state: 'covered', by: 'skills', text: 'A skill with a forbidden call is rejected.' },
   { line: 234, id: 'errors:skill:forbidden-attribute', state: 'covered', by: 'skills', text: 'A skill with a forbidden attribute access is rejected.' },

@@ -1,6 +1,6 @@
 import { limits } from './limits.ts'
 
-/** The nine files of an agent's workspace. `readOnly` ones are written by the mesh alone (ARCHITECTURE 6.18). */
+/** The nine files of an agent's workspace. `readOnly` ones are written by the mesh alone. */
 export interface WorkspaceFile {
   readonly name: string
   readonly maxChars: number | null
@@ -13,7 +13,7 @@ export interface WorkspaceFile {
   readonly path: string
 }
 
-/** AGENTS.md is for programs that work in the tree, and those look for it at its root. */
+/** AGENTS.md is at the root of `/data`, where programs that work in a tree look for it. */
 const rootFile = 'AGENTS.md'
 
 const caps = limits.workspaceFileMaxChars
@@ -79,7 +79,7 @@ export const workspaceFiles = [
     name: 'INTERFACE.md',
     maxChars: caps['INTERFACE.md'],
     readOnly: false,
-    bootstrapOrder: null,
+    bootstrapOrder: 8,
     agentMayWrite: false,
     path: 'workspace/INTERFACE.md',
   },
@@ -87,7 +87,7 @@ export const workspaceFiles = [
     name: 'AGENTS.md',
     maxChars: caps['AGENTS.md'],
     readOnly: false,
-    bootstrapOrder: null,
+    bootstrapOrder: 7,
     agentMayWrite: false,
     path: rootFile,
   },

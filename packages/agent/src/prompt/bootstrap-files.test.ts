@@ -6,7 +6,7 @@ import { joinBootstrap } from './bootstrap-files.ts'
 const text = (name: string, content: string) => ({ file: findWorkspaceFile(name)!, content }) // a name of the contract
 
 describe('the bootstrap', () => {
-  test('every file at its longest fits, and only the one without a cap gives way', () => {
+  test('with every file at its longest, the flexible files share what the others leave', () => {
     verifies('limits:bootstrap-chars')
     const inPrompt = workspaceFiles.filter((file) => file.bootstrapOrder !== null)
     const texts = inPrompt.map((file) => text(file.name, `${file.name[0]}`.repeat(60_000)))
@@ -53,10 +53,26 @@ describe('the bootstrap', () => {
       'SOUL.md',
       'USER.md',
       'MEMORY.md',
+      'AGENTS.md',
+      'INTERFACE.md',
     ])
   })
 
-  test('what nobody can see is taken out', () => {
+  test('AGENTS.md and INTERFACE.md are part of the prompt, and PROJECT.md comes first for the room that is left', () => {
+    expect(joinBootstrap([text('AGENTS.md', 'use npm test'), text('INTERFACE.md', 'answer in JSON')])).toBe(
+      '[AGENTS.md]\nuse npm test\n\n---\n\n[INTERFACE.md]\nanswer in JSON',
+    )
+    const crowded = joinBootstrap([
+      text('PROJECT.md', 'p'.repeat(60_000)),
+      text('MEMORY.md', 'm'.repeat(16_000)),
+      text('AGENTS.md', 'a'.repeat(12_000)),
+    ])
+    expect(crowded).toContain('m'.repeat(16_000))
+    expect(crowded).not.toContain('aaa')
+    expect(crowded.length).toBeLessThanOrEqual(48_000)
+  })
+
+  test('invisible characters are removed', () => {
     expect(joinBootstrap([text('SOUL.md', 'be\u200B good')])).toBe('[SOUL.md]\nbe good')
   })
 

@@ -13,7 +13,7 @@ export interface BootstrapText {
 const separator = '\n\n---\n\n'
 const cutNote = '\n[cut here: longer than its limit; memory_search finds what is missing]'
 
-/** The workspace files that are part of the prompt, in their order. Files that nobody has written are left out. */
+/** The workspace files that are part of the prompt, in their order. Unmodified default files are left out. */
 export async function readBootstrapFiles(workspace: Workspace): Promise<readonly BootstrapText[]> {
   const texts: BootstrapText[] = []
   for (const file of bootstrapFiles()) {
@@ -28,9 +28,12 @@ function bootstrapFiles(): readonly WorkspaceFile[] {
   return ordered.sort((a, b) => (a.bootstrapOrder ?? 0) - (b.bootstrapOrder ?? 0))
 }
 
+/** Files that get what the others leave: PROJECT.md has no cap, and with the caps of these two the whole would not fit. */
+const flexible: ReadonlySet<string> = new Set(['PROJECT.md', 'AGENTS.md', 'INTERFACE.md'])
+
 /**
- * Each file within its cap and all within the whole, names and rules between them counted. The capped files
- * always fit, so what gives way is the one without a cap. Pure.
+ * Each file within its cap and all of them within `maxChars`, headings and separators included. The flexible files
+ * share, in their order, what the other files leave. Pure.
  */
 export function joinBootstrap(
   texts: readonly BootstrapText[],
@@ -42,11 +45,14 @@ export function joinBootstrap(
     return text.file.maxChars === null ? clean : truncatePromptText(clean, text.file.maxChars, cutNote)
   })
   const frame = texts.reduce((sum, text) => sum + heading(text).length + separator.length, 0)
-  const fixed = capped.reduce((sum, content, index) => sum + (isCapped(texts[index]) ? content.length : 0), 0)
+  const fixed = capped.reduce(
+    (sum, content, index) => sum + (isFlexible(texts[index]) ? 0 : content.length),
+    0,
+  )
   let room = Math.max(0, maxChars - frame - fixed)
   const parts = texts.map((text, index) => {
     const content = capped[index]! // one for each text
-    if (isCapped(text)) return sanitizeForPrompt(heading(text) + content)
+    if (!isFlexible(text)) return sanitizeForPrompt(heading(text) + content)
     const fitted = truncatePromptText(content, room, room > cutNote.length ? cutNote : '')
     room -= fitted.length
     return sanitizeForPrompt(heading(text) + fitted)
@@ -54,6 +60,6 @@ export function joinBootstrap(
   return truncatePromptText(joinPromptText(parts, separator), maxChars, '')
 }
 
-function isCapped(text: BootstrapText | undefined): boolean {
-  return text !== undefined && text.file.maxChars !== null
+function isFlexible(text: BootstrapText | undefined): boolean {
+  return text !== undefined && flexible.has(text.file.name)
 }
