@@ -1,3 +1,4 @@
+import process from 'node:process'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { describe, expect, test } from 'vitest'
 import { noticeOf, tellAt } from './notice-text.ts'
@@ -126,4 +127,22 @@ test.each([
   ['it is a single-digit hour', { from: '08:00', to: '09:00' }, at(8, 5), ends(9, 0, 10)],
 ])('what is told where %s waits until the quiet hours end', (...[, quiet, now, told]) => {
   expect(tellAt(now, quiet)).toBe(told)
+})
+
+test.each([
+  // Clocks go from 03:00 back to 02:00 at 01:00 UTC.
+  ['the first 02:10', '2026-10-25T00:10Z', '2026-10-25T00:30Z'],
+  ['the second 02:10', '2026-10-25T01:10Z', '2026-10-25T01:30Z'],
+  ['the hour before', '2026-10-24T23:10Z', '2026-10-25T00:30Z'],
+  // Clocks go from 02:00 to 03:00 at 01:00 UTC, and show no 02:30.
+  ['spring', '2026-03-29T00:10Z', '2026-03-29T01:30Z'],
+])('quiet hours end on the same day where clocks change: %s', (_name, now, until) => {
+  const before = process.env['TZ']
+  process.env['TZ'] = 'Europe/Berlin'
+  try {
+    expect(tellAt(Date.parse(now), { from: '22:00', to: '02:30' })).toBe(Date.parse(until))
+  } finally {
+    if (before === undefined) delete process.env['TZ']
+    else process.env['TZ'] = before
+  }
 })

@@ -72,6 +72,11 @@ export function tellAt(now: number, quiet: Settings['channels']['notices']['quie
   const [hours = 0, minutes = 0] = quiet.to.split(':').map(Number)
   const end = new Date(now)
   end.setHours(hours, minutes, 0, 0)
+  // Where clocks were set back, that time of the day comes twice; the second is meant while it is still to come.
+  if (end.getTime() <= now && time < quiet.to) {
+    const minutesLeft = hours * 60 + minutes - (at.getHours() * 60 + at.getMinutes())
+    return now - (now % 60_000) + minutesLeft * 60_000
+  }
   if (end.getTime() <= now) end.setDate(end.getDate() + 1)
   return end.getTime()
 }

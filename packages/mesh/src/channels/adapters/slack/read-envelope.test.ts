@@ -101,6 +101,12 @@ describe('what somebody else wrote', () => {
     expect(bare).toMatchObject({ text: '', shared: { text: '/stop & go' } })
   })
 
+  test('and has blocks alone is read by its short form', () => {
+    const attachments = [{ ...shared, text: '', fallback: '[Nov 28] Bob: go' }]
+    const said = readEnvelope('events_api', message({ text: '', attachments }), self)
+    expect(said).toMatchObject({ shared: { text: '[Nov 28] Bob: go' } })
+  })
+
   test('in previews of links, and in what apps add, is not read', () => {
     const said = readEnvelope('events_api', message({ attachments: [{ text: '/stop' }] }), self)
     expect(said).toMatchObject({ text: 'hi', shared: null })

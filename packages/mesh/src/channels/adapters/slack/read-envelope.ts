@@ -105,7 +105,7 @@ function sharedIn({ attachments }: SlackMessageEvent, ourUserId: string): SlackS
   const shared = attachments.filter((one) => one.is_share === true || one.is_msg_unfurl === true)
   if (shared.length === 0) return null
   return {
-    text: shared.map(({ text }) => plainText(text, ourUserId)).join('\n\n'),
+    text: shared.map(({ text, fallback }) => plainText(text || fallback, ourUserId)).join('\n\n'),
     by: [...new Set(shared.map(({ author_name: name }) => name))].join(', '),
     files: shared.flatMap(({ files }) => files),
   }

@@ -39,6 +39,8 @@ export const messageEventSchema = z.looseObject({
       is_share: z.boolean().nullish(),
       is_msg_unfurl: z.boolean().nullish(),
       text: wireText(textMaxChars),
+      /** The same in short, where the message has blocks alone. */
+      fallback: wireText(textMaxChars),
       author_name: wireText(nameMaxChars),
       files: wireList(slackFileSchema, attachmentsMax),
     }),
