@@ -44,6 +44,7 @@ export default defineConfig({
             'tests/*.test.ts',
             'tests/chaos/**/*.test.ts',
             'tests/kubernetes/cluster/**/*.test.ts',
+            'tests/providers/**/*.test.ts',
             'tests/run-record/**/*.test.ts',
             'scripts/**/*.test.ts',
           ],

@@ -20,6 +20,9 @@ import type { LlmUpstream } from './llm-upstream.ts'
 import type { WireKind } from './model-wires.ts'
 import { startWireUpstream } from './wire-upstream.ts'
 
+/** With it the agent itself asks, and none of its programs. */
+export const doorTokenOfScout = 'scout-door'
+
 export interface LlmGatewayUnderTest {
   /** Without the version, as Anthropic's client wants it. */
   readonly rootUrl: string
@@ -84,10 +87,11 @@ export async function startLlmGateway(
     listModels: createListModels(deps),
   }
   const gate = createAgentGate({
-    verifyToken: (token) => (token === 'scout' ? { agentId: token, token: 'program' } : null),
-    ticketOf: () => {
-      throw new Error('not asked')
+    verifyToken: (token) => {
+      if (token === doorTokenOfScout) return { agentId: 'scout', token: 'door' }
+      return token === 'scout' ? { agentId: token, token: 'program' } : null
     },
+    ticketOf: (agentId, runId, fence) => ({ agentId, runId, fence }) as never,
     readingOn: () => 0,
     countCall: () => {},
     guard: options.guard ?? (() => {}),

@@ -116,6 +116,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     chance: () => 0.5,
     onShareOf: (_agentId, work) => work(),
     fetchMedia: () => Promise.reject(new Problem('denied')),
+    newId: countingIds(),
     catalog,
     settings: () => settings,
     agentModel: () => options.agentModel ?? 'openai/gpt-4o-mini',

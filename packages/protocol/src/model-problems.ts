@@ -23,6 +23,13 @@ export const modelProblems = {
     repair:
       'Correct what the detail names, in the words of the provider; flotilla models shows the settings of the model.',
   },
+  'provider-unreadable': {
+    status: 502,
+    title: 'The answer of the model provider cannot be read',
+    retryable: true,
+    repair:
+      'Try again; if it comes again, check that the base URL is that of the API, and report the detail: flotilla models shows the provider, flotilla runs RUN the run.',
+  },
   'model-unknown': {
     status: 404,
     title: 'The model provider does not know this model',

@@ -16,7 +16,8 @@ export function textBytes(message: PromptMessage): number {
 /** Pure. */
 export function textsOf(message: PromptMessage): readonly string[] {
   if (message.role !== 'assistant') return [message.content]
-  return [message.content, ...message.toolCalls.flatMap((call) => [call.name, call.arguments])]
+  const thoughts = (message.thoughts ?? []).flatMap((thought) => Object.values(thought).map(String))
+  return [message.content, ...message.toolCalls.flatMap((call) => [call.name, call.arguments]), ...thoughts]
 }
 
 /** Pure. */

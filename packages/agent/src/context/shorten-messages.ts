@@ -1,4 +1,5 @@
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { charsOfThought } from '@flotilla/protocol/thoughts'
 import { withoutImages } from '../images/bound-images.ts'
 import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
 import { cutMiddle } from '../tools/cut-middle.ts'
@@ -59,7 +60,15 @@ function shortenMessage(message: PromptMessage, maxChars: number, keptIn: string
           '\n',
         )
   if (message.role !== 'assistant') return { ...message, content }
-  return { ...message, content, toolCalls: message.toolCalls.map((call) => shortenCall(call, maxChars)) }
+  const { thoughts = [], ...rest } = message
+  const thoughtChars = thoughts.reduce((sum, thought) => sum + charsOfThought(thought), 0)
+  return {
+    ...rest,
+    // What a provider has sealed is whole or nothing.
+    ...(thoughts.length > 0 && thoughtChars <= maxChars ? { thoughts } : {}),
+    content,
+    toolCalls: message.toolCalls.map((call) => shortenCall(call, maxChars)),
+  }
 }
 
 /** Providers want an object, so its texts are cut and not the whole. */

@@ -8,12 +8,10 @@ function assemble(chunks: readonly unknown[]) {
 }
 const call = (piece: unknown) => ({ choices: [{ delta: { tool_calls: [piece] } }] })
 
-test('arguments come in pieces by index, calls mixed', () => {
+test('calls come whole, in their order, with the ids of the mesh', () => {
   const { toolCalls } = assemble([
-    call({ index: 0, id: 'a', function: { name: 'one', arguments: '' } }),
-    call({ index: 1, id: 'b', function: { name: 'two', arguments: '{"x"' } }),
-    call({ index: 0, function: { arguments: '{"y":1}' } }),
-    call({ index: 1, function: { arguments: ':2}' } }),
+    call({ index: 0, id: 'a', function: { name: 'one', arguments: '{"y":1}' } }),
+    call({ index: 1, id: 'b', function: { name: 'two', arguments: '{"x":2}' } }),
   ]).answer()
   expect(toolCalls).toEqual([
     { id: 'a', name: 'one', arguments: '{"y":1}' },
@@ -21,17 +19,17 @@ test('arguments come in pieces by index, calls mixed', () => {
   ])
 })
 
-test('calls without an index are told apart by id', () => {
-  const { toolCalls } = assemble([
-    call({ id: 'a', function: { name: 'one', arguments: '{}' } }),
-    call({ id: 'b', function: { name: 'two', arguments: '{}' } }),
+test('pieces of one thought are one, and what was sealed stays apart', () => {
+  const think = (detail: object) => ({ choices: [{ delta: { reasoning_details: [detail] } }] })
+  const at = { type: 'reasoning.text', format: 'plain', field: 'reasoning_content', from: 'lab' }
+  const seal = { type: 'reasoning.encrypted', data: 's', format: 'google-gemini-v1' }
+  const { thoughts } = assemble([
+    think({ ...at, text: 'h' }),
+    think({ ...at, text: 'm' }),
+    think(seal),
+    think({ ...at, text: 'so' }),
   ]).answer()
-  expect(toolCalls.map((made) => made.name)).toEqual(['one', 'two'])
-})
-
-test('a call without an id gets one', () => {
-  const { toolCalls } = assemble([call({ index: 0, function: { name: 'one', arguments: '{}' } })]).answer()
-  expect(toolCalls[0]?.id).toBe('call_0')
+  expect(thoughts).toEqual([{ ...at, text: 'hm' }, seal, { ...at, text: 'so' }])
 })
 
 test('an answer that was not streamed is read from its message', () => {
@@ -54,9 +52,17 @@ test('the length limit is noticed', () => {
   expect(assemble([{ choices: [{ delta: {}, finish_reason: 'length' }] }]).answer().cutOff).toBe(true)
 })
 
-test.each([null, 7, 'text', [], { choices: 'x' }, { choices: [{ delta: { tool_calls: [null, 5] } }] }])(
-  'a chunk that is %j changes nothing',
-  (chunk) => {
-    expect(assemble([chunk]).answer()).toMatchObject({ text: '', toolCalls: [] })
-  },
-)
+test.each([
+  null,
+  7,
+  'text',
+  [],
+  { choices: 'x' },
+  { choices: [{ delta: { tool_calls: [null, 5] } }] },
+  { choices: [{ delta: { tool_calls: [{ id: 'a', function: { name: 'one', arguments: { y: 1 } } }] } }] },
+  { choices: [{ delta: { tool_calls: [{ id: '', function: { name: 'one', arguments: '{}' } }] } }] },
+  { choices: [{ delta: { content: ['hi'] } }] },
+  { choices: [{ delta: {}, finish_reason: 'eos' }] },
+])('what is not of the normal form is no answer, and never an empty one: %j', (chunk) => {
+  expect(() => assemble([chunk])).toThrow(expect.objectContaining({ code: 'model-failed' }))
+})

@@ -1,15 +1,13 @@
+import { normalChunkSchema } from '@flotilla/protocol/normal-answer'
+import type { NormalChunk, Thought } from '@flotilla/protocol/normal-answer'
+import { Problem } from '@flotilla/protocol/problem'
+import { joinThoughts } from '@flotilla/protocol/thoughts'
 import type { ModelAnswer, RequestedCall } from './language-model.ts'
 
-interface PartialCall {
-  id: string
-  name: string
-  arguments: string
-}
-
 export interface AnswerAssembly {
-  /** Takes one chunk of the stream; answers with the words in it. */
+  /** Takes one chunk of the stream; answers with the words in it. Throws the Problem `model-failed` for what is none. */
   take(chunk: unknown): string
-  /** True once the model said why it stopped. */
+  /** True once it is told why the model stopped. */
   isWhole(): boolean
   /** What the far end reported as an error inside the stream, or null. */
   error(): { code: string; detail: string } | null
@@ -19,9 +17,8 @@ export interface AnswerAssembly {
 }
 
 /**
- * Puts an answer together from the chunks of an OpenAI-compatible stream. Pure but for its own memory. Tool
- * calls come in pieces by index; some providers leave the index out and send each call whole. The cost is the
- * mesh's `cost_usd`, beside or in the last chunk's usage.
+ * Puts an answer together from the chunks of the normal form. Nothing is guessed here: what has not that form is no
+ * answer of the mesh. Pure but for its own memory. The cost is the mesh's `cost_usd`, beside or in the last chunk's usage.
  */
 export function createAnswerAssembly(): AnswerAssembly {
   let text = ''
@@ -29,47 +26,43 @@ export function createAnswerAssembly(): AnswerAssembly {
   let tokens = 0
   let promptTokens = 0
   let costUsd = 0
-  let answerBound: unknown = undefined
+  let answerBound: number | null = null
   let failure: { code: string; detail: string } | null = null
-  const calls: PartialCall[] = []
+  const calls: RequestedCall[] = []
+  const thoughts: Thought[] = []
 
-  const takeCall = (value: unknown): void => {
-    const piece = asRecord(value)
-    const details = asRecord(piece['function'])
-    const id = textOf(piece['id'])
-    const call = findCall(calls, { index: piece['index'], id })
-    if (id !== '') call.id = id
-    call.name += textOf(details['name'])
-    call.arguments += textOf(details['arguments'])
+  function count({ usage, cost_usd: cost, answer_bound: bound }: NormalChunk): void {
+    const prompt = usage?.prompt_tokens ?? 0
+    tokens = Math.max(tokens, prompt + (usage?.completion_tokens ?? 0))
+    promptTokens = Math.max(promptTokens, prompt)
+    costUsd = Math.max(costUsd, usage?.cost_usd ?? 0, cost ?? 0)
+    for (const told of [bound, usage?.answer_bound]) if (told !== undefined) answerBound = told
   }
+
   return {
     take: (value) => {
-      const chunk = asRecord(value)
-      if (chunk['error'] !== undefined || textOf(chunk['type']).startsWith('urn:flotilla:problem:')) {
-        failure = readFailure(chunk)
-      }
-      const usage = asRecord(chunk['usage'])
-      tokens = Math.max(tokens, numberOf(usage['prompt_tokens']) + numberOf(usage['completion_tokens']))
-      promptTokens = Math.max(promptTokens, numberOf(usage['prompt_tokens']))
-      for (const told of [chunk['answer_bound'], usage['answer_bound']]) {
-        if (told !== undefined) answerBound = told
-      }
-      costUsd = Math.max(costUsd, numberOf(usage['cost_usd']), numberOf(chunk['cost_usd']))
-      const choice = asRecord(asList(chunk['choices'])[0])
-      if (typeof choice['finish_reason'] === 'string') finish = choice['finish_reason']
-      // A whole answer that was not streamed has a message where a stream has deltas.
-      const delta = asRecord(choice['delta'] ?? choice['message'])
-      for (const call of asList(delta['tool_calls'])) takeCall(call)
-      const words = textOf(delta['content'])
+      failure ??= failureIn(value)
+      if (failure) return ''
+      const parsed = normalChunkSchema.safeParse(value)
+      if (!parsed.success) throw notNormal(parsed.error.issues[0]?.path ?? [])
+      count(parsed.data)
+      const [choice] = parsed.data.choices
+      finish = choice?.finish_reason ?? finish
+      const said = choice?.delta ?? choice?.message
+      for (const { id, function: called } of said?.tool_calls ?? [])
+        calls.push({ id, name: called.name, arguments: called.arguments })
+      thoughts.push(...(said?.reasoning_details ?? []))
+      const words = said?.content ?? ''
       text += words
       return words
     },
     isWhole: () => finish !== null,
-    isCutByMesh: () => finish === 'length' && numberOf(answerBound) > 0,
+    isCutByMesh: () => finish === 'length' && (answerBound ?? 0) > 0,
     error: () => failure,
     answer: () => ({
       text,
-      toolCalls: calls.filter((call) => call.name !== '').map(withId),
+      toolCalls: calls,
+      ...(thoughts.length > 0 ? { thoughts: joinThoughts(thoughts) } : {}),
       cutOff: finish === 'length',
       tokens: Math.trunc(tokens),
       promptTokens: Math.trunc(promptTokens),
@@ -79,23 +72,18 @@ export function createAnswerAssembly(): AnswerAssembly {
   }
 }
 
-function withId(call: PartialCall, index: number): RequestedCall {
-  return { id: call.id === '' ? `call_${index}` : call.id, name: call.name, arguments: call.arguments }
+function notNormal(path: readonly PropertyKey[]): Problem {
+  const place = path.length === 0 ? '' : ` at ${path.join('.')}`
+  return new Problem('model-failed', {
+    detail: `The answer of the mesh is not of the expected form${place}.`,
+  })
 }
 
-function findCall(calls: PartialCall[], key: { index: unknown; id: string }): PartialCall {
-  if (typeof key.index === 'number' && Number.isInteger(key.index) && key.index >= 0 && key.index < 256) {
-    while (calls.length <= key.index) calls.push({ id: '', name: '', arguments: '' })
-    return calls[key.index]! // filled up just above
-  }
-  const known = key.id === '' ? calls.at(-1) : calls.find((call) => call.id === key.id)
-  if (known) return known
-  const call = { id: key.id, name: '', arguments: '' }
-  calls.push(call)
-  return call
-}
-
-function readFailure(chunk: Readonly<Record<string, unknown>>): { code: string; detail: string } {
+/** The mesh's own error, in the words of OpenAI's clients or as a problem. */
+function failureIn(value: unknown): { code: string; detail: string } | null {
+  const chunk = asRecord(value)
+  const isProblem = textOf(chunk['type']).startsWith('urn:flotilla:problem:')
+  if (chunk['error'] === undefined && !isProblem) return null
   const error = typeof chunk['error'] === 'object' ? asRecord(chunk['error']) : chunk
   const detail = textOf(error['detail']) || textOf(error['message']) || textOf(chunk['error'])
   return { code: textOf(error['code']), detail: detail || 'The stream reported an error.' }
@@ -105,14 +93,6 @@ function asRecord(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {}
 }
 
-function asList(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-function numberOf(value: unknown): number {
-  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0
 }

@@ -1,3 +1,4 @@
+import type { Thought } from '@flotilla/protocol/normal-answer'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import type { ImageType } from '@flotilla/protocol/image-type'
@@ -23,7 +24,13 @@ export type Speaker = 'person' | 'other'
 /** A conversation as models read it. Every word in it went through `sanitizeForPrompt`. */
 export type PromptMessage =
   | { readonly role: 'system' | 'user'; readonly content: PromptText; readonly by?: Speaker }
-  | { readonly role: 'assistant'; readonly content: PromptText; readonly toolCalls: readonly RequestedCall[] }
+  | {
+      readonly role: 'assistant'
+      readonly content: PromptText
+      readonly toolCalls: readonly RequestedCall[]
+      /** What the model thought before it made these calls, for the provider that wants it back; left out for nothing. */
+      readonly thoughts?: readonly Thought[]
+    }
   | {
       readonly role: 'tool'
       readonly content: PromptText
@@ -46,6 +53,8 @@ export interface ModelRequest {
 export interface ModelAnswer {
   readonly text: string
   readonly toolCalls: readonly RequestedCall[]
+  /** Left out for nothing. */
+  readonly thoughts?: readonly Thought[]
   /** True when the model was cut off by its own length limit. */
   readonly cutOff: boolean
   readonly tokens: number

@@ -58,9 +58,11 @@ function messageOf(message: PromptMessage, seen: boolean): unknown {
   }
   if (message.role !== 'assistant') return { role: message.role, content: message.content }
   if (message.toolCalls.length === 0) return { role: 'assistant', content: message.content }
+  const { thoughts = [] } = message
   return {
     role: 'assistant',
     content: message.content === '' ? null : message.content,
+    ...(thoughts.length > 0 ? { reasoning_details: thoughts } : {}),
     tool_calls: message.toolCalls.map((call) => ({
       id: call.id,
       type: 'function',

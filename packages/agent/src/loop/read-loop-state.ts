@@ -1,5 +1,8 @@
 import { jsonObjectSchema, jsonValueSchema } from '@flotilla/protocol/json-value'
 import { chatToolCallSchema } from '@flotilla/protocol/llm-exchange'
+import { thoughtSchema } from '@flotilla/protocol/normal-answer'
+import type { Thought } from '@flotilla/protocol/normal-answer'
+import { joinThoughts } from '@flotilla/protocol/thoughts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { toolOutputSchema } from '@flotilla/protocol/tool-call'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
@@ -66,7 +69,19 @@ function readMessage(value: unknown): PromptMessage | null {
     return parsed.success ? { id: parsed.data.id, ...parsed.data.function } : null
   })
   if (calls.includes(null)) return null
-  return { role, content, toolCalls: calls.filter((call) => call !== null) }
+  const thoughts = readThoughts(message['thoughts'])
+  return {
+    role,
+    content,
+    toolCalls: calls.filter((call) => call !== null),
+    ...(thoughts.length > 0 ? { thoughts } : {}),
+  }
+}
+
+/** What is none is left out: a provider that wants it back gets along without it. */
+function readThoughts(value: unknown): readonly Thought[] {
+  const thoughts = list(value).map((entry) => thoughtSchema.safeParse(entry))
+  return thoughts.every((one) => one.success) ? joinThoughts(thoughts.map((one) => one.data)) : []
 }
 
 function readImage(value: unknown): ImageRef[] {

@@ -9,6 +9,7 @@ import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { waitsForOthers, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { notices } from './notices.ts'
+import { usableCalls } from './usable-calls.ts'
 import { sayRecorded } from './recorded-turn.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundVerdict } from './round-budget.ts'
@@ -127,7 +128,8 @@ async function askModel(
     if (answer instanceof Problem) return { kind: 'failed', code: answer.code, detail: answer.detail }
     state.tokens += answer.tokens
     state.costUsd += answer.costUsd
-    const calls = last && deps.work.taskId === null ? [] : usableCalls(answer, state.step + 1)
+    const usable = usableCalls(answer, state)
+    const calls = last && deps.work.taskId === null ? [] : usable.toolCalls
     if (answer.text.trim() === '' && calls.length === 0) {
       if (last) return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
       if (tries < deps.work.emptyRetriesMax) continue
@@ -139,7 +141,13 @@ async function askModel(
     }
     state.step += 1
     state.rounds = countRound(state.rounds)
-    state.messages.push({ role: 'assistant', content: sanitizeForPrompt(answer.text), toolCalls: calls })
+    state.messages.push({
+      role: 'assistant',
+      content: sanitizeForPrompt(answer.text),
+      toolCalls: calls,
+      // Behind an answer without calls no provider wants it back.
+      ...(calls.length > 0 && usable.thoughts.length > 0 ? { thoughts: usable.thoughts } : {}),
+    })
     deps.watch.onStep(state.step)
     await deps.saveCheckpoint(state)
     return null
@@ -190,18 +198,4 @@ function contextTurn(deps: LoopDeps, state: LoopState, signal: AbortSignal): Con
     // The first words of a task, and of a sub-agent, are what it is to do.
     pinFirst: deps.work.taskId !== null || deps.work.bounds.kind === 'task',
   }
-}
-
-/**
- * Calls as they are remembered: ids are made unlike each other, and a call that was cut off before its first
- * argument is marked as broken, so that it does not pass for a call without arguments.
- */
-function usableCalls(answer: ModelAnswer, step: number): ModelAnswer['toolCalls'] {
-  const seen = new Set<string>()
-  return answer.toolCalls.map((call, index) => {
-    const id = call.id === '' || seen.has(call.id) ? `call_${step}_${index}` : call.id
-    seen.add(id)
-    const cutAtStart = answer.cutOff && index === answer.toolCalls.length - 1 && call.arguments.trim() === ''
-    return { ...call, id, arguments: cutAtStart ? '{' : call.arguments }
-  })
 }

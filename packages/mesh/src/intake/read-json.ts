@@ -1,3 +1,4 @@
+import { parseAsWritten } from '@flotilla/protocol/json-as-written'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import type { JsonBounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -25,6 +26,17 @@ export function readJsonExactly(source: Uint8Array | string, bounds: JsonBounds)
   const { fault } = measureJson(bytes, bounds)
   if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}` })
   return parsed(typeof source === 'string' ? source : bytes, digitsOfLargeNumbers)
+}
+
+/** The same, but numbers that no float holds go on as they are written: for what is printed again and not computed with. Pure. */
+export function readJsonAsWritten(text: string, bounds: JsonBounds): unknown {
+  const { fault } = measureJson(Buffer.from(text), bounds)
+  if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}` })
+  try {
+    return parseAsWritten(text)
+  } catch (error) {
+    throw new Problem('bad-json', { cause: error })
+  }
 }
 
 /** The same, or undefined for what is no JSON or passes the bounds: where what is no JSON goes on as it came. Pure. */

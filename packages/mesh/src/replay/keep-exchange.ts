@@ -50,7 +50,7 @@ export function* keepExchange(
   recording: Recording,
   { request, runId, purpose, text, at, turn, clean }: Heard,
 ): Pieces<Kept> {
-  const said = readSaidAnswer(text, request.stream)
+  const said = readSaidAnswer(text)
   yield text.length
   if (said.content === '' && said.calls.length === 0) return null
   const run = liveRun(recording, runId)

@@ -161,7 +161,7 @@ export function parsedData(event: Buffer): Record<string, unknown> | null {
 
 /** The lines of its data, joined. Pure. */
 export function dataOf(event: Buffer): string {
-  const text = event.toString('utf8')
+  const text = event.toString('utf8').replace(/^\uFEFF/, '')
   const [first = '', ...more] = text.split(/\r?\n/)
   if (first.startsWith('data:') && more.every((line) => line === '')) return first.slice('data:'.length)
   return [first, ...more]

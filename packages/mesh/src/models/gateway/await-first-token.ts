@@ -13,6 +13,8 @@ import { createSseParser, dataOf, freshProgress, wholeUsage } from '../formats/s
 import { createWholeEvents, eventEnd } from '../formats/whole-events.ts'
 import type { Hearing } from './read-on.ts'
 
+const lineFeed = 10
+const carriageReturn = 13
 /** A stream that says nothing in so many bytes is passed on as it is. */
 const silentMaxBytes = 64 * 1024
 
@@ -98,7 +100,7 @@ function createListener(of: Told): (bytes: Uint8Array) => boolean {
   const events = createWholeEvents()
   return (bytes) => {
     const data = events.take(bytes)
-    if (data === null) return false
+    if (data === null) return endsInReturns(events.rest())
     // Usually the first event has words, and no other is read.
     let from = 0
     for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
@@ -107,6 +109,12 @@ function createListener(of: Told): (bytes: Uint8Array) => boolean {
     }
     return false
   }
+}
+
+/** Lines may end in a carriage return alone; nobody else sends one without a line feed. */
+function endsInReturns(bytes: Buffer | null): boolean {
+  const at = bytes?.indexOf(carriageReturn) ?? -1
+  return bytes !== null && at !== -1 && at < bytes.length - 1 && !bytes.includes(lineFeed)
 }
 
 function isSpoken(event: Buffer, { apiFormat, secrets, model }: Told): boolean {

@@ -1,3 +1,4 @@
+import type { NewId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
@@ -6,6 +7,7 @@ import type { AllowedModelsDeps } from './allowed-models.ts'
 import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
 import type { CompletionReply, Received } from './answer-reply.ts'
 import type { CallParameters, ApiFormat } from '../formats/api-format.ts'
+import { normalReply } from '../formats/answer/normal-reply.ts'
 import { dispatch } from './dispatch.ts'
 import { isOfMind, openCall } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps, Opened } from './open-call.ts'
@@ -16,6 +18,7 @@ import type { CallPurpose, ProviderReply } from '../providers/llm-provider.ts'
 import { asProblem } from '../formats/openai-error.ts'
 import { createPriceList } from '../catalog/price-list.ts'
 import type { Price, PricedModel } from '../catalog/price-list.ts'
+import { refusalInBody } from './provider-problem.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { wholeReply } from './reply-body.ts'
@@ -59,6 +62,7 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<OpenCallDeps, 'api
   readonly guard: Guard
   readonly watch: ModelWatch
   readonly fetchMedia: FetchMedia
+  readonly newId: NewId
   readonly readOn: ReadOn
   readonly windows: StatedWindows
   /** Null for a run that thinks with the model of its agent. */
@@ -130,7 +134,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
         hearing,
         waits,
         open: (model) => openCall(deps, caller, { ...asked, model }),
-        receive: (reply, opened) => receive(apiFormat, reply, opened),
+        receive: (reply, opened) => receive(apiFormat, readFor(deps, caller, { reply, opened }), opened),
       })
     } catch (error) {
       if (isOfMind(deps, caller)) deps.windows.refused(caller.agentId, error)
@@ -155,6 +159,30 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
     if (hearing.left.aborted) left()
     else hearing.left.addEventListener('abort', left, { once: true })
     answered.then(resolve, reject)
+  })
+}
+
+/**
+ * What an agent thinks by comes in the normal form; its programs get what their provider wrote, unless that is a stream
+ * where none was asked for, or the reverse, of which no official client makes anything.
+ */
+function readFor(
+  deps: Parts,
+  caller: AgentCaller,
+  { reply, opened }: { readonly reply: ProviderReply; readonly opened: Opened },
+): ProviderReply {
+  const { model, request, bounds } = opened
+  const isAsAsked = request.stream === reply.contentType.includes('event-stream')
+  if (deps.apiFormat.form !== 'chat' || (isAsAsked && !isOfMind(deps, caller))) return reply
+  return normalReply(reply, {
+    stream: request.stream,
+    model: model.model,
+    from: model.provider,
+    secrets: model.secrets,
+    newId: () => deps.newId('call'),
+    createdSeconds: Math.floor(deps.clock.now() / 1000),
+    bounds,
+    judge: (answer) => refusalInBody(answer, { by: model, where: 'stream' })?.problem ?? null,
   })
 }
 

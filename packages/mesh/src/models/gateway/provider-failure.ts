@@ -73,5 +73,6 @@ const kindsByCode: Partial<Record<ProblemCode, FailureKind>> = {
   'provider-unreachable': 'outage',
   'upstream-timeout': 'timeout',
   'upstream-failed': 'broken',
+  'provider-unreadable': 'broken',
   'model-failed': 'empty',
 }

@@ -34,6 +34,7 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
         return messagesOverChat(listen(createOpenAiCompatibleProvider(setup)), {
           fit: (request) => fitChat(request, { ...setup.extras, boundField }),
           usage: setup.usage,
+          secrets: setup.apiKey === null ? [] : [setup.apiKey],
         })
       }
       case 'anthropic': {

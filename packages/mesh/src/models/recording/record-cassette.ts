@@ -81,7 +81,7 @@ async function* tee(reply: ProviderReply, whole: (text: string) => void): AsyncG
 }
 
 function keep(recording: Recording, request: ProviderRequest, text: string): void {
-  const turn = readAnswer(text, request.stream)
+  const turn = readAnswer(text)
   if (turn === null) return
   const bytes = Buffer.byteLength(JSON.stringify(turn))
   if (recording.exchanges.length >= exchangesMax || recording.bytes + bytes > recordedMaxBytes) {

@@ -1,27 +1,22 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { Problem } from '@flotilla/protocol/problem'
-import * as z from 'zod'
-import { parseFirst, readJsonQuietly } from '../../../intake/index.ts'
-import { redact } from '../../../credentials/index.ts'
+import { readJsonAsWritten, readJsonQuietly } from '../../../intake/index.ts'
+import type { AnswerEnd, SaidNews } from '../answer/answer-reader.ts'
+import type { NormalEnd } from '../answer/end-reasons.ts'
+import type { normalCalls } from '../answer/write-normal.ts'
 import type { UsageRule } from '../usage.ts'
-import { chatAnswerSchema, messagesUsage, plainReasoning, stopReasonFrom, textIn } from './chat-answer.ts'
-import type { Said } from './chat-answer.ts'
+import { messagesUsage } from './chat-usage.ts'
 import { blockFromReasoning, readReasoningDetails, sealedSignature } from './reasoning-details.ts'
 import type { ReasoningDetail } from './reasoning-details.ts'
 
-/** Makes the events of a message from the chunks of a chat completion, one stream each. */
+/** Writes an answer in the normal form as the events of a message, one stream each. */
 interface MessageEvents {
-  /** `data` is what one event of the chat says. Throws the Problem `upstream-failed` where that is an error. */
-  take(data: string): string
-  /** Throws the Problem `upstream-failed` for a stream that has no end. */
-  rest(): string
+  news(said: SaidNews, id: string): string
+  end(end: AnswerEnd, id: string, made: ReturnType<typeof normalCalls>): string
 }
 
-const errorSchema = z.looseObject({
-  error: z.union([z.string(), z.looseObject({ message: z.string().nullish() })]),
-})
-
-/** The block that is being written; calls are written side by side and closed at the end. */
+/** The block that is being written. */
 interface OpenBlock {
   readonly kind: 'thinking' | 'text'
   readonly index: number
@@ -29,19 +24,14 @@ interface OpenBlock {
 
 export function createMessageEvents(model: string, rule: UsageRule = {}): MessageEvents {
   let hasBegun = false
-  let hasEnded = false
   let blocks = 0
   let open: OpenBlock | null = null
-  let finish: string | null = null
-  let isRefused = false
-  let usage: unknown = null
-  const calls = new Map<number, number>()
 
   function begin(id: string): string {
     if (hasBegun) return ''
     hasBegun = true
     const message = {
-      id,
+      id: id === '' ? 'msg' : id,
       type: 'message',
       role: 'assistant',
       model,
@@ -73,16 +63,18 @@ export function createMessageEvents(model: string, rule: UsageRule = {}): Messag
     return text + event('content_block_delta', { index: open.index, delta })
   }
 
+  function whole(block: object, deltas: readonly object[] = []): string {
+    const index = blocks++
+    return [
+      close(),
+      event('content_block_start', { index, content_block: block }),
+      ...deltas.map((delta) => event('content_block_delta', { index, delta })),
+      event('content_block_stop', { index }),
+    ].join('')
+  }
+
   function think(detail: ReasoningDetail): string {
-    if (detail.type === 'reasoning.encrypted') {
-      const index = blocks
-      blocks++
-      return (
-        close() +
-        event('content_block_start', { index, content_block: blockFromReasoning(detail) }) +
-        event('content_block_stop', { index })
-      )
-    }
+    if (detail.type === 'reasoning.encrypted') return whole(blockFromReasoning(detail))
     let text = ''
     if (detail.text) text += write('thinking', { type: 'thinking_delta', thinking: detail.text })
     if (detail.signature) {
@@ -91,90 +83,76 @@ export function createMessageEvents(model: string, rule: UsageRule = {}): Messag
     return text
   }
 
-  function call(part: NonNullable<Said['tool_calls']>[number], position: number): string {
-    const key = part.index ?? position
-    let index = calls.get(key)
-    let text = ''
-    if (index === undefined) {
-      index = blocks++
-      calls.set(key, index)
-      const block = {
-        type: 'tool_use',
-        id: part.id ?? `toolu_${key}`,
-        name: part.function?.name ?? '',
-        input: {},
-      }
-      text += close() + event('content_block_start', { index, content_block: block })
-    }
-    const json = part.function?.arguments
-    if (json)
-      text += event('content_block_delta', { index, delta: { type: 'input_json_delta', partial_json: json } })
-    return text
-  }
-
-  function say(said: Said): string {
-    const details = readReasoningDetails(said.reasoning_details)
-    let text = details.map(think).join('')
-    const thought = details.length === 0 ? plainReasoning(said) : ''
-    if (thought !== '') text += write('thinking', { type: 'thinking_delta', thinking: thought })
-    const words = textIn(said.content) + (said.refusal ?? '')
-    if (said.refusal) isRefused = true
-    if (words !== '') text += write('text', { type: 'text_delta', text: words })
-    return text + (said.tool_calls ?? []).map(call).join('')
-  }
-
-  function end(): string {
-    if (hasEnded) return ''
-    hasEnded = true
-    const open = close() + [...calls.values()].map((index) => event('content_block_stop', { index })).join('')
-    const reason = isRefused ? 'refusal' : stopReasonFrom(finish)
-    return (
-      begin('msg') +
-      open +
-      event('message_delta', {
-        delta: { stop_reason: reason, stop_sequence: null },
-        usage: messagesUsage(usage, rule),
-      }) +
-      event('message_stop', {})
-    )
+  function say({ text, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): string {
+    const thought = readReasoningDetails(thoughts).map(think).join('')
+    return thought + (text === '' ? '' : write('text', { type: 'text_delta', text }))
   }
 
   return {
-    take(data) {
-      if (data === '[DONE]') {
-        if (finish === null) throw brokenOff()
-        return end()
-      }
-      const parsed = parseFirst(chatAnswerSchema, readJsonQuietly(data, jsonLimits.modelAnswer))
-      if (!parsed.success) throw failureIn(data)
-      if (parsed.data.usage !== null && parsed.data.usage !== undefined) usage = parsed.data.usage
-      const choice = parsed.data.choices[0]
-      finish = choice?.finish_reason ?? finish
-      return begin(parsed.data.id ?? 'msg') + (choice?.delta ? say(choice.delta) : '')
-    },
-    rest() {
-      if (hasEnded) return ''
-      // Some servers leave the last word out; an answer with a reason for its end is whole.
-      if (finish === null) throw brokenOff()
-      return end()
+    news: (said, id) => begin(id) + say(said),
+    end(end, id, made) {
+      const words = say({ text: end.text, thoughts: [...end.thoughts, ...made.seals] })
+      const calls = made.calls.map((call) =>
+        whole({ type: 'tool_use', id: call.id, name: call.function.name, input: {} }, [
+          { type: 'input_json_delta', partial_json: inputText(call.function.arguments) },
+        ]),
+      )
+      return (
+        begin(id) +
+        words +
+        calls.join('') +
+        close() +
+        event('message_delta', {
+          delta: { stop_reason: stopReasons[end.end], stop_sequence: null },
+          usage: messagesUsage(end.usage, rule),
+        }) +
+        event('message_stop', {})
+      )
     },
   }
+}
+
+const stopReasons: Readonly<Record<NormalEnd, string>> = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+}
+
+/** The same answer as one message, as a JSON text. Pure. */
+export function messageFromNormal(
+  head: { readonly id: string; readonly model: string },
+  said: Pick<SaidNews, 'text' | 'thoughts'>,
+  { end, made, rule = {} }: { end: AnswerEnd; made: ReturnType<typeof normalCalls>; rule?: UsageRule },
+): string {
+  const blocks: JsonObject[] = readReasoningDetails(said.thoughts).map(blockFromReasoning)
+  if (said.text !== '') blocks.push({ type: 'text', text: said.text })
+  const calls = made.calls.map(({ id, function: { name, arguments: text } }) => ({
+    type: 'tool_use',
+    id,
+    name,
+    input: readJsonAsWritten(inputText(text), jsonLimits.modelAnswer),
+  }))
+  return JSON.stringify({
+    id: head.id === '' ? 'msg' : head.id,
+    type: 'message',
+    role: 'assistant',
+    model: head.model,
+    content: [...blocks, ...calls],
+    stop_reason: stopReasons[end.end],
+    stop_sequence: null,
+    usage: messagesUsage(end.usage, rule),
+  })
+}
+
+/** A message has room for an object alone; what a model wrote instead is handed on under a name that says so. */
+function inputText(text: string): string {
+  if (text.trim() === '') return '{}'
+  return isJsonObject(readJsonQuietly(text, jsonLimits.modelAnswer))
+    ? text
+    : JSON.stringify({ invalid_json: text })
 }
 
 function event(type: string, data: object): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`
-}
-
-function brokenOff(): Problem {
-  return new Problem('upstream-failed', { detail: 'the model broke off its answer' })
-}
-
-function failureIn(data: string): Problem {
-  const parsed = parseFirst(errorSchema, readJsonQuietly(data, jsonLimits.modelAnswer))
-  if (!parsed.success) {
-    return new Problem('upstream-failed', { detail: 'the stream of the model is no chat completion' })
-  }
-  const { error } = parsed.data
-  const message = typeof error === 'string' ? error : (error.message ?? '')
-  return new Problem('upstream-failed', { detail: redact(message, []).slice(0, 500) || 'the model failed' })
 }

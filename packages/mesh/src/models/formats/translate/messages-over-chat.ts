@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type {
   CallBounds,
@@ -6,11 +7,10 @@ import type {
   ProviderReply,
   ProviderRequest,
 } from '../../providers/llm-provider.ts'
-import { collect, parsedAnswer } from '../../providers/collect-reply.ts'
+import { spendIn } from '../../providers/collect-reply.ts'
+import type { Secret } from '../../../credentials/index.ts'
 import type { UsageRule } from '../usage.ts'
-import { messageFromChat } from './chat-to-message.ts'
-import { eventData } from './event-data.ts'
-import { createMessageEvents } from './message-events.ts'
+import { createMessageWriter } from './message-from-chat.ts'
 import { chatFromMessages } from './messages-to-chat.ts'
 
 /**
@@ -23,7 +23,14 @@ export function messagesOverChat(
   {
     fit = (request) => request,
     usage = {},
-  }: { readonly fit?: (request: JsonObject) => JsonObject; readonly usage?: UsageRule } = {},
+    secrets = [],
+    newId = () => `toolu_${randomUUID().replaceAll('-', '').slice(0, 24)}`,
+  }: {
+    readonly fit?: (request: JsonObject) => JsonObject
+    readonly usage?: UsageRule
+    readonly secrets?: readonly Secret[]
+    readonly newId?: () => string
+  } = {},
 ): LlmProvider {
   if (provider.forms.has('messages') || !provider.forms.has('chat')) return provider
   return {
@@ -36,11 +43,17 @@ export function messagesOverChat(
   async function translated(request: ProviderRequest, options: ProviderOptions): Promise<ProviderReply> {
     const reply = await provider.complete(chatRequest(request, fit), options)
     if (reply.status !== 200) return reply
-    const read = (text: string) => messageFromChat(parsedAnswer(text), request.model, usage)
-    const isStream = reply.contentType.includes('event-stream')
+    const writer = createMessageWriter({
+      stream: request.stream,
+      model: request.model,
+      rule: usage,
+      secrets,
+      newId,
+    })
     return {
       ...reply,
-      body: isStream ? streamed(reply, request.model, usage) : whole(reply, read, options),
+      contentType: request.stream ? 'text/event-stream' : 'application/json',
+      body: translatedBody(reply, writer, request.stream ? {} : options),
     }
   }
 }
@@ -63,20 +76,16 @@ function parsedBody({ body }: ProviderRequest): JsonObject {
   return JSON.parse(text) as JsonObject
 }
 
-async function* whole(
+/** What is kept of a whole answer until its end counts as held. */
+async function* translatedBody(
   reply: ProviderReply,
-  read: (text: string) => object,
+  writer: ReturnType<typeof createMessageWriter>,
   bounds: CallBounds,
 ): AsyncGenerator<Uint8Array> {
-  yield await collect(reply, bounds, (text) => Buffer.from(JSON.stringify(read(text))))
-}
-
-async function* streamed(reply: ProviderReply, model: string, rule: UsageRule): AsyncGenerator<Uint8Array> {
-  const events = createMessageEvents(model, rule)
-  for await (const data of eventData(reply.body)) {
-    const text = events.take(data)
+  for await (const bytes of reply.body) {
+    bounds.hold?.(bytes.length)
+    const text = spendIn(bounds, () => writer.take(bytes))
     if (text !== '') yield Buffer.from(text)
   }
-  const text = events.rest()
-  if (text !== '') yield Buffer.from(text)
+  yield Buffer.from(spendIn(bounds, () => writer.end()))
 }

@@ -2,10 +2,8 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { wires } from '../../../../../../tests/support/model-wires.ts'
 import { weatherCall } from '../../../../../../tests/support/wire-upstream.ts'
-import { messageFromChat } from './chat-to-message.ts'
-import { eventData } from './event-data.ts'
 import { fitChat } from './fit-chat.ts'
-import { createMessageEvents } from './message-events.ts'
+import { createMessageWriter } from './message-from-chat.ts'
 import { chatFromMessages } from './messages-to-chat.ts'
 import { blockFromReasoning, isForeignThinking, reasoningFromBlock } from './reasoning-details.ts'
 
@@ -197,16 +195,27 @@ const turns = {
   thought: { thought: { text: 'hm', signature: 's' }, text: 'Four' },
 }
 
+function aWriter(stream: boolean) {
+  let made = 0
+  return createMessageWriter({ stream, model: 'm', newId: () => `toolu_${made++}` })
+}
+
+function messageOf(answer: object): Record<string, unknown> {
+  const writer = aWriter(false)
+  writer.take(Buffer.from(JSON.stringify(answer)))
+  return JSON.parse(writer.end()) as Record<string, unknown>
+}
+
 async function translated(bytes: Buffer, cuts: readonly number[]): Promise<Record<string, unknown>[]> {
   async function* pieces() {
     const places = [...new Set([0, ...cuts.map((cut) => cut % bytes.length), bytes.length])]
     const sorted = places.toSorted((a, b) => a - b)
     for (const [index, end] of sorted.slice(1).entries()) yield bytes.subarray(sorted[index], end)
   }
-  const events = createMessageEvents('m')
+  const writer = aWriter(true)
   let text = ''
-  for await (const data of eventData(pieces())) text += events.take(data)
-  text += events.rest()
+  for await (const piece of pieces()) text += writer.take(piece)
+  text += writer.end()
   return text
     .split('\n\n')
     .filter((event) => event !== '')
@@ -256,28 +265,31 @@ describe('a streamed chat as the events of a message', () => {
     })
   })
 
-  test('keeps calls apart that are written side by side', () => {
-    const events = createMessageEvents('m')
+  test('keeps calls apart that are written side by side', async () => {
     const chunk = (index: number, more: object) =>
-      events.take(JSON.stringify({ choices: [{ delta: { tool_calls: [{ index, ...more }] } }] }))
-    const text = [
+      `data: ${JSON.stringify({ choices: [{ delta: { tool_calls: [{ index, ...more }] } }] })}\n\n`
+    const wire = [
       chunk(0, { id: 'a', function: { name: 'one', arguments: '{"x"' } }),
       chunk(1, { id: 'b', function: { name: 'two', arguments: '{}' } }),
       chunk(0, { function: { arguments: ':1}' } }),
+      'data: [DONE]\n\n',
     ].join('')
-    expect(text).toContain('"index":0,"delta":{"type":"input_json_delta","partial_json":":1}"')
-    expect(text.match(/content_block_start"/g)).toHaveLength(2)
+    const events = await translated(Buffer.from(wire), [])
+    const inputs = events.flatMap(
+      ({ delta }) => (delta as { partial_json?: string } | undefined)?.partial_json ?? [],
+    )
+    expect(inputs).toEqual(['{"x":1}', '{}'])
+    expect(events.filter(({ type }) => type === 'content_block_start')).toHaveLength(2)
   })
 
   test('ends in an error where the model says one, or says no end', () => {
-    const failing = createMessageEvents('m')
-    expect(() => failing.take('{"error":{"message":"no room, Bearer sk-abcdefghijkl"}}')).toThrow(
-      'no room, [secret]',
-    )
-    const cut = createMessageEvents('m')
-    cut.take(JSON.stringify({ choices: [{ delta: { content: 'Hel' } }] }))
-    expect(() => cut.rest()).toThrow('broke off')
-    expect(() => cut.take('[DONE]')).toThrow('broke off')
+    const failing = aWriter(true)
+    expect(() =>
+      failing.take(Buffer.from('data: {"error":{"message":"no room, Bearer sk-abcdefghijkl"}}\n\n')),
+    ).toThrow('no room, [secret]')
+    const cut = aWriter(true)
+    cut.take(Buffer.from(`data: ${JSON.stringify({ choices: [{ delta: { content: 'Hel' } }] })}\n\n`))
+    expect(() => cut.end()).toThrow('broke off')
   })
 })
 
@@ -286,9 +298,14 @@ describe('a whole chat as a message', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.json()), (text) => {
         const answer = {
-          choices: [{ message: { tool_calls: [{ id: 'a', function: { name: 'n', arguments: text } }] } }],
+          choices: [
+            {
+              message: { tool_calls: [{ id: 'a', function: { name: 'n', arguments: text } }] },
+              finish_reason: 'stop',
+            },
+          ],
         }
-        const [block] = messageFromChat(answer, 'm')['content'] as { input: unknown }[]
+        const [block] = messageOf(answer)['content'] as { input: unknown }[]
         const { input } = block ?? {}
         expect(typeof input === 'object' && input !== null && !Array.isArray(input)).toBe(true)
       }),
@@ -297,11 +314,11 @@ describe('a whole chat as a message', () => {
 
   test('says a refusal as one', () => {
     const answer = { choices: [{ message: { refusal: 'I may not.' }, finish_reason: 'stop' }] }
-    expect(messageFromChat(answer, 'm')).toMatchObject({
+    expect(messageOf(answer)).toMatchObject({
       content: [{ type: 'text', text: 'I may not.' }],
       stop_reason: 'refusal',
     })
-    expect(() => messageFromChat({ choices: [] }, 'm')).toThrow('no chat completion')
+    expect(() => messageOf({ choices: [] })).toThrow(expect.objectContaining({ code: 'provider-unreadable' }))
   })
 })
 

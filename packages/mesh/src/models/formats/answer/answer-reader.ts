@@ -1,0 +1,278 @@
+import type { Thought } from '@flotilla/protocol/normal-answer'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { parseFirst, readJson, readJsonAsWritten } from '../../../intake/index.ts'
+import { redact } from '../../../credentials/index.ts'
+import type { Secret } from '../../../credentials/index.ts'
+import { isRecord } from '../empty-answer.ts'
+import { countsInNumbers, usageFrom } from '../usage.ts'
+import { excerptOf } from './answer-frames.ts'
+import type { Frame } from './answer-frames.ts'
+import { chatWireSchema } from './chat-wire.ts'
+import type { WireCall, WireChunk, WireSaid } from './chat-wire.ts'
+import { endOf } from './end-reasons.ts'
+import type { NormalEnd } from './end-reasons.ts'
+import { createSaidCalls } from './said-calls.ts'
+import type { CallPiece, SaidCall, SaidCalls } from './said-calls.ts'
+import { createThinkingTags } from './thinking-tags.ts'
+import { thoughtsIn, thoughtOf } from './thoughts.ts'
+import { toldError } from './told-error.ts'
+import type { JudgeError } from './told-error.ts'
+import { unreadable } from './unreadable.ts'
+
+/** What one text of an answer says anew. */
+export interface SaidNews {
+  readonly text: string
+  /** In the form of `reasoning_details`. */
+  readonly thoughts: readonly Thought[]
+  /** The usage so far, where this text told one that can be believed, as the provider wrote it. */
+  readonly usage: Usage | null
+}
+
+type Usage = Readonly<Record<string, unknown>>
+
+/** What an answer is once nothing more comes. */
+export interface AnswerEnd extends SaidNews {
+  readonly calls: readonly SaidCall[]
+  readonly end: NormalEnd
+  readonly isRefused: boolean
+}
+
+/** Reads one answer of a model, whoever gave it. Throws the Problems `provider-unreadable`, `upstream-failed` and `prompt-too-long`. */
+export interface AnswerReader {
+  take(frame: Frame): SaidNews
+  end(): AnswerEnd
+  /** As the answer names them, empty until it does. */
+  head(): { readonly id: string; readonly model: string }
+}
+
+interface ReaderOptions {
+  readonly secrets?: readonly Secret[]
+  /** The name of the provider, kept with what it thought: only to it this is sent back in the same form. */
+  readonly from?: string
+  readonly judge?: JudgeError | undefined
+}
+
+/** Words and thinking together; no model writes more in one answer, characters. */
+const saidMaxChars = 16 * 1024 * 1024
+const nothing: SaidNews = { text: '', thoughts: [], usage: null }
+/** Data of events that only keep a connection open. */
+const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
+const doneMark = /^\[?done\]?$/i
+const objectArguments = /"arguments"\s*:\s*[{[]/
+
+interface ReadSoFar {
+  id: string
+  model: string
+  /** Which of several answers is read: the first that is told. */
+  choice: number | null
+  text: string
+  /** The first half of a surrogate pair, until the second comes. */
+  half: string
+  chars: number
+  reason: NormalEnd | null
+  isRefused: boolean
+  isDone: boolean
+  usage: Usage | null
+  /** What was there and could not be read as anything. */
+  strange: string | null
+}
+
+export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOptions = {}): AnswerReader {
+  const calls = createSaidCalls()
+  const tags = createThinkingTags()
+  const so: ReadSoFar = {
+    id: '',
+    model: '',
+    choice: null,
+    text: '',
+    half: '',
+    chars: 0,
+    reason: null,
+    isRefused: false,
+    isDone: false,
+    usage: null,
+    strange: null,
+  }
+
+  function take({ event, data }: Frame): SaidNews {
+    const text = data.trim()
+    if (doneMark.test(text)) so.isDone = true
+    if (so.isDone || signOfLife.test(text)) return nothing
+    const value = valueIn(text, secrets)
+    const failure = toldError(event === 'error' ? { error: value } : value, { secrets, judge })
+    if (failure !== null) throw failure
+    // Arguments that are no text are printed again, and no number of theirs may become another one.
+    const hasObjects = objectArguments.test(text)
+    const written = hasObjects ? inner(readJsonAsWritten(text, jsonLimits.modelAnswer)) : value
+    const parsed = parseFirst(chatWireSchema, written)
+    if (!parsed.success) {
+      const [issue] = parsed.error.issues
+      throw unreadable(`${issue?.path.join('.') || 'it'} is not of the expected type`)
+    }
+    return takeChunk(so, parsed.data, { value, say, calls })
+  }
+
+  function say(said: WireSaid, isWhole: boolean): SaidNews {
+    const thoughts = thoughtsIn(said, from)
+    let words = ''
+    for (const part of said.content) {
+      if (!part.known && part.text === '' && part.thinking === '' && part.refusal === '')
+        so.strange ??= `a part of type ${part.type.slice(0, 60)}`
+      if (part.thinking !== '') thoughts.push(thoughtOf(part.thinking, { field: 'content', from }))
+      const tagged = tags.take(part.text)
+      if (tagged.thought !== '') thoughts.push(thoughtOf(tagged.thought, { field: 'think_tag', from }))
+      words += tagged.text + part.refusal
+      if (part.refusal !== '') so.isRefused = true
+    }
+    // Some repeat all that was said in the last event.
+    if (isWhole && so.text !== '') words = words.startsWith(so.text) ? words.slice(so.text.length) : ''
+    if (said.refusal !== '') {
+      so.isRefused = true
+      words += said.refusal
+    }
+    return heard(so, { text: words, thoughts })
+  }
+
+  return {
+    take,
+    head: () => ({ id: so.id, model: so.model }),
+    end() {
+      const rest = tags.rest()
+      const thoughts = rest.thought === '' ? [] : [thoughtOf(rest.thought, { field: 'think_tag', from })]
+      const half = so.half.toWellFormed()
+      so.half = ''
+      const said = heard(so, { text: half + rest.text, thoughts })
+      if (so.reason === null && !so.isDone) {
+        if (so.strange !== null && so.chars === 0) throw unreadable(so.strange)
+        throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
+      }
+      const settled = calls.settled(so.reason === 'length')
+      if (so.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
+      return { ...said, calls: settled, end: endFor(so, settled), usage: so.usage, isRefused: so.isRefused }
+    },
+  }
+}
+
+function valueIn(text: string, secrets: readonly Secret[]): Readonly<Record<string, unknown>> {
+  let value: unknown
+  try {
+    value = readJson(text, jsonLimits.modelAnswer)
+  } catch (error) {
+    const isTooMuch = error instanceof Problem && error.code === 'body-too-large'
+    throw unreadable(isTooMuch ? error.detail : `it is no JSON: ${redact(excerptOf(text), secrets)}`)
+  }
+  const object = inner(value)
+  if (!isRecord(object)) throw unreadable('it is no JSON object')
+  return object
+}
+
+/** Google wraps its errors in a list. */
+function inner(value: unknown): unknown {
+  return Array.isArray(value) && value.length === 1 ? value[0] : value
+}
+
+interface Taking {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly say: (said: WireSaid, isWhole: boolean) => SaidNews
+  readonly calls: SaidCalls
+}
+
+function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
+  if (so.id === '') so.id = chunk.id
+  if (so.model === '') so.model = chunk.model
+  const usage = usageIn(by.value)
+  if (usage !== null) so.usage = usage
+  const choices = choicesIn(chunk)
+  const choice = choices.find((one) => so.choice === null || one.index === null || one.index === so.choice)
+  if (!choice) {
+    // The usage alone comes once nothing is generated any more.
+    if (choices.length === 0 && usage !== null && so.chars > 0) so.isDone = true
+    else if (choices.length === 0 && usage === null) so.strange ??= `an object of ${namesOf(by.value)}`
+    return { ...nothing, usage }
+  }
+  if (so.choice === null) so.choice = choice.index
+  const said = choice.delta ?? choice.message
+  const isWhole = !choice.delta
+  const news = said ? by.say(said, isWhole) : heard(so, { text: choice.text, thoughts: [] })
+  // A whole message behind the pieces repeats its calls as well.
+  if (said && !(isWhole && by.calls.hasAny()))
+    for (const piece of piecesIn(said, isWhole)) by.calls.take(piece)
+  if (by.calls.hasAny()) so.chars += 1
+  so.reason = endOf(choice.finish_reason) ?? so.reason
+  return { ...news, usage }
+}
+
+function choicesIn({ choices, message, done_reason: reason }: WireChunk): readonly WireChoice[] {
+  // Ollama's own API sends its pieces so.
+  if (message && !choices) return [{ index: 0, delta: message, text: '', finish_reason: reason }]
+  return (choices ?? []).filter((choice) => choice !== null)
+}
+
+type WireChoice = Pick<
+  NonNullable<NonNullable<WireChunk['choices']>[number]>,
+  'index' | 'delta' | 'message' | 'text' | 'finish_reason'
+>
+
+/** In a whole message each entry is a call; in a stream the pieces say to which call they belong. */
+function piecesIn(said: WireSaid, isWhole: boolean): readonly CallPiece[] {
+  const pieces = said.tool_calls.map((call, position) => pieceOf(call, isWhole ? position : null))
+  const legacy = said.function_call
+  if (!legacy) return pieces
+  return [
+    ...pieces,
+    { index: pieces.length, id: '', name: legacy.name, arguments: legacy.arguments, seal: '' },
+  ]
+}
+
+function pieceOf(call: WireCall, position: number | null): CallPiece {
+  const { function: named } = call
+  return {
+    index: position ?? call.index ?? named?.index ?? null,
+    id: call.id.length > idMaxChars ? '' : call.id,
+    name: named?.name || call.name,
+    arguments: named?.arguments || call.arguments,
+    seal: call.extra_content?.google?.thought_signature ?? '',
+  }
+}
+
+/** A longer id is none. */
+const idMaxChars = 512
+
+function heard(so: ReadSoFar, { text: words, thoughts }: Omit<SaidNews, 'usage'>): SaidNews {
+  // A character may be cut between two events; half of one that stays alone is refused by the next reader.
+  const text = so.half + words
+  so.half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? ''
+  const said = { text: text.slice(0, text.length - so.half.length).toWellFormed(), thoughts }
+  const thoughtChars = said.thoughts.reduce((sum, { text, data }) => sum + charsOf(text) + charsOf(data), 0)
+  so.chars += said.text.length + thoughtChars
+  if (so.chars > saidMaxChars) throw unreadable('it is too large')
+  so.text += said.text
+  return { ...said, usage: null }
+}
+
+function charsOf(value: unknown): number {
+  return typeof value === 'string' ? value.length : 0
+}
+
+function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
+  const groq = value['x_groq']
+  const ollama = { prompt_tokens: value['prompt_eval_count'], completion_tokens: value['eval_count'] }
+  for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, ollama]) {
+    if (!isRecord(usage)) continue
+    const counted = countsInNumbers(usage)
+    if (usageFrom(counted) !== null) return counted
+  }
+  return null
+}
+
+function namesOf(value: Readonly<Record<string, unknown>>): string {
+  return Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
+}
+
+/** What was said wins over what is told of its end: calls that are there are made, and none are waited for that are not. */
+function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
+  if (so.isRefused) return 'content_filter'
+  if (so.reason === 'length' || so.reason === 'content_filter') return so.reason
+  return calls.length > 0 ? 'tool_calls' : 'stop'
+}

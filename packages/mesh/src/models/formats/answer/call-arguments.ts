@@ -1,0 +1,100 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonQuietly } from '../../../intake/index.ts'
+
+/** Texts inside of texts: a server that encodes arguments twice is known, one that does it more often is not. */
+const encodingsMax = 3
+/** Objects in one text: more calls than this in one answer are refused elsewhere. */
+const objectsMax = 256
+
+/**
+ * The arguments of one call from the pieces in which they came: a list, because one text may hold the arguments of
+ * several calls. Each is the text of a JSON object exactly as it was written, or, where no rule below finds one, the
+ * pieces joined, which the agent refuses with words. The first rule that finds an object wins:
+ *
+ * 1. the joined pieces are an object; nothing, `null` and `""` are the empty object;
+ * 2. they are a JSON text that holds an object (encoded twice);
+ * 3. each piece repeats all that came before it, and the last is an object;
+ * 4. they are several objects in a row: equal ones and empty ones count once, others are calls of their own;
+ * 5. an object stands before stray closing brackets, or between the fences of a code block.
+ *
+ * Pure.
+ */
+export function settleArguments(pieces: readonly string[]): readonly string[] {
+  const joined = wellFormed(pieces.join(''))
+  const plain = objectIn(joined)
+  if (plain !== null) return [plain]
+  const last = wellFormed(pieces.at(-1) ?? '')
+  const isCumulative = pieces.every((piece, at) => at === 0 || piece.startsWith(pieces[at - 1] ?? ''))
+  const whole = isCumulative ? objectIn(last) : null
+  if (whole !== null) return [whole]
+  const unfenced = /^\s*```(?:json)?\s*([^]*?)\s*```\s*$/.exec(joined)?.[1]
+  const fenced = unfenced === undefined ? null : objectIn(unfenced)
+  if (fenced !== null) return [fenced]
+  return severalIn(joined) ?? [joined]
+}
+
+/** The text of the object that this text is, or holds as a text; null where it is none. */
+function objectIn(text: string): string | null {
+  let inner = text.trim()
+  for (let depth = 0; depth < encodingsMax; depth++) {
+    if (inner === '' || inner === 'null') return '{}'
+    const value = readJsonQuietly(inner, jsonLimits.modelAnswer)
+    if (isJsonObject(value)) return inner
+    if (typeof value !== 'string') return null
+    inner = wellFormed(value).trim()
+  }
+  return null
+}
+
+function severalIn(text: string): readonly string[] | null {
+  const { objects, rest } = objectsIn(text)
+  if (objects.length === 0 || !/^[\s}\]]*$/.test(rest)) return null
+  if (objects.some((one) => !isJsonObject(readJsonQuietly(one, jsonLimits.modelAnswer)))) return null
+  const distinct = [...new Set(objects)]
+  const filled = distinct.filter((one) => !/^\{\s*\}$/.test(one))
+  return filled.length === 0 ? distinct.slice(0, 1) : filled
+}
+
+/** Objects that stand one behind the other, by their brackets, and what is left. */
+function objectsIn(text: string): { readonly objects: readonly string[]; readonly rest: string } {
+  const objects: string[] = []
+  let from = 0
+  let end = objectEnd(text, from)
+  while (end !== null && objects.length < objectsMax) {
+    objects.push(text.slice(from, end).trim())
+    from = end
+    end = objectEnd(text, from)
+  }
+  return { objects, rest: text.slice(from) }
+}
+
+/** Behind the object that begins at `from`; null where none does, or it does not end. Each character is looked at once. */
+function objectEnd(text: string, from: number): number | null {
+  let depth = 0
+  let isText = false
+  for (let at = from; at < text.length; at++) {
+    const character = text[at]
+    if (isText) {
+      if (character === '\\') at++
+      else if (character === '"') isText = false
+    } else if (character === '"') isText = true
+    else if (character === '{' || character === '[') depth++
+    else if (character === '}' || character === ']') {
+      depth--
+      if (depth === 0) return at + 1
+      if (depth < 0) return null
+    } else if (depth === 0 && !/\s/.test(character ?? '')) return null
+  }
+  return null
+}
+
+/** Half of a surrogate pair, in the text itself or as an escape in it. A backslash before the escape makes it another one. */
+const halfEscape =
+  /(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2}))/g
+
+/** The same text without halves of surrogate pairs, which several providers refuse to read back. Pure. */
+export function wellFormed(text: string): string {
+  const whole = text.isWellFormed() ? text : text.toWellFormed()
+  return /\\u[dD][89a-fA-F]/.test(whole) ? whole.replace(halfEscape, '$1\\ufffd') : whole
+}

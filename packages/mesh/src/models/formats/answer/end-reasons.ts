@@ -1,0 +1,78 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Why an answer ended, in the four words of the normal form. */
+export type NormalEnd = 'stop' | 'length' | 'tool_calls' | 'content_filter'
+
+/** By what providers say, in small letters and with `_` for every other sign. */
+const ends: Readonly<Record<string, NormalEnd | 'error'>> = {
+  stop: 'stop',
+  eos: 'stop',
+  eos_token: 'stop',
+  end: 'stop',
+  end_turn: 'stop',
+  pause_turn: 'stop',
+  stop_sequence: 'stop',
+  stop_token: 'stop',
+  complete: 'stop',
+  completed: 'stop',
+  finished: 'stop',
+  done: 'stop',
+  length: 'length',
+  max_tokens: 'length',
+  max_output_tokens: 'length',
+  max_length: 'length',
+  model_length: 'length',
+  token_limit: 'length',
+  incomplete: 'length',
+  model_context_window_exceeded: 'length',
+  context_length_exceeded: 'length',
+  tool_calls: 'tool_calls',
+  tool_call: 'tool_calls',
+  tool_use: 'tool_calls',
+  function_call: 'tool_calls',
+  function_calls: 'tool_calls',
+  content_filter: 'content_filter',
+  content_filtered: 'content_filter',
+  guardrail_intervened: 'content_filter',
+  refusal: 'content_filter',
+  refused: 'content_filter',
+  safety: 'content_filter',
+  sensitive: 'content_filter',
+  recitation: 'content_filter',
+  blocklist: 'content_filter',
+  prohibited_content: 'content_filter',
+  spii: 'content_filter',
+  error: 'error',
+  error_finish: 'error',
+  network_error: 'error',
+  insufficient_system_resource: 'error',
+  engine_overloaded: 'error',
+  malformed_function_call: 'error',
+  unexpected_tool_call: 'error',
+  abort: 'error',
+  aborted: 'error',
+  cancelled: 'error',
+  timeout: 'error',
+}
+
+/** What stands for no reason at all. */
+const none: readonly string[] = ['', 'null', 'none', 'unknown', 'finish_reason_unspecified']
+
+const shownMaxChars = 60
+
+/**
+ * Null where nothing is said of an end yet. An end that nobody has heard of counts as `stop`: what was said before it is
+ * judged by itself. Throws the Problem `upstream-failed` where the provider ended by a failure of its own. Pure.
+ */
+export function endOf(reason: string): NormalEnd | null {
+  const word = reason
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
+  if (none.includes(word)) return null
+  const end = Object.hasOwn(ends, word) ? ends[word] : 'stop'
+  if (end !== 'error') return end ?? 'stop'
+  throw new Problem('upstream-failed', {
+    detail: `the model ended its answer with ${reason.slice(0, shownMaxChars)}`,
+  })
+}

@@ -1,0 +1,139 @@
+import { createByteStream, pipeBytes } from '../../providers/byte-stream.ts'
+import type { ByteFlow, ByteSink, ByteStream } from '../../providers/byte-stream.ts'
+import { spendIn } from '../../providers/collect-reply.ts'
+import type { CallBounds, ProviderReply } from '../../providers/llm-provider.ts'
+import type { Secret } from '../../../credentials/index.ts'
+import { createAnswerFrames } from './answer-frames.ts'
+import type { Frame } from './answer-frames.ts'
+import { createAnswerReader } from './answer-reader.ts'
+import type { SaidNews } from './answer-reader.ts'
+import type { JudgeError } from './told-error.ts'
+import { endChunks, firstChunk, newsChunk, normalCalls, wholeNormal } from './write-normal.ts'
+
+export interface NormalReplyOptions {
+  /** How the client asked; how the provider answered is found out. */
+  readonly stream: boolean
+  readonly model: string
+  /** The name of the provider. */
+  readonly from: string
+  readonly secrets: readonly Secret[]
+  readonly newId: () => string
+  readonly createdSeconds: number
+  readonly bounds?: CallBounds | undefined
+  readonly judge?: JudgeError | undefined
+}
+
+/**
+ * The same answer in the normal form, whoever gave it and however it was written. What cannot be read fails with the
+ * Problem `provider-unreadable`, and nothing of it goes on as an empty answer.
+ */
+export function normalReply(reply: ProviderReply, options: NormalReplyOptions): ProviderReply {
+  return {
+    ...reply,
+    contentType: options.stream ? 'text/event-stream' : 'application/json',
+    body: normalBody(reply, options),
+  }
+}
+
+function normalBody(reply: ProviderReply, options: NormalReplyOptions): ByteStream {
+  return createByteStream((sink) => {
+    let hasRoom = true
+    const writer = createNormalWriter(options, (text) => {
+      hasRoom = sink.write(Buffer.from(text))
+    })
+    let isOver = false
+    let flow: ByteFlow | null = null
+
+    function attempt(work: () => void): void {
+      if (isOver) return
+      try {
+        spendIn(options.bounds, work)
+      } catch (error) {
+        fail(error)
+      }
+    }
+
+    function fail(error: unknown): void {
+      if (isOver) return
+      isOver = true
+      sink.fail(error)
+      flow?.cut()
+    }
+
+    const inner: ByteSink = {
+      write: (bytes) => {
+        attempt(() => writer.take(bytes))
+        return hasRoom && !isOver
+      },
+      end: () => {
+        attempt(() => writer.end())
+        if (isOver) return
+        isOver = true
+        sink.end()
+      },
+      fail,
+    }
+    const piped = pipeBytes(reply.body, inner)
+    flow = piped
+    // What came while it was piped may have been unreadable already.
+    if (isOver) piped.cut()
+    return {
+      resume: () => {
+        hasRoom = true
+        piped.resume()
+      },
+      cut: () => piped.cut(),
+    }
+  })
+}
+
+/** Bytes in, the normal form out: what was said before an answer turned out to be unreadable is written all the same. */
+export function createNormalWriter(options: NormalReplyOptions, write: (text: string) => void) {
+  const frames = createAnswerFrames()
+  const reader = createAnswerReader(options)
+  const said: { text: string; thoughts: SaidNews['thoughts'][number][] } = { text: '', thoughts: [] }
+
+  let hasBegun = false
+
+  function begun(text: string): string {
+    if (text === '' || hasBegun) return text
+    hasBegun = true
+    return firstChunk(head()) + text
+  }
+
+  function head() {
+    const { id, model } = reader.head()
+    return {
+      id: id === '' ? 'answer' : id.slice(0, 128),
+      model: model === '' ? options.model : model.slice(0, 200),
+      createdSeconds: options.createdSeconds,
+    }
+  }
+
+  function takeAll(all: readonly Frame[]): void {
+    let text = ''
+    try {
+      for (const frame of all) {
+        const news = reader.take(frame)
+        if (options.stream) text += begun(newsChunk(head(), news))
+        else {
+          said.text += news.text
+          said.thoughts.push(...news.thoughts)
+        }
+      }
+    } finally {
+      if (text !== '') write(text)
+    }
+  }
+
+  return {
+    take: (bytes: Uint8Array): void => takeAll(frames.take(bytes)),
+    end(): void {
+      takeAll(frames.end())
+      const end = reader.end()
+      const made = normalCalls(end.calls, options)
+      if (options.stream) write(begun(endChunks(head(), end, made)))
+      else write(wholeNormal(head(), { said: { ...said, usage: null }, end, made }))
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import type { Thought } from '@flotilla/protocol/normal-answer'
+import { isRecord } from '../empty-answer.ts'
+import type { SaidPart, WireSaid } from './chat-wire.ts'
+
+/**
+ * Thinking in the form of `reasoning_details`, with two members more: `from` names the provider, and `field` where in its
+ * wire this stood, so that the provider gets it back in the form that it knows and no other gets it at all.
+ */
+
+/** Where thinking stands in the wire of a provider. */
+export type ThoughtField =
+  | 'reasoning_content'
+  | 'reasoning'
+  | 'reasoning_text'
+  | 'thinking'
+  | 'thinking_blocks'
+  | 'reasoning_details'
+  | 'content'
+  | 'think_tag'
+  | 'extra_content'
+
+/** Of a thinking that no provider has sealed. */
+export const plainFormat = 'plain'
+export const claudeFormat = 'anthropic-claude-v1'
+export const geminiFormat = 'google-gemini-v1'
+
+const detailNames = ['type', 'text', 'summary', 'signature', 'data', 'id', 'format'] as const
+const detailTypes: readonly unknown[] = ['reasoning.text', 'reasoning.summary', 'reasoning.encrypted']
+
+export function thoughtOf(
+  text: string,
+  at: { readonly field: ThoughtField; readonly from: string },
+): Thought {
+  return { type: 'reasoning.text', text, format: plainFormat, ...at }
+}
+
+/** The thinking in one event, or one whole message. The most exact form that it has counts; the others repeat it. Pure. */
+export function thoughtsIn(said: WireSaid, from: string): Thought[] {
+  const details = (said.reasoning_details ?? []).flatMap((entry) => detailOf(entry, from))
+  const seal = said.extra_content?.google?.thought_signature ?? ''
+  if (seal !== '')
+    details.push({
+      type: 'reasoning.encrypted',
+      data: seal,
+      format: geminiFormat,
+      field: 'extra_content',
+      from,
+    })
+  if (details.length > 0) return details
+  const blocks = (said.thinking_blocks ?? []).flatMap((entry) => blockOf(entry, from))
+  if (blocks.length > 0) return blocks
+  const texts = [
+    ['reasoning_content', textIn(said.reasoning_content)],
+    ['reasoning', textIn(said.reasoning ?? [])],
+    ['thinking', textIn(said.thinking ?? [])],
+    ['reasoning_text', said.reasoning_text],
+  ] as const
+  const [first] = texts.filter(([, text]) => text !== '')
+  return first === undefined ? [] : [thoughtOf(first[1], { field: first[0], from })]
+}
+
+function textIn(parts: readonly SaidPart[]): string {
+  return parts.map((part) => part.text + part.thinking).join('')
+}
+
+function detailOf(entry: unknown, from: string): Thought[] {
+  if (!isRecord(entry) || !detailTypes.includes(entry['type'])) return []
+  const detail: Record<string, string | number> = { format: 'unknown' }
+  for (const name of detailNames) {
+    const value = entry[name]
+    if (typeof value === 'string') detail[name] = value
+  }
+  if (typeof entry['index'] === 'number') detail['index'] = entry['index']
+  return [{ ...detail, field: 'reasoning_details', from }]
+}
+
+/** A block in the form of Anthropic's messages, as LiteLLM hands it on. */
+function blockOf(entry: unknown, from: string): Thought[] {
+  if (!isRecord(entry)) return []
+  const { type, thinking, signature, data } = entry
+  const at = { format: claudeFormat, field: 'thinking_blocks', from }
+  if (type === 'redacted_thinking' && typeof data === 'string')
+    return [{ type: 'reasoning.encrypted', data, ...at }]
+  if (type !== 'thinking') return []
+  return [
+    {
+      type: 'reasoning.text',
+      text: typeof thinking === 'string' ? thinking : '',
+      ...(typeof signature === 'string' && signature !== '' ? { signature } : {}),
+      ...at,
+    },
+  ]
+}

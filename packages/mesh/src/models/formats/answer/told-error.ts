@@ -1,0 +1,68 @@
+import { saysTooLong } from '@flotilla/protocol/context-overflow'
+import { Problem } from '@flotilla/protocol/problem'
+import { redact } from '../../../credentials/index.ts'
+import type { Secret } from '../../../credentials/index.ts'
+import { isRecord } from '../empty-answer.ts'
+
+const messageMaxChars = 500
+const messageNames = ['message', 'detail', 'msg', 'status_msg', 'error', 'description', 'reason'] as const
+
+/**
+ * The error that an answer with status 200 tells, or an event of its stream; null where it tells none. Known are
+ * `error` as an object, a text or true; `{"type":"error"}`, `{"object":"error"}`; `base_resp` with a code; and an object without choices that has
+ * nothing but a message and a code or status. Pure.
+ */
+export function toldError(
+  value: Readonly<Record<string, unknown>>,
+  { secrets, judge }: { readonly secrets: readonly Secret[]; readonly judge?: JudgeError | undefined },
+): Problem | null {
+  const told = errorIn(value)
+  if (told === null) return null
+  const judged = judge?.({ error: told }) ?? null
+  if (judged !== null) return judged
+  const message = redact(messageIn(told), secrets).slice(0, messageMaxChars)
+  const detail = `the model answered with an error: ${message === '' ? 'without a message' : message}`
+  return new Problem(saysTooLong(message) ? 'prompt-too-long' : 'upstream-failed', { detail })
+}
+
+/** Says what an error of a provider means: whether it passes, and what is to be done. Null where it means nothing known. */
+export type JudgeError = (answer: { readonly error: unknown }) => Problem | null
+
+function errorIn(value: Readonly<Record<string, unknown>>): unknown {
+  const { error, choices } = value
+  if (isFilled(error)) return error
+  const base = value['base_resp']
+  // MiniMax says so beside an answer; 0 is its success.
+  if (isRecord(base) && isFilled(base['status_code']) && base['status_code'] !== 0) return base
+  if (value['type'] === 'error' || value['object'] === 'error') return value
+  const isAnswer = Array.isArray(choices) || isRecord(value['message']) || value['usage'] !== undefined
+  if (isAnswer) return firstFilled(Array.isArray(choices) ? choices : [])
+  const hasWords = messageNames.some((name) => typeof value[name] === 'string' && value[name] !== '')
+  const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
+    isFilled(value[name]),
+  )
+  return hasWords && hasCode ? value : null
+}
+
+/** An error beside one of the choices. */
+function firstFilled(choices: readonly unknown[]): unknown {
+  for (const choice of choices) if (isRecord(choice) && isFilled(choice['error'])) return choice['error']
+  return null
+}
+
+function isFilled(value: unknown): boolean {
+  if (value === undefined || value === null || value === false || value === '') return false
+  return !isRecord(value) || Object.keys(value).length > 0
+}
+
+function messageIn(error: unknown): string {
+  if (typeof error === 'string') return error
+  if (!isRecord(error)) return ''
+  for (const name of messageNames) {
+    const value = error[name]
+    if (typeof value === 'string' && value !== '') return value
+    if (isRecord(value)) return messageIn(value)
+  }
+  const { code, type } = error
+  return [type, code].filter((part) => typeof part === 'string' || typeof part === 'number').join(' ')
+}

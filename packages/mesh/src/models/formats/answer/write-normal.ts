@@ -1,0 +1,114 @@
+import { joinThoughts } from '@flotilla/protocol/thoughts'
+import type { Thought } from '@flotilla/protocol/normal-answer'
+import type { AnswerEnd, SaidNews } from './answer-reader.ts'
+import type { SaidCall } from './said-calls.ts'
+import { geminiFormat } from './thoughts.ts'
+
+/** What stands around an answer in the normal form. */
+export interface NormalHead {
+  readonly id: string
+  readonly model: string
+  readonly createdSeconds: number
+}
+
+interface NormalCall {
+  readonly id: string
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly arguments: string }
+}
+
+/** Ids that are kept as the provider gave them; it may look for them in the next turn. */
+const keptId = /^[\x21-\x7e]{1,128}$/
+
+/** The calls of an answer, each with an id of its own, and the seals that belong to them. */
+export function normalCalls(
+  calls: readonly SaidCall[],
+  {
+    newId,
+    from,
+    keeps = keptId,
+  }: { readonly newId: () => string; readonly from: string; readonly keeps?: RegExp },
+): { readonly calls: readonly NormalCall[]; readonly seals: readonly Thought[] } {
+  const seen = new Set<string>()
+  const seals: Thought[] = []
+  const normal = calls.map(({ id: given, name, arguments: text, seal }): NormalCall => {
+    const id = keeps.test(given) && !seen.has(given) ? given : newId()
+    seen.add(id)
+    if (seal !== '')
+      seals.push({
+        type: 'reasoning.encrypted',
+        data: seal,
+        id,
+        format: geminiFormat,
+        field: 'extra_content',
+        from,
+      })
+    return { id, type: 'function', function: { name, arguments: text } }
+  })
+  return { calls: normal, seals }
+}
+
+/**
+ * The normal form as a stream of OpenAI's chunks, stricter than theirs: words and thinking as they come, then each call
+ * whole, then one reason for the end in one of four words, then the usage. Pure.
+ */
+export function newsChunk(head: NormalHead, { text, thoughts, usage }: SaidNews): string {
+  if (text === '' && thoughts.length === 0 && usage === null) return ''
+  const delta = {
+    ...(text === '' ? {} : { content: text }),
+    ...(thoughts.length === 0 ? {} : { reasoning_details: thoughts }),
+  }
+  return event(head, { delta, finish: null, ...(usage === null ? {} : { usage }) })
+}
+
+/** Official clients want to know the role before all else. Pure. */
+export function firstChunk(head: NormalHead): string {
+  return event(head, { delta: { role: 'assistant', content: '' }, finish: null })
+}
+
+export function endChunks(head: NormalHead, end: AnswerEnd, made: ReturnType<typeof normalCalls>): string {
+  const last = newsChunk(head, { ...end, thoughts: [...end.thoughts, ...made.seals], usage: null })
+  const calls = made.calls.map((call, index) =>
+    event(head, { delta: { tool_calls: [{ index, ...call }] }, finish: null }),
+  )
+  const usage = end.usage === null ? '' : event(head, { delta: null, finish: null, usage: end.usage })
+  return `${last}${calls.join('')}${event(head, { delta: {}, finish: end.end })}${usage}data: [DONE]\n\n`
+}
+
+/** The same in one piece: all that was said, and the end. Pure. */
+export function wholeNormal(
+  head: NormalHead,
+  { said, end, made }: { said: SaidNews; end: AnswerEnd; made: ReturnType<typeof normalCalls> },
+): string {
+  const text = said.text + end.text
+  const thoughts = joinThoughts([...said.thoughts, ...end.thoughts, ...made.seals])
+  const message = {
+    role: 'assistant',
+    content: text === '' && made.calls.length > 0 ? null : text,
+    ...(thoughts.length === 0 ? {} : { reasoning_details: thoughts }),
+    ...(made.calls.length === 0 ? {} : { tool_calls: made.calls }),
+  }
+  return JSON.stringify({
+    id: head.id,
+    object: 'chat.completion',
+    created: head.createdSeconds,
+    model: head.model,
+    choices: [{ index: 0, message, finish_reason: end.end }],
+    ...(end.usage === null ? {} : { usage: end.usage }),
+  })
+}
+
+function event(
+  head: NormalHead,
+  { delta, finish, usage }: { delta: object | null; finish: string | null; usage?: object },
+): string {
+  const chunk = {
+    id: head.id,
+    object: 'chat.completion.chunk',
+    created: head.createdSeconds,
+    model: head.model,
+    choices: delta === null ? [] : [{ index: 0, delta, finish_reason: finish }],
+    ...(usage === undefined ? {} : { usage }),
+  }
+  return `data: ${JSON.stringify(chunk)}\n\n`
+}

@@ -1,0 +1,63 @@
+import { joinThoughts } from '@flotilla/protocol/thoughts'
+import type { Thought } from '@flotilla/protocol/normal-answer'
+import type { Secret } from '../../../credentials/index.ts'
+import { createAnswerFrames } from '../answer/answer-frames.ts'
+import type { Frame } from '../answer/answer-frames.ts'
+import { createAnswerReader } from '../answer/answer-reader.ts'
+import { normalCalls } from '../answer/write-normal.ts'
+import type { UsageRule } from '../usage.ts'
+import { createMessageEvents, messageFromNormal } from './message-events.ts'
+
+export interface MessageOptions {
+  /** How the client asked; how the provider answered is found out. */
+  readonly stream: boolean
+  readonly model: string
+  readonly rule?: UsageRule
+  readonly secrets?: readonly Secret[]
+  readonly newId: () => string
+}
+
+/** Ids that Anthropic's own clients and servers take. */
+const takenId = /^[a-zA-Z0-9_-]{1,64}$/
+
+/**
+ * The bytes of a chat completion in, those of a message out: the events of its stream, or the whole of it at the end.
+ * Throws the Problems of the reader.
+ */
+export function createMessageWriter({ stream, model, rule = {}, secrets = [], newId }: MessageOptions) {
+  const frames = createAnswerFrames()
+  const reader = createAnswerReader({ secrets })
+  const events = createMessageEvents(model, rule)
+  let text = ''
+  const thoughts: Thought[] = []
+
+  function takeAll(all: readonly Frame[]): string {
+    let out = ''
+    for (const frame of all) {
+      const news = reader.take(frame)
+      const isNews = news.text !== '' || news.thoughts.length > 0
+      if (stream) out += isNews ? events.news(news, reader.head().id) : ''
+      else {
+        text += news.text
+        thoughts.push(...news.thoughts)
+      }
+    }
+    return out
+  }
+
+  return {
+    take: (bytes: Uint8Array): string => takeAll(frames.take(bytes)),
+    end(): string {
+      const last = takeAll(frames.end())
+      const end = reader.end()
+      const made = normalCalls(end.calls, { newId, from: '', keeps: takenId })
+      const { id } = reader.head()
+      if (stream) return last + events.end(end, id, made)
+      const said = {
+        text: text + end.text,
+        thoughts: joinThoughts([...thoughts, ...end.thoughts, ...made.seals]),
+      }
+      return messageFromNormal({ id, model }, said, { end, made, rule })
+    },
+  }
+}

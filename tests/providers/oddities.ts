@@ -1,0 +1,13 @@
+import type { Oddity } from './oddity.ts'
+import { callOddities } from './rows/calls.ts'
+import { endOddities } from './rows/ends.ts'
+import { errorOddities } from './rows/errors.ts'
+import { streamOddities } from './rows/streams.ts'
+
+/** What providers of chat completions are known to send, whatever the API says. */
+export const oddities: readonly Oddity[] = [
+  ...streamOddities,
+  ...callOddities,
+  ...endOddities,
+  ...errorOddities,
+]

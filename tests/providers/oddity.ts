@@ -1,0 +1,60 @@
+/** One oddity of a provider, with what the mesh, an agent and the official clients make of it. */
+export interface Oddity {
+  readonly what: string
+  /** Where users or maintainers tell of it: a documentation page, or a repository and the subject of a thread. */
+  readonly source: string
+  /** The body of the answer as the provider writes it, with status 200. */
+  readonly wire: string | Uint8Array
+  /** Left out for the type that the form of the wire has. */
+  readonly contentType?: string
+  /** `agentCode`: how a run ends where the gateway knows more of the error, or the loop tries to heal it. */
+  readonly normal:
+    | NormalAnswer
+    | { readonly problem: string; readonly says?: string; readonly agentCode?: string }
+  /**
+   * What OpenAI's client sees through the gateway, where that is another thing than the same bytes: its programs read for
+   * themselves.
+   */
+  readonly openAiClient?: 'the normal form' | 'an error'
+}
+
+export interface NormalAnswer {
+  readonly text?: string
+  readonly thought?: string
+  /** Name and arguments, as text. */
+  readonly calls?: readonly (readonly [string, string])[]
+  readonly end?: 'stop' | 'length' | 'tool_calls' | 'content_filter'
+  /** Prompt and answer; left out where nothing that can be believed is told. */
+  readonly usage?: readonly [number, number]
+}
+
+export const done = 'data: [DONE]\n\n'
+
+export function data(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`
+}
+
+export function choice(delta: unknown, finish: unknown = null): object {
+  return { id: 'c1', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] }
+}
+
+export function chunk(delta: unknown, finish: unknown = null): string {
+  return data(choice(delta, finish))
+}
+
+export function call(piece: object, finish: unknown = null): string {
+  return chunk({ tool_calls: [piece] }, finish)
+}
+
+export function whole(message: unknown, finish: unknown = 'stop', more: object = {}): string {
+  return JSON.stringify({
+    id: 'c1',
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason: finish }],
+    ...more,
+  })
+}
+
+export const hello = chunk({ role: 'assistant', content: 'Hello' })
+export const end = chunk({}, 'stop')
+export const endOfCalls = chunk({}, 'tool_calls')

@@ -1,0 +1,174 @@
+import Anthropic from '@anthropic-ai/sdk'
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import OpenAI from 'openai'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createMeshModel } from '../../packages/agent/src/llm/mesh-model.ts'
+import { runLoop } from '../../packages/agent/src/loop/run-loop.ts'
+import { createMeshHttp } from '../../packages/agent/src/mesh/mesh-http.ts'
+import { createRunMesh } from '../../packages/agent/src/mesh/run-mesh.ts'
+import { systemClock } from '../../packages/agent/src/system-clock.ts'
+import { aState, loopParts } from '../../packages/agent/src/testing/loop-parts.ts'
+import { quietLog } from '../../packages/agent/src/testing/quiet-log.ts'
+import { text } from '../../packages/agent/src/tools/parameters.ts'
+import { defineTool, succeeded } from '../../packages/agent/src/tools/tool.ts'
+import { doorTokenOfScout, startLlmGateway } from '../support/llm-gateway.ts'
+import type { LlmGatewayUnderTest } from '../support/llm-gateway.ts'
+import { answerStream } from '../support/llm-upstream.ts'
+import { oddities } from './oddities.ts'
+import type { NormalAnswer, Oddity } from './oddity.ts'
+
+const model = 'lab/m'
+/** Waits before an answer is asked for again are not worth waiting for here. */
+const hastyClock = {
+  now: systemClock.now,
+  sleep: (ms: number, aborted?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), aborted),
+}
+const messages = [{ role: 'user' as const, content: 'hi' }]
+const signal = new AbortController().signal
+const finished = /"role":"tool"|"tool_result"/
+
+/** What is called, with the names of the arguments in the order in which they were written. */
+function inputOf(written: string): unknown {
+  try {
+    const value: unknown = JSON.parse(written)
+    if (isJsonObject(value)) return value
+  } catch {
+    // What is no JSON is handed on under a name that says so.
+  }
+  return { invalid_json: written }
+}
+
+const stopReasons = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+} as const
+
+describe('an odd answer', () => {
+  let gateway: LlmGatewayUnderTest
+  beforeAll(async () => {
+    // Answers that tell no usage are booked as dear as they may have been, and there are hundreds of them.
+    const price = { input_per_mtok: 0.001, output_per_mtok: 0.001 }
+    gateway = await startLlmGateway('openai', model, { modelSettings: { price } })
+  })
+  afterAll(() => gateway.close())
+
+  /** Once; a conversation that has the result of a tool is answered plainly. */
+  function answerOddly({ wire, contentType }: Oddity): void {
+    const isJson = typeof wire === 'string' && /^\s*[[{]/.test(wire)
+    const type = contentType ?? (isJson ? 'application/json' : 'text/event-stream')
+    gateway.upstream.answerWith((call, response) => {
+      if (finished.test(JSON.stringify(call.body))) return answerStream(call, response)
+      response.writeHead(200, { 'content-type': type })
+      response.end(wire)
+    })
+  }
+
+  test.each(oddities)('reaches the official Anthropic client as a message, where $what', async (oddity) => {
+    answerOddly(oddity)
+    const client = new Anthropic({ baseURL: gateway.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    const answer = client.messages.stream({ model, max_tokens: 100, messages }).finalMessage()
+    const { normal } = oddity
+    if ('problem' in normal || ((normal.text ?? '') + (normal.thought ?? '') === '' && !normal.calls)) {
+      await expect(answer).rejects.toBeInstanceOf(Anthropic.APIError)
+      return
+    }
+    const message = await answer
+    expect(message.content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')).toBe(
+      normal.text ?? '',
+    )
+    expect(
+      message.content.flatMap((block) => (block.type === 'tool_use' ? [[block.name, block.input]] : [])),
+    ).toEqual((normal.calls ?? []).map(([name, written]) => [name, inputOf(written)]))
+    expect(message.stop_reason).toBe(stopReasons[normal.end ?? 'stop'])
+    const ids = message.content.flatMap((block) => (block.type === 'tool_use' ? block.id : []))
+    expect(new Set(ids).size).toBe(ids.length)
+    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+  })
+
+  test.each(oddities)(
+    'reaches the official OpenAI client as its programs expect it, where $what',
+    async (oddity) => {
+      answerOddly(oddity)
+      const { normal, wire, openAiClient } = oddity
+      if (openAiClient === undefined) {
+        // Byte by byte, but for the usage, which nobody asked for.
+        const reply = await fetch(`${gateway.rootUrl}/v1/chat/completions`, {
+          method: 'POST',
+          headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
+          body: JSON.stringify({ model, messages, stream: true }),
+        })
+        const body = await reply.text()
+        const isEmpty =
+          !('problem' in normal) && (normal.text ?? '') + (normal.thought ?? '') === '' && !normal.calls
+        if (reply.status !== 200) expect('problem' in normal || isEmpty).toBe(true)
+        else for (const line of linesOf(String(wire))) expect(body).toContain(line)
+        return
+      }
+      const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
+      const answer = client.chat.completions.stream({ model, messages }).finalChatCompletion()
+      if (openAiClient === 'an error') {
+        await expect(answer).rejects.toBeInstanceOf(OpenAI.OpenAIError)
+        return
+      }
+      const [choice] = (await answer).choices
+      const expected = normal as NormalAnswer
+      expect(choice?.message.content ?? '').toBe(expected.text ?? '')
+      expect((choice?.message.tool_calls ?? []).length).toBe((expected.calls ?? []).length)
+    },
+  )
+
+  test.each(oddities)('is made or told by the loop of an agent, where $what', async (oddity) => {
+    answerOddly(oddity)
+    const made: unknown[] = []
+    const look = defineTool({
+      name: 'look',
+      description: 'looks',
+      parameters: { at: text('where', { maxChars: 100 }) },
+      effect: 'none',
+      timeoutMs: 5000,
+      run: async (input) => succeeded(made.push(input)),
+    })
+    const http = createMeshHttp({
+      host: '127.0.0.1',
+      port: Number(new URL(gateway.rootUrl).port),
+      doorToken: doorTokenOfScout,
+      clock: systemClock,
+      log: quietLog,
+    })
+    const mesh = createRunMesh(http, { runId: 'run_0000000000000001', fence: 1 }, () => undefined)
+    const state = aState()
+    const { deps } = loopParts(createMeshModel({ mesh, model, clock: hastyClock }), [look], {
+      emptyRetriesMax: 0,
+    })
+    const ended = await runLoop(deps, state, signal)
+    http.close()
+    const { normal } = oddity
+    if ('problem' in normal) {
+      expect(ended).toMatchObject({ kind: 'failed', code: normal.agentCode ?? normal.problem })
+      return
+    }
+    if (!normal.calls) {
+      if ((normal.text ?? '') === '') expect(ended).toMatchObject({ kind: 'failed', code: 'model-failed' })
+      // A zero character is invisible, and no prompt has it.
+      else expect(ended).toEqual({ kind: 'answered', text: normal.text?.replaceAll('\0', '') })
+      return
+    }
+    expect(ended).toEqual({ kind: 'answered', text: 'Hello there' })
+    const usable = normal.calls.flatMap(([name, written]) => {
+      const input = inputOf(written)
+      return name === 'look' && isJsonObject(input) && typeof input['at'] === 'string' ? [input] : []
+    })
+    expect(made).toEqual(usable)
+    expect(state.toolOutputs).toHaveLength(normal.calls.length)
+    expect(state.toolOutputs.filter(({ ok }) => ok)).toHaveLength(usable.length)
+  })
+})
+
+/** Lines of the wire that go on as they are. */
+function linesOf(wire: string): readonly string[] {
+  return wire
+    .split(/[\r\n]+/)
+    .filter((line) => line.startsWith('data') && !/"usage":\{|"choices":\[\]/.test(line))
+}
