@@ -59,17 +59,6 @@ export function membersOf(value: unknown): Members {
   return isRecord(value) ? value : none
 }
 
-/** Some write their counts as texts. The same members where none does. Pure. */
-export function countsInNumbers(usage: Members): Members {
-  const counted = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
-    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return [[name, Number(value)]]
-    if (!isRecord(value)) return []
-    const inner = countsInNumbers(value)
-    return inner === value ? [] : [[name, inner]]
-  })
-  return counted.length === 0 ? usage : { ...usage, ...Object.fromEntries(counted) }
-}
-
 /**
  * The output is the greatest that the fields allow: what is told as such, what the total has beyond the prompt, and, for
  * reasoning that is more than the whole answer and so cannot be part of it, both together. What is told beside the counts

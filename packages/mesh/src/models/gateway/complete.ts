@@ -7,7 +7,6 @@ import type { AllowedModelsDeps } from './allowed-models.ts'
 import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
 import type { CompletionReply, Received } from './answer-reply.ts'
 import type { CallParameters, ApiFormat } from '../formats/api-format.ts'
-import { normalReply } from '../formats/answer/normal-reply.ts'
 import { dispatch } from './dispatch.ts'
 import { isOfMind, openCall } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps, Opened } from './open-call.ts'
@@ -18,7 +17,7 @@ import type { CallPurpose, ProviderReply } from '../providers/llm-provider.ts'
 import { asProblem } from '../formats/openai-error.ts'
 import { createPriceList } from '../catalog/price-list.ts'
 import type { Price, PricedModel } from '../catalog/price-list.ts'
-import { refusalInBody } from './provider-problem.ts'
+import { readFor } from './read-for.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { wholeReply } from './reply-body.ts'
@@ -159,30 +158,6 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
     if (hearing.left.aborted) left()
     else hearing.left.addEventListener('abort', left, { once: true })
     answered.then(resolve, reject)
-  })
-}
-
-/**
- * What an agent thinks by comes in the normal form; its programs get what their provider wrote, unless that is a stream
- * where none was asked for, or the reverse, of which no official client makes anything.
- */
-function readFor(
-  deps: Parts,
-  caller: AgentCaller,
-  { reply, opened }: { readonly reply: ProviderReply; readonly opened: Opened },
-): ProviderReply {
-  const { model, request, bounds } = opened
-  const isAsAsked = request.stream === reply.contentType.includes('event-stream')
-  if (deps.apiFormat.form !== 'chat' || (isAsAsked && !isOfMind(deps, caller))) return reply
-  return normalReply(reply, {
-    stream: request.stream,
-    model: model.model,
-    from: model.provider,
-    secrets: model.secrets,
-    newId: () => deps.newId('call'),
-    createdSeconds: Math.floor(deps.clock.now() / 1000),
-    bounds,
-    judge: (answer) => refusalInBody(answer, { by: model, where: 'stream' })?.problem ?? null,
   })
 }
 

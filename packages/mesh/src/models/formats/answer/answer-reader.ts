@@ -5,7 +5,7 @@ import { parseFirst, readJson, readJsonAsWritten } from '../../../intake/index.t
 import { redact } from '../../../credentials/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import { isRecord } from '../empty-answer.ts'
-import { countsInNumbers, usageFrom } from '../usage.ts'
+import { usageFrom } from '../usage.ts'
 import { excerptOf } from './answer-frames.ts'
 import type { Frame } from './answer-frames.ts'
 import { chatWireSchema } from './chat-wire.ts'
@@ -275,4 +275,15 @@ function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
   if (so.isRefused) return 'content_filter'
   if (so.reason === 'length' || so.reason === 'content_filter') return so.reason
   return calls.length > 0 ? 'tool_calls' : 'stop'
+}
+
+/** Some write their counts as texts. The same members where none does. Pure. */
+function countsInNumbers(usage: Usage): Usage {
+  const counted = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return [[name, Number(value)]]
+    if (!isRecord(value)) return []
+    const inner = countsInNumbers(value)
+    return inner === value ? [] : [[name, inner]]
+  })
+  return counted.length === 0 ? usage : { ...usage, ...Object.fromEntries(counted) }
 }

@@ -1,0 +1,30 @@
+import type { NewId } from '@flotilla/protocol/ids'
+import { normalReply } from '../formats/answer/normal-reply.ts'
+import type { ProviderReply } from '../providers/llm-provider.ts'
+import { isOfMind } from './open-call.ts'
+import type { AgentCaller, OpenCallDeps, Opened } from './open-call.ts'
+import { refusalInBody } from './provider-problem.ts'
+
+/**
+ * What an agent thinks by comes in the normal form; its programs get what their provider wrote, unless that is a stream
+ * where none was asked for, or the reverse, of which no official client makes anything.
+ */
+export function readFor(
+  deps: Pick<OpenCallDeps, 'apiFormat' | 'clock'> & { readonly newId: NewId },
+  caller: AgentCaller,
+  { reply, opened }: { readonly reply: ProviderReply; readonly opened: Opened },
+): ProviderReply {
+  const { model, request, bounds } = opened
+  const isAsAsked = request.stream === reply.contentType.includes('event-stream')
+  if (deps.apiFormat.form !== 'chat' || (isAsAsked && !isOfMind(deps, caller))) return reply
+  return normalReply(reply, {
+    stream: request.stream,
+    model: model.model,
+    from: model.provider,
+    secrets: model.secrets,
+    newId: () => deps.newId('call'),
+    createdSeconds: Math.floor(deps.clock.now() / 1000),
+    bounds,
+    judge: (answer) => refusalInBody(answer, { by: model, where: 'stream' })?.problem ?? null,
+  })
+}
