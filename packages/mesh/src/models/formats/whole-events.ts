@@ -83,3 +83,9 @@ export function eventEnd(data: Buffer, from: number): number {
   }
   return -1
 }
+
+/** Lines may end in a carriage return alone; nobody else sends one without a line feed. */
+export function endsInReturns(bytes: Buffer | null): boolean {
+  const at = bytes?.indexOf(carriageReturn) ?? -1
+  return bytes !== null && at !== -1 && at < bytes.length - 1 && !bytes.includes(lineFeed)
+}

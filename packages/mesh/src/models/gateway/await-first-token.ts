@@ -10,11 +10,9 @@ import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 import { createSseParser, dataOf, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
-import { createWholeEvents, eventEnd } from '../formats/whole-events.ts'
+import { createWholeEvents, endsInReturns, eventEnd } from '../formats/whole-events.ts'
 import type { Hearing } from './read-on.ts'
 
-const lineFeed = 10
-const carriageReturn = 13
 /** A stream that says nothing in so many bytes is passed on as it is. */
 const silentMaxBytes = 64 * 1024
 
@@ -109,12 +107,6 @@ function createListener(of: Told): (bytes: Uint8Array) => boolean {
     }
     return false
   }
-}
-
-/** Lines may end in a carriage return alone; nobody else sends one without a line feed. */
-function endsInReturns(bytes: Buffer | null): boolean {
-  const at = bytes?.indexOf(carriageReturn) ?? -1
-  return bytes !== null && at !== -1 && at < bytes.length - 1 && !bytes.includes(lineFeed)
 }
 
 function isSpoken(event: Buffer, { apiFormat, secrets, model }: Told): boolean {

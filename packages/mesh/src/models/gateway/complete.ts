@@ -1,4 +1,3 @@
-import type { NewId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
@@ -18,6 +17,7 @@ import { asProblem } from '../formats/openai-error.ts'
 import { createPriceList } from '../catalog/price-list.ts'
 import type { Price, PricedModel } from '../catalog/price-list.ts'
 import { readFor } from './read-for.ts'
+import type { ReadForDeps } from './read-for.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { wholeReply } from './reply-body.ts'
@@ -57,11 +57,10 @@ export interface CompletionInput {
   readonly purpose?: CallPurpose
 }
 
-export interface CompleteDeps extends AllowedModelsDeps, Omit<OpenCallDeps, 'apiFormat' | 'priceOf'> {
+export interface CompleteDeps extends AllowedModelsDeps, Omit<ReadForDeps, 'apiFormat' | 'priceOf'> {
   readonly guard: Guard
   readonly watch: ModelWatch
   readonly fetchMedia: FetchMedia
-  readonly newId: NewId
   readonly readOn: ReadOn
   readonly windows: StatedWindows
   /** Null for a run that thinks with the model of its agent. */

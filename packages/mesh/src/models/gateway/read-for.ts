@@ -5,12 +5,16 @@ import { isOfMind } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps, Opened } from './open-call.ts'
 import { refusalInBody } from './provider-problem.ts'
 
+export interface ReadForDeps extends OpenCallDeps {
+  readonly newId: NewId
+}
+
 /**
  * What an agent thinks by comes in the normal form; its programs get what their provider wrote, unless that is a stream
  * where none was asked for, or the reverse, of which no official client makes anything.
  */
 export function readFor(
-  deps: Pick<OpenCallDeps, 'apiFormat' | 'clock'> & { readonly newId: NewId },
+  deps: ReadForDeps,
   caller: AgentCaller,
   { reply, opened }: { readonly reply: ProviderReply; readonly opened: Opened },
 ): ProviderReply {
