@@ -197,7 +197,10 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'app/commands/ask-mesh.ts', why: 'the reply of this home’s own mesh, in a process of its own' },
   { file: 'app/commands/backup.ts', why: 'the state file of this home’s own mesh, in a process of its own' },
   { file: 'app/commands/doctor.ts', why: 'the state file of this home’s own mesh, in a process of its own' },
-  { file: 'backup/frames.ts', why: 'parts of a backup, of bounded length each, in a process of its own' },
+  {
+    file: 'backup/read-frames.ts',
+    why: 'parts of a backup, of bounded length each, in a process of its own',
+  },
   { file: 'backup/seal-archive.ts', why: 'the first line of a backup, of bounded length' },
   {
     file: 'browser/screen-files.ts',

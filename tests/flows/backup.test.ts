@@ -1,10 +1,23 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, readFile, readdir, rm, stat, truncate, writeFile } from 'node:fs/promises'
+import {
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  truncate,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { aCassette, calls, runs, says } from '../support/cassettes.ts'
@@ -204,6 +217,7 @@ describe('a backup', () => {
     expect(next.code, next.err).toBe(0)
     const left = (await readdir(join(mesh.home, 'run'))).filter((name) => name.startsWith('backup-'))
     expect(left).toEqual([])
+    expect((await readdir(folder)).filter((name) => name.endsWith('.partial'))).toEqual([])
   })
 
   it('whose restore is killed makes no home that starts, and is restored by asking again', async () => {
@@ -225,12 +239,50 @@ describe('a backup', () => {
     }
   })
 
+  it('holds what a hostile agent leaves of its data, names the rest, and leaves an agent out when asked', async () => {
+    const folderOf = (home: string, agent: string) =>
+      join(home, 'data', 'agents', Buffer.from(agent).toString('hex'))
+    const place = join(folderOf(mesh.home, 'right'), 'data')
+    await promisify(execFile)('mkfifo', [join(place, 'pipe')])
+    await truncate(await emptyFile(join(place, 'holes')), 64 * 1024 * 1024)
+    const env = join(folder, 'moved.env')
+    await rename(join(mesh.home, '.env'), env)
+    await symlink(env, join(mesh.home, '.env'))
+    const file = join(folder, 'hostile')
+    const backup = await command(mesh.home, 'backup', file, '--secrets-in-plain')
+    expect(backup.code, backup.err).toBe(0)
+    expect(`${backup.out}${backup.err}`).toMatch(
+      /1 entry of the data of right is not in the backup:\s+\.\/pipe: a named pipe/,
+    )
+    expect((await stat(file)).size).toBeLessThan(32 * 1024 * 1024)
+    expect((await readFile(file)).includes('sk-planted')).toBe(true)
+    const verified = await command(mesh.home, 'verify', file)
+    expect(verified.out).toMatch(/^It is whole: 3 agents/)
+    expect(`${verified.out}${verified.err}`).toContain('./pipe: a named pipe')
+    const home = join(folder, 'without')
+    const unknown = await command(home, 'restore', file, '--without', 'nobody')
+    expect(unknown.err).toContain('no data of an agent nobody')
+    const restored = await command(home, 'restore', file, '--without', 'right')
+    expect(restored.code, restored.err).toBe(0)
+    expect(`${restored.out}${restored.err}`).toContain(
+      'The data of right is not in the restored home: left out by --without',
+    )
+    expect(existsSync(join(folderOf(home, 'left'), 'data', 'made', 'note'))).toBe(true)
+    expect(existsSync(folderOf(home, 'right'))).toBe(false)
+    expect(await readFile(join(home, '.env'), 'utf8')).toContain('sk-planted')
+  })
+
   it('is made of a home whose mesh does not run, too', async () => {
     await mesh.terminate()
     const file = join(folder, 'at-rest')
     const resting = await made(file)
     expect(resting.code, resting.err).toBe(0)
   })
+
+  async function emptyFile(path: string): Promise<string> {
+    await writeFile(path, '')
+    return path
+  }
 
   /** Runs the mesh's program and kills it once it has said that. */
   async function killedAt(words: readonly string[], home: string, said: RegExp): Promise<void> {

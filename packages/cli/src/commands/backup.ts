@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { Option } from 'commander'
 import type { Command } from 'commander'
 import * as z from 'zod/mini'
 import { commandAction, flagOption, operand, textOption } from '../command-action.ts'
@@ -13,6 +14,18 @@ import { formatBytes, formatTime } from '../terminal/format.ts'
 /** A fleet of many gigabytes on a slow disk. */
 const timeoutMs = 24 * 3600_000
 
+const missingSchema = {
+  skipped: z.array(
+    z.looseObject({
+      agent: z.nullable(z.string()),
+      count: z.int(),
+      first: z.array(z.looseObject({ name: z.string(), why: z.string() })),
+      ended_by: z.nullable(z.string()),
+    }),
+  ),
+  left_out: z.array(z.looseObject({ agent: z.string(), why: z.string() })),
+}
+type Missing = { readonly [Name in keyof typeof missingSchema]: z.infer<(typeof missingSchema)[Name]> }
 const madeSchema = z.looseObject({
   file: z.string(),
   bytes: z.number(),
@@ -20,7 +33,9 @@ const madeSchema = z.looseObject({
   files: z.int(),
   encrypted: z.boolean(),
   secrets: z.boolean(),
+  secrets_left_out: z.array(z.string()),
   not_held: z.array(z.string()),
+  ...missingSchema,
 })
 const aboutSchema = z.looseObject({
   product: z.string(),
@@ -33,8 +48,14 @@ const verifiedSchema = z.looseObject({
   about: aboutSchema,
   entries: z.int(),
   bytes: z.number(),
+  ...missingSchema,
 })
-const restoredSchema = z.looseObject({ restored: z.boolean(), home: z.string(), about: aboutSchema })
+const restoredSchema = z.looseObject({
+  restored: z.boolean(),
+  home: z.string(),
+  about: aboutSchema,
+  ...missingSchema,
+})
 
 const passphraseWords =
   'The passphrase is the first line of --passphrase-file, or FLOTILLA_BACKUP_PASSPHRASE of the environment. With - for the file it is asked for at a terminal, which does not show it, or read from what is sent in.'
@@ -49,6 +70,7 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
     .option('--passphrase-file <file>', 'encrypt it with the passphrase in this file')
     .option('--without-secrets', 'leave the secrets out')
     .option('--secrets-in-plain', 'with the secrets although nobody needs a passphrase to read them')
+    .addOption(withoutOption('leave the data of this agent out; may be given again'))
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla backup /srv/backups/fleet-monday --passphrase-file ~/.backup-passphrase\n  $ flotilla backup fleet --without-secrets',
@@ -73,6 +95,7 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
     )
     .argument('<file>', 'the backup')
     .option('--passphrase-file <file>', 'where its passphrase is')
+    .addOption(withoutOption('do not restore the data of this agent; may be given again'))
   addRuntimeOptions(restoring)
     .addHelpText(
       'after',
@@ -88,14 +111,22 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
       ? 'plain'
       : null
   const made = madeSchema.parse(
-    await ask(context, line, { verb: 'backup', extra: secrets === null ? [] : ['--secrets', secrets] }),
+    await ask(context, line, {
+      verb: 'backup',
+      extra: [...(secrets === null ? [] : ['--secrets', secrets]), ...withoutWords(line)],
+    }),
   )
   const { terminal } = context
   terminal.printJson(made)
   terminal.hint(
-    `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets.`,
-    `Look at it with:  flotilla verify ${made.file}`,
+    `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets. It was read to its end after it was written.`,
+    `Read it again where you keep it:  flotilla verify ${made.file}`,
   )
+  if (made.secrets && made.secrets_left_out.length > 0)
+    terminal.note(
+      `${made.secrets_left_out.join(' and ')} is not in it: the seed of the wallet is in encrypted backups alone.`,
+    )
+  noteMissing(context, made, 'the backup')
   for (const agent of made.not_held) {
     terminal.note(
       `${agent} keeps so much that it went on while it was read; files that it changed then may be torn.`,
@@ -108,15 +139,20 @@ async function verify(context: CommandContext, line: CommandLine): Promise<void>
   const verified = verifiedSchema.parse(await ask(context, line, { verb: 'verify-backup' }))
   context.terminal.printJson(verified)
   context.terminal.print(`It is whole: ${aboutWords(verified.about)}, ${formatBytes(verified.bytes)}.`)
+  noteMissing(context, verified, 'the backup')
 }
 
 async function restore(context: CommandContext, line: CommandLine): Promise<void> {
   const restored = restoredSchema.parse(
-    await ask(context, line, { verb: 'restore', extra: runtimeWords(askedRuntime(line)) }),
+    await ask(context, line, {
+      verb: 'restore',
+      extra: [...runtimeWords(askedRuntime(line)), ...withoutWords(line)],
+    }),
   )
   const { terminal } = context
   terminal.printJson(restored)
   terminal.print(`${restored.home} is the fleet again: ${aboutWords(restored.about)}.`)
+  noteMissing(context, restored, 'the restored home')
   const goOn = context.environment.isPod
     ? 'kubectl apply --filename deploy/kubernetes/flotilla.yaml, or restore.enabled=false of the chart'
     : 'flotilla start'
@@ -128,6 +164,43 @@ async function restore(context: CommandContext, line: CommandLine): Promise<void
     'The backup had no secrets. Write .env again, then:  flotilla journal begin-anew',
     `and go on with:  ${goOn}`,
   )
+}
+
+/** One name each time: a list would take the file for an agent where it comes last. */
+function withoutOption(words: string): Option {
+  return new Option('--without <agent>', words)
+    .default([], 'no agent')
+    .argParser((agent: string, before: readonly string[]) => [...before, agent])
+}
+
+function withoutWords({ options }: CommandLine): readonly string[] {
+  const agents: readonly unknown[] = Array.isArray(options['without']) ? options['without'] : []
+  return agents.flatMap((agent) => ['--without', String(agent)])
+}
+
+/** Of a backup that another command made; it is checked as one that was asked for. */
+export function noteMissingOf(context: CommandContext, made: unknown): void {
+  noteMissing(context, madeSchema.parse(made), 'the backup')
+}
+
+/** Names what a backup does not hold, or a restored home does not have. */
+function noteMissing(
+  { terminal }: CommandContext,
+  { skipped, left_out: leftOut }: Missing,
+  what: string,
+): void {
+  for (const { agent, why } of leftOut) terminal.note(`The data of ${agent} is not in ${what}: ${why}.`)
+  for (const { agent, count, first, ended_by: endedBy } of skipped) {
+    const whose = agent === null ? 'the home' : `the data of ${agent}`
+    if (endedBy !== null) terminal.note(`Only a part of ${whose} is in ${what}: ${endedBy}.`)
+    if (count === 0) continue
+    const entries = count === 1 ? '1 entry' : `${count} entries`
+    terminal.note(
+      `${entries} of ${whose} ${count === 1 ? 'is' : 'are'} not in ${what}:`,
+      ...first.map(({ name, why }) => `  ${name}: ${why}`),
+      ...(first.length > 0 && count > first.length ? [`  and ${count - first.length} more`] : []),
+    )
+  }
 }
 
 function aboutWords(about: z.infer<typeof aboutSchema>): string {

@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import * as z from 'zod/mini'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
@@ -153,14 +152,12 @@ async function upgradeTo(context: CommandContext, line: CommandLine, plan: Plan)
   }
 }
 
-const madeSchema = z.looseObject({ file: z.string() })
-
 async function backUp(context: CommandContext, line: CommandLine, file: string): Promise<void> {
-  const { askForBackup } = await import('./backup.ts')
+  const { askForBackup, noteMissingOf } = await import('./backup.ts')
   context.terminal.progress.step('Backing up')
   const passphraseFile = textOption(line, 'passphraseFile')
   try {
-    madeSchema.parse(await askForBackup(context, { file, passphraseFile }))
+    noteMissingOf(context, await askForBackup(context, { file, passphraseFile }))
   } catch (error) {
     context.terminal.progress.fail()
     throw error

@@ -71,6 +71,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
       namespace: { type: 'string' },
       file: { type: 'string' },
       secrets: { type: 'string' },
+      without: { type: 'string', multiple: true },
       apply: { type: 'boolean' },
       lost: { type: 'string', multiple: true },
       browsers: { type: 'boolean' },
@@ -113,7 +114,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     ...(values.apply === undefined ? {} : { apply: values.apply }),
     ...(values.lost === undefined ? {} : { lost: values.lost }),
     ...(values.browsers === undefined ? {} : { browsers: values.browsers }),
-    ...(values.secrets === undefined ? {} : { secrets: values.secrets }),
+    backup: { secrets: values.secrets, without: values.without ?? [] },
     repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
   })
 }

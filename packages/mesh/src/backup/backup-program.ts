@@ -37,6 +37,18 @@ const lineSchema = z.looseObject({
   files: z.int().optional(),
   secrets: z.boolean().optional(),
   not_held: z.array(z.string()).optional(),
+  /** Of both. */
+  skipped: z
+    .array(
+      z.looseObject({
+        agent: z.string().nullable(),
+        count: z.int(),
+        first: z.array(z.looseObject({ name: z.string(), why: z.string() })),
+        ended_by: z.string().nullable(),
+      }),
+    )
+    .optional(),
+  left_out: z.array(z.looseObject({ agent: z.string(), why: z.string() })).optional(),
   /** Of one that was read. */
   ok: z.boolean().optional(),
   entries: z.int().optional(),
@@ -109,8 +121,25 @@ function endWords(deed: BackupAsked['deed'], line: Line): string {
       ...(torn.length === 0
         ? []
         : [`${torn.join(', ')} went on while it was read; files that changed then may be torn.`]),
+      ...missingWords(line),
     ].join(' ')
   }
   const { about } = line
-  return `It is whole: ${about?.agents ?? 0} agents, of release ${about?.product ?? 'unknown'}, ${about?.secrets === true ? 'with' : 'without'} secrets.`
+  return [
+    `It is whole: ${about?.agents ?? 0} agents, of release ${about?.product ?? 'unknown'}, ${about?.secrets === true ? 'with' : 'without'} secrets.`,
+    ...missingWords(line),
+  ].join(' ')
+}
+
+/** A sentence for each agent whose data is not wholly in it. */
+function missingWords({ skipped = [], left_out: leftOut = [] }: Line): readonly string[] {
+  return [
+    ...leftOut.map(({ agent, why }) => `The data of ${agent} is not in it: ${why}.`),
+    ...skipped.map(({ agent, count, first: [named], ended_by: endedBy }) => {
+      const whose = agent === null ? 'the home' : `the data of ${agent}`
+      if (endedBy !== null) return `Only a part of ${whose} is in it: ${endedBy}.`
+      const example = named === undefined ? '' : ` (such as ${named.name}: ${named.why})`
+      return `${count} ${count === 1 ? 'entry' : 'entries'} of ${whose} ${count === 1 ? 'is' : 'are'} not in it${example}.`
+    }),
+  ]
 }

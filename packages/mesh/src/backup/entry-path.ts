@@ -14,17 +14,22 @@ const places: readonly RegExp[] = [
 const pathMaxBytes = 1024
 const partsMax = 16
 
+/** Why a backup holds no file or folder of this name, whichever place it lies in; null where it may. Pure. */
+export function whyNoPath(path: string): string | null {
+  const parts = path.split('/')
+  if (Buffer.byteLength(path) > pathMaxBytes) return `its path is longer than ${pathMaxBytes} bytes`
+  if (parts.length > partsMax) return `it lies in more than ${partsMax - 1} folders`
+  // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
+  if (/[\u0000-\u001f\u007f\\\ufffd]/.test(path))
+    return 'its name holds a control character, a backslash or bytes that are no UTF-8'
+  return parts.some((part) => part === '' || part === '.' || part === '..')
+    ? 'its path is no plain path'
+    : null
+}
+
 /** Gives the path back where it leads to a place below the home that a backup may write. Problem `unprocessable`. Pure. */
 export function checkedPath(path: string): string {
-  const parts = path.split('/')
-  const isPlain =
-    path !== '' &&
-    Buffer.byteLength(path) <= pathMaxBytes &&
-    parts.length <= partsMax &&
-    // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
-    !/[\u0000-\u001f\u007f\\]/.test(path) &&
-    parts.every((part) => part !== '' && part !== '.' && part !== '..')
-  if (isPlain && places.some((place) => place.test(path))) return path
+  if (whyNoPath(path) === null && places.some((place) => place.test(path))) return path
   throw broken(`it holds a file that belongs nowhere in a home: ${JSON.stringify(path).slice(0, 200)}`)
 }
 
@@ -43,3 +48,6 @@ export function isLeftOut(path: string, options: BackupSecrets): boolean {
   if (wallet.has(path)) return !options.secrets || options.passphrase === null
   return secrets.has(path) && !options.secrets
 }
+
+/** Secrets of a home that a backup may hold, in the order in which they are told. */
+export const secretPaths: readonly string[] = [...secrets, ...wallet]

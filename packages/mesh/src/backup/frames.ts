@@ -1,32 +1,56 @@
 import { createHash } from 'node:crypto'
+import type { Hash } from 'node:crypto'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import { runtimeNames } from '@flotilla/protocol/runtime-names'
 import * as z from 'zod'
-import { createTarCheck } from './check-tar.ts'
-import { checkedPath } from './entry-path.ts'
 import { broken } from './seal-archive.ts'
+import { skippedSchema } from './skipped-entries.ts'
 
 /**
  * The inner layer of a backup: entries one behind the other, each told before its content and closed by its digest, and at
  * the end how many there were. A frame is a letter, a length of four bytes, and so many bytes. Only files, the database and
  * archives of agents' data can be said in it: there is no word for a link or a device.
+ *
+ * - F1 The frames between the beginning and the end of an agent's data are in chunks of their own (A3): where one is damaged,
+ *   only this agent's data is lost.
+ * - F2 An agent's data that could not be read is closed by a frame that says so in place of its digest.
+ * - F3 Bytes that are zero are written as their number, so that a file with holes does not fill the disk of a backup.
  */
-const dataBytesMax = 1024 * 1024
-const wordBytesMax = 8192
+const partBytes = 128 * 1024
+/** Of a data frame; those of format 1 are longer. */
+export const dataBytesMax = 1024 * 1024
+export const wordBytesMax = 64 * 1024
+/** Fewer zeros are written as they are. */
+const zeroRunMin = 4096
+/** Of one frame. */
+export const zeroRunMax = 1024 ** 3
 /** Files of a home beside the data of agents. How large they are is bounded by the room of the disk alone: none is held in memory. */
 export const entriesMax = 200_000
 
-const entrySchema = z.discriminatedUnion('kind', [
+export const entrySchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('file'), path: z.string(), mode: z.int().min(0).max(0o777) }),
   z.strictObject({ kind: z.literal('database') }),
   z.strictObject({ kind: z.literal('agent-data'), agent: agentIdSchema }),
 ])
 export type Entry = z.infer<typeof entrySchema>
 
-const endSchema = z.strictObject({ bytes: z.number(), sha256: z.string() })
+/** What the maker of a backup says of an agent's data, beside its bytes. */
+const noteSchema = z.strictObject({
+  skipped: skippedSchema,
+  /** Which bound ended the reading of it; null where none did. */
+  ended_by: z.string().max(1000).nullable(),
+})
+export type DataNote = z.infer<typeof noteSchema>
 
-const aboutSchema = z.strictObject({
+export const endSchema = z.strictObject({
+  bytes: z.number(),
+  sha256: z.string(),
+  note: noteSchema.optional(),
+})
+export const leftOutSchema = z.strictObject({ why: z.string().max(2000) })
+
+export const aboutSchema = z.strictObject({
   product: z.string().max(100),
   made_at: z.number(),
   home_id: z.string().max(100),
@@ -35,18 +59,38 @@ const aboutSchema = z.strictObject({
   /** Newest step of the schema of the database. */
   schema: z.number(),
   agents: z.int(),
+  /** Files of the home that follow. Since format 2, like the two below. */
+  files: z.int().optional(),
+  /** Which of its secrets are among them. */
+  secret_files: z.array(z.string().max(100)).max(10).optional(),
+  /** Entries of the home that do not follow. */
+  skipped: skippedSchema.optional(),
 })
 /** What a backup says of itself. */
 export type About = z.infer<typeof aboutSchema>
 
-const overSchema = z.strictObject({ entries: z.int() })
+export const overSchema = z.strictObject({ entries: z.int() })
 
-const letters = { about: 'm', entry: 'e', data: 'd', end: 'f', over: 'o' } as const
+/** The letters of frames. */
+export const letters = {
+  about: 'm',
+  entry: 'e',
+  data: 'd',
+  zeros: 'z',
+  end: 'f',
+  leftOut: 'x',
+  over: 'o',
+} as const
 
 export interface SourceEntry {
   readonly entry: Entry
   readonly content: AsyncIterable<Buffer>
+  /** Of an agent's data, asked once its content has ended: what is said of it, or why it could not be read. */
+  readonly close?: () => { readonly note: DataNote } | { readonly leftOut: string }
 }
+
+/** Closes the chunk (A3). */
+const chunkEnd = Buffer.alloc(0)
 
 /** The content of an archive. */
 export async function* writeFrames(
@@ -55,160 +99,69 @@ export async function* writeFrames(
 ): AsyncGenerator<Buffer> {
   yield word(letters.about, about)
   let count = 0
-  for await (const { entry, content } of entries) {
+  for await (const { entry, content, close } of entries) {
     count += 1
     if (count > entriesMax) throw tooMany()
     yield word(letters.entry, entry)
-    const digest = createHash('sha256')
-    let bytes = 0
-    for await (const piece of content) {
-      for (let at = 0; at < piece.length; at += dataBytesMax) {
-        const part = piece.subarray(at, at + dataBytesMax)
-        digest.update(part)
-        bytes += part.length
-        yield frame(letters.data, part)
-      }
-    }
-    yield word(letters.end, { bytes, sha256: digest.digest('hex') })
+    const isData = entry.kind === 'agent-data'
+    if (isData) yield chunkEnd
+    const counted = { bytes: 0, digest: createHash('sha256') }
+    yield* dataFrames(content, counted)
+    if (isData) yield chunkEnd
+    const closed = close?.()
+    if (closed && 'leftOut' in closed) yield word(letters.leftOut, { why: closed.leftOut.slice(0, 2000) })
+    else yield word(letters.end, { bytes: counted.bytes, sha256: counted.digest.digest('hex'), ...closed })
   }
   yield word(letters.over, { entries: count })
 }
+
+async function* dataFrames(
+  content: AsyncIterable<Buffer>,
+  counted: { bytes: number; readonly digest: Hash },
+): AsyncGenerator<Buffer> {
+  let run = 0
+  for await (const piece of content) {
+    for (let at = 0; at < piece.length; at += partBytes) {
+      const part = piece.subarray(at, at + partBytes)
+      counted.digest.update(part)
+      counted.bytes += part.length
+      const isZero = part.length >= zeroRunMin && part.equals(zeroPart.subarray(0, part.length))
+      if (run > 0 && (!isZero || run + part.length > zeroRunMax)) {
+        yield zeroFrame(run)
+        run = 0
+      }
+      if (isZero) run += part.length
+      else yield frame(letters.data, part)
+    }
+  }
+  if (run > 0) yield zeroFrame(run)
+}
+
+/** F3, a piece at a time. */
+export function* zerosOf(count: number): Generator<Buffer> {
+  for (let left = count; left > 0; left -= zeroPart.length) yield zeroPart.subarray(0, left)
+}
+
+const zeroPart = Buffer.alloc(partBytes)
 
 /** Better said now than when the backup is needed. */
 function tooMany(): Problem {
   return new Problem('unprocessable', {
     detail: `the home has more than ${entriesMax} files`,
-    repair: 'Delete what nobody needs of it, old artifacts first, and back it up again.',
+    repair: 'Delete files that are not needed from it, old artifacts first, and back it up again.',
   })
 }
 
-/** Hears an archive from its beginning; each is awaited before the next. */
-export interface FrameListener {
-  about(about: About): Promise<void> | void
-  /** Gives what takes the content, or null for nobody. `end` comes once it was found whole. */
-  entry(entry: Entry): Promise<EntrySink | null> | EntrySink | null
-}
-
-export interface EntrySink {
-  take(piece: Buffer): Promise<void> | void
-  end(): Promise<void> | void
-}
-
-/** Reads a whole archive. Problem `unprocessable` for whatever is not as `writeFrames` would have written it. */
-export async function readFrames(
-  content: AsyncIterable<Buffer>,
-  listener: FrameListener,
-): Promise<{ readonly about: About; readonly entries: number; readonly bytes: number }> {
-  const reader = createFrameReader(content)
-  const about = parsed(aboutSchema, await reader.expect(letters.about))
-  await listener.about(about)
-  const seen = new Set<string>()
-  let total = 0
-  for (;;) {
-    const next = await reader.next()
-    if (next === null) throw broken('it is cut off')
-    if (next.letter === letters.over) {
-      const { entries } = parsed(overSchema, next.body)
-      if (entries !== seen.size || (await reader.next()) !== null) throw broken('its end does not fit it')
-      return { about, entries, bytes: total }
-    }
-    if (next.letter !== letters.entry) throw broken('its parts are not in order')
-    const entry = checkedEntry(parsed(entrySchema, next.body), seen)
-    total += await readEntry(reader, entry, await listener.entry(entry))
-  }
-}
-
-function checkedEntry(entry: Entry, seen: Set<string>): Entry {
-  const name =
-    entry.kind === 'file'
-      ? `file ${checkedPath(entry.path)}`
-      : entry.kind === 'database'
-        ? entry.kind
-        : `data ${entry.agent}`
-  if (seen.has(name)) throw broken(`it holds something twice: ${name.slice(0, 200)}`)
-  seen.add(name)
-  if (seen.size > entriesMax) throw broken(`it holds more than ${entriesMax} files`)
-  return entry
-}
-
-async function readEntry(reader: FrameReader, entry: Entry, sink: EntrySink | null): Promise<number> {
-  const digest = createHash('sha256')
-  const tar = entry.kind === 'agent-data' ? createTarCheck() : null
-  let bytes = 0
-  for (;;) {
-    const next = await reader.next()
-    if (next?.letter === letters.data) {
-      bytes += next.body.length
-      digest.update(next.body)
-      tar?.take(next.body)
-      await sink?.take(next.body)
-      continue
-    }
-    if (next?.letter !== letters.end) throw broken('it is cut off within a file')
-    const end = parsed(endSchema, next.body)
-    if (end.bytes !== bytes || end.sha256 !== digest.digest('hex')) throw broken('a file in it is damaged')
-    tar?.end()
-    await sink?.end()
-    return bytes
-  }
-}
-
-interface FrameReader {
-  next(): Promise<{ readonly letter: string; readonly body: Buffer } | null>
-  expect(letter: string): Promise<Buffer>
-}
-
-function createFrameReader(content: AsyncIterable<Buffer>): FrameReader {
-  const pieces = content[Symbol.asyncIterator]()
-  let held: Buffer = Buffer.alloc(0)
-
-  async function has(count: number): Promise<boolean> {
-    while (held.length < count) {
-      const next = await pieces.next()
-      if (next.done === true) return false
-      held = Buffer.concat([held, next.value])
-    }
-    return true
-  }
-
-  async function next() {
-    if (!(await has(1))) return null
-    if (!(await has(5))) throw broken('it is cut off')
-    const letter = String.fromCharCode(held[0] ?? 0)
-    const length = held.readUInt32BE(1)
-    if (length > (letter === letters.data ? dataBytesMax : wordBytesMax)) {
-      throw broken('a part of it has an impossible length')
-    }
-    if (!(await has(5 + length))) throw broken('it is cut off')
-    const body = held.subarray(5, 5 + length)
-    held = held.subarray(5 + length)
-    return { letter, body }
-  }
-
-  return {
-    next,
-    expect: async (letter) => {
-      const found = await next()
-      if (found?.letter !== letter) throw broken('its parts are not in order')
-      return found.body
-    },
-  }
-}
-
-function parsed<Schema extends z.ZodType>(schema: Schema, body: Buffer): z.infer<Schema> {
-  let value: unknown
-  try {
-    value = JSON.parse(body.toString('utf8'))
-  } catch {
-    throw broken('a part of it cannot be read')
-  }
-  const result = schema.safeParse(value)
-  if (!result.success) throw broken('a part of it says what no backup says')
-  return result.data
+function zeroFrame(count: number): Buffer {
+  const body = Buffer.alloc(4)
+  body.writeUInt32BE(count)
+  return frame(letters.zeros, body)
 }
 
 function word(letter: string, value: unknown): Buffer {
-  return frame(letter, Buffer.from(JSON.stringify(value)))
+  const body = Buffer.from(JSON.stringify(value))
+  if (body.length > wordBytesMax) throw broken('a part of it is longer than a reader takes')
+  return frame(letter, body)
 }
 
 function frame(letter: string, body: Buffer): Buffer {

@@ -11,10 +11,11 @@ import { createRunBackupProgram } from './backup-program.ts'
 import { createHomeBackups } from './home-backups.ts'
 import { backupPeopleRoutes } from './people.routes.ts'
 import { serveReading } from './serve-reading.ts'
-import type { RestoreOptions } from './restore-backup.ts'
+import type { RestoredHome, RestoreOptions } from './restore-backup.ts'
 import type { VerifiedBackup, VerifyOptions } from './verify-backup.ts'
 
-export type { ReadAgentData } from './make-backup.ts'
+export type { ReadAgentData } from './read-agents.ts'
+export { whatIsMissing } from './what-is-missing.ts'
 export { heldTrailer } from './serve-reading.ts'
 export type { MovedBytes } from './tell-bytes.ts'
 
@@ -27,7 +28,7 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
   return (await import('./verify-backup.ts')).verifyBackup(options)
 }
 
-export async function restoreBackup(options: RestoreOptions): Promise<{ readonly homeId: string }> {
+export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
   return (await import('./restore-backup.ts')).restoreBackup(options)
 }
 

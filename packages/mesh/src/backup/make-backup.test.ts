@@ -5,7 +5,7 @@ import { afterEach, expect, test } from 'vitest'
 import { dataPaths } from '../config/data-paths.ts'
 import { openDatabase } from '../storage/index.ts'
 import { makeBackup } from './make-backup.ts'
-import type { RoomIn } from './make-backup.ts'
+import type { RoomIn } from './require-room.ts'
 
 const mb = 1024 * 1024
 const folders: string[] = []
@@ -37,9 +37,14 @@ async function aHome() {
       product: '0',
       runtime: 'process',
       now: 0,
+      pid: 1,
       randomBytes: (count) => Buffer.alloc(count),
-      readAgentData: async () => null,
-      measureAgents: async () => agentsBytes,
+      agents: {
+        without: [],
+        read: async () => null,
+        dataLimitBytes: () => 2 ** 30,
+        measure: async () => agentsBytes,
+      },
       progress: () => {},
       moved: () => {},
       ...(roomIn === undefined ? {} : { roomIn }),

@@ -1,36 +1,46 @@
-import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { createReadStream, lstatSync } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import { syncFolder } from '../config/index.ts'
 import type { DataPaths } from '../config/index.ts'
-import type { DataReading } from '../sandbox/index.ts'
 import { openDatabase } from '../storage/index.ts'
+import { isLeftOut, secretPaths } from './entry-path.ts'
 import { writeFrames } from './frames.ts'
 import type { About, SourceEntry } from './frames.ts'
-import { sealArchive } from './seal-archive.ts'
-import { bytesOfFiles, takeCut } from './take-cut.ts'
-import type { CutFile } from './take-cut.ts'
+import { namingDisk } from './full-disk.ts'
+import { openPartial, sweepPartials } from './partial-file.ts'
+import type { PartialBackup } from './partial-file.ts'
+import { readAgents } from './read-agents.ts'
+import type { AgentsRead, AgentsSource, DataOfAgents } from './read-agents.ts'
+import { requireRoom, roomOnDisk } from './require-room.ts'
+import type { RoomIn } from './require-room.ts'
+import { broken, sealArchive } from './seal-archive.ts'
+import { takeCut } from './take-cut.ts'
+import type { Cut } from './take-cut.ts'
 import { tellingBytes } from './tell-bytes.ts'
 import type { TellBytes } from './tell-bytes.ts'
+import { whatIsMissing } from './what-is-missing.ts'
+import type { WhatIsMissing } from './what-is-missing.ts'
+import { verifyBackup } from './verify-backup.ts'
+import { whyOf } from './why-of.ts'
+import { writeArchive } from './write-archive.ts'
 
-const cutPrefix = 'backup-'
-/** Left free beside what is written. */
-const spareBytes = 16 * 1024 * 1024
+/** Stays free where backup and home share a disk: below half of it the mesh refuses new work. */
+const keepFreeBytes = 64 * 1024 * 1024
 
-/** Null where the agent keeps nothing. `held` is known once all was read. */
-export type ReadAgentData = (agentId: string) => Promise<DataReading | null>
-
-export interface MadeBackup {
+export interface MadeBackup extends WhatIsMissing {
   readonly file: string
   readonly bytes: number
   readonly agents: number
   readonly files: number
   readonly encrypted: boolean
   readonly secrets: boolean
+  /** Secrets of the home that are in it. */
+  readonly secret_files: readonly string[]
+  /** Secrets of the home that are not in it. */
+  readonly secrets_left_out: readonly string[]
   /** Agents that had to go on before all of theirs was read. */
   readonly not_held: readonly string[]
 }
@@ -45,10 +55,9 @@ export interface BackupOptions {
   readonly product: string
   readonly runtime: RuntimeName
   readonly now: number
+  readonly pid: number
   readonly randomBytes: (count: number) => Buffer
-  readonly readAgentData: ReadAgentData
-  /** What these agents keep, in bytes; null where that cannot be counted beforehand. */
-  readonly measureAgents: (agentIds: readonly string[]) => Promise<number | null>
+  readonly agents: DataOfAgents
   readonly progress: (step: string) => void
   readonly moved: TellBytes
   /** Bytes that are free where a folder is, and what tells that two folders share them. */
@@ -59,128 +68,118 @@ export interface BackupOptions {
 /**
  * Writes a whole home into one file. The database and the files are of one moment; the data of each agent is of a moment
  * after it, as a mesh that was killed then would have left it: a run that the ledger has as open goes on from what its agent
- * wrote, and one that it does not have yet was never told to anybody. The file appears under its name when it is whole.
- * Problems `conflict` for a file that is there, `not-found` for a folder that is not, `disk-full` before anything is written.
+ * wrote, and one that it does not have yet was never told to anybody.
+ *
+ * - M1 The file is read to its end as a restore would, before it gets its name.
+ * - M2 Entries that no restore takes, and agents whose data cannot be read, are left out and named in the result.
+ *
+ * Problems `conflict` for a file that is there, `not-found` for a folder or an agent that is not, `disk-full`.
  */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
-  const { paths, file, progress } = options
+  const { paths, file, roomIn = roomOnDisk } = options
   if (await exists(file)) {
     throw new Problem('conflict', { detail: `${file} is there already`, repair: 'Name another file.' })
   }
-  await sweepCuts(paths)
-  const size = await requireRoom(options)
-  await mkdir(paths.runtimeFolder, { recursive: true, mode: 0o700 })
-  const folder = await mkdtemp(join(paths.runtimeFolder, cutPrefix))
-  const partial = join(dirname(file), `.${basename(file)}.${process.pid}.partial`)
+  await sweepPartials(paths)
+  const { agents } = inDatabase(paths.database)
+  const { without, measure } = options.agents
+  requireKnown(without, agents)
+  const agentsBytes = await measure(agents.filter((agent) => !without.includes(agent)))
+  const size = await requireRoom({ ...options, agentsBytes, roomIn })
+  const isOneDisk = (await roomIn(paths.home)).disk === (await roomIn(dirname(file))).disk
+  const partial = await openPartial(paths, file, options.pid)
   try {
-    progress('Taking the database and the files as they stand')
-    const cut = await takeCut(paths, folder, options)
-    const { agents, schema } = inDatabase(cut.database)
-    progress('Writing the database and the files')
-    const about: About = {
-      product: options.product,
-      made_at: options.now,
-      home_id: options.homeId,
-      runtime: options.runtime,
-      secrets: options.secrets,
-      schema,
-      agents: agents.length,
-    }
-    const notHeld: string[] = []
-    const entries = sources(cut, agents, { ...options, notHeld })
-    const frames = tellingBytes(writeFrames(about, entries), size, options.moved)
-    const archive = sealArchive(frames, options)
-    await pipeline(Readable.from(archive), createWriteStream(partial, { flags: 'wx', mode: 0o600 }), {
-      signal: options.signal,
-    })
-    await synced(partial)
-    await rename(partial, file)
+    const made = await writePartial(options, partial, { size, keepFreeBytes: isOneDisk ? keepFreeBytes : 0 })
+    await verifyPartial(options, partial)
+    await rename(partial.path, file)
     await syncFolder(dirname(file))
-    return {
-      file,
-      bytes: (await stat(file)).size,
-      agents: agents.length,
-      files: cut.files.length,
-      encrypted: options.passphrase !== null,
-      secrets: options.secrets,
-      not_held: notHeld,
-    }
+    return { file, bytes: (await stat(file)).size, ...made }
   } finally {
-    await rm(folder, { recursive: true, force: true })
-    await rm(partial, { force: true })
+    await partial.remove()
   }
 }
 
-export type RoomIn = (folder: string) => Promise<{ readonly free: number; readonly disk: string }>
-
-const roomOnDisk: RoomIn = async (folder) => {
-  const { bavail, bsize } = await statfs(folder).catch((error: unknown) => {
-    // Not made here: where a disk belongs that is not there, a folder would fill the one below it.
-    throw new Problem('not-found', {
-      detail: `the folder ${folder} cannot be used: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: 'Make it (mkdir -p), or bring in the disk that it belongs to; nothing was written.',
-    })
+/** Problem `not-found`, so that a mistyped name leaves nobody in whom the owner wanted out. */
+function requireKnown(without: readonly string[], agents: readonly string[]): void {
+  const unknown = without.find((agent) => !agents.includes(agent))
+  if (unknown === undefined) return
+  throw new Problem('not-found', {
+    detail: `the home has no agent ${unknown}, which --without names`,
+    repair: `Name one of ${agents.slice(0, 20).join(', ')}; nothing was written.`,
   })
-  return { free: bavail * bsize, disk: String((await stat(folder)).dev) }
 }
 
-/**
- * The cut needs room for the database where the home is, the file room for everything; agents whose data nobody can count
- * beforehand are left out of the sum. Gives the size of the content, null where it is not known. Problem `disk-full`.
- */
-async function requireRoom(options: BackupOptions): Promise<number | null> {
-  const { paths, roomIn = roomOnDisk } = options
-  const sizes = [paths.database, `${paths.database}-wal`].map((path) =>
-    stat(path).then(
-      (found) => found.size,
-      () => 0,
+async function writePartial(
+  options: BackupOptions,
+  { folder, path }: PartialBackup,
+  to: { readonly size: number | null; readonly keepFreeBytes: number },
+): Promise<Omit<MadeBackup, 'file' | 'bytes'>> {
+  const { paths, passphrase, secrets, progress, signal } = options
+  progress('Taking the database and the files as they stand')
+  const home = { folder: paths.runtimeFolder, repair: 'Free some room there; nothing was written.' }
+  const cut = await takeCut(paths, folder, options).catch(async (error: unknown) => {
+    throw await namingDisk(error, home)
+  })
+  const { agents, schema } = inDatabase(cut.database)
+  progress('Writing the database and the files')
+  const secretFiles = secretPaths.filter((secret) => cut.files.some((one) => one.path === secret))
+  const about: About = {
+    product: options.product,
+    made_at: options.now,
+    home_id: options.homeId,
+    runtime: options.runtime,
+    secrets,
+    schema,
+    agents: agents.length,
+    files: cut.files.length,
+    secret_files: secretFiles,
+    skipped: cut.skipped,
+  }
+  const read: AgentsRead = { parts: [], notHeld: [] }
+  const entries = sources(cut, { ...options.agents, ids: agents, progress }, read)
+  const frames = tellingBytes(writeFrames(about, entries), to.size, options.moved)
+  await writeArchive(sealArchive(frames, options), { path, keepFreeBytes: to.keepFreeBytes, signal })
+  // What is verified needs room for its database.
+  await rm(cut.database, { force: true })
+  return {
+    agents: agents.length,
+    files: cut.files.length,
+    encrypted: passphrase !== null,
+    secrets,
+    secret_files: secretFiles,
+    secrets_left_out: secretPaths.filter(
+      (one) =>
+        isLeftOut(one, options) && lstatSync(join(paths.home, one), { throwIfNoEntry: false }) !== undefined,
     ),
-  )
-  const database = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
-  const agents = await options.measureAgents(inDatabase(paths.database).agents)
-  const content = database + bytesOfFiles(paths, options) + (agents ?? 0)
-  const [home, target] = [await roomIn(paths.home), await roomIn(dirname(options.file))]
-  const isOne = home.disk === target.disk
-  const places = [
-    { folder: paths.home, free: home.free, needs: database + (isOne ? content : 0) },
-    { folder: dirname(options.file), free: target.free, needs: isOne ? 0 : content },
-  ]
-  for (const { folder, free, needs } of places) {
-    if (free >= needs + spareBytes) continue
-    throw new Problem('disk-full', {
-      detail: `the backup needs ${inMb(needs + spareBytes)} where ${folder} is, and ${inMb(free)} are free`,
-      repair: 'Free some room there, or write the backup to another disk; nothing was written.',
+    not_held: read.notHeld,
+    ...whatIsMissing({ home: cut.skipped, agents: read.parts }),
+  }
+}
+
+/** M1. */
+async function verifyPartial(options: BackupOptions, { folder, path }: PartialBackup): Promise<void> {
+  const { passphrase, progress, moved, signal } = options
+  progress('Reading the backup to its end')
+  try {
+    const { agents } = await verifyBackup({ file: path, passphrase, temporary: folder, moved, signal })
+    const damaged = agents.find(({ state }) => state === 'damaged')
+    if (damaged) throw broken(`the data of ${damaged.agent}: ${damaged.why}`)
+  } catch (error) {
+    if (signal.aborted || (error instanceof Problem && error.code === 'disk-full')) throw error
+    throw new Problem('unprocessable', {
+      detail: `the backup was written and cannot be read again: ${whyOf(error)}`,
+      repair: 'Look at the disk that it was written to, or write it to another one; nothing was kept of it.',
+      cause: error,
     })
   }
-  return agents === null ? null : content
 }
 
-const inMb = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`
-
-async function* sources(
-  cut: { readonly database: string; readonly files: readonly CutFile[] },
-  agents: readonly string[],
-  to: Pick<BackupOptions, 'readAgentData' | 'progress'> & { readonly notHeld: string[] },
-): AsyncGenerator<SourceEntry> {
+async function* sources(cut: Cut, from: AgentsSource, read: AgentsRead): AsyncGenerator<SourceEntry> {
   yield { entry: { kind: 'database' }, content: createReadStream(cut.database) }
   for (const { path, mode, source } of cut.files) {
     yield { entry: { kind: 'file', path, mode }, content: createReadStream(source) }
   }
-  for (const agent of agents) {
-    to.progress(`Reading what ${agent} keeps`)
-    const data = await to.readAgentData(agent)
-    if (data === null) continue
-    try {
-      yield { entry: { kind: 'agent-data', agent }, content: asBuffers(data.tar) }
-      if (!data.held()) to.notHeld.push(agent)
-    } finally {
-      await data.leave()
-    }
-  }
-}
-
-async function* asBuffers(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
-  for await (const piece of pieces) yield Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength)
+  yield* readAgents(from, read)
 }
 
 function inDatabase(path: string): { readonly agents: readonly string[]; readonly schema: number } {
@@ -191,23 +190,6 @@ function inDatabase(path: string): { readonly agents: readonly string[]; readonl
     return { agents: agents.map(({ id }) => String(id)), schema: Number(newest?.['newest'] ?? 0) }
   } finally {
     database.close()
-  }
-}
-
-/** What a backup that was killed has left of its cut. Nobody else makes one meanwhile. */
-export async function sweepCuts(paths: DataPaths): Promise<void> {
-  for (const name of await readdir(paths.runtimeFolder).catch(() => [])) {
-    if (name.startsWith(cutPrefix))
-      await rm(join(paths.runtimeFolder, name), { recursive: true, force: true })
-  }
-}
-
-async function synced(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
   }
 }
 

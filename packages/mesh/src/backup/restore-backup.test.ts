@@ -35,13 +35,18 @@ async function aBackup() {
     product: '0',
     runtime: 'process',
     now: 0,
+    pid: 1,
     randomBytes: (count) => Buffer.alloc(count),
-    readAgentData: async () => ({
-      tar: tarArchive([tarFile('kept', kept, { uid: 1000, mode: 0o600 })]),
-      held: () => true,
-      leave: async () => {},
-    }),
-    measureAgents: async () => null,
+    agents: {
+      without: [],
+      dataLimitBytes: () => 2 ** 30,
+      measure: async () => null,
+      read: async () => ({
+        tar: tarArchive([tarFile('kept', kept, { uid: 1000, mode: 0o600 })]),
+        held: () => true,
+        leave: async () => {},
+      }),
+    },
     progress: () => {},
     signal: new AbortController().signal,
   })
@@ -60,7 +65,9 @@ async function restored(
     verified,
     agentsElsewhere,
     openHome: () => openHomeFolder(paths),
+    without: [],
     openAgents: async () => ({
+      prepare: async () => {},
       write: async (agent, tar) => {
         const pieces = await Array.fromAsync(tar)
         written.push(`${agent} ${Buffer.concat(pieces).includes(kept)}`)

@@ -2,17 +2,20 @@ import { createReadStream } from 'node:fs'
 import { mkdir, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
-import { once } from 'node:events'
 import { Problem } from '@flotilla/protocol/problem'
 import { syncFolder } from '../config/index.ts'
 import type { DataPaths } from '../config/index.ts'
-import { readFrames } from './frames.ts'
-import type { About, Entry, EntrySink } from './frames.ts'
+import type { About, Entry } from './frames.ts'
+import { namingDisk } from './full-disk.ts'
+import { readFrames } from './read-frames.ts'
+import type { EntrySink } from './read-frames.ts'
 import { openArchive } from './seal-archive.ts'
 import { tellingBytes } from './tell-bytes.ts'
 import type { TellBytes } from './tell-bytes.ts'
 import { fileSink } from './verify-backup.ts'
 import type { VerifiedBackup } from './verify-backup.ts'
+import { waitForDrain } from './wait-for-drain.ts'
+import { whyOf } from './why-of.ts'
 
 /** Beside what is in the backup itself, for what a mesh writes when it starts. */
 const spareBytes = 64 * 1024 * 1024
@@ -23,17 +26,30 @@ export interface RestoreOptions {
   readonly passphrase: string | null
   /** What `verifyBackup` said of this file a moment ago. */
   readonly verified: VerifiedBackup
+  /** Agents whose data is not restored. */
+  readonly without: readonly string[]
   /** Whether what agents kept goes to other disks than the home's. */
   readonly agentsElsewhere: boolean
   /** Makes the home's folders and gives it an id of its own. */
   readonly openHome: () => Promise<{ readonly homeId: string }>
   /** Where agents' data goes, once the home has an id and its files. */
-  readonly openAgents: (home: { readonly homeId: string; readonly about: About }) => Promise<{
-    write(agentId: string, tar: AsyncIterable<Uint8Array>): Promise<void>
-    close(): Promise<void>
-  }>
+  readonly openAgents: (home: { readonly homeId: string; readonly about: About }) => Promise<AgentsTarget>
   readonly progress: (step: string) => void
   readonly moved: TellBytes
+}
+
+export interface AgentsTarget {
+  /** Rejects where no agent's data could be written. */
+  prepare(): Promise<void>
+  /** Where it rejects, nothing of this agent's data stays. */
+  write(agentId: string, tar: AsyncIterable<Uint8Array>): Promise<void>
+  close(): Promise<void>
+}
+
+export interface RestoredHome {
+  readonly homeId: string
+  /** Agents whose data is not in the home although the backup has an entry of it, each with the reason. */
+  readonly leftOut: readonly { readonly agent: string; readonly why: string }[]
 }
 
 /**
@@ -43,24 +59,31 @@ export interface RestoreOptions {
  * - B1 Only into a folder with nothing in it, or with a restore that was cut off, whose mark is in it from before the first
  *   file until after the last: a home with that mark does not start.
  * - B2 Everything is checked again while it is written; what is not as it should be ends it, and the mark stays.
+ * - B3 An agent whose data is damaged, is not in the backup or cannot be written is left out and named; the others are restored.
  */
-export async function restoreBackup(options: RestoreOptions): Promise<{ readonly homeId: string }> {
-  const { paths, progress } = options
+export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
+  const { paths, progress, verified } = options
+  const leftOut = knownBefore(options)
   await requireEmpty(paths)
-  const { bytes, homeBytes } = options.verified
-  await requireRoom(paths, options.agentsElsewhere ? homeBytes : bytes)
+  await requireRoom(paths, options.agentsElsewhere ? verified.homeBytes : verified.bytes)
   await mkdir(paths.dataFolder, { recursive: true, mode: 0o700 })
   await writeFile(paths.restoreMark, 'This home is being restored, or was until its restore was cut off.\n')
   await syncFolder(paths.dataFolder)
   const { homeId } = await options.openHome()
-  const agents = await options.openAgents({ homeId, about: options.verified.about })
+  const agents = await options.openAgents({ homeId, about: verified.about })
+  const written = { leftOut, agents: 0, failed: 0 }
   try {
     progress('Writing the database and the files')
     const { size } = await stat(options.file)
     const archive = tellingBytes(createReadStream(options.file), size, options.moved)
     await readFrames(openArchive(archive, options.passphrase), {
       about: () => {},
-      entry: (entry) => sinkOf(entry, { paths, agents, progress }),
+      entry: (entry) => sinkOf(entry, { paths, agents, progress, written }),
+    })
+  } catch (error) {
+    throw await namingDisk(error, {
+      folder: paths.home,
+      repair: 'Free some room there and restore again: it begins anew.',
     })
   } finally {
     await agents.close()
@@ -68,17 +91,43 @@ export async function restoreBackup(options: RestoreOptions): Promise<{ readonly
   await syncFolder(paths.home)
   await rm(paths.restoreMark)
   await syncFolder(paths.dataFolder)
-  return { homeId }
+  return { homeId, leftOut: written.leftOut }
+}
+
+/** What is not to be restored, found before anything is written. Problem `not-found` for a name that the backup does not have. */
+function knownBefore({ verified, without }: RestoreOptions): { agent: string; why: string }[] {
+  const unknown = without.find((name) => !verified.agents.some(({ agent }) => agent === name))
+  if (unknown !== undefined) {
+    const names = verified.agents.slice(0, 20).map(({ agent }) => agent)
+    throw new Problem('not-found', {
+      detail: `the backup has no data of an agent ${unknown}, which --without names`,
+      repair: `Name one of ${names.join(', ')}; nothing was written.`,
+    })
+  }
+  return verified.agents.flatMap(({ agent, state, why }) =>
+    without.includes(agent)
+      ? [{ agent, why: 'left out by --without' }]
+      : state === 'there'
+        ? []
+        : [{ agent, why: why ?? 'unknown reason' }],
+  )
+}
+
+interface Written {
+  readonly leftOut: { agent: string; why: string }[]
+  agents: number
+  failed: number
 }
 
 async function sinkOf(
   entry: Entry,
   to: {
     readonly paths: DataPaths
-    readonly agents: { write(agentId: string, tar: AsyncIterable<Uint8Array>): Promise<void> }
+    readonly agents: AgentsTarget
     readonly progress: (step: string) => void
+    readonly written: Written
   },
-): Promise<EntrySink> {
+): Promise<EntrySink | null> {
   if (entry.kind === 'database') return fileSink(to.paths.database, 0o600)
   if (entry.kind === 'file') {
     // `checkedPath` has said that it stays below the home, which was empty: no link of anybody's is on the way.
@@ -86,23 +135,37 @@ async function sinkOf(
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     return fileSink(path, entry.mode & 0o700)
   }
-  to.progress(`Writing what ${entry.agent} kept`)
+  const { agent } = entry
+  if (to.written.leftOut.some((one) => one.agent === agent)) return null
+  to.progress(`Writing what ${agent} kept`)
+  await to.agents.prepare()
+  return dataSink(agent, to)
+}
+
+/** B3. What cannot be written is noted, and what comes of it after that is passed over. */
+function dataSink(
+  agent: string,
+  { agents, written }: { readonly agents: AgentsTarget; readonly written: Written },
+): EntrySink {
   const pipe = new PassThrough()
-  const written = to.agents.write(entry.agent, pipe)
-  // It is awaited at the end; until then it must not end the process.
-  let failed: unknown = null
-  written.catch((error: unknown) => {
-    failed = error ?? new Error('not written')
+  let failure: { readonly error: unknown } | null = null
+  const writing = agents.write(agent, pipe).catch((error: unknown) => {
+    failure = { error }
     pipe.destroy()
   })
   return {
     take: async (piece) => {
-      if (failed !== null) throw failed
-      if (!pipe.write(piece)) await Promise.race([once(pipe, 'drain'), once(pipe, 'close'), written])
+      if (failure === null && !pipe.write(piece)) await waitForDrain(pipe, writing)
     },
     end: async () => {
-      if (failed === null) pipe.end()
-      await written
+      if (failure === null) pipe.end()
+      await writing
+      written.agents += 1
+      if (failure === null) return
+      written.failed += 1
+      // One agent may have data that its volume does not take. Where none can be written, it is not the data.
+      if (written.failed > 1 && written.failed === written.agents) throw failure.error
+      written.leftOut.push({ agent, why: whyOf(failure.error) })
     },
   }
 }

@@ -10,9 +10,12 @@ import * as z from 'zod'
  *   every chunk. Without one the tag is a digest, which notices damage and no forger.
  * - A2 The number of the chunk, and whether it is the last, are in its nonce or digest: chunks that were left out, moved or
  *   cut off at the end are noticed, wherever it is cut.
+ * - A3 A piece of the content that fits into a chunk is never split between two, and an empty piece closes the chunk before
+ *   it. A reader goes on behind a damaged chunk, and knows that what follows begins with a piece.
  */
 const formatName = 'flotilla-backup'
-const formatVersion = 1
+/** Since 2 a chunk holds whole frames, and those of agents' data hold nothing else (`frames.ts`). */
+const formatVersion = 2
 const chunkBytes = 256 * 1024
 const tagBytes = 16
 export const headerMaxBytes = 4096
@@ -75,30 +78,36 @@ export async function* sealArchive(
   let number = 0
   let waiting: Buffer[] = []
   let bytes = 0
-  for await (const piece of content) {
-    waiting.push(piece)
-    bytes += piece.length
-    // One chunk is always held back: the last is told by its mark.
-    if (bytes <= chunkBytes) continue
-    const all = Buffer.concat(waiting)
-    let at = 0
-    for (; all.length - at > chunkBytes; at += chunkBytes) {
-      yield framed(closing.seal(all.subarray(at, at + chunkBytes), number++, false))
-    }
-    waiting = [all.subarray(at)]
-    bytes = all.length - at
+  // One chunk is always held back: the last is told by its mark.
+  let before: Buffer | null = null
+  function* closed(chunk: Buffer): Generator<Buffer> {
+    if (before !== null) yield framed(closing.seal(before, number++, false))
+    before = chunk
+    waiting = []
+    bytes = 0
   }
-  yield framed(closing.seal(Buffer.concat(waiting), number, true))
+  for await (const piece of content) {
+    if (bytes > 0 && (piece.length === 0 || bytes + piece.length > chunkBytes))
+      yield* closed(Buffer.concat(waiting))
+    let at = 0
+    for (; piece.length - at > chunkBytes; at += chunkBytes)
+      yield* closed(piece.subarray(at, at + chunkBytes))
+    waiting.push(piece.subarray(at))
+    bytes += piece.length - at
+  }
+  if (bytes > 0 || before === null) yield* closed(Buffer.concat(waiting))
+  yield framed(closing.seal(before ?? Buffer.alloc(0), number, true))
 }
 
 /**
- * The content of an archive. Nothing of a chunk is given before it was found to be what was sealed; Problem `unprocessable`
- * where it is not, where the archive ends too early or goes on, and `unauthenticated` for a wrong or missing passphrase.
+ * The content of an archive. Nothing of a chunk is given before it was found to be what was sealed; null stands in the place
+ * of a damaged one between the first and the last. Problem `unprocessable` where one of these is damaged, where the archive
+ * ends too early or goes on, and `unauthenticated` for a wrong or missing passphrase.
  */
 export async function* openArchive(
   archive: AsyncIterable<Buffer>,
   passphrase: string | null,
-): AsyncGenerator<Buffer> {
+): AsyncGenerator<Buffer | null> {
   const reader = createReader(archive)
   const line = await reader.line(headerMaxBytes)
   const header = headerOf(line)
@@ -108,7 +117,7 @@ export async function* openArchive(
     if (length < tagBytes || length > chunkBytes + tagBytes) throw broken('a chunk has an impossible length')
     const sealed = await reader.take(length)
     const isLast = await reader.isOver()
-    let chunk: Buffer
+    let chunk: Buffer | null
     try {
       chunk = closing.open(sealed, number, isLast)
     } catch {
@@ -118,7 +127,9 @@ export async function* openArchive(
           repair: 'Try another passphrase; nothing was written.',
         })
       }
-      throw broken(isLast ? 'it is cut off or damaged at its end' : `it is damaged in chunk ${number + 1}`)
+      if (isLast || number === 0 || header.version < 2)
+        throw broken(isLast ? 'it is cut off or damaged at its end' : `it is damaged in chunk ${number + 1}`)
+      chunk = null
     }
     yield chunk
     if (isLast) return
@@ -218,6 +229,7 @@ function framed(sealed: Buffer): Buffer {
 export function broken(why: string): Problem {
   return new Problem('unprocessable', {
     detail: `this backup cannot be used: ${why}`,
+    extra: { why },
     repair: 'Take another copy of it, or another backup; nothing was written.',
   })
 }

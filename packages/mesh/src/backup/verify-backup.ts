@@ -5,11 +5,14 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { faultInDatabase } from '../storage/index.ts'
-import { readFrames } from './frames.ts'
-import type { About, Entry, EntrySink } from './frames.ts'
+import type { Entry } from './frames.ts'
+import { namingDisk } from './full-disk.ts'
+import { readFrames } from './read-frames.ts'
+import type { EntrySink, ReadArchive } from './read-frames.ts'
 import { broken, openArchive } from './seal-archive.ts'
 import { tellingBytes } from './tell-bytes.ts'
 import type { TellBytes } from './tell-bytes.ts'
+import { waitForDrain } from './wait-for-drain.ts'
 
 export interface VerifyOptions {
   readonly file: string
@@ -17,20 +20,18 @@ export interface VerifyOptions {
   /** Where a folder may be made for the moment. */
   readonly temporary: string
   readonly moved: TellBytes
+  readonly signal?: AbortSignal
 }
 
-export interface VerifiedBackup {
-  readonly about: About
-  readonly entries: number
-  /** Of its content. */
-  readonly bytes: number
+export interface VerifiedBackup extends ReadArchive {
   /** What of it are database and files; the rest is what agents kept. */
   readonly homeBytes: number
 }
 
 /**
  * Reads a backup to its end as a restore would, and writes nothing but its database into a folder of its own, where SQLite
- * looks at it. Problems `not-found`, `unprocessable` with what is wrong, `unauthenticated` for a wrong passphrase.
+ * looks at it. An agent whose data is damaged is said in `agents` and keeps nothing else from being read. Problems `not-found`,
+ * `unprocessable` with what is wrong, `unauthenticated` for a wrong passphrase, `disk-full` where the folder has no room.
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
   const size = await sizeOf(options.file)
@@ -46,7 +47,9 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
     end: () => sink?.end(),
   })
   try {
-    const archive = tellingBytes(createReadStream(options.file), size, options.moved)
+    const { signal } = options
+    const stream = createReadStream(options.file, signal === undefined ? {} : { signal })
+    const archive = tellingBytes(stream, size, options.moved)
     const verified = await readFrames(openArchive(archive, options.passphrase), {
       about: () => {},
       entry: (entry: Entry) => {
@@ -60,6 +63,11 @@ export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBack
     const fault = faultInDatabase(database)
     if (fault !== null) throw broken(`its database is damaged: ${fault}`)
     return { ...verified, homeBytes }
+  } catch (error) {
+    throw await namingDisk(error, {
+      folder: options.temporary,
+      repair: 'Free some room there: the database of the backup is checked in it.',
+    })
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -85,7 +93,7 @@ export function fileSink(path: string, mode: number): EntrySink {
   return {
     take: async (piece) => {
       if (failed) throw failed
-      if (!stream.write(piece)) await Promise.race([once(stream, 'drain'), once(stream, 'close')])
+      if (!stream.write(piece)) await waitForDrain(stream)
     },
     end: async () => {
       if (failed) throw failed

@@ -67,7 +67,7 @@ async function aCopy(lease: () => unknown) {
       pid: process.pid,
       program: ['/nonexistent'],
       file: join(folder, 'made'),
-      secrets: 'none',
+      backup: { secrets: 'none', without: [] },
       repositoryRoot: '/nonexistent',
     })
   }

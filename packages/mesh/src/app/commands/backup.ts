@@ -44,6 +44,7 @@ export async function backup(context: CommandContext): Promise<number> {
   // Two at once would sweep each other's cut away. The home's own lock is the mesh's.
   const one = await lockHome(`${paths.home}\0backup`, { pid: context.pid, deed: 'backing-up' })
   try {
+    const settings = await readSettingsFile(paths.settingsFile)
     const mesh = await openAgents(context, { paths, homeId })
     try {
       const made = await makeBackup({
@@ -55,9 +56,14 @@ export async function backup(context: CommandContext): Promise<number> {
         product: productVersion,
         runtime: mesh.runtime,
         now: systemClock.now(),
+        pid: context.pid,
         randomBytes: freshBytes,
-        readAgentData: mesh.read,
-        measureAgents: mesh.measure,
+        agents: {
+          without: context.backup?.without ?? [],
+          read: mesh.read,
+          dataLimitBytes: (agentId) => dataLimitBytes(settings, agentId),
+          measure: mesh.measure,
+        },
         progress: (step) => context.tell({ progress: step }),
         moved: (moved) => context.tell({ moved }),
         signal: context.stopped,
@@ -83,7 +89,8 @@ export function passphraseOf({ env }: CommandContext): string | null {
   return passphrase === undefined || passphrase === '' ? null : passphrase
 }
 
-function withSecrets({ secrets }: CommandContext, passphrase: string | null): boolean {
+function withSecrets({ backup: asked }: CommandContext, passphrase: string | null): boolean {
+  const secrets = asked?.secrets
   if (secrets === 'none') return false
   if (passphrase !== null || secrets === 'plain') return true
   throw new Problem('bad-request', {
@@ -212,12 +219,17 @@ async function readOverMesh(from: {
       }
     }
     reply.resume()
-    if (reply.statusCode !== 503 || tries >= busyTriesMax) {
-      throw new Problem('conflict', {
-        detail: `the mesh did not give what ${from.agentId} keeps (status ${reply.statusCode})`,
-        repair: 'Look at logs/mesh.log of the home, then try again.',
+    // Of this agent alone; the others are read.
+    if (reply.statusCode !== 503)
+      throw new Problem('unprocessable', {
+        detail: `the mesh could not read it (status ${reply.statusCode}; the reason is in logs/mesh.log of the home)`,
+        repair: 'Read logs/mesh.log of the home, then try again.',
       })
-    }
+    if (tries >= busyTriesMax)
+      throw new Problem('conflict', {
+        detail: 'another backup of this home has read the data of an agent for ten minutes',
+        repair: 'Wait for its end, then try again.',
+      })
     await systemClock.sleep(busyWaitMs)
   }
 }
@@ -245,7 +257,15 @@ function ask({
       resolve,
     )
     call.on('timeout', () => call.destroy(new Error('the mesh gave nothing for too long')))
-    call.on('error', reject)
+    call.on('error', (cause) =>
+      reject(
+        new Problem('conflict', {
+          detail: `the mesh does not answer any more: ${cause.message}`,
+          repair: 'Look at flotilla status, then try again; nothing was kept of this backup.',
+          cause,
+        }),
+      ),
+    )
     call.end()
   })
 }

@@ -17,8 +17,12 @@ export interface CommandContext {
   readonly repositoryRoot: string
   /** The backup that is made or read. */
   readonly file?: string
-  /** `plain`: with secrets although nothing closes the backup; `none`: without them. */
-  readonly secrets?: string
+  readonly backup?: {
+    /** `plain`: with secrets although nothing closes the backup; `none`: without them. */
+    readonly secrets: string | undefined
+    /** Agents whose data a backup or a restore leaves out. */
+    readonly without: readonly string[]
+  }
   /** What a command would take away is taken away. */
   readonly apply?: boolean
   /** Homes that are not there, by the tags under which an engine holds what they left. */

@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
 import { Problem, retold } from '@flotilla/protocol/problem'
-import { restoreBackup, verifyBackup } from '../../backup/index.ts'
+import { restoreBackup, verifyBackup, whatIsMissing } from '../../backup/index.ts'
 import type { MovedBytes } from '../../backup/index.ts'
 import {
   dataLimitBytes,
@@ -18,6 +18,7 @@ import {
 } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
 import { createLog } from '../../platform/index.ts'
+import { SandboxError } from '../../sandbox/index.ts'
 import { newestSchemaStep } from '../../storage/index.ts'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
@@ -49,11 +50,12 @@ export async function restore(context: CommandContext): Promise<number> {
     if (await isRestoreUnfinished(paths)) await startOver(context, paths)
     const runtime = context.environment.runtime ?? verified.about.runtime
     const inRuntime = { ...context, environment: { ...context.environment, runtime } }
-    const { homeId } = await restoreBackup({
+    const { homeId, leftOut } = await restoreBackup({
       paths,
       file,
       passphrase,
       verified,
+      without: context.backup?.without ?? [],
       agentsElsewhere: runtime === 'kubernetes',
       openHome: async () => {
         const home = await openHomeFolder(paths)
@@ -66,7 +68,9 @@ export async function restore(context: CommandContext): Promise<number> {
       progress,
       moved,
     })
-    context.tell({ restored: true, home: paths.home, home_id: homeId, about: verified.about })
+    const { about, agents } = verified
+    const { skipped } = whatIsMissing({ home: about.skipped, agents })
+    context.tell({ restored: true, home: paths.home, home_id: homeId, about, skipped, left_out: leftOut })
     return 0
   } finally {
     await held.ledger?.release()
@@ -106,15 +110,24 @@ async function openAgents(
 ) {
   const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
   let ready: Promise<void> | null = null
+  const prepare = () =>
+    (ready ??= runtime.prepare({
+      progress: (step) => context.tell({ progress: step }),
+      signal: context.stopped,
+    }))
   return {
+    prepare,
     write: async (agentId: string, tar: AsyncIterable<Uint8Array>) => {
-      ready ??= runtime.prepare({
-        progress: (step) => context.tell({ progress: step }),
-        signal: context.stopped,
-      })
-      await ready
+      await prepare()
       const settings = await readSettingsFile(paths.settingsFile)
-      await runtime.writeData(agentId, tar, { dataLimitBytes: dataLimitBytes(settings, agentId) })
+      try {
+        await runtime.writeData(agentId, tar, { dataLimitBytes: dataLimitBytes(settings, agentId) })
+      } catch (error) {
+        // Half of an agent's data would be taken for all of it. What was there before is no part of this restore.
+        if (!(error instanceof SandboxError && error.id === 'data-there'))
+          await runtime.remove(agentId, { data: true })
+        throw error
+      }
     },
     close: () => runtime.close(),
   }

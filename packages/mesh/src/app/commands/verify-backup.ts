@@ -1,18 +1,32 @@
 import { tmpdir } from 'node:os'
 import { resolve } from 'node:path'
-import { verifyBackup } from '../../backup/index.ts'
+import { verifyBackup, whatIsMissing } from '../../backup/index.ts'
+import { Problem } from '@flotilla/protocol/problem'
 import { passphraseOf, requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Reads `--file` to its end and tells what it is; touches no home. */
 export async function verify(context: CommandContext): Promise<number> {
   context.tell({ progress: 'Reading the backup to its end' })
-  const { about, entries, bytes } = await verifyBackup({
-    file: resolve(requireFile(context)),
+  const file = resolve(requireFile(context))
+  const { about, entries, bytes, agents } = await verifyBackup({
+    file,
     passphrase: passphraseOf(context),
     temporary: tmpdir(),
     moved: (moved) => context.tell({ moved }),
+    signal: context.stopped,
   })
-  context.tell({ ok: true, about, entries, bytes })
+  const damaged = agents.filter(({ state }) => state === 'damaged')
+  if (damaged.length > 0) {
+    const named = damaged.slice(0, namedMax).map(({ agent, why }) => `${agent} (${why})`)
+    throw new Problem('unprocessable', {
+      detail: `the data of ${damaged.length === 1 ? 'an agent' : `${damaged.length} agents`} in this backup is damaged: ${named.join(', ')}; the rest of it is whole`,
+      repair:
+        'Take another copy of it, or another backup. A restore of this one leaves the damaged data out and restores the rest.',
+    })
+  }
+  context.tell({ ok: true, about, entries, bytes, ...whatIsMissing({ home: about.skipped, agents }) })
   return 0
 }
+
+const namedMax = 10

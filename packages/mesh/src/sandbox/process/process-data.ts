@@ -9,6 +9,8 @@ import { readWhileHeld } from '../hold-while-reading.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import type { DataReading } from '../sandbox-runtime.ts'
 
+/** Names are bytes: in another language `tar` would convert them to UTF-8 and back. */
+const tarProgram = ['env', 'LC_ALL=C', 'tar'] as const
 /** What the system's `tar` says when something changed while it was read. */
 const changedCode = 1
 
@@ -48,7 +50,7 @@ export async function readProcessData(
 const heldWhile = 'kill -s STOP -- "-$0"; "$@"; code=$?; kill -s CONT -- "-$0"; exit $code'
 
 function startPacking(folder: string, group: number | null) {
-  const tar = ['tar', '--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'] as const
+  const tar = [...tarProgram, '--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'] as const
   const [program, ...words] = group === null ? tar : (['sh', '-c', heldWhile, String(group), ...tar] as const)
   const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -80,13 +82,16 @@ export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8A
   const data = join(folder, 'data')
   if ((await readdir(data).catch(() => [])).length > 0) throw dataThere(data)
   await mkdir(data, { recursive: true, mode: 0o700 })
+  const [program, ...first] = tarProgram
   const child = spawn(
-    'tar',
+    program,
     [
+      ...first,
       '--extract',
       '--file=-',
       `--directory=${data}`,
       '--no-same-owner',
+      '--same-permissions',
       '--no-overwrite-dir',
       '--delay-directory-restore',
     ],

@@ -1,0 +1,122 @@
+import { hash } from 'node:crypto'
+import type { TarEntry } from './tar-header.ts'
+
+/**
+ * Which entries of an agent's data a backup holds. The writer and the reader of a backup ask the same rules, so that nothing is
+ * written that a restore would not take. An agent made these files and is hostile.
+ */
+/** `PATH_MAX` of Linux less what the path of the volume takes. */
+const nameMaxBytes = 3840
+/** `NAME_MAX` of Linux. */
+const partMaxBytes = 255
+const targetMaxBytes = 4095
+/** Longer keys of the names that were seen are replaced by their digest. */
+const keyMaxBytes = 40
+
+const refusedKinds: Readonly<Partial<Record<TarEntry['kind'], string>>> = {
+  device: 'a device',
+  pipe: 'a named pipe',
+  sparse: 'a sparse entry',
+  unknown: 'an entry of an unknown type',
+}
+
+export type EntryVerdict =
+  | {
+      readonly ok: true
+      /** Below the data folder, without `.` parts; empty for the folder itself. */ readonly name: string
+    }
+  | { readonly ok: false; readonly why: string }
+
+/** Asked once for each entry of one archive, in its order. */
+export type EntryRules = (entry: TarEntry) => EntryVerdict
+
+export function createEntryRules(): EntryRules {
+  const seen = new Map<string, 'file' | 'folder' | 'link'>()
+  const kindOf = (name: string) => seen.get(keyOf(name))
+
+  /** Null where everything above the name is a folder, or is made as one when the name is. */
+  function whyNotBelow(name: string): string | null {
+    // From the nearest folder upwards: one that was taken had its own checked.
+    for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
+      const kind = kindOf(name.slice(0, at))
+      if (kind === 'folder') return null
+      if (kind === 'link') return 'it lies behind a symbolic link'
+      if (kind === 'file') return 'it lies below a file'
+    }
+    return null
+  }
+
+  function whyNot(entry: TarEntry, name: string): string | null {
+    const before = kindOf(name)
+    const isAgain = before !== undefined && !(before === 'folder' && entry.kind === 'folder')
+    if (isAgain || (name === '' && entry.kind !== 'folder')) return 'a second entry of the same name'
+    const below = whyNotBelow(name)
+    if (below !== null) return below
+    if (entry.kind === 'symlink') {
+      if (entry.link === '' || entry.link.length > targetMaxBytes || entry.link.includes('\0'))
+        return 'a symbolic link with an impossible target'
+      if (leadsAbove(name, entry.link)) return 'a symbolic link that leads upwards out of the folder'
+    }
+    if (entry.kind !== 'hard-link') return null
+    const target = insideOf(entry.link)
+    const kind = target === null ? undefined : kindOf(target)
+    return target === null
+      ? 'a hard link that leads out of the folder'
+      : kind === undefined || kind === 'folder'
+        ? 'a hard link to a file that is not in the backup'
+        : null
+  }
+
+  return (entry) => {
+    const refused = refusedKinds[entry.kind]
+    if (refused !== undefined) return { ok: false, why: refused }
+    const name = insideOf(entry.name)
+    if (name === null) return { ok: false, why: 'its name leads out of the folder' }
+    if (name.length > nameMaxBytes) return { ok: false, why: `its path is longer than ${nameMaxBytes} bytes` }
+    if (name.split('/').some((part) => part.length > partMaxBytes))
+      return { ok: false, why: `a part of its path is longer than ${partMaxBytes} bytes` }
+    const why = whyNot(entry, name)
+    if (why !== null) return { ok: false, why }
+    const kind =
+      entry.kind === 'folder'
+        ? 'folder'
+        : entry.kind === 'symlink' ||
+            (entry.kind === 'hard-link' && kindOf(insideOf(entry.link) ?? '') === 'link')
+          ? 'link'
+          : 'file'
+    seen.set(keyOf(name), kind)
+    return { ok: true, name }
+  }
+}
+
+/** The name as it would be below the folder; null where it would lie elsewhere. Pure. */
+export function insideOf(name: string): string | null {
+  if (name === '' || name.startsWith('/') || name.includes('\0')) return null
+  const parts = name.split('/').filter((part) => part !== '' && part !== '.')
+  return parts.includes('..') ? null : parts.join('/')
+}
+
+/** Container engines refuse a whole archive for a relative target above the folder that they unpack into. */
+function leadsAbove(name: string, target: string): boolean {
+  if (target.startsWith('/')) return false
+  let depth = name.split('/').length - 1
+  for (const part of target.split('/')) {
+    if (part === '..') depth -= 1
+    else if (part !== '' && part !== '.') depth += 1
+    if (depth < 0) return true
+  }
+  return false
+}
+
+const keyOf = (name: string): string =>
+  name.length <= keyMaxBytes ? name : `/${hash('sha256', name, 'base64')}`
+
+/** A name for people: what is no printable character is written as its number. Pure. */
+export function shownName(name: string): string {
+  const text = Buffer.from(name, 'latin1').toString('utf8')
+  const shown = text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|\\/gu, (character) =>
+    character === '\\' ? '\\\\' : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  )
+  return shown.length <= shownMaxChars ? shown : `${shown.slice(0, shownMaxChars)}…`
+}
+const shownMaxChars = 200

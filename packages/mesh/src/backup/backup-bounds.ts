@@ -1,0 +1,34 @@
+import type { TarBounds } from './filter-tar.ts'
+
+const gb = 1024 ** 3
+
+/** Files and folders of one agent that a backup takes: where its data is counted, counting ends there too. */
+const agentEntriesMax = 2_000_000
+/** Backups of earlier releases may hold more. */
+const agentEntriesReadMax = 5_000_000
+/** Bytes beyond an agent's limit that are read past, to find what can be kept behind a large file that is skipped. */
+const readPastBytes = gb
+/** Of all agents of a home together. */
+const fleetEntriesMax = 20_000_000
+const fleetBytesMax = 16 * 1024 * gb
+
+/** What one agent's data may add to a backup that holds so much already; null where nothing fits any more. Pure. */
+export function boundsOfAgent(
+  dataLimitBytes: number,
+  before: { readonly entries: number; readonly bytes: number },
+): TarBounds | null {
+  const entriesMax = Math.min(agentEntriesMax, fleetEntriesMax - before.entries)
+  const bytesMax = Math.min(dataLimitBytes, fleetBytesMax - before.bytes)
+  if (entriesMax <= 0 || bytesMax <= 0) return null
+  return { entriesMax, bytesMax, readMaxBytes: 2 * bytesMax + readPastBytes }
+}
+
+/** Why an agent after these is left out. */
+export const fleetBoundWords = `all agents together hold more than ${fleetEntriesMax} files or ${fleetBytesMax / gb} GB`
+
+/** A backup is read with the bounds of the whole fleet: which limit its agents had does not matter any more. */
+export const readingBounds: TarBounds = {
+  entriesMax: agentEntriesReadMax,
+  bytesMax: fleetBytesMax,
+  readMaxBytes: 2 * fleetBytesMax,
+}

@@ -1,0 +1,243 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { tarArchive, tarFile } from '../sandbox/tar-archive.ts'
+import { createTarFilter } from './filter-tar.ts'
+import type { TarBounds } from './filter-tar.ts'
+
+const unusable = expect.objectContaining({ code: 'unprocessable' })
+const wide: TarBounds = { entriesMax: 1000, bytesMax: 10_000_000, readMaxBytes: 10_000_000 }
+
+/** One header with its content, by the field's own layout. */
+function tarEntry(
+  name: string,
+  more: { kind?: string; link?: string; content?: string; size?: Buffer } = {},
+): Buffer {
+  const { kind = '0', link = '', content = '' } = more
+  const header = Buffer.alloc(512)
+  header.write(name, 0, 'latin1')
+  header.write('0000600\0', 100)
+  header.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124)
+  more.size?.copy(header, 124)
+  header.write(' '.repeat(8), 148)
+  header.write(kind, 156, 'latin1')
+  header.write(link, 157, 'latin1')
+  header.write('ustar\u000000', 257)
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  const rest = (512 - (content.length % 512)) % 512
+  return Buffer.concat([header, Buffer.from(content, 'latin1'), Buffer.alloc(rest)])
+}
+
+function pax(key: string, value: string): Buffer {
+  const rest = ` ${key}=${value}\n`
+  let length = rest.length
+  while (String(length).length + rest.length !== length) length = String(length).length + rest.length
+  return tarEntry('pax', { kind: 'x', content: `${length}${rest}` })
+}
+
+const tarEnd = Buffer.alloc(1024)
+
+/** In pieces of an odd length, as a stream comes. */
+function filtered(parts: readonly Buffer[], bounds = wide) {
+  const filter = createTarFilter(bounds)
+  const bytes = Buffer.concat(parts)
+  const out: Buffer[] = []
+  for (let at = 0; at < bytes.length; at += 301) out.push(...filter.take(bytes.subarray(at, at + 301)))
+  const { pieces, data } = filter.end()
+  return { archive: Buffer.concat([...out, ...pieces]), data }
+}
+
+describe('the data of an agent', () => {
+  test('is taken with files, folders and links, long names too', async () => {
+    const own = await Array.fromAsync(
+      tarArchive([tarFile('a/b', Buffer.from('content'), { uid: 1000, mode: 0o600 })]),
+    )
+    expect(filtered(own.map((piece) => Buffer.from(piece))).data).toMatchObject({ entries: 1, bytes: 7 })
+    const longName = `${'d/'.repeat(100)}file`
+    const { data } = filtered([
+      tarEntry('./', { kind: '5' }),
+      tarEntry('./link', { kind: '2', link: '/usr/bin/node' }),
+      tarEntry('./a'),
+      tarEntry('./hard', { kind: '1', link: './a' }),
+      tarEntry('././@LongLink', { kind: 'L', content: `${longName}\0` }),
+      tarEntry('short', { content: 'x'.repeat(600) }),
+      pax('path', `${longName}-2`),
+      tarEntry('short'),
+      tarEnd,
+    ])
+    expect(data).toEqual({ entries: 6, bytes: 600, skipped: { count: 0, first: [] }, endedBy: null })
+  })
+
+  test.each([
+    ['a name that leads upwards', [tarEntry('../x')], 'leads out'],
+    ['one in the middle', [tarEntry('a/../../x')], 'leads out'],
+    ['an absolute name', [tarEntry('/etc/cron.d/x')], 'leads out'],
+    ['an empty name', [tarEntry('')], 'leads out'],
+    [
+      'a long name that leads upwards',
+      [tarEntry('l', { kind: 'L', content: '../x\0' }), tarEntry('x')],
+      'leads out',
+    ],
+    ['one by pax', [pax('path', '../x'), tarEntry('x')], 'leads out'],
+    ['a name with a zero byte', [pax('path', 'a\0b'), tarEntry('x')], 'leads out'],
+    [
+      'a path that no system takes',
+      [pax('path', `${'a/'.repeat(2000)}x`), tarEntry('x')],
+      'longer than 3840',
+    ],
+    ['a name that no system takes', [pax('path', 'a'.repeat(256)), tarEntry('x')], 'longer than 255'],
+    ['a device', [tarEntry('null', { kind: '3' })], 'device'],
+    ['a block device', [tarEntry('sda', { kind: '4' })], 'device'],
+    ['a pipe', [tarEntry('pipe', { kind: '6' })], 'named pipe'],
+    ['a type that is not known', [tarEntry('odd', { kind: 'Z', content: 'odd' })], 'unknown type'],
+    ['a sparse entry', [pax('GNU.sparse.major', '1'), tarEntry('s', { content: 'map' })], 'sparse'],
+    ['a hard link out of it', [tarEntry('l', { kind: '1', link: '/etc/shadow' })], 'leads out'],
+    ['a hard link upwards', [tarEntry('l', { kind: '1', link: '../../x' })], 'leads out'],
+    ['a hard link to what is skipped', [tarEntry('l', { kind: '1', link: 'nothing' })], 'not in the backup'],
+    ['a symbolic link upwards', [tarEntry('l', { kind: '2', link: 'a/../../x' })], 'leads upwards'],
+    ['a symbolic link to nowhere', [tarEntry('l', { kind: '2' })], 'impossible target'],
+    [
+      'a file behind a link',
+      [tarEntry('l', { kind: '2', link: '/etc' }), tarEntry('l/passwd')],
+      'behind a symbolic link',
+    ],
+    [
+      'one behind a hard link to a link',
+      [
+        tarEntry('l', { kind: '2', link: '/etc' }),
+        tarEntry('m', { kind: '1', link: 'l' }),
+        tarEntry('m/passwd'),
+      ],
+      'behind a symbolic link',
+    ],
+    ['a file below a file', [tarEntry('f'), tarEntry('f/x')], 'below a file'],
+    ['a name twice', [tarEntry('d', { kind: '5' }), tarEntry('d', { kind: '2', link: '/etc' })], 'same name'],
+  ])('is taken without %s, which is named, and with what follows', (_what, parts, why) => {
+    const { archive, data } = filtered([...parts, tarEntry('note', { content: 'kept' }), tarEnd])
+    expect(data.skipped).toMatchObject({ count: 1, first: [{ why: expect.stringContaining(why) }] })
+    expect(archive.includes('kept')).toBe(true)
+    // What comes out is taken as it is: reader and writer ask the same rules.
+    expect(filtered([archive])).toEqual({ archive, data: { ...data, skipped: { count: 0, first: [] } } })
+  })
+
+  test('has names of any bytes, whose lengths in extended headers are of bytes', () => {
+    // Decoded as UTF-8 and encoded again each of these bytes is three, and the name ends in a record of its own.
+    const name = `${'a'.repeat(80)}${'\u00ff'.repeat(9)}18 size=999999999`
+    const parts = [
+      pax('path', name),
+      tarEntry('x', { content: 'first' }),
+      tarEntry('note', { content: 'kept' }),
+    ]
+    const { archive, data } = filtered([...parts, tarEnd])
+    expect(data).toMatchObject({ entries: 2, bytes: 9, skipped: { count: 0 } })
+    expect(archive.includes(Buffer.from(name, 'latin1'))).toBe(true)
+    expect(filtered([archive])).toEqual({ archive, data })
+  })
+
+  test('belongs to the agent again, without what gives more rights than its owner has', () => {
+    const file = tarEntry('tool')
+    file.write('0006755\0', 100)
+    file.write(' '.repeat(8), 148)
+    file.write(
+      `${file
+        .reduce((total, byte) => total + byte, 0)
+        .toString(8)
+        .padStart(6, '0')}\0 `,
+      148,
+    )
+    const { archive } = filtered([file, tarEnd])
+    expect(archive.toString('latin1', 100, 124)).toBe('0000755\x000001750\x000001750\x00')
+  })
+
+  test.each(['-1.5', '99999999999999999999', '-99999999999999999999', '4294967296.25'])(
+    'keeps a time of %s as near as a disk can',
+    (time) => {
+      const { archive, data } = filtered([pax('mtime', time), tarEntry('old', { content: 'x' }), tarEnd])
+      expect(data.entries).toBe(1)
+      const [, kept = ''] = / mtime=(\S+)\n/.exec(archive.toString('latin1')) ?? []
+      const near = Math.min(Math.max(Number(time), -(2 ** 31)), 2 ** 34 - 2 ** 31 - 1)
+      expect(Number(kept)).toBe(near)
+    },
+  )
+
+  test('is refused where it breaks off, is damaged, or goes on behind its end', () => {
+    const entry = tarEntry('a', { content: 'x'.repeat(600) })
+    expect(() => filtered([entry])).toThrow(unusable)
+    expect(() => filtered([entry.subarray(0, 700)])).toThrow(unusable)
+    const damaged = Buffer.from(entry)
+    damaged[3] = 65
+    expect(() => filtered([damaged, tarEnd])).toThrow(unusable)
+    expect(() => filtered([tarEnd, entry, tarEnd])).toThrow(unusable)
+    expect(() => filtered([tarEntry('l', { kind: 'L', content: 'x'.repeat(70_000) }), tarEnd])).toThrow(
+      unusable,
+    )
+    const negative = Buffer.alloc(12, 0xff)
+    expect(() => filtered([tarEntry('n', { size: negative }), tarEnd])).toThrow(unusable)
+    expect(() => filtered([tarEntry('p', { kind: 'x', content: '99 path=x\n' }), entry, tarEnd])).toThrow(
+      unusable,
+    )
+    expect(() => filtered([tarEntry('p', { kind: 'g', content: '10 path=x\n' }), entry, tarEnd])).toThrow(
+      unusable,
+    )
+  })
+
+  test('of any bytes at all is refused in words, or gives an archive that is taken whole', () => {
+    const parts = fc.array(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),
+        fc.constantFrom(
+          tarEntry('a', { content: 'x' }),
+          tarEntry('d', { kind: '5' }),
+          pax('path', 'p'),
+          tarEnd,
+        ),
+      ),
+      { maxLength: 6 },
+    )
+    fc.assert(
+      fc.property(parts, (all) => {
+        try {
+          const { archive, data } = filtered(all)
+          expect(filtered([archive]).data).toEqual({ ...data, skipped: { count: 0, first: [] } })
+        } catch (error) {
+          expect(error).toEqual(unusable)
+        }
+      }),
+    )
+  })
+})
+
+describe('bounds of an agent’s data', () => {
+  const big = (name: string) => tarEntry(name, { content: 'x'.repeat(5000) })
+
+  test('a file that is larger than what is left is skipped by name, and smaller ones behind it are kept', () => {
+    const parts = [big('1'), big('2'), tarEntry('note', { content: 'kept' }), tarEnd]
+    const { data } = filtered(parts, { ...wide, bytesMax: 6000 })
+    expect(data).toMatchObject({ entries: 2, bytes: 5004, endedBy: null })
+    expect(data.skipped.first).toEqual([{ name: '2', why: expect.stringContaining('larger than 1 MB') }])
+  })
+
+  test('more entries than the bound end the reading', () => {
+    const { archive, data } = filtered([tarEntry('1'), tarEntry('2'), tarEntry('3'), tarEnd], {
+      ...wide,
+      entriesMax: 2,
+    })
+    expect(data).toMatchObject({ entries: 2, endedBy: expect.stringContaining('more than 2') })
+    expect(filtered([archive]).data.entries).toBe(2)
+  })
+
+  test('skipped files are not read past without end, and one that is kept is read to its end', () => {
+    const parts = [big('1'), big('2'), big('3'), big('4'), tarEnd]
+    const { archive, data } = filtered(parts, { ...wide, bytesMax: 5000, readMaxBytes: 8000 })
+    expect(data).toMatchObject({ entries: 1, endedBy: expect.stringContaining('were read') })
+    expect(filtered([archive]).data).toMatchObject({ entries: 1, bytes: 5000, endedBy: null })
+  })
+})
+
+test('the names of skipped entries are told in words that a terminal can show, and not all of them', () => {
+  const many = Array.from({ length: 50 }, (_, index) => tarEntry(`\u001b[31m\n${index}`, { kind: '6' }))
+  const { skipped } = filtered([...many, tarEnd]).data
+  expect(skipped.count).toBe(50)
+  expect(skipped.first).toHaveLength(10)
+  expect(skipped.first[0]?.name).toBe(String.raw`\u{1b}[31m\u{a}0`)
+})

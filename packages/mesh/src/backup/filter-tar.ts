@@ -1,0 +1,180 @@
+import { createEntryRules, shownName } from './agent-entry-rules.ts'
+import { broken } from './seal-archive.ts'
+import { createSkippedList } from './skipped-entries.ts'
+import type { Skipped } from './skipped-entries.ts'
+import { blockBytes, padOf, readExtension, readHeader, writeHeader } from './tar-header.ts'
+import type { Extension, TarEntry } from './tar-header.ts'
+
+/** Longest content of an extended header: a path and a target of Linux, with room. */
+const extensionMaxBytes = 64 * 1024
+
+export interface TarBounds {
+  /** Files, folders and links that are taken. */
+  readonly entriesMax: number
+  /** Bytes of contents that are taken, by the sizes that programs see: holes of sparse files count. */
+  readonly bytesMax: number
+  /** Bytes that are read, with those of skipped entries. */
+  readonly readMaxBytes: number
+}
+
+export interface FilteredData {
+  readonly entries: number
+  readonly bytes: number
+  readonly skipped: Skipped
+  /** Which bound ended the reading before all was read; null where none did. */
+  readonly endedBy: string | null
+}
+
+/** Takes an archive of an agent's data piece by piece and gives one that holds only what a backup may hold. */
+export interface TarFilter {
+  /** The bytes that go on. Throws the Problem `unprocessable` where the archive is damaged. */
+  take(piece: Buffer): readonly Buffer[]
+  /** True once a bound ended it: nothing that comes is taken any more. */
+  isOver(): boolean
+  /** Whether the archive has come to its own end. */
+  isWhole(): boolean
+  /** Names something that the archive does not hold. */
+  note(name: string, why: string): void
+  /** Throws the Problem `unprocessable` where the archive broke off. */
+  end(): { readonly pieces: readonly Buffer[]; readonly data: FilteredData }
+}
+
+interface State {
+  held: Buffer
+  /** Bytes of content still to come, with what fills the last block. */
+  left: number
+  /** Whether they go on. */
+  passes: boolean
+  gathers: { readonly letter: 'x' | 'g' | 'L' | 'K'; left: number; pad: number; pieces: Buffer[] } | null
+  extension: Extension
+  zeros: number
+  read: number
+  entries: number
+  bytes: number
+  endedBy: string | null
+}
+
+export function createTarFilter(bounds: TarBounds): TarFilter {
+  const rules = createEntryRules()
+  const skipped = createSkippedList()
+  const state: State = {
+    held: Buffer.alloc(0),
+    left: 0,
+    passes: false,
+    gathers: null,
+    extension: {},
+    zeros: 0,
+    read: 0,
+    entries: 0,
+    bytes: 0,
+    endedBy: null,
+  }
+
+  function skip(entry: TarEntry, why: string): null {
+    skipped.add(shownName(entry.name), why)
+    state.passes = false
+    return null
+  }
+
+  /** The header that goes on; null for an entry that is skipped. */
+  function taken(entry: TarEntry): Buffer | null {
+    if (state.entries >= bounds.entriesMax) {
+      state.endedBy = `it holds more than ${bounds.entriesMax} files and folders`
+      return skip(entry, 'the bound of entries was reached')
+    }
+    if (entry.kind === 'file' && entry.size > bounds.bytesMax - state.bytes)
+      return skip(
+        entry,
+        `with its ${inMb(entry.size)} the agent’s data would be larger than ${inMb(bounds.bytesMax)}`,
+      )
+    const verdict = rules(entry)
+    if (!verdict.ok) return skip(entry, verdict.why)
+    const header = writeHeader({ ...entry, name: verdict.name === '' ? './' : verdict.name })
+    state.entries += 1
+    state.bytes += entry.size
+    state.passes = true
+    return header
+  }
+
+  function readBlock(block: Buffer): Buffer | null {
+    const header = readHeader(block, state.extension)
+    if (header.type === 'end') {
+      state.zeros += 1
+      return null
+    }
+    if (state.zeros > 0) throw broken('an archive of an agent goes on behind its end')
+    if (header.type === 'extension') {
+      if (header.size > extensionMaxBytes) throw broken('an archive of an agent has a name without end')
+      state.gathers = { letter: header.letter, left: header.size, pad: padOf(header.size), pieces: [] }
+      if (header.size === 0) gathered()
+      return null
+    }
+    state.extension = {}
+    state.left = header.entry.size + padOf(header.entry.size)
+    return taken(header.entry)
+  }
+
+  function gathered(): void {
+    if (!state.gathers) return
+    const { letter, pieces, pad } = state.gathers
+    state.extension = { ...state.extension, ...readExtension(letter, Buffer.concat(pieces)) }
+    state.gathers = null
+    state.left = pad
+    state.passes = false
+  }
+
+  /** How many bytes from `at` on were taken; 0 where more have to come first. */
+  function step(bytes: Buffer, at: number, out: Buffer[]): number {
+    if (state.left > 0) {
+      const count = Math.min(state.left, bytes.length - at)
+      state.left -= count
+      if (state.passes) out.push(bytes.subarray(at, at + count))
+      return count
+    }
+    if (state.gathers) {
+      const count = Math.min(state.gathers.left, bytes.length - at)
+      state.gathers.pieces.push(Buffer.from(bytes.subarray(at, at + count)))
+      state.gathers.left -= count
+      if (state.gathers.left === 0) gathered()
+      return count
+    }
+    if (bytes.length - at < blockBytes) return 0
+    const header = readBlock(bytes.subarray(at, at + blockBytes))
+    if (header) out.push(header)
+    return blockBytes
+  }
+
+  return {
+    take: (piece) => {
+      const out: Buffer[] = []
+      if (state.endedBy !== null) return out
+      state.read += piece.length
+      const bytes = state.held.length === 0 ? piece : Buffer.concat([state.held, piece])
+      let at = 0
+      while (at < bytes.length && state.endedBy === null) {
+        const count = step(bytes, at, out)
+        if (count === 0) break
+        at += count
+      }
+      state.held = Buffer.from(bytes.subarray(at))
+      // Never in the middle of a file that goes on: its size is said already.
+      if (state.read > bounds.readMaxBytes && !(state.passes && state.left > 0))
+        state.endedBy ??= `more than ${inMb(bounds.readMaxBytes)} were read of it`
+      return out
+    },
+    isOver: () => state.endedBy !== null,
+    isWhole: () => state.zeros > 0 && state.left === 0,
+    note: skipped.add,
+    end: () => {
+      const isWhole = state.left === 0 && !state.gathers && state.held.length === 0 && state.zeros > 0
+      if (!isWhole && state.endedBy === null) throw broken('an archive of an agent is cut off')
+      const { entries, bytes, endedBy } = state
+      return {
+        pieces: [Buffer.alloc(2 * blockBytes)],
+        data: { entries, bytes, skipped: skipped.list(), endedBy },
+      }
+    },
+  }
+}
+
+const inMb = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`

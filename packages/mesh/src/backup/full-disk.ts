@@ -1,0 +1,39 @@
+import { stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import { isDiskFull } from '../storage/index.ts'
+
+/** What is told of a disk that has no room for what is written to `folder`. */
+export interface FullDisk {
+  readonly folder: string
+  readonly repair: string
+}
+
+/** The same error, or the Problem `disk-full` that names the disk where it says that a disk is full. */
+export async function namingDisk(error: unknown, { folder, repair }: FullDisk): Promise<unknown> {
+  const isTooLarge = error instanceof Error && 'code' in error && error.code === 'EFBIG'
+  if (!isTooLarge && !isDiskFull(error)) return error
+  const detail = isTooLarge
+    ? `the file system of ${folder} takes no file of this size`
+    : `the disk of ${folder} is full (${await diskWords(folder)})`
+  return new Problem('disk-full', { detail, repair, cause: error })
+}
+
+/** Where the file system of a folder is mounted, and what is free there. */
+export async function diskWords(folder: string): Promise<string> {
+  try {
+    const { bavail, bsize } = await statfs(folder)
+    return `file system mounted at ${await mountOf(folder)}, ${inMb(bavail * bsize)} free`
+  } catch {
+    return 'its file system does not answer'
+  }
+}
+
+async function mountOf(folder: string): Promise<string> {
+  const { dev } = await stat(folder)
+  let mount = folder
+  while (dirname(mount) !== mount && (await stat(dirname(mount))).dev === dev) mount = dirname(mount)
+  return mount
+}
+
+export const inMb = (bytes: number): string => `${Math.ceil(bytes / 1024 / 1024)} MB`

@@ -1,0 +1,48 @@
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join } from 'node:path'
+import type { DataPaths } from '../config/index.ts'
+
+const cutPrefix = 'backup-'
+/** In the folder of a cut: the path of the file that is written meanwhile. */
+const noteName = 'writes'
+
+/** What a backup works with until it has its name. */
+export interface PartialBackup {
+  /** For the cut; removed at the end. */
+  readonly folder: string
+  /** Beside the file that it becomes. */
+  readonly path: string
+  /** Removes both. */
+  remove(): Promise<void>
+}
+
+/** Both are removed by the next backup of this home where this one is killed. */
+export async function openPartial(paths: DataPaths, file: string, pid: number): Promise<PartialBackup> {
+  await mkdir(paths.runtimeFolder, { recursive: true, mode: 0o700 })
+  const folder = await mkdtemp(join(paths.runtimeFolder, cutPrefix))
+  const path = join(dirname(file), `.${basename(file)}.${pid}.partial`)
+  const remove = async (): Promise<void> => {
+    await rm(path, { force: true })
+    await rm(folder, { recursive: true, force: true })
+  }
+  try {
+    await writeFile(join(folder, noteName), path, { mode: 0o600 })
+    return { folder, path, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** Removes what a backup of this home that was killed has left. No other one is made meanwhile. */
+export async function sweepPartials(paths: DataPaths): Promise<void> {
+  for (const name of await readdir(paths.runtimeFolder).catch(() => [])) {
+    if (!name.startsWith(cutPrefix)) continue
+    const folder = join(paths.runtimeFolder, name)
+    const path = await readFile(join(folder, noteName), 'utf8').catch(() => '')
+    // The disk of the target may be away now; then the rest of it stays there.
+    if (isAbsolute(path) && /^\..+\.\d+\.partial$/.test(basename(path)))
+      await rm(path, { force: true }).catch(() => {})
+    await rm(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,146 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { DataReading } from '../sandbox/index.ts'
+import { boundsOfAgent, fleetBoundWords } from './backup-bounds.ts'
+import { createTarFilter } from './filter-tar.ts'
+import type { FilteredData, TarBounds } from './filter-tar.ts'
+import type { SourceEntry } from './frames.ts'
+import type { AgentPart } from './read-frames.ts'
+import { nothingSkipped } from './skipped-entries.ts'
+import { whyOf } from './why-of.ts'
+
+/** Null where the agent keeps nothing. `held` is known once all was read. */
+export type ReadAgentData = (agentId: string) => Promise<DataReading | null>
+
+/** How the data of a home's agents is read. */
+export interface DataOfAgents {
+  /** Agents whose data the owner leaves out. */
+  readonly without: readonly string[]
+  readonly read: ReadAgentData
+  readonly dataLimitBytes: (agentId: string) => number
+  /** What these agents keep, in bytes on the disk; null where that cannot be counted beforehand. */
+  readonly measure: (agentIds: readonly string[]) => Promise<number | null>
+}
+
+export interface AgentsSource extends Omit<DataOfAgents, 'measure'> {
+  readonly ids: readonly string[]
+  readonly progress: (step: string) => void
+}
+
+export interface AgentsRead {
+  readonly parts: AgentPart[]
+  /** Agents that had to go on before all of their data was read. */
+  readonly notHeld: string[]
+}
+
+/**
+ * The data of agents, one after the other, with only what a restore takes. An agent whose data cannot be read is an entry that
+ * says so: no agent, and no engine that breaks off in the middle of one, keeps the others out of a backup. Throws what
+ * reading met where it could not even begin with a single one.
+ */
+export async function* readAgents(source: AgentsSource, read: AgentsRead): AsyncGenerator<SourceEntry> {
+  const total = { entries: 0, bytes: 0 }
+  let hasBegun = false
+  let failure: { readonly error: unknown } | null = null
+  for (const agent of source.ids) {
+    const leftOut = (why: string): SourceEntry => {
+      read.parts.push(partOf(agent, { leftOut: why }))
+      return { entry: { kind: 'agent-data', agent }, content: nothing(), close: () => ({ leftOut: why }) }
+    }
+    if (source.without.includes(agent)) {
+      yield leftOut('left out by --without')
+      continue
+    }
+    const bounds = boundsOfAgent(source.dataLimitBytes(agent), total)
+    if (bounds === null) {
+      yield leftOut(fleetBoundWords)
+      continue
+    }
+    source.progress(`Reading what ${agent} keeps`)
+    let data: DataReading | null
+    try {
+      data = await source.read(agent)
+      hasBegun = true
+    } catch (error) {
+      if (isOfAll(error)) throw error
+      failure ??= { error }
+      yield leftOut(whyOf(error))
+      continue
+    }
+    if (data === null) continue
+    yield* readOne(agent, { data, bounds, read, total })
+  }
+  if (failure !== null && !hasBegun) throw failure.error
+}
+
+async function* readOne(
+  agent: string,
+  to: {
+    readonly data: DataReading
+    readonly bounds: TarBounds
+    readonly read: AgentsRead
+    readonly total: { entries: number; bytes: number }
+  },
+): AsyncGenerator<SourceEntry> {
+  const { data, bounds, read, total } = to
+  const result: Result = { leftOut: 'it was not read to its end' }
+  try {
+    yield {
+      entry: { kind: 'agent-data', agent },
+      content: filtered(data, bounds, result),
+      close: () => {
+        const { data: found, leftOut } = result
+        return found === undefined
+          ? { leftOut: leftOut ?? '' }
+          : { note: { skipped: found.skipped, ended_by: found.endedBy } }
+      },
+    }
+  } finally {
+    await data.leave()
+  }
+  read.parts.push(partOf(agent, result))
+  total.entries += result.data?.entries ?? 0
+  total.bytes += result.data?.bytes ?? 0
+  if (result.data !== undefined && result.data.endedBy === null && !data.held()) read.notHeld.push(agent)
+}
+
+/** One of both. */
+interface Result {
+  data?: FilteredData
+  leftOut?: string
+}
+
+async function* filtered(data: DataReading, bounds: TarBounds, result: Result): AsyncGenerator<Buffer> {
+  const filter = createTarFilter(bounds)
+  try {
+    try {
+      for await (const piece of data.tar) {
+        yield* filter.take(Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength))
+        if (filter.isOver()) break
+      }
+    } catch (error) {
+      // A program that packs says at its end that it could not read some files; what it packed is whole.
+      if (!filter.isWhole()) throw error
+      filter.note('some files', whyOf(error))
+    }
+    const ended = filter.end()
+    yield* ended.pieces
+    result.data = ended.data
+  } catch (error) {
+    if (isOfAll(error)) throw error
+    result.leftOut = whyOf(error)
+  }
+}
+
+/** A mesh that is gone, or a stop that was asked for: no agent causes these. */
+function isOfAll(error: unknown): boolean {
+  if (error instanceof Problem) return error.code === 'conflict' || error.code === 'disk-full'
+  return error instanceof Error && error.name === 'AbortError'
+}
+
+function partOf(agent: string, { data, leftOut }: Result): AgentPart {
+  return data === undefined
+    ? { agent, state: 'left-out', why: leftOut ?? null, bytes: 0, skipped: nothingSkipped, endedBy: null }
+    : { agent, state: 'there', why: null, bytes: data.bytes, skipped: data.skipped, endedBy: data.endedBy }
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}

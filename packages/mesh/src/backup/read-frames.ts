@@ -1,0 +1,277 @@
+import { createHash } from 'node:crypto'
+import * as z from 'zod'
+import { readingBounds } from './backup-bounds.ts'
+import { checkedPath } from './entry-path.ts'
+import { createTarFilter } from './filter-tar.ts'
+import type { FilteredData } from './filter-tar.ts'
+import {
+  aboutSchema,
+  dataBytesMax,
+  endSchema,
+  entriesMax,
+  entrySchema,
+  leftOutSchema,
+  letters,
+  overSchema,
+  wordBytesMax,
+  zeroRunMax,
+  zerosOf,
+} from './frames.ts'
+import type { About, DataNote, Entry } from './frames.ts'
+import { broken } from './seal-archive.ts'
+import type { Skipped } from './skipped-entries.ts'
+import { whyOf } from './why-of.ts'
+
+/** Hears an archive from its beginning; each is awaited before the next. */
+export interface FrameListener {
+  about(about: About): Promise<void> | void
+  /** Gives what takes the content, or null where it is not wanted. `end` comes once it was found whole. */
+  entry(entry: Entry): Promise<EntrySink | null> | EntrySink | null
+}
+
+export interface EntrySink {
+  take(piece: Buffer): Promise<void> | void
+  end(): Promise<void> | void
+}
+
+/** What a backup has of one agent's data. */
+export interface AgentPart {
+  readonly agent: string
+  /** `left-out`: the maker of the backup could not read it. `damaged`: the backup is damaged here. Nothing is restored of both. */
+  readonly state: 'there' | 'left-out' | 'damaged'
+  /** Why, where it is not there. */
+  readonly why: string | null
+  readonly bytes: number
+  readonly skipped: Skipped
+  /** Which bound ended the reading of it; null where none did. */
+  readonly endedBy: string | null
+}
+
+export interface ReadArchive {
+  readonly about: About
+  readonly entries: number
+  readonly bytes: number
+  readonly agents: readonly AgentPart[]
+}
+
+/**
+ * Reads a whole archive. Problem `unprocessable` for whatever is not as `writeFrames` would have written it, and for damage
+ * outside of agents' data. Damage in an agent's data is said in its part of the result, unless a sink has taken some of it.
+ */
+export async function readFrames(
+  content: AsyncIterable<Buffer | null>,
+  listener: FrameListener,
+): Promise<ReadArchive> {
+  const reader = createFrameReader(content)
+  const first = await reader.next()
+  if (first === 'damaged' || first?.letter !== letters.about) throw broken('its parts are not in order')
+  const about = parsed(aboutSchema, first.body)
+  await listener.about(about)
+  const seen = new Set<string>()
+  const agents: AgentPart[] = []
+  let total = 0
+  for (;;) {
+    const next = await reader.next()
+    if (next === null) throw broken('it is cut off')
+    if (next === 'damaged') throw broken('it is damaged outside of the data of agents')
+    if (next.letter === letters.over) {
+      const { entries } = parsed(overSchema, next.body)
+      if (entries !== seen.size || (await reader.next()) !== null) throw broken('its end does not fit it')
+      requireFiles(about, seen)
+      return { about, entries, bytes: total, agents }
+    }
+    if (next.letter !== letters.entry) throw broken('its parts are not in order')
+    const entry = checkedEntry(parsed(entrySchema, next.body), seen)
+    const sink = await listener.entry(entry)
+    if (entry.kind === 'agent-data') {
+      const part = await readAgentData(reader, entry.agent, sink)
+      agents.push(part)
+      total += part.bytes
+    } else total += await readFile(reader, sink)
+  }
+}
+
+/** What a backup says that it holds is in it. */
+function requireFiles({ files, secret_files: secretFiles = [] }: About, seen: ReadonlySet<string>): void {
+  const found = [...seen].filter((name) => name.startsWith('file ')).length
+  if (files !== undefined && files !== found) throw broken(`it holds ${found} files and says ${files}`)
+  const missing = secretFiles.find((path) => !seen.has(`file ${path}`))
+  if (missing !== undefined) throw broken(`it says that it holds ${missing}, and does not`)
+}
+
+function checkedEntry(entry: Entry, seen: Set<string>): Entry {
+  const name =
+    entry.kind === 'file'
+      ? `file ${checkedPath(entry.path)}`
+      : entry.kind === 'database'
+        ? entry.kind
+        : `data ${entry.agent}`
+  if (seen.has(name)) throw broken(`it holds something twice: ${name.slice(0, 200)}`)
+  seen.add(name)
+  if (seen.size > entriesMax) throw broken(`it holds more than ${entriesMax} files`)
+  return entry
+}
+
+async function readFile(reader: FrameReader, sink: EntrySink | null): Promise<number> {
+  const digest = createHash('sha256')
+  let bytes = 0
+  for (;;) {
+    const next = await reader.next()
+    if (next === 'damaged') throw broken('it is damaged outside of the data of agents')
+    const pieces = piecesOf(next)
+    if (pieces === null) {
+      if (next?.letter !== letters.end) throw broken('it is cut off within a file')
+      const end = parsed(endSchema, next.body)
+      if (end.bytes !== bytes || end.sha256 !== digest.digest('hex')) throw broken('a file in it is damaged')
+      await sink?.end()
+      return bytes
+    }
+    for (const piece of pieces) {
+      bytes += piece.length
+      digest.update(piece)
+      await sink?.take(piece)
+    }
+  }
+}
+
+async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink | null): Promise<AgentPart> {
+  const digest = createHash('sha256')
+  const filter = createTarFilter(readingBounds)
+  const read = { bytes: 0, given: 0, fault: null as string | null }
+  const part = { agent, skipped: { count: 0, first: [] }, endedBy: null }
+
+  async function give(pieces: readonly Buffer[]): Promise<void> {
+    for (const piece of pieces) {
+      read.given += piece.length
+      await sink?.take(piece)
+    }
+  }
+  async function takeAll(pieces: Iterable<Buffer>): Promise<void> {
+    for (const piece of pieces) {
+      read.bytes += piece.length
+      if (read.fault !== null) continue
+      digest.update(piece)
+      let passed: readonly Buffer[] = []
+      try {
+        passed = filter.take(piece)
+      } catch (error) {
+        fail(whyOf(error))
+      }
+      await give(passed)
+    }
+  }
+  /** A sink that has some of it must not take that for all of it. */
+  function fail(why: string): void {
+    if (sink !== null && read.given > 0) throw broken(`the data of ${agent} is damaged: ${why}`)
+    read.fault ??= why
+  }
+
+  for (;;) {
+    const next = await reader.next()
+    if (next === 'damaged') {
+      fail('a part of it was changed or is unreadable')
+      continue
+    }
+    const pieces = piecesOf(next)
+    if (pieces !== null) {
+      await takeAll(pieces)
+      continue
+    }
+    if (next?.letter === letters.leftOut) {
+      const { why } = parsed(leftOutSchema, next.body)
+      if (sink !== null) throw broken(`the data of ${agent} is not in it`)
+      return { ...part, state: 'left-out', why, bytes: 0 }
+    }
+    if (next?.letter !== letters.end) throw broken('it is cut off within the data of an agent')
+    const end = parsed(endSchema, next.body)
+    const isSame = end.bytes === read.bytes && end.sha256 === digest.digest('hex')
+    if (read.fault === null && !isSame) fail('it is not what was written')
+    const data = read.fault === null ? finished() : null
+    if (data === null) return { ...part, state: 'damaged', why: read.fault, bytes: 0 }
+    await give(data.pieces)
+    await sink?.end()
+    return { agent, state: 'there', why: null, bytes: read.bytes, ...saidOf(data.data, end.note) }
+  }
+
+  function finished(): ReturnType<typeof filter.end> | null {
+    try {
+      return filter.end()
+    } catch (error) {
+      fail(whyOf(error))
+      return null
+    }
+  }
+}
+
+/** What its maker skipped; a backup of format 1 was not filtered when it was made. */
+function saidOf({ skipped, endedBy }: FilteredData, note: DataNote | undefined) {
+  const here = { skipped, endedBy }
+  return note === undefined || skipped.count > 0 ? here : { skipped: note.skipped, endedBy: note.ended_by }
+}
+
+type Frame = { readonly letter: string; readonly body: Buffer }
+
+/** The bytes that a frame holds; null for a frame that holds none. */
+function piecesOf(frame: Frame | null): Iterable<Buffer> | null {
+  if (frame?.letter === letters.data) return [frame.body]
+  if (frame?.letter !== letters.zeros) return null
+  const count = frame.body.length === 4 ? frame.body.readUInt32BE(0) : Number.NaN
+  if (!(count <= zeroRunMax)) throw broken('a part of it has an impossible length')
+  return zerosOf(count)
+}
+
+interface FrameReader {
+  /** `damaged` for a part of the archive that cannot be read. */
+  next(): Promise<Frame | 'damaged' | null>
+}
+
+function createFrameReader(content: AsyncIterable<Buffer | null>): FrameReader {
+  const pieces = content[Symbol.asyncIterator]()
+  let held: Buffer = Buffer.alloc(0)
+
+  async function has(count: number): Promise<boolean | 'damaged'> {
+    while (held.length < count) {
+      const next = await pieces.next()
+      if (next.done === true) return false
+      if (next.value === null) {
+        // A frame is never in two chunks (A3), so that the next one begins behind this chunk.
+        held = Buffer.alloc(0)
+        return 'damaged'
+      }
+      held = held.length === 0 ? next.value : Buffer.concat([held, next.value])
+    }
+    return true
+  }
+
+  return {
+    next: async () => {
+      const first = await has(1)
+      if (first !== true) return first === 'damaged' ? first : null
+      const head = await has(5)
+      if (head === 'damaged') return head
+      if (!head) throw broken('it is cut off')
+      const letter = String.fromCharCode(held[0] ?? 0)
+      const length = held.readUInt32BE(1)
+      if (length > (letter === letters.data ? dataBytesMax : wordBytesMax))
+        throw broken('a part of it has an impossible length')
+      const whole = await has(5 + length)
+      if (whole === 'damaged') return whole
+      if (!whole) throw broken('it is cut off')
+      const body = held.subarray(5, 5 + length)
+      held = held.subarray(5 + length)
+      return { letter, body }
+    },
+  }
+}
+
+function parsed<Schema extends z.ZodType>(schema: Schema, body: Buffer): z.infer<Schema> {
+  let value: unknown
+  try {
+    value = JSON.parse(body.toString('utf8'))
+  } catch {
+    throw broken('a part of it cannot be read')
+  }
+  const result = schema.safeParse(value)
+  if (!result.success) throw broken('a part of it says what no backup says')
+  return result.data
+}

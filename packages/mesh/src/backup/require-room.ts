@@ -1,0 +1,71 @@
+import { stat, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import type { DataPaths } from '../config/index.ts'
+import type { BackupSecrets } from './entry-path.ts'
+import { inMb } from './full-disk.ts'
+import { listHomeFiles } from './list-home-files.ts'
+
+/** Left free beside what is written. */
+const spareBytes = 16 * 1024 * 1024
+
+export interface Room {
+  readonly free: number
+  /** The same for folders that share it. */
+  readonly disk: string
+}
+export type RoomIn = (folder: string) => Promise<Room>
+
+export const roomOnDisk: RoomIn = async (folder) => {
+  const { bavail, bsize } = await statfs(folder).catch((error: unknown) => {
+    // Not made here: where a disk belongs that is not there, a folder would fill the one below it.
+    throw new Problem('not-found', {
+      detail: `the folder ${folder} cannot be used: ${error instanceof Error ? error.message : 'unknown reason'}`,
+      repair: 'Make it (mkdir -p), or bring in the disk that it belongs to; nothing was written.',
+    })
+  })
+  return { free: bavail * bsize, disk: String((await stat(folder)).dev) }
+}
+
+export interface RoomAsked extends BackupSecrets {
+  readonly paths: DataPaths
+  readonly file: string
+  /** Bytes on the disk of all agents; null where they cannot be counted beforehand. */
+  readonly agentsBytes: number | null
+  readonly roomIn: RoomIn
+}
+
+/**
+ * The cut needs room where the home is, for the database and for copies of files on other file systems; the file needs room
+ * for everything. Gives the size of the content, null where it is not known. Problem `disk-full`.
+ */
+export async function requireRoom(asked: RoomAsked): Promise<number | null> {
+  const { paths, agentsBytes, roomIn } = asked
+  const sizes = [paths.database, `${paths.database}-wal`].map((path) =>
+    stat(path).then(
+      (found) => found.size,
+      () => 0,
+    ),
+  )
+  const database = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  const { files } = listHomeFiles(paths, asked)
+  const { dev } = await stat(paths.home, { bigint: true })
+  const sum = (some: typeof files) => some.reduce((total, { bytes }) => total + bytes, 0)
+  const cut = database + sum(files.filter(({ device }) => device !== dev))
+  const content = database + sum(files) + (agentsBytes ?? 0)
+  const target = dirname(asked.file)
+  const [home, there] = [await roomIn(paths.home), await roomIn(target)]
+  const isOne = home.disk === there.disk
+  const places = [
+    { folder: paths.home, free: home.free, needs: cut + (isOne ? content : 0) },
+    { folder: target, free: there.free, needs: isOne ? 0 : content },
+  ]
+  for (const { folder, free, needs } of places) {
+    if (free >= needs + spareBytes) continue
+    throw new Problem('disk-full', {
+      detail: `the backup needs ${inMb(needs + spareBytes)} where ${folder} is, and ${inMb(free)} are free`,
+      repair: 'Free some room there, or write the backup to another disk; nothing was written.',
+    })
+  }
+  return agentsBytes === null ? null : content
+}

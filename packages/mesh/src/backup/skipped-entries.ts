@@ -1,0 +1,30 @@
+import * as z from 'zod'
+
+/** Skipped entries that are named; more are only counted. */
+const namedMax = 10
+const textMaxChars = 400
+
+export const skippedSchema = z.strictObject({
+  count: z.int().min(0),
+  /** The first of them: a name for people, and why it was skipped. */
+  first: z
+    .array(z.strictObject({ name: z.string().max(textMaxChars), why: z.string().max(textMaxChars) }))
+    .max(namedMax),
+})
+/** What a backup does not hold although its source has it. */
+export type Skipped = z.infer<typeof skippedSchema>
+
+export const nothingSkipped: Skipped = { count: 0, first: [] }
+
+export function createSkippedList(): { add(name: string, why: string): void; list(): Skipped } {
+  const first: { name: string; why: string }[] = []
+  let count = 0
+  return {
+    add: (name, why) => {
+      count += 1
+      if (first.length < namedMax)
+        first.push({ name: name.slice(0, textMaxChars), why: why.slice(0, textMaxChars) })
+    },
+    list: () => ({ count, first: [...first] }),
+  }
+}

@@ -1,0 +1,242 @@
+import { broken } from './seal-archive.ts'
+
+/**
+ * One header of a POSIX or GNU archive. Names and targets are byte strings, one character a byte (latin1): file systems take
+ * any byte but zero and the slash, and decoding would change the names that are no UTF-8. Pure.
+ */
+export const blockBytes = 512
+/** The owner of all data in an agent's sandbox. */
+const agentUid = 1000
+/** What ext4 can store; other times are brought to the nearest that it can. */
+const secondsMin = -(2 ** 31)
+const secondsMax = 2 ** 34 - 2 ** 31 - 1
+const octalMax = 8 ** 11
+
+export type EntryKind = 'file' | 'folder' | 'symlink' | 'hard-link' | 'device' | 'pipe' | 'sparse' | 'unknown'
+
+export interface TarEntry {
+  readonly kind: EntryKind
+  readonly name: string
+  /** Target of a link. */
+  readonly link: string
+  /** Bytes of content that follow the header. */
+  readonly size: number
+  readonly mode: number
+  /** Seconds since 1970, a decimal number that may have a sign and a fraction. */
+  readonly modified: string
+}
+
+/** Values that an extended header gives to the entry after it. */
+export interface Extension {
+  readonly name?: string
+  readonly link?: string
+  readonly size?: number
+  readonly modified?: string
+  readonly isSparse?: boolean
+}
+
+const kinds: Readonly<Record<string, EntryKind>> = {
+  '\0': 'file',
+  '0': 'file',
+  '7': 'file',
+  '1': 'hard-link',
+  '2': 'symlink',
+  '3': 'device',
+  '4': 'device',
+  '5': 'folder',
+  '6': 'pipe',
+}
+const letters = { file: '0', 'hard-link': '1', symlink: '2', folder: '5' } as const
+/** Kinds whose header says no size of a content, whatever its field holds. */
+const withContent: ReadonlySet<EntryKind> = new Set(['file', 'sparse', 'unknown'])
+
+export type Header =
+  | { readonly type: 'end' }
+  /** The content says more of the next entry: `x` and `g` are PAX, `L` and `K` a long name and a long target of GNU. */
+  | { readonly type: 'extension'; readonly letter: 'x' | 'g' | 'L' | 'K'; readonly size: number }
+  | { readonly type: 'entry'; readonly entry: TarEntry }
+
+/** Throws the Problem `unprocessable` for a block that is no header. */
+export function readHeader(block: Buffer, extension: Extension): Header {
+  if (block.every((byte) => byte === 0)) return { type: 'end' }
+  if (!sumHolds(block)) throw damaged()
+  const letter = String.fromCharCode(block[156] ?? 0)
+  const size = numberIn(block, 124, 12)
+  if (letter === 'x' || letter === 'g' || letter === 'L' || letter === 'K')
+    return { type: 'extension', letter, size: positive(size) }
+  // The map that an old sparse entry of GNU has behind its header is not read here.
+  if (letter === 'S') throw damaged()
+  const name = extension.name ?? nameIn(block)
+  const plain = kinds[letter] ?? 'unknown'
+  const kind =
+    extension.isSparse === true ? 'sparse' : plain === 'file' && name.endsWith('/') ? 'folder' : plain
+  const entry: TarEntry = {
+    kind,
+    name,
+    link: extension.link ?? textIn(block, 157, 100),
+    size: withContent.has(kind) ? positive(extension.size ?? size) : 0,
+    mode: numberIn(block, 100, 8) & 0o7777,
+    modified: extension.modified ?? String(numberIn(block, 136, 12)),
+  }
+  return { type: 'entry', entry }
+}
+
+/** What the content of an extension says; later values replace earlier ones. Throws for records that do not add up. */
+export function readExtension(letter: 'x' | 'g' | 'L' | 'K', content: Buffer): Extension {
+  if (letter === 'L') return { name: content.toString('latin1').replace(/\0+$/, '') }
+  if (letter === 'K') return { link: content.toString('latin1').replace(/\0+$/, '') }
+  let found: Extension = {}
+  for (const [key, value] of paxRecords(content)) {
+    if (key === 'path') found = { ...found, name: value }
+    else if (key === 'linkpath') found = { ...found, link: value }
+    else if (key === 'size') found = { ...found, size: decimal(value) }
+    else if (key === 'mtime' && /^-?\d{1,20}(?:\.\d{1,20})?$/.test(value))
+      found = { ...found, modified: value }
+    else if (key.startsWith('GNU.sparse.')) found = { ...found, isSparse: true }
+  }
+  // A value for all entries to come is written by nothing that packs an agent's data.
+  if (letter === 'g' && Object.keys(found).length > 0) throw damaged()
+  return letter === 'g' ? {} : found
+}
+
+/** Records of a PAX header: a length in bytes, a space, key, equals sign, value, line feed. */
+function paxRecords(content: Buffer): readonly (readonly [string, string])[] {
+  const records: [string, string][] = []
+  for (let at = 0; at < content.length;) {
+    const space = content.indexOf(32, at)
+    const length = space < 0 ? Number.NaN : decimal(content.toString('latin1', at, space))
+    const end = at + length
+    if (!(length >= 5) || end > content.length || end <= space || content[end - 1] !== 10) throw damaged()
+    const record = content.toString('latin1', space + 1, end - 1)
+    const equals = record.indexOf('=')
+    if (equals < 1) throw damaged()
+    records.push([record.slice(0, equals), record.slice(equals + 1)])
+    at = end
+  }
+  return records
+}
+
+/**
+ * The header of an entry as this program writes it, whatever it was read from: the agent owns it, no file has a set-user-id
+ * bit, and what does not fit into the fields is in a PAX header before it.
+ */
+export function writeHeader(entry: TarEntry): Buffer {
+  const { kind, size, link } = entry
+  if (!(kind in letters)) throw new TypeError(`no header is written for ${kind}`)
+  const name = kind === 'folder' && !entry.name.endsWith('/') ? `${entry.name}/` : entry.name
+  const modified = timeOf(entry.modified)
+  const records = [
+    name.length > 100 ? paxRecord('path', name) : '',
+    link.length > 100 ? paxRecord('linkpath', link) : '',
+    size >= octalMax ? paxRecord('size', String(size)) : '',
+    /^\d+$/.test(modified) && Number(modified) < octalMax ? '' : paxRecord('mtime', modified),
+  ].join('')
+  const mode = kind === 'file' ? entry.mode & 0o1777 : entry.mode
+  const header = headerBlock({
+    letter: letters[kind as keyof typeof letters],
+    name,
+    link,
+    size,
+    mode,
+    modified,
+  })
+  if (records === '') return header
+  const content = Buffer.from(records, 'latin1')
+  const fields = {
+    letter: 'x',
+    name: './PaxHeader',
+    link: '',
+    size: content.length,
+    mode: 0o600,
+    modified: '0',
+  }
+  return Buffer.concat([headerBlock(fields), content, Buffer.alloc(padOf(content.length)), header])
+}
+
+function headerBlock(of: {
+  readonly letter: string
+  readonly name: string
+  readonly link: string
+  readonly size: number
+  readonly mode: number
+  readonly modified: string
+}): Buffer {
+  const block = Buffer.alloc(blockBytes)
+  const octal = (value: number, at: number, digits: number) =>
+    block.write((value < 8 ** digits ? value : 0).toString(8).padStart(digits, '0'), at)
+  block.write(of.name.slice(0, 100), 0, 'latin1')
+  octal(of.mode, 100, 7)
+  octal(agentUid, 108, 7)
+  octal(agentUid, 116, 7)
+  octal(of.size, 124, 11)
+  octal(Math.max(0, Math.floor(Number(of.modified))), 136, 11)
+  block.write(' '.repeat(8), 148)
+  block.write(of.letter, 156)
+  block.write(of.link.slice(0, 100), 157, 'latin1')
+  block.write('ustar\u000000', 257)
+  const sum = block.reduce((total, byte) => total + byte, 0)
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  return block
+}
+
+function paxRecord(key: string, value: string): string {
+  const rest = ` ${key}=${value}\n`
+  let length = rest.length
+  while (String(length).length + rest.length !== length) length = String(length).length + rest.length
+  return `${length}${rest}`
+}
+
+function timeOf(modified: string): string {
+  const seconds = Number(modified)
+  if (seconds < secondsMin) return String(secondsMin)
+  if (seconds > secondsMax) return String(secondsMax)
+  return modified
+}
+
+export const padOf = (size: number): number => (blockBytes - (size % blockBytes)) % blockBytes
+
+function textIn(block: Buffer, at: number, length: number): string {
+  const end = block.indexOf(0, at)
+  return block.toString('latin1', at, end >= at && end < at + length ? end : at + length)
+}
+
+function nameIn(block: Buffer): string {
+  const name = textIn(block, 0, 100)
+  const prefix = block.toString('latin1', 257, 263) === 'ustar\0' ? textIn(block, 345, 155) : ''
+  return prefix === '' ? name : `${prefix}/${name}`
+}
+
+/** Octal, or where the first bit is set a number of two's complement, as GNU writes large and negative ones. */
+function numberIn(block: Buffer, at: number, length: number): number {
+  if (((block[at] ?? 0) & 0x80) === 0) {
+    const text = textIn(block, at, length).trim()
+    if (!/^[0-7]*$/.test(text)) throw damaged()
+    return text === '' ? 0 : Number.parseInt(text, 8)
+  }
+  const bits = BigInt(`0x${block.toString('hex', at, at + length)}`)
+  const width = length * 8
+  // The first bit only says that it is no octal number; the second one is the sign.
+  return Number(BigInt.asIntN(width - 1, bits))
+}
+
+function decimal(text: string): number {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  if (!Number.isSafeInteger(value)) throw damaged()
+  return value
+}
+
+function positive(size: number): number {
+  if (size < 0 || !Number.isSafeInteger(size)) throw damaged()
+  return size
+}
+
+function sumHolds(block: Buffer): boolean {
+  let sum = 0
+  for (let index = 0; index < blockBytes; index++)
+    sum += index >= 148 && index < 156 ? 32 : (block[index] ?? 0)
+  return sum === numberIn(block, 148, 8)
+}
+
+function damaged() {
+  return broken('an archive of an agent is damaged')
+}

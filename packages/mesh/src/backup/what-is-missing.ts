@@ -1,0 +1,38 @@
+import type { AgentPart } from './read-frames.ts'
+import { nothingSkipped } from './skipped-entries.ts'
+import type { Skipped } from './skipped-entries.ts'
+
+/** Agents, and homes, whose skipped entries are told; for the others the numbers are. */
+const toldMax = 50
+
+/** What is not in a backup although its home has it, as commands tell it. */
+export interface WhatIsMissing {
+  readonly skipped: readonly {
+    /** Null for the files of the home itself. */
+    readonly agent: string | null
+    readonly count: number
+    readonly first: Skipped['first']
+    /** Which bound ended the reading of the agent's data, so that more may be missing; null where none did. */
+    readonly ended_by: string | null
+  }[]
+  /** Agents whose data is not in it at all. */
+  readonly left_out: readonly { readonly agent: string; readonly why: string }[]
+}
+
+/** Pure. */
+export function whatIsMissing(of: {
+  readonly home: Skipped | undefined
+  readonly agents: readonly AgentPart[]
+}): WhatIsMissing {
+  const { count, first } = of.home ?? nothingSkipped
+  const parts = of.agents
+    .filter((part) => part.state === 'there' && (part.skipped.count > 0 || part.endedBy !== null))
+    .map(({ agent, skipped, endedBy }) => ({ agent, ...skipped, ended_by: endedBy }))
+  const all = count > 0 ? [{ agent: null, count, first, ended_by: null }, ...parts] : parts
+  return {
+    skipped: all.map((one, index) => (index < toldMax ? one : { ...one, first: [] })),
+    left_out: of.agents
+      .filter(({ state }) => state !== 'there')
+      .map(({ agent, why }) => ({ agent, why: why ?? 'unknown reason' })),
+  }
+}

@@ -1,0 +1,66 @@
+import { open, rm, statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Problem } from '@flotilla/protocol/problem'
+import { diskWords, inMb, namingDisk } from './full-disk.ts'
+
+/** The free room of the target is looked at after so many bytes. */
+const lookEveryBytes = 16 * 1024 * 1024
+
+export interface ArchiveTarget {
+  /** Not there yet. Where writing fails, it is removed. */
+  readonly path: string
+  /** Bytes that stay free on its disk: a mesh that works on the same one refuses work below them. */
+  readonly keepFreeBytes: number
+  readonly signal: AbortSignal
+}
+
+/**
+ * Writes an archive and brings it to the disk. Problem `disk-full` that names the disk of the target, also before that is full
+ * to its last byte.
+ */
+export async function writeArchive(archive: AsyncIterable<Buffer>, target: ArchiveTarget): Promise<void> {
+  const { path, keepFreeBytes, signal } = target
+  const disk = { folder: dirname(path), repair: targetRepair }
+  try {
+    const file = await open(path, 'wx', 0o600)
+    try {
+      let written = 0
+      let looked = 0
+      const write = async (piece: Buffer): Promise<void> => {
+        await file.writeFile(piece)
+        written += piece.length
+        if (written - looked < lookEveryBytes) return
+        looked = written
+        await requireFree(disk.folder, keepFreeBytes)
+      }
+      const sink = new Writable({
+        write: (piece: Buffer, _encoding, done) =>
+          void write(piece).then(
+            () => done(),
+            async (error: unknown) => done((await namingDisk(error, disk)) as Error),
+          ),
+      })
+      await pipeline(Readable.from(archive), sink, { signal })
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    await rm(path, { force: true })
+    throw await namingDisk(error, disk)
+  }
+}
+
+export const targetRepair =
+  'Free some room there, write the backup to another disk, or leave an agent out with --without AGENT; nothing was kept of this backup.'
+
+async function requireFree(folder: string, bytes: number): Promise<void> {
+  const { bavail, bsize } = await statfs(folder)
+  if (bavail * bsize >= bytes) return
+  throw new Problem('disk-full', {
+    detail: `the disk of ${folder} is almost full (${await diskWords(folder)}); ${inMb(bytes)} stay free for the mesh`,
+    repair: targetRepair,
+  })
+}
