@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { startFakeTelegram } from '../../packages/mesh/src/testing/fake-telegram.ts'
+import { checkSkill } from '../../packages/mesh/src/skills/check-skill.ts'
 import { fakeWhatsApp, startFakeGraph } from '../../packages/mesh/src/testing/fake-whatsapp.ts'
 import { discordToken, startDiscordServer } from '../support/discord-server.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
@@ -31,7 +32,7 @@ const typed: Readonly<Record<string, string>> = {
 }
 /** Named in the prose of pages, with words in capitals that say what belongs there. */
 const shapes =
-  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG)$/
+  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG)$/
 /** Blocks that another test tries. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',
@@ -132,9 +133,17 @@ async function endedTask(): Promise<string> {
 async function block(language: string, text: string): Promise<void> {
   if (language === 'bash') return script(text)
   if (language === 'yaml') return file(text)
+  if (language === 'ts') return skillSource(text)
+  if (language === 'markdown') return writeFile(join(reader.folder, 'SKILL.md'), text)
   const test = triedElsewhere[language]
   expect(test, `a block in ${language}, which nobody tries`).toBeDefined()
   expect(await readFile(join(repositoryRoot, test ?? ''), 'utf8')).toContain(`'${language}'`)
+}
+
+/** The program of the page of skills, which the mesh has to accept. */
+async function skillSource(text: string): Promise<void> {
+  expect(checkSkill(text)).toMatchObject({ ok: true })
+  await writeFile(join(reader.folder, 'word-count.ts'), text)
 }
 
 /** Several lines that belong together, as they stand there, but for the port. */

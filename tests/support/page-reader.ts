@@ -182,6 +182,7 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
       if (step.kind === 'script') return script(step.name)
       if (step.kind === 'env') return writeEnv(step.text)
       if (step.kind === 'settings') return writeSettings(step.text)
+      if (step.kind === 'block' && step.language === 'text') return expectOutput(lastOut, step.text)
       if (step.kind === 'block') {
         if (habits.block === undefined) throw new Error(`a block in ${step.language}, which nobody tries`)
         return habits.block(step.language, step.text, reader)
@@ -197,6 +198,30 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     },
   }
   return reader
+}
+
+/**
+ * That a page shows what its command printed: each line, in this order, with others between them. `…` is any text within a
+ * line, and any number of spaces is one; lines of a table that only draw are left out of both.
+ */
+function expectOutput(printed: string, shown: string): void {
+  const lines = printed.split('\n')
+  let at = 0
+  for (const line of shown.split('\n').filter((one) => one.trim() !== '')) {
+    const parts = line
+      .trim()
+      .split('…')
+      .map((part) =>
+        part
+          .trim()
+          .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+          .replaceAll(/ +/g, String.raw`\s+`),
+      )
+    const pattern = new RegExp(String.raw`^\s*${parts.join('.*?')}\s*$`)
+    const found = lines.findIndex((one, index) => index >= at && pattern.test(one))
+    expect(found, `the page shows "${line}", and the command printed:\n${printed}`).toBeGreaterThanOrEqual(0)
+    at = found + 1
+  }
 }
 
 async function script(name: string): Promise<void> {
