@@ -143,11 +143,6 @@ export const tallClosures: readonly TallClosure[] = [
     allLinesMax: 174,
     why: 'statements of one table',
   },
-  {
-    name: 'mesh/wallet/payments/pay.ts createPay',
-    allLinesMax: 163,
-    why: 'state and its steps in one closure; to be taken apart',
-  },
 ]
 
 export interface SelfReference {

@@ -26,6 +26,23 @@ export const groupsOfWallet = [
     tests: [`${wallet}/payments/*.test.ts`],
   },
   {
+    name: 'approved-payments',
+    decides: 'what counts at least, and whether what is signed is still what a person was shown',
+    files: [
+      `${wallet}/payments/approved-payment.ts`,
+      `${wallet}/payments/find-repeats.ts`,
+      `${wallet}/payments/ordered-amounts.ts`,
+      `${wallet}/payments/payment-approval.ts`,
+    ],
+    tests: [
+      `${wallet}/payments/approved-once.test.ts`,
+      `${wallet}/payments/bounds-of-payments.test.ts`,
+      `${wallet}/payments/equal-payments.test.ts`,
+      `${wallet}/payments/lower-bounds.test.ts`,
+      `${wallet}/payments/payments.test.ts`,
+    ],
+  },
+  {
     name: 'payees',
     decides: 'whom a payment pays, what it counts for, and what a person sees of both',
     files: [

@@ -56,6 +56,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/control/approvals/ask-approval.ts`,
       `${mesh}/control/approvals/cancel-approval.ts`,
       `${mesh}/control/approvals/confirm-approval.ts`,
+      `${mesh}/control/approvals/equal-effects.ts`,
       `${mesh}/control/approvals/settle-approval.ts`,
     ],
     tests: [`${mesh}/control/approvals/*.test.ts`],

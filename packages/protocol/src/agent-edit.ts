@@ -142,6 +142,8 @@ export const approvalViewSchema = z.strictObject({
   resolved_at: z.nullable(z.number()),
   resolved_by: z.nullable(z.string()),
   detail: z.string(),
+  /** In the answer to a request alone: the same asker had asked for the same already, and this approval was waiting. */
+  joined: z.optional(z.boolean()),
 })
 export type ApprovalView = z.infer<typeof approvalViewSchema>
 

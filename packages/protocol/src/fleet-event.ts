@@ -207,6 +207,8 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     run_id: z.nullable(z.string()),
     summary: z.string(),
+    /** That the same was done or asked for lately, a sentence each; left out where it was not. */
+    repeats: z.optional(z.array(z.string())),
     expires_at: z.number(),
   }),
   z.strictObject({

@@ -100,7 +100,13 @@ export type WalletRead = z.infer<typeof walletReadSchema>
 /** Paid: signed, and sent as far as its state says. Waiting: for a person, under the id of an approval. */
 export const paymentAnswerSchema = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('paid'), payment: paymentViewSchema }),
-  z.strictObject({ state: z.literal('waiting'), approval_id: z.string(), because: z.array(z.string()) }),
+  z.strictObject({
+    state: z.literal('waiting'),
+    approval_id: z.string(),
+    because: z.array(z.string()),
+    /** Left out where this request made the approval; else an equal payment waits already, and one leaves for both. */
+    joined: z.optional(z.string()),
+  }),
 ])
 export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 

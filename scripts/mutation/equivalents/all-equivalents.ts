@@ -32,8 +32,8 @@ export const equivalents: readonly Equivalent[] = [
   ]),
   ...inFile('packages/mesh/src/control/approvals/ask-approval.ts', [
     {
-      line: "runId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,",
-      becomes: 'runId: true ? (caller.run?.runId ?? null) : null,',
+      line: "const runId = caller.kind === 'agent' ? (caller.run?.runId ?? null) : null",
+      becomes: 'const runId = true ? (caller.run?.runId ?? null) : null',
       reason: 'a caller that is no agent has no run, so both ways it is null',
     },
   ]),

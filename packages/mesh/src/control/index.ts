@@ -10,6 +10,7 @@ import type { AgentViews } from './agent-views.ts'
 import { approvalKinds } from './approval-kinds.ts'
 import type { ApprovalKind } from './approvals/approval-kind.ts'
 import { createApprovalTable } from './approvals/approval-table.ts'
+import type { ApprovalTable } from './approvals/approval-table.ts'
 import { createApprovals } from './approvals/approvals.ts'
 import type { Approvals } from './approvals/approvals.ts'
 import { createEdits } from './edits/edits.ts'
@@ -23,8 +24,8 @@ import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
 import { controlPeopleRoutes } from './people.routes.ts'
 
 export type { AgentViews } from './agent-views.ts'
-export type { ApprovalKind } from './approvals/approval-kind.ts'
-export type { AskApproval } from './approvals/ask-approval.ts'
+export type { ApprovalKind, RequireInTime } from './approvals/approval-kind.ts'
+export type { AskApproval, AskedApproval } from './approvals/ask-approval.ts'
 
 export interface Control {
   readonly approvals: Approvals
@@ -32,6 +33,8 @@ export interface Control {
   readonly views: AgentViews
   /** Of a module that comes later, before anything is asked. */
   addApprovalKind(name: string, kind: ApprovalKind): void
+  /** Of a kind, those that are not decided and done yet and have this text as an argument. */
+  openApprovals: ApprovalTable['openWith']
 }
 
 interface Needs {
@@ -71,7 +74,8 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   const actions = createOperatorActions(kernel, { ...needs, agents, views, approvals, holdCeiling })
   const life = createLifeActions({ ...kernel, agents, views })
   const operatorViews = createOperatorViews(kernel, { ...needs, agents: registry, runs: runs.queries })
-  hooks.runAwaits.subscribe(createApprovalTable(kernel.database).openOf)
+  const table = createApprovalTable(kernel.database)
+  hooks.runAwaits.subscribe(table.openOf)
   hooks.runSettled.subscribe(approvals.runSettled)
   hooks.agentDeleted.subscribe(approvals.forget)
   hooks.agentDeleted.subscribe(edits.forget)
@@ -83,6 +87,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
       addApprovalKind: (name, kind) => {
         kinds[name] = kind
       },
+      openApprovals: table.openWith,
     },
     routes: {
       people: (surface) => controlPeopleRoutes(surface, { agents, views, life, lookUp, edits, approvals }),

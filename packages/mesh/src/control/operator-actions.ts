@@ -61,7 +61,8 @@ export function createOperatorActions(
       const record = agents.find(agentId)
       if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
       const args = { agent_id: agentId, created_at: record.createdAt, reason }
-      return approvals.view(approvals.ask(caller, { kind: 'delete-agent', args }))
+      const { joined, ...row } = approvals.ask(caller, { kind: 'delete-agent', args })
+      return { ...approvals.view(row), ...(joined ? { joined } : {}) }
     },
   }
 }

@@ -2,10 +2,13 @@ import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import type { ManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { authorize } from '../access/authorize.ts'
 import type { Caller } from '../access/index.ts'
 import { defaultSettings } from '../config/settings-file.ts'
 import type { Settings } from '../config/index.ts'
+import type { AskApproval } from '../control/index.ts'
+import type { Kernel } from '../kernel/index.ts'
 import { silentLog } from '../platform/log.ts'
 import { openDatabase } from '../storage/database.ts'
 import { onceOnly } from '../storage/resumable.ts'
@@ -14,6 +17,7 @@ import { createFakePayingChain } from '../wallet/chain/fake-paying-chain.ts'
 import type { PayingChain } from '../wallet/chain/paying-chain.ts'
 import { createAssessPayment } from '../wallet/payments/assess-payment.ts'
 import { createFollowPayments } from '../wallet/payments/follow-payments.ts'
+import { createFindRepeats } from '../wallet/payments/find-repeats.ts'
 import { createIntentTable } from '../wallet/payments/intent-table.ts'
 import { createManagePayments } from '../wallet/payments/manage-payments.ts'
 import { createPay } from '../wallet/payments/pay.ts'
@@ -43,6 +47,13 @@ export function aPaymentsHarness(
     readonly coinUsd?: bigint
     /** Of a file, for what is measured; in memory where it is left out. */
     readonly databasePath?: string
+    /** What an earlier process left behind, for a process that starts anew over it. */
+    readonly home?: Pick<Kernel, 'database' | 'clock' | 'newId'> & { readonly clock: ManualClock }
+    /** Where what has to wait for a person goes; into `asked` where it is left out. */
+    readonly desk?: {
+      readonly ask: AskApproval
+      readonly openPayments: Parameters<typeof createFindRepeats>[0]['openPayments']
+    }
     /** In place of the chain in memory and of whoever pays there. */
     readonly on?: {
       readonly chain: PayingChain
@@ -52,9 +63,9 @@ export function aPaymentsHarness(
     }
   } = {},
 ) {
-  const database = openDatabase(given.databasePath ?? ':memory:')
+  const database = given.home?.database ?? openDatabase(given.databasePath ?? ':memory:')
   giveSchema(database)
-  const clock = createManualClock()
+  const clock = given.home?.clock ?? createManualClock()
   const chain = createFakePayingChain('base')
   const on = given.on ?? { chain, sender, friend, key: new Uint8Array(32).fill(1) }
   const table = createIntentTable(database)
@@ -80,7 +91,7 @@ export function aPaymentsHarness(
     seen: createSeenTable(database),
     settings,
     log: silentLog,
-    newId: (kind: string) => `${kind}_${++count}`,
+    newId: given.home?.newId ?? ((kind: string) => `${kind}_${++count}`),
     chain: () => on.chain,
     journal: { append: (entry: { action: string }) => void journal.push(entry) },
     guard: (caller: Caller, action: Parameters<typeof authorize>[2]) => {
@@ -108,9 +119,10 @@ export function aPaymentsHarness(
     follow,
     watch,
     signerOf,
-    ask: (_caller, request) => {
+    repeatsOf: createFindRepeats({ database, openPayments: given.desk?.openPayments ?? (() => []) }),
+    ask: (caller, request) => {
       asked.push(request)
-      return { id: `appr_${asked.length}` } as never
+      return given.desk?.ask(caller, request) ?? ({ id: `appr_${asked.length}` } as never)
     },
   })
   const manage = createManagePayments({ ...deps, signing, payers: () => ['scout'], recordOf: () => record })
@@ -131,10 +143,10 @@ export function aPaymentsHarness(
       replace(caller, { id, how }, never),
     database,
     /** So many coins, or tokens, to a friend. */
-    send: (amount: string, more: { key?: string; to?: string; token?: string } = {}) => {
-      const { key = `run_1:${++calls}`, ...rest } = more
+    send: (amount: string, more: { key?: string; to?: string; token?: string; as?: typeof scout } = {}) => {
+      const { key = `run_1:${++calls}`, as = scout, ...rest } = more
       return pay.transfer(
-        scout,
+        as,
         { chain: on.chain.name, to: on.friend, amount, ...rest },
         { step: onceOnly(database), key, signal: never },
       )

@@ -24,7 +24,7 @@ interface Needs {
   /** Of the mesh: addresses of RPCs with a key in them. */
   readonly vault: Pick<Vault, 'system'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
-  readonly control: Pick<Control, 'approvals' | 'addApprovalKind'>
+  readonly control: Pick<Control, 'approvals' | 'addApprovalKind' | 'openApprovals'>
   readonly paths: { readonly walletSeed: string; readonly walletKey: string }
 }
 

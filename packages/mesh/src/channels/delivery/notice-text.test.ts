@@ -46,6 +46,24 @@ describe('a notice', () => {
     ])
   })
 
+  test('of an approval names what was done or asked for before, three of it, a line each', () => {
+    const repeats = ['WARNING: one\nmore', 'WARNING: two', 'WARNING: three', 'WARNING: four']
+    const asked = {
+      type: 'approval.asked',
+      approval_id: 'appr_7',
+      agent_id: 'clerk',
+      summary: 'pay',
+      repeats,
+    }
+    expect(noticeOf(event(asked))?.text.split('\n')).toEqual([
+      'clerk asks: pay',
+      'WARNING: one more',
+      'WARNING: two',
+      'WARNING: three',
+      'Decide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.',
+    ])
+  })
+
   test.each([
     [{ scope: 'fleet', scope_id: 'x' }, 'The fleet'],
     [{ scope: 'agent', scope_id: 'clerk' }, 'The agent clerk'],

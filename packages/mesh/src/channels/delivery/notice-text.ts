@@ -18,6 +18,8 @@ const endedTaskStates: readonly string[] = ['done', 'failed', 'blocked', 'cancel
 const textMaxChars = 2000
 /** Of an agent's words within ours: on one line, and short enough for one message of every platform. */
 const summaryMaxChars = 600
+const repeatsMax = 3
+const repeatMaxChars = 300
 
 /** What owners are told of an event, or null. Nothing can be decided by what it says. Pure. */
 export function noticeOf(event: FleetEventBody): Notice | null {
@@ -31,7 +33,7 @@ export function noticeOf(event: FleetEventBody): Notice | null {
     return {
       kind: 'approvals',
       agentId: null,
-      text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\nDecide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.`,
+      text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\n${repeatsText(event.repeats)}Decide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.`,
       // Whoever asks again in the same words waits again.
       about: event.approval_id,
     }
@@ -44,6 +46,14 @@ export function noticeOf(event: FleetEventBody): Notice | null {
   if (!isHandOff || !endedTaskStates.includes(event.state)) return null
   const text = `${event.assignee}: "${oneLine(event.title, 200)}" is ${event.state}.`
   return { kind: 'tasks', agentId: null, text, about: `${event.task_id} ${event.state}` }
+}
+
+/** The first few that a person should know of before deciding, a line each. */
+function repeatsText(repeats: readonly string[] = []): string {
+  return repeats
+    .slice(0, repeatsMax)
+    .map((words) => `${oneLine(words, repeatMaxChars)}\n`)
+    .join('')
 }
 
 function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reached' }>): string {

@@ -28,12 +28,12 @@ export interface ApprovalRecord {
 }
 
 /**
- * Which state follows which. `confirmed` is on its way: it is single use from that moment, and a mesh that dies in
- * the middle finds it there.
+ * Which state follows which. `confirmed` is under way: it is single use from that moment, and a mesh that dies in
+ * the middle finds it there. What was confirmed and not carried out in time expires like what was never confirmed.
  */
 export const approvalTransitions = {
   pending: ['confirmed', 'cancelled', 'expired'],
-  confirmed: ['done', 'failed'],
+  confirmed: ['done', 'failed', 'expired'],
   done: [],
   failed: [],
   cancelled: [],

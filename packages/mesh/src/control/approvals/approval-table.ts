@@ -53,10 +53,11 @@ export function createApprovalTable(database: Database) {
   const { many, count } = readRows(database, rowSchema)
 
   return {
-    insert: (row: ApprovalRecord): void => {
+    /** `effect`: what it does, by `equal-effects.ts`; null in rows of earlier releases. */
+    insert: (row: ApprovalRecord, effect: string): void => {
       database
         .prepare(
-          'INSERT INTO approvals (id, kind, subject, summary, args, digest, asked_by, origin, run_id, state, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+          'INSERT INTO approvals (id, kind, subject, summary, args, digest, effect, asked_by, origin, run_id, state, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
         )
         .run(
           row.id,
@@ -65,6 +66,7 @@ export function createApprovalTable(database: Database) {
           row.summary,
           JSON.stringify(row.args),
           row.digest,
+          effect,
           row.askedBy,
           JSON.stringify(row.origin),
           row.runId,
@@ -91,12 +93,41 @@ export function createApprovalTable(database: Database) {
         .run(to.state, to.at, to.by, to.detail, id, from).changes === 1,
     find: (id: string): ApprovalRecord | null =>
       many(`SELECT ${columns} FROM approvals WHERE id = ?`, id)[0] ?? null,
-    findPending: (askedBy: string, digest: string): ApprovalRecord | null =>
+    /** What one asker has waiting with this effect, or in a row of an earlier release with these very arguments. */
+    findPending: (
+      askedBy: string,
+      { effect, digest }: { readonly effect: string; readonly digest: string },
+    ): ApprovalRecord | null =>
       many(
-        `SELECT ${columns} FROM approvals WHERE asked_by = ? AND digest = ? AND state = 'pending'`,
+        `SELECT ${columns} FROM approvals WHERE asked_by = ? AND (effect = ? OR digest = ?) AND state = 'pending'`,
         askedBy,
+        effect,
         digest,
       )[0] ?? null,
+    /** A further run waits for this approval. */
+    join: (id: string, runId: string): void => {
+      database
+        .prepare('INSERT OR IGNORE INTO approval_runs (approval_id, run_id) VALUES (?, ?)')
+        .run(id, runId)
+    },
+    runsOf: ({ id, runId }: Pick<ApprovalRecord, 'id' | 'runId'>): readonly string[] => [
+      ...(runId === null ? [] : [runId]),
+      ...database
+        .prepare('SELECT run_id FROM approval_runs WHERE approval_id = ? ORDER BY rowid')
+        .all(id)
+        .map((row) => String(row['run_id']))
+        .filter((one) => one !== runId),
+    ],
+    /** The run waits for it no more; the approval is of the next run that does, where there is one. */
+    leave: (id: string, runId: string): void => {
+      database.prepare('DELETE FROM approval_runs WHERE approval_id = ? AND run_id = ?').run(id, runId)
+      database
+        .prepare(
+          `UPDATE approvals SET run_id = (SELECT run_id FROM approval_runs WHERE approval_id = ?1 ORDER BY rowid LIMIT 1)
+           WHERE id = ?1 AND run_id = ?2`,
+        )
+        .run(id, runId)
+    },
     pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
     pendingCountOf: (askedBy: string) =>
       count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", askedBy),
@@ -104,12 +135,26 @@ export function createApprovalTable(database: Database) {
     openOf: (runId: string): readonly string[] =>
       database
         .prepare(
-          "SELECT id FROM approvals WHERE run_id = ? AND state IN ('pending', 'confirmed') ORDER BY position",
+          `SELECT id FROM approvals WHERE state IN ('pending', 'confirmed')
+           AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1)) ORDER BY position`,
         )
         .all(runId)
         .map((row) => String(row['id'])),
     pendingOfRun: (runId: string) =>
-      many(`SELECT ${columns} FROM approvals WHERE run_id = ? AND state = 'pending'`, runId),
+      many(
+        `SELECT ${columns} FROM approvals WHERE state = 'pending'
+         AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1))`,
+        runId,
+      ),
+    /** Of a kind, those that are not decided and done yet and have this text as an argument. */
+    openWith: (kind: string, argument: { readonly name: string; readonly value: string }) =>
+      many(
+        `SELECT ${columns} FROM approvals WHERE kind = ? AND state IN ('pending', 'confirmed')
+         AND json_extract(args, '$.' || ?) = ? ORDER BY position`,
+        kind,
+        argument.name,
+        argument.value,
+      ),
     pendingAbout: (subject: string) =>
       many(`SELECT ${columns} FROM approvals WHERE subject = ? AND state = 'pending'`, subject),
     expiredBy: (now: number) =>
@@ -137,6 +182,7 @@ export function createApprovalTable(database: Database) {
           "DELETE FROM approvals WHERE state NOT IN ('pending', 'confirmed') AND position <= (SELECT max(position) FROM approvals) - ?",
         )
         .run(keptMax)
+      database.exec('DELETE FROM approval_runs WHERE approval_id NOT IN (SELECT id FROM approvals)')
     },
   }
 }

@@ -25,6 +25,7 @@ import type { WaitingRunCosts } from './format-run-costs.ts'
 import { createMoveApproval } from './settle-approval.ts'
 
 const sweepIntervalMs = 5000
+const unknownEndWords = 'The mesh was stopped while it was being done; whether it was done is not known.'
 
 export interface Approvals {
   readonly ask: AskApproval
@@ -42,7 +43,7 @@ export interface Approvals {
   forget(agentId: string): void
   /** Takes up what was confirmed when the last mesh died. */
   resume(): Promise<void>
-  /** Ends what nobody confirmed in time. */
+  /** Expires what was not confirmed in time. */
   sweep(): void
   /** Sweeps every 5 s until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -94,6 +95,22 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
+  /** What a mesh that stopped in the middle left of a confirmed action. */
+  function foundOf(row: ApprovalRecord) {
+    const kind = deps.kinds[row.kind]
+    if (kind?.ifCutOff !== 'again') return { kind: 'unknown' } as const
+    try {
+      const detail = kind.wasDone(row.args)
+      return detail === null ? ({ kind: 'not-done' } as const) : ({ kind: 'done', detail } as const)
+    } catch (error) {
+      log.error(
+        { approvalId: row.id, kind: row.kind, err: error },
+        'failed to find out whether a confirmed action was done; it is not done again',
+      )
+      return { kind: 'unknown' } as const
+    }
+  }
+
   return {
     ask: createAskApproval({ ...deps, table, move }),
     confirm: createConfirmApproval({ ...deps, table, move }),
@@ -114,7 +131,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     runSettled: (run) => {
       if (run.state !== 'cancelled') return
       for (const row of table.pendingOfRun(run.id)) {
-        move(row, { to: 'cancelled', by: 'system', detail: 'The run that asked for it was cancelled.' })
+        const isAlone = table.runsOf(row).every((one) => one === run.id)
+        if (!isAlone) table.leave(row.id, run.id)
+        else move(row, { to: 'cancelled', by: 'system', detail: 'The run that asked for it was cancelled.' })
       }
     },
     forget: (agentId) => {
@@ -124,14 +143,11 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
     resume: async () => {
       for (const row of table.confirmed()) {
-        if (deps.kinds[row.kind]?.ifCutOff === 'again') {
-          const detail = deps.kinds[row.kind]?.wasDone(row.args) ?? null
-          if (detail !== null) move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail })
-          else await carryOutAsThen(row)
-        } else {
-          const detail = 'The mesh was stopped while it was being done; whether it was done is not known.'
-          move(row, { to: 'failed', by: 'system', detail })
-        }
+        const found = foundOf(row)
+        if (found.kind === 'not-done') await carryOutAsThen(row)
+        else if (found.kind === 'done')
+          move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail: found.detail })
+        else move(row, { to: 'failed', by: 'system', detail: unknownEndWords })
       }
     },
     sweep,
@@ -184,7 +200,7 @@ function toldNow(
   try {
     const words = kinds[row.kind]?.describe(row.args)
     if (!words) return { consequences: ['This release does not know the kind.'], costs: [...ofRun] }
-    return { consequences: [...words.consequences], costs: [words.price, ...ofRun] }
+    return { consequences: [...(words.repeats ?? []), ...words.consequences], costs: [words.price, ...ofRun] }
   } catch (error) {
     const reason = error instanceof Problem ? error.detail : 'unknown reason'
     return { consequences: [`It cannot be done as things are: ${reason}`], costs: [...ofRun] }

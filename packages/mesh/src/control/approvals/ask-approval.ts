@@ -14,6 +14,7 @@ import { approvalDigest } from './approval-record.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 import type { ApprovalTable } from './approval-table.ts'
 import { expiredWords } from './confirm-approval.ts'
+import { effectDigest } from './equal-effects.ts'
 import type { MoveApproval } from './settle-approval.ts'
 
 /** How long something waits for a person; far below how long a run may wait. */
@@ -30,11 +31,15 @@ export interface Asked {
   readonly args: JsonObject
 }
 
+/** `joined`: it was waiting already, asked for by the same asker. */
+export type AskedApproval = ApprovalRecord & { readonly joined?: true }
+
 /**
- * Puts an action before a person: a row, durable before anybody is shown it. The same action asked again by the same
- * asker while it waits is the same row. Problems `denied`, `approvals-full`, and what the kind says against it.
+ * Puts an action before a person: a row, durable before anybody is shown it. An action of equal effect (`equal-effects.ts`)
+ * that the same asker asks for while it waits joins that row, and the run that asked is told of its end as well. Problems
+ * `denied`, `approvals-full`, and what the kind says against it.
  */
-export type AskApproval = (caller: Caller, asked: Asked) => ApprovalRecord
+export type AskApproval = (caller: Caller, asked: Asked) => AskedApproval
 
 export function createAskApproval(deps: {
   readonly database: Database
@@ -54,12 +59,14 @@ export function createAskApproval(deps: {
     const kind = Object.hasOwn(deps.kinds, name) ? deps.kinds[name] : undefined
     if (!kind) throw new Error(`there is no kind of approval ${name}`)
     deps.guard(caller, kind.action(args))
-    const { subject, summary } = kind.describe(args)
+    const { subject, summary, repeats = [] } = kind.describe(args)
     const askedBy = actorOf(caller)
     const digest = approvalDigest(name, args)
-    return database.transaction(() => {
-      const known = table.findPending(askedBy, digest)
-      if (known && known.expiresAt > clock.now()) return known
+    const effect = effectDigest(name, args)
+    const runId = caller.kind === 'agent' ? (caller.run?.runId ?? null) : null
+    return database.transaction((): AskedApproval => {
+      const known = table.findPending(askedBy, { effect, digest })
+      if (known && known.expiresAt > clock.now()) return joined(known, runId)
       // The sweep has not come by yet, and two that wait may not be the same.
       if (known) deps.move(known, { to: 'expired', by: 'system', detail: expiredWords })
       requireRoom(table, askedBy)
@@ -72,7 +79,7 @@ export function createAskApproval(deps: {
         digest,
         askedBy,
         origin: deps.originOf(caller),
-        runId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,
+        runId,
         state: 'pending',
         createdAt: clock.now(),
         expiresAt: clock.now() + approvalWaitsMs,
@@ -80,7 +87,7 @@ export function createAskApproval(deps: {
         resolvedBy: null,
         detail: '',
       }
-      table.insert(row)
+      table.insert(row, effect)
       table.trim(keptMax)
       journal.append({
         actor: askedBy,
@@ -94,10 +101,24 @@ export function createAskApproval(deps: {
         agent_id: askedBy.replace(/^agent:/, ''),
         run_id: row.runId,
         summary,
+        ...(repeats.length === 0 ? {} : { repeats: [...repeats] }),
         expires_at: row.expiresAt,
       })
       return row
     })
+  }
+
+  function joined(known: ApprovalRecord, runId: string | null): AskedApproval {
+    if (runId !== null && runId !== known.runId) {
+      table.join(known.id, runId)
+      journal.append({
+        actor: known.askedBy,
+        action: 'approval.joined',
+        subject: known.id,
+        detail: { kind: known.kind, subject: known.subject, digest: known.digest, run: runId },
+      })
+    }
+    return { ...known, joined: true }
   }
 }
 

@@ -65,6 +65,8 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
 }
 
 export const expiredWords = 'Nobody confirmed it in time, so it was not done.'
+const lateWords =
+  'It was confirmed, and its time was over before it was carried out, so nothing more is done for it.'
 
 function expired(row: ApprovalRecord): Problem {
   return new Problem('approval-expired', {
@@ -72,26 +74,37 @@ function expired(row: ApprovalRecord): Problem {
   })
 }
 
-/** Does what was confirmed, and writes down how it went. */
+/**
+ * Does what was confirmed, and writes down how it went. Its expiry is asked here again, and by the kind before its first
+ * step that cannot be taken back: the mesh may have been down, or a chain slow, since it was confirmed.
+ */
 export async function carryOut(
-  deps: Pick<ConfirmDeps, 'kinds' | 'move' | 'table' | 'log'>,
+  deps: Pick<ConfirmDeps, 'kinds' | 'move' | 'table' | 'log' | 'clock'>,
   row: ApprovalRecord,
   person: PersonAtTerminal,
 ): Promise<ApprovalRecord> {
   const by = actorOf(person)
   const kind = Object.hasOwn(deps.kinds, row.kind) ? deps.kinds[row.kind] : undefined
-  let end: { to: 'done' | 'failed'; detail: string }
+  const requireInTime = (): void => {
+    if (row.expiresAt <= deps.clock.now()) throw new Problem('approval-expired', { detail: lateWords })
+  }
+  let end: { to: 'done' | 'failed' | 'expired'; detail: string }
   try {
+    requireInTime()
+    if (approvalDigest(row.kind, row.args) !== row.digest) {
+      throw new Problem('approval-changed', { detail: `${row.id} is not what was confirmed any more` })
+    }
     if (!kind)
       throw new Problem('unprocessable', { detail: `this release does not know the kind ${row.kind}` })
-    end = { to: 'done', detail: await kind.carryOut(person, row.args) }
+    end = { to: 'done', detail: await kind.carryOut(person, row.args, requireInTime) }
   } catch (error) {
     deps.log.error(
       { approvalId: row.id, kind: row.kind, err: error },
-      'a confirmed action failed; its approval says so, and the run that asked is told',
+      'failed to carry out a confirmed action; its approval and the run that asked for it get the reason',
     )
+    const isLate = error instanceof Problem && error.code === 'approval-expired'
     const words = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
-    end = { to: 'failed', detail: words }
+    end = { to: isLate ? 'expired' : 'failed', detail: words }
   }
   return deps.move(row, { ...end, by }) ?? deps.table.find(row.id) ?? row
 }

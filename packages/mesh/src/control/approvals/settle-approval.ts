@@ -23,7 +23,7 @@ const toldMaxChars = 2000
 
 /**
  * The one way in which an approval changes its state: row, journal and event in one transaction, and with the last
- * move the note to the run that asked, which is queued again by it.
+ * move the note to each run that asked, which is queued again by it.
  */
 export function createMoveApproval(deps: {
   readonly database: Database
@@ -53,8 +53,8 @@ export function createMoveApproval(deps: {
         state: to,
         detail: detail.slice(0, toldMaxChars),
       })
-      if (to !== 'confirmed' && row.runId !== null) {
-        notifyRun(row.runId, `approval:${row.id}`, {
+      for (const runId of to === 'confirmed' ? [] : table.runsOf(row)) {
+        notifyRun(runId, `approval:${row.id}`, {
           kind: 'approval-outcome',
           approvalId: row.id,
           summary: row.summary,

@@ -59,6 +59,7 @@ import { templatesMigration } from './20261123012500-templates.ts'
 import { runRecordsMigration } from './20261123012600-run-records.ts'
 import { channelMovesMigration } from './20261128071500-channel-moves.ts'
 import { blackboardWritersMigration } from './20261128073000-blackboard-writers.ts'
+import { equalApprovalsMigration } from './20261128075500-equal-approvals.ts'
 
 /**
  * Every step of the schema. A new one is a file of this folder, `YYYYMMDDHHMMSS-name.ts` with that moment (UTC) as its
@@ -125,4 +126,5 @@ export const allMigrations: readonly Migration[] = [
   walletReplacementsMigration,
   channelMovesMigration,
   blackboardWritersMigration,
+  equalApprovalsMigration,
 ]

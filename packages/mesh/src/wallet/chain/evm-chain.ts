@@ -7,7 +7,7 @@ import { evmAddressOf } from './evm-address.ts'
 import { decodeReturned, encodeCall } from './evm-call.ts'
 import { effectsOf } from './evm-effects.ts'
 import { feeMaxOf, feesOf } from './evm-fees.ts'
-import { requireNonce, unsignedColumn, unsignedText } from './evm-unsigned.ts'
+import { doesOf, requireNonce, unsignedColumn, unsignedText } from './evm-unsigned.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 import { replaceEvm } from './evm-replace.ts'
 import { hex, logSchema, simulateEvm } from './evm-simulate.ts'
@@ -61,6 +61,9 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     await requireCode(session, token)
     return { request: { from, to: token, data, value: 0n } }
   }
+
+  const namedOf = (from: string, request: EvmCallRequest) =>
+    ({ from, to: request.to, does: doesOf(name, request), warnings: [] }) as const
 
   async function requireCode(session: RpcSession, address: string): Promise<void> {
     if ((await session.ask('eth_getCode', [address, 'latest'], bytes)) === '0x') {
@@ -117,11 +120,9 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       const place = { kind: 'nonce', nonce: Number(nonce) } as const
       const plan = async (gasLimit: bigint) => ({
         ...named,
-        from,
-        to: request.to,
+        ...namedOf(from, request),
         place,
         feeMaxRaw: await feeMaxOf({ session, name, failed }, { ...fees, gasLimit, data: request.data }),
-        warnings: [],
         unsigned: unsignedText({ ...request, ...fees, gasLimit }),
       })
       if (simulation.kind === 'fails') return { ...(await plan(0n)), simulation }

@@ -3,7 +3,7 @@ import { evmChains } from '@flotilla/protocol/wallet-api'
 import { Transaction } from 'micro-eth-signer'
 import { feeMaxOf, feesOf } from './evm-fees.ts'
 import type { EvmFees, EvmSession } from './evm-fees.ts'
-import { unsignedText } from './evm-unsigned.ts'
+import { doesOf, unsignedText } from './evm-unsigned.ts'
 import type { EvmUnsigned } from './evm-unsigned.ts'
 import { quantitySchema } from './json-rpc.ts'
 import type { Place, Replacement, Replacing } from './paying-chain.ts'
@@ -37,6 +37,7 @@ export async function replaceEvm(
       from,
       to: after.to,
       unsigned: unsignedText(after),
+      does: doesOf(name, after),
       feeMaxRaw,
       place,
       // Only one of both lands, and what that moves was counted when the first was signed.

@@ -48,6 +48,14 @@ export function unsignedText(unsigned: EvmUnsigned): string {
   })
 }
 
+/** By what its transaction says: a transfer of a token is the same as a call of its `transfer`. Pure. */
+export function doesOf(
+  chain: string,
+  { to, data, value }: Pick<EvmUnsigned, 'to' | 'data' | 'value'>,
+): string {
+  return `${chain} ${to} ${data} ${value}`.toLowerCase()
+}
+
 export function requireNonce(place: Place): number {
   if (place.kind === 'nonce') return place.nonce
   throw new Error('a transaction of the EVM has a nonce')

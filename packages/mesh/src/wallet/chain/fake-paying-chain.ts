@@ -104,6 +104,7 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
         from,
         to,
         unsigned,
+        does: JSON.stringify([name, { ...order, raw: String(order.raw) }]).toLowerCase(),
         feeMaxRaw,
         place: { kind: 'nonce', nonce },
         simulation: fake.simulation(order),
@@ -125,7 +126,7 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
       const simulation = { kind: 'moves', effects: { changes: [], payees: [], grants: [] } } as const
       const unsigned = JSON.stringify({ from, how, again: bytes, fee: String(fee) })
       return {
-        plan: { from, to: from, unsigned, feeMaxRaw: fee, place, simulation, warnings: [] },
+        plan: { from, to: from, unsigned, does: unsigned, feeMaxRaw: fee, place, simulation, warnings: [] },
         feeBeforeRaw,
       }
     },

@@ -23,6 +23,8 @@ export type Simulation =
       readonly effects: Effects
       /** Whom it names or enriches by what is not the sender's: who may come by something later; left out where that cannot be. */
       readonly others?: readonly string[]
+      /** Contracts that it reaches and that do not say what they did; left out where each says it. */
+      readonly unseen?: readonly string[]
     }
   /** It would be undone, and cost its fee for nothing. */
   | { readonly kind: 'fails'; readonly reason: string }
@@ -57,6 +59,8 @@ export interface Plan {
   readonly called?: string
   /** The adapter's own text of all that is signed but the place. */
   readonly unsigned: string
+  /** Chain, destination, token and amount, and of a call all that it says; without fees, place and sender. Equal texts are equal payments. */
+  readonly does: string
   /** The most that it can cost in fees, base units of the chain's coin. */
   readonly feeMaxRaw: bigint
   /** Of `from`, as the chain has it now with what waits there; a wallet that has given a later nonce itself signs that one. */

@@ -1,10 +1,13 @@
+import { Problem } from '@flotilla/protocol/problem'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Settings } from '../../config/index.ts'
-import type { Effects, Order, PayingChain } from '../chain/paying-chain.ts'
+import type { Effects, Order, PayingChain, Plan } from '../chain/paying-chain.ts'
 import type { PriceOf } from '../prices/price-list.ts'
 import { approvalReasons, paymentLines, paymentSummary } from './describe-payment.ts'
 import type { DescribedPayment } from './describe-payment.ts'
-import { payeesOf, readEffects, sentBy } from './read-effects.ts'
+import { atLeastOrdered } from './ordered-amounts.ts'
+import type { Ordered } from './ordered-amounts.ts'
+import { orderedBy, payeesOf, readEffects } from './read-effects.ts'
 import type { Understood } from './read-effects.ts'
 import { imitationBy, worthOf } from './value-assets.ts'
 import type { ValuedOn } from './value-assets.ts'
@@ -15,8 +18,10 @@ const comparedMax = 1000
 /** What a payment is, what it counts for, and why a person has to see it. */
 export interface Assessed extends Understood {
   readonly payees: readonly string[]
-  /** All that could leave by it, its fee included, millionths of a US dollar. */
+  /** All that could leave by it, its fee included, millionths of a US dollar; never less than what was ordered. */
   readonly chargedMicroUsd: number
+  /** The part of it that is its fee. */
+  readonly feeMicroUsd: number
   /** One line. */
   readonly summary: string
   /** For a person, a sentence each. */
@@ -49,15 +54,22 @@ export function createAssessPayment(deps: {
     const chain = deps.chain(name)
     const settings = deps.settings()
     const plan = await chain.plan(from, order, signal)
-    const effects = readEffects(plan, { chain: name, order, allowed: settings.allow_unsimulated })
+    const seen = readEffects(plan, { chain: name, order, allowed: settings.allow_unsimulated })
+    const { effects: counted, short } = atLeastOrdered(
+      seen,
+      await orderedOfTokens(chain, orderedBy(plan, order), signal),
+    )
+    // What is not known stays so, whatever is counted for it.
+    const effects = seen === null ? null : counted
     const on = { name, chain, priceOf, ownNames: settings.known_addresses }
-    const valued = await valueMoves(on, { order, plan, effects }, signal)
+    const valued = await valueMoves(on, { plan, counted }, signal)
     const payment: DescribedPayment = {
       chain: name,
       from,
       order,
       plan,
       effects,
+      short: seen === null ? [] : short,
       payees: payeesOf(name, { order, plan, effects }),
       ...valued,
       imitations: await imitationsIn(on, { ...valued, effects }, signal),
@@ -69,6 +81,7 @@ export function createAssessPayment(deps: {
       effects,
       payees: payment.payees.paid,
       chargedMicroUsd: payment.chargedMicroUsd,
+      feeMicroUsd: payment.fee.microUsd,
       summary: paymentSummary(payment),
       lines: paymentLines(payment),
       feeLine: `Its fee is at most ${payment.fee.words}.`,
@@ -80,21 +93,43 @@ export function createAssessPayment(deps: {
   }
 }
 
+/** A contract that is no token lets nobody take anything by a function of that name. */
+async function orderedOfTokens(
+  chain: PayingChain,
+  { moves, lets }: Ordered,
+  signal: AbortSignal,
+): Promise<Ordered> {
+  const kept = await Promise.all(
+    lets.map(async (one) => {
+      try {
+        await chain.token(one.asset, signal)
+        return [one]
+      } catch (error) {
+        if (error instanceof Problem && error.code === 'bad-request') return []
+        throw error
+      }
+    }),
+  )
+  return { moves, lets: kept.flat() }
+}
+
 /** What leaves, what may be taken later, and the fee: all that counts. */
 async function valueMoves(
   on: ValuedOn,
-  { order, plan, effects }: Understood,
+  { plan, counted }: { readonly plan: Plan; readonly counted: Effects },
   signal: AbortSignal,
 ): Promise<Pick<DescribedPayment, 'leaving' | 'grants' | 'fee' | 'chargedMicroUsd'>> {
-  const changes = (effects?.changes ?? sentBy(order)).filter(({ raw }) => raw < 0n)
+  const changes = counted.changes.filter(({ raw }) => raw < 0n)
   const leaving = await Promise.all(
     changes.map(({ asset, raw }) => worthOf(on, { asset, raw: -raw }, signal)),
   )
   const grants = await Promise.all(
-    (effects?.grants ?? []).map(async (grant) => ({ grant, ...(await worthOf(on, grant, signal)) })),
+    counted.grants.map(async (grant) => ({ grant, ...(await worthOf(on, grant, signal)) })),
   )
   const fee = await worthOf(on, { asset: null, raw: plan.feeMaxRaw }, signal)
-  const chargedMicroUsd = [...leaving, ...grants, fee].reduce((sum, { microUsd }) => sum + microUsd, 0)
+  const sum = [...leaving, ...grants, fee].reduce((total, { microUsd }) => total + microUsd, 0)
+  // Whole numbers, and beyond what a float holds exactly it is more than any limit.
+  const chargedMicroUsd = Math.min(sum, Number.MAX_SAFE_INTEGER)
   return { leaving, grants, fee, chargedMicroUsd }
 }
 

@@ -12,6 +12,8 @@ import type { Worth } from './value-assets.ts'
 export interface DescribedPayment extends Understood {
   readonly chain: ChainName
   readonly from: string
+  /** Of what was ordered, the assets of which the simulation showed less; null stands for the coin. Left out for none. */
+  readonly short?: readonly (string | null)[]
   readonly payees: Payees
   readonly leaving: readonly Worth[]
   readonly grants: readonly (Worth & { readonly grant: Grant })[]
@@ -51,12 +53,13 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
 
 /** Why a person is asked first; empty where nobody is. Pure. */
 export function approvalReasons(
-  { payees, compared, grants, effects, imitations, chargedMicroUsd }: DescribedPayment,
+  payment: DescribedPayment,
   {
     limitUsd,
     isKnownPayee,
   }: { readonly limitUsd: number; readonly isKnownPayee: (address: string) => boolean },
 ): readonly string[] {
+  const { payees, compared, grants, effects, imitations, chargedMicroUsd } = payment
   const first = payees.paid.filter(
     (address) => !describeAddress(address, compared).isNamed && !isKnownPayee(address),
   )
@@ -65,7 +68,19 @@ export function approvalReasons(
     ...first.map((address) => `${address} was never paid before`),
     ...(grants.some(({ grant }) => grant.unlimited) ? ['it lets somebody take all of a token'] : []),
     ...(effects === null ? ['what it moves is not known'] : []),
+    ...hiddenWords(payment),
     ...imitations,
+  ]
+}
+
+/** For what a simulation does not show. */
+function hiddenWords({ chain, short = [], plan: { simulation } }: DescribedPayment): readonly string[] {
+  const unseen = simulation.kind === 'moves' ? (simulation.unseen ?? []) : []
+  return [
+    ...short.map(
+      (asset) => `its simulation shows less of ${asset ?? chains[chain].coin} than what is ordered`,
+    ),
+    ...unseen.map((address) => `${address} does not say what the call does there`),
   ]
 }
 

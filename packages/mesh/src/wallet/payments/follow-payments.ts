@@ -7,6 +7,7 @@ import { hasEnded, neverLanded, nextPollAfter, stateAfter } from './intent-recor
 import type { IntentNews, IntentRecord } from './intent-record.ts'
 import type { IntentTable } from './intent-table.ts'
 import { isSameAddress } from './judge-payees.ts'
+import { isSameAsset } from './ordered-amounts.ts'
 import type { ReplacementTable } from './replacement-table.ts'
 import { stopWallet } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
@@ -221,10 +222,6 @@ export function moreThan(planned: Effects, done: Effects): string | null {
   }
   const stranger = done.payees.find((payee) => !planned.payees.some((one) => isSameAddress(one, payee)))
   return stranger === undefined ? null : `${stranger} was paid, which was not to be`
-}
-
-function isSameAsset(one: string | null, other: string | null): boolean {
-  return one === null || other === null ? one === other : isSameAddress(one, other)
 }
 
 function wordsOf(error: unknown): string {

@@ -26,6 +26,8 @@ export interface IntentRecord {
   readonly effects: Effects | null
   /** Whoever is paid by it or may take from then on. */
   readonly payees: readonly string[]
+  /** What it does, by `Plan.does`; null in rows of earlier releases. */
+  readonly does: string | null
   /** Counted against the limits, millionths of a US dollar. */
   readonly chargedMicroUsd: number
   readonly signedAt: number

@@ -49,6 +49,7 @@ const rowSchema = z
     words: z.string(),
     effects: effectsColumn,
     payees: jsonColumn(z.array(z.string())),
+    does: z.string().nullable(),
     charged_micro_usd: z.number(),
     signed_at: z.number(),
     state: z.enum(intentStates),
@@ -75,6 +76,7 @@ const rowSchema = z
     words: row.words,
     effects: row.effects,
     payees: row.payees,
+    does: row.does,
     chargedMicroUsd: row.charged_micro_usd,
     signedAt: row.signed_at,
     state: row.state,
@@ -98,9 +100,8 @@ export function createIntentTable(database: Database) {
       database
         .prepare(
           `INSERT INTO wallet_intents (id, key, agent_id, run_id, approved_by, chain, sender, recipient, place, nonce,
-             tx_id, signed_bytes, cancel_fee_micro_usd, words, effects, payees, charged_micro_usd, signed_at, state, block, note, looks, next_look_at,
-             ended_at, given_back_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+             tx_id, signed_bytes, cancel_fee_micro_usd, words, effects, payees, does, charged_micro_usd, signed_at, state, block, note, looks, next_look_at, ended_at, given_back_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         )
         .run(
           intent.id,
@@ -119,6 +120,7 @@ export function createIntentTable(database: Database) {
           intent.words,
           effectsText(intent.effects),
           JSON.stringify(intent.payees),
+          intent.does,
           intent.chargedMicroUsd,
           intent.signedAt,
           intent.state,

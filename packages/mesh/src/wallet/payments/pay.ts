@@ -1,6 +1,5 @@
-import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import { chainNames, chains } from '@flotilla/protocol/wallet-api'
+import { chains } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import type {
@@ -10,21 +9,19 @@ import type {
   WalletRead,
   WalletTransfer,
 } from '@flotilla/protocol/wallet-payments'
-import * as z from 'zod'
 import type { Caller } from '../../access/index.ts'
-import type { ApprovalKind, AskApproval } from '../../control/index.ts'
+import type { AskApproval } from '../../control/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { Resumable } from '../../storage/index.ts'
-import { keepingRefusals } from '../../storage/index.ts'
 import type { Order, PayingChain } from '../chain/paying-chain.ts'
 import { baseUnits, usdOfMicro } from './amounts.ts'
-import type { Assessed, AssessPayment } from './assess-payment.ts'
-import { moreThan } from './follow-payments.ts'
+import { approvalArgs } from './approved-payment.ts'
+import type { AssessPayment } from './assess-payment.ts'
 import type { FollowPayments } from './follow-payments.ts'
-import { effectsColumn, effectsText } from './intent-table.ts'
 import type { IntentTable } from './intent-table.ts'
-import { isSameAddress } from './judge-payees.ts'
 import { viewOf } from './payment-view.ts'
+import type { FindRepeats } from './find-repeats.ts'
+import { createPaymentApproval } from './payment-approval.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
@@ -32,41 +29,8 @@ import type { WatchSigners } from './watch-signers.ts'
 const askedMax = 16
 /** A chain, its prices and the sending take seconds each. */
 const payTimeoutMs = 60_000
-/** What a payment may count for above what a person was shown, in percent. */
-const driftPercent = 2
 
 type AgentCaller = Extract<Caller, { kind: 'agent' }>
-
-const orderSchema = z.discriminatedUnion('do', [
-  z.strictObject({
-    do: z.literal('transfer'),
-    asset: z.string().nullable(),
-    to: z.string(),
-    raw: z.string().transform((text) => BigInt(text)),
-  }),
-  z.strictObject({
-    do: z.literal('call'),
-    contract: z.string(),
-    call: z.strictObject({ function: z.string(), args: z.array(z.unknown()) }),
-    raw: z.string().transform((text) => BigInt(text)),
-  }),
-])
-
-/** What an approval is bound to. */
-const approvalSchema = z.strictObject({
-  agent_id: z.string(),
-  chain: z.enum(chainNames),
-  key: z.string(),
-  run_id: z.string(),
-  from: z.string(),
-  order: orderSchema,
-  charged_micro_usd: z.number(),
-  effects: effectsColumn,
-  payees: z.array(z.string()).default([]),
-  summary: z.string(),
-  lines: z.array(z.string()),
-  fee: z.string(),
-})
 
 interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
   readonly table: IntentTable
@@ -78,6 +42,7 @@ interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
   /** Of that agent on that chain, with the seed open. Problems `unprocessable`, `no-wallet`, `wallet-locked`. */
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly ask: AskApproval
+  readonly repeatsOf: FindRepeats
 }
 
 export type Pay = ReturnType<typeof createPay>
@@ -162,7 +127,12 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
         if (assessed.reasons.length === 0)
           return { state: 'paid', payment: viewOf(signing.sign(payment, assessed)) }
         const row = deps.ask(caller, { kind: paymentApprovalKind, args: approvalArgs(payment, assessed) })
-        return { state: 'waiting', approval_id: row.id, because: [...assessed.reasons] }
+        return {
+          state: 'waiting',
+          approval_id: row.id,
+          because: [...assessed.reasons],
+          ...(row.joined ? { joined: joinedWords(row.id) } : {}),
+        }
       })
       return answer.state === 'paid' ? { state: 'paid', payment: await sent(answer.payment, signal) } : answer
     })
@@ -176,37 +146,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     return viewOf(after ?? intent)
   }
 
-  /** As a person confirmed it: looked into anew, since chain and prices have moved. */
-  async function carryOut(args: JsonObject, approvedBy: string): Promise<string> {
-    const shown = approvalSchema.parse(args)
-    const { agent_id: agentId, chain, key, run_id: runId, order } = shown
-    const contract = contractOf(order)
-    signing.requireMay({ agentId, chain, contract })
-    const signer = deps.signerOf(agentId, chain)
-    return bounded(new AbortController().signal, async (signal) => {
-      await deps.watch.check(chain, signer.address, signal)
-      const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
-      requireAsShown(shown, assessed, signer)
-      const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }
-      const intent = keepingRefusals(deps.database, () => signing.sign(payment, assessed))
-      const { tx_id: txId, state } = await sent(viewOf(intent), signal)
-      return signedWords(txId, state)
-    })
-  }
-
-  const kind: ApprovalKind = {
-    action: (args) => ({ do: 'use-wallet', chain: approvalSchema.parse(args).chain }),
-    describe: (args) => {
-      const { agent_id: subject, summary, lines, fee } = approvalSchema.parse(args)
-      return { subject, summary, consequences: lines, price: fee }
-    },
-    carryOut: (person, args) => carryOut(args, person.person ?? person.channel),
-    ifCutOff: 'again',
-    wasDone: (args) => {
-      const intent = table.findByKey(approvalSchema.parse(args).key)
-      return intent === null ? null : signedWords(intent.txId, intent.state)
-    },
-  }
+  const kind = createPaymentApproval({ ...deps, table, signing, bounded, sent })
 
   return {
     kind,
@@ -269,57 +209,6 @@ interface PaymentRequest extends CallRequest {
   readonly contract: string | null
 }
 
-function contractOf(order: Order): string | null {
-  return order.do === 'call' ? order.contract : order.asset
-}
-
-function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObject {
-  const { order } = assessed
-  const raw = String(order.raw)
-  return {
-    agent_id: payment.agentId,
-    chain: payment.chain,
-    key: payment.key,
-    run_id: payment.runId ?? '',
-    from: payment.signer.address,
-    order:
-      order.do === 'transfer'
-        ? { do: order.do, asset: order.asset, to: order.to, raw }
-        : {
-            do: order.do,
-            contract: order.contract,
-            // It came as JSON.
-            call: { function: order.call.function, args: order.call.args as JsonObject[] },
-            raw,
-          },
-    charged_micro_usd: assessed.chargedMicroUsd,
-    effects: effectsText(assessed.effects),
-    payees: [...assessed.payees],
-    summary: assessed.summary,
-    lines: [...assessed.lines, `A person is asked because ${assessed.reasons.join(', and ')}.`],
-    fee: assessed.feeLine,
-  }
-}
-
-function requireAsShown(shown: z.output<typeof approvalSchema>, now: Assessed, signer: Signer): void {
-  const refuse = (detail: string): never => {
-    throw new Problem('conflict', {
-      detail: `it is not what was shown any more, so nothing was signed: ${detail}`,
-      repair: 'Have the agent ask for it again, and look at what is shown then.',
-    })
-  }
-  if (signer.address !== shown.from) refuse(`it would leave ${signer.address}`)
-  const { charged_micro_usd: before, effects } = shown
-  if (now.chargedMicroUsd > before * (1 + driftPercent / 100)) {
-    refuse(`it counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(before)} were shown`)
-  }
-  if ((effects === null) !== (now.effects === null)) refuse('what can be known of it has changed')
-  const more = effects === null || now.effects === null ? null : moreThan(effects, now.effects)
-  if (more !== null) refuse(more)
-  const other = now.payees.find((payee) => !shown.payees.some((one) => isSameAddress(one, payee)))
-  if (other !== undefined) refuse(`${other} may come by something through it, and was not shown`)
-}
-
-function signedWords(txId: string, state: string): string {
-  return `It was signed as ${txId} and is ${state}; flotilla wallet history follows it to its end.`
+function joinedWords(approvalId: string): string {
+  return `You asked for an equal payment already, and it waits as ${approvalId}: one payment leaves for both, not two.`
 }

@@ -9,6 +9,7 @@ import type { WalletChains } from '../wallet-chains.ts'
 import type { WalletTable } from '../wallet-table.ts'
 import { createAssessPayment } from './assess-payment.ts'
 import { createFollowPayments } from './follow-payments.ts'
+import { createFindRepeats } from './find-repeats.ts'
 import { createIntentTable } from './intent-table.ts'
 import { createManagePayments } from './manage-payments.ts'
 import { createPay } from './pay.ts'
@@ -27,7 +28,7 @@ export function createPayments(
   needs: WalletChains & {
     readonly fetch: PinnedFetch
     readonly permissions: Pick<PermissionStore, 'snapshot'>
-    readonly control: Pick<Control, 'approvals' | 'addApprovalKind'>
+    readonly control: Pick<Control, 'approvals' | 'addApprovalKind' | 'openApprovals'>
     readonly table: WalletTable
   },
 ) {
@@ -45,7 +46,18 @@ export function createPayments(
   const signing = createSignPayment(deps)
   const watch = createWatchSigners(deps)
   const follow = createFollowPayments({ ...deps, watch })
-  const pay = createPay({ ...deps, assess, signing, follow, watch, ask: control.approvals.ask })
+  const pay = createPay({
+    ...deps,
+    assess,
+    signing,
+    follow,
+    watch,
+    ask: control.approvals.ask,
+    repeatsOf: createFindRepeats({
+      ...kernel,
+      openPayments: (does) => control.openApprovals(paymentApprovalKind, { name: 'does', value: does }),
+    }),
+  })
   control.addApprovalKind(paymentApprovalKind, pay.kind)
   const manage = createManagePayments({
     ...deps,

@@ -4,6 +4,8 @@ import { plainLine } from '../chain/json-rpc.ts'
 import type { Effects, Order, Plan } from '../chain/paying-chain.ts'
 import { knownTokensOf } from '../known-tokens.ts'
 import { isSameAddress } from './judge-payees.ts'
+import { orderedAmounts } from './ordered-amounts.ts'
+import type { Ordered } from './ordered-amounts.ts'
 
 /** Others whom a call may pay or empower; more is not understood. */
 const payeesMax = 20
@@ -18,7 +20,7 @@ export function readEffects(
   if (simulation.kind === 'fails') throw new Problem('would-fail', { detail: simulation.reason })
   if (order.do === 'transfer' && order.asset === null) {
     // It moves its amount and nothing else of whoever signs.
-    return { changes: sentBy(order), payees: [], grants: [] }
+    return { changes: [{ asset: null, raw: -order.raw }], payees: [], grants: [] }
   }
   const name =
     order.do === 'call'
@@ -28,14 +30,14 @@ export function readEffects(
   throw new Problem('not-simulated', { detail: `${name}: ${simulation.reason}` })
 }
 
-/** By its own words, where nobody can say what else it does. */
-export function sentBy({ raw, ...order }: Order) {
-  return raw > 0n ? [{ asset: order.do === 'call' ? null : order.asset, raw: -raw }] : []
-}
-
 /** In the chain's own words; those of an agent could say anything to whoever reads them. */
 export function calledIn({ called }: Plan, order: Extract<Order, { do: 'call' }>): string {
   return called ?? plainLine(order.call.function)
+}
+
+/** What an order says by itself of amounts; no less than that counts. Pure. */
+export function orderedBy(plan: Plan, order: Order): Ordered {
+  return orderedAmounts(order, { from: plan.from, called: order.do === 'call' ? calledIn(plan, order) : '' })
 }
 
 export interface Payees {
@@ -47,8 +49,10 @@ export interface Payees {
 
 /** Whom an order pays, empowers or names. Problem `not-simulated` for more than anybody could look through. Pure. */
 export function payeesOf(chain: ChainName, { order, plan, effects }: Understood): Payees {
+  const ordered = orderedBy(plan, order)
   const direct = [
-    ...(order.do === 'transfer' ? [order.to] : order.raw > 0n ? [order.contract] : []),
+    ...ordered.moves.map(({ to }) => to),
+    ...ordered.lets.map(({ spender }) => spender),
     ...(effects?.payees ?? []),
     ...(effects?.grants ?? []).map(({ spender }) => spender),
   ]

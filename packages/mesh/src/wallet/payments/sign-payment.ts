@@ -135,6 +135,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
         words: assessed.summary,
         effects: assessed.effects,
         payees: assessed.payees,
+        does: plan.does,
         chargedMicroUsd: assessed.chargedMicroUsd,
         signedAt: now,
         state: 'signed',

@@ -63,7 +63,7 @@ interface Lost {
  */
 export async function planTransfer(
   rpc: SolanaRpc,
-  { from, order }: { readonly from: string; readonly order: Transfer },
+  { chain, from, order }: { readonly chain: string; readonly from: string; readonly order: Transfer },
   randomBytes: (count: number) => Buffer,
 ): Promise<Plan> {
   const sender = known(from, 'the sender')
@@ -86,6 +86,7 @@ export async function planTransfer(
     from: sender,
     to,
     unsigned: message.toString('base64'),
+    does: `${chain} ${order.asset ?? ''} ${to} ${order.raw}`,
     feeMaxRaw: fee,
     place: { kind: 'expiring', blockhash, lastHeight: lastValidBlockHeight },
     simulation: await simulated(rpc, draft, { wire: unsignedWire(withBlockhash(message, blockhash)), fee }),

@@ -22,7 +22,7 @@ export function createSolanaChain(
     },
     async plan(from, order, signal) {
       if (order.do === 'call') throw noCalls(deps.name)
-      return planTransfer(await open(signal), { from, order }, deps.randomBytes)
+      return planTransfer(await open(signal), { chain: deps.name, from, order }, deps.randomBytes)
     },
     sign: ({ unsigned }, place, key) =>
       signMessage(withBlockhash(Buffer.from(unsigned, 'base64'), expiring(place).blockhash), key),

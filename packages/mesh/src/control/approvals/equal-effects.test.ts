@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { effectDigest } from './equal-effects.ts'
+
+const deletion = { agent_id: 'scout', created_at: 1, reason: 'old' }
+const payment = { agent_id: 'scout', from: '0x1', does: 'base 0x2 0x 5', key: 'a', fee: 'cheap' }
+
+test.each([
+  ['delete-agent', deletion, { ...deletion, reason: 'in the way' }],
+  ['wallet-payment', payment, { ...payment, key: 'b', fee: 'dear' }],
+])('requests of the kind %s have equal effects whatever their words are', (kind, one, other) => {
+  expect(effectDigest(kind, one)).toBe(effectDigest(kind, other))
+  expect(effectDigest(kind, one)).toMatch(/^[0-9a-f]{64}$/)
+})
+
+test.each([
+  ['delete-agent', deletion, { ...deletion, agent_id: 'other' }],
+  ['delete-agent', deletion, { ...deletion, created_at: 2 }],
+  ['wallet-payment', payment, { ...payment, agent_id: 'other' }],
+  ['wallet-payment', payment, { ...payment, from: '0x3' }],
+  ['wallet-payment', payment, { ...payment, does: 'base 0x2 0x 6' }],
+  // One of an earlier release does not say what it does.
+  ['wallet-payment', { ...payment, does: null }, { ...payment, does: null, key: 'b' }],
+  ['another kind', { what: 'a' }, { what: 'b' }],
+])('requests of the kind %s that do something else have other effects', (kind, one, other) => {
+  expect(effectDigest(kind, one)).not.toBe(effectDigest(kind, other))
+})
+
+test('equal arguments of two kinds are two effects, and of a kind that is not listed they are one', () => {
+  expect(effectDigest('one', { what: 'a' })).not.toBe(effectDigest('other', { what: 'a' }))
+  expect(effectDigest('toString', { what: 'a', more: 1 })).toBe(
+    effectDigest('toString', { more: 1, what: 'a' }),
+  )
+})

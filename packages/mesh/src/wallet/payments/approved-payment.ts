@@ -1,0 +1,119 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { chainNames } from '@flotilla/protocol/wallet-api'
+import * as z from 'zod'
+import { usdOfMicro } from './amounts.ts'
+import type { Assessed } from './assess-payment.ts'
+import { moreThan } from './follow-payments.ts'
+import { effectsColumn, effectsText } from './intent-table.ts'
+import { isSameAddress } from './judge-payees.ts'
+import type { PaymentAsked, Signer } from './sign-payment.ts'
+
+/** What leaves may count for above what a person was shown, in percent: prices move. */
+const driftPercent = 2
+/** How many times the fee that a person was shown may be paid: fees rise within hours, and each limit holds all the same. */
+const feeTimesMax = 3
+
+const rawColumn = z.string().transform((text) => BigInt(text))
+
+const orderSchema = z.discriminatedUnion('do', [
+  z.strictObject({
+    do: z.literal('transfer'),
+    asset: z.string().nullable(),
+    to: z.string(),
+    raw: rawColumn,
+  }),
+  z.strictObject({
+    do: z.literal('call'),
+    contract: z.string(),
+    call: z.strictObject({ function: z.string(), args: z.array(z.unknown()) }),
+    raw: rawColumn,
+  }),
+])
+
+/** What an approval is bound to. */
+export const approvedPaymentSchema = z.strictObject({
+  agent_id: z.string(),
+  chain: z.enum(chainNames),
+  key: z.string(),
+  run_id: z.string(),
+  from: z.string(),
+  order: orderSchema,
+  charged_micro_usd: z.number(),
+  /** Null, like `does`, in what earlier releases asked: all of it is judged as one amount then. */
+  fee_shown: z.strictObject({ micro_usd: z.number(), raw: rawColumn }).nullable().default(null),
+  does: z.string().nullable().default(null),
+  effects: effectsColumn,
+  payees: z.array(z.string()).default([]),
+  summary: z.string(),
+  lines: z.array(z.string()),
+  fee: z.string(),
+})
+
+export type ApprovedPayment = z.output<typeof approvedPaymentSchema>
+
+/** What a person is asked about. Pure. */
+export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObject {
+  const { order } = assessed
+  const raw = String(order.raw)
+  return {
+    agent_id: payment.agentId,
+    chain: payment.chain,
+    key: payment.key,
+    run_id: payment.runId ?? '',
+    from: payment.signer.address,
+    order:
+      order.do === 'transfer'
+        ? { do: order.do, asset: order.asset, to: order.to, raw }
+        : {
+            do: order.do,
+            contract: order.contract,
+            // It came as JSON.
+            call: { function: order.call.function, args: order.call.args as JsonObject[] },
+            raw,
+          },
+    charged_micro_usd: assessed.chargedMicroUsd,
+    fee_shown: { micro_usd: assessed.feeMicroUsd, raw: String(assessed.plan.feeMaxRaw) },
+    does: assessed.plan.does,
+    effects: effectsText(assessed.effects),
+    payees: [...assessed.payees],
+    summary: assessed.summary,
+    lines: [...assessed.lines, `A person is asked because ${assessed.reasons.join(', and ')}.`],
+    fee: assessed.feeLine,
+  }
+}
+
+/** Problem `conflict`. Pure. */
+export function notAsShown(detail: string): Problem {
+  return new Problem('conflict', {
+    detail: `it is not what was shown any more, so nothing was signed: ${detail}`,
+    repair: 'Have the agent ask for it again, and look at what is shown then.',
+  })
+}
+
+/** What leaves and the fee are judged apart: a fee that doubles says nothing of what is paid. Problem `conflict`. Pure. */
+export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Signer): void {
+  const refuse = (detail: string): never => {
+    throw notAsShown(detail)
+  }
+  if (signer.address !== shown.from) refuse(`it would leave ${signer.address}`)
+  const { charged_micro_usd: charged, fee_shown: fee, effects } = shown
+  const before = charged - (fee?.micro_usd ?? 0)
+  const after = now.chargedMicroUsd - (fee === null ? 0 : now.feeMicroUsd)
+  // Rounded up: each amount is counted in whole millionths.
+  if (after > Math.ceil((before * (100 + driftPercent)) / 100)) {
+    refuse(
+      `it counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(charged)} were shown; more leaves by it, whatever its fee is`,
+    )
+  }
+  if (fee !== null && now.plan.feeMaxRaw > fee.raw * BigInt(feeTimesMax)) {
+    refuse(
+      `its fee is at most ${usdOfMicro(now.feeMicroUsd)} USD, which is more than ${feeTimesMax} times the ${usdOfMicro(fee.micro_usd)} that were shown`,
+    )
+  }
+  if ((effects === null) !== (now.effects === null)) refuse('what can be known of it has changed')
+  const more = effects === null || now.effects === null ? null : moreThan(effects, now.effects)
+  if (more !== null) refuse(more)
+  const other = now.payees.find((payee) => !shown.payees.some((one) => isSameAddress(one, payee)))
+  if (other !== undefined) refuse(`${other} may come by something through it, and was not shown`)
+}

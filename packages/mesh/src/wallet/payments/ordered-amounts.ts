@@ -1,0 +1,116 @@
+import type { Effects, Order } from '../chain/paying-chain.ts'
+import { isSameAddress } from './judge-payees.ts'
+
+/** From half of what its type can hold: no token has so much, so that the caller means all. */
+const unlimitedFrom = 2n ** 255n
+
+/** What an order says by itself, before any chain is asked. */
+export interface Ordered {
+  readonly moves: readonly { readonly asset: string | null; readonly to: string; readonly raw: bigint }[]
+  readonly lets: readonly { readonly asset: string; readonly spender: string; readonly raw: bigint }[]
+}
+
+type TokenCall = (
+  args: readonly unknown[],
+  on: { readonly contract: string; readonly from: string },
+) => Partial<Ordered>
+
+/** Functions of tokens whose arguments are the amount itself; a call of any other says nothing by its arguments. */
+const tokenCalls: Readonly<Record<string, TokenCall>> = {
+  'transfer(address,uint256)': ([to, raw], { contract }) => moves(contract, to, raw),
+  'transferAndCall(address,uint256)': ([to, raw], { contract }) => moves(contract, to, raw),
+  'transferAndCall(address,uint256,bytes)': ([to, raw], { contract }) => moves(contract, to, raw),
+  'send(address,uint256,bytes)': ([to, raw], { contract }) => moves(contract, to, raw),
+  'transferFrom(address,address,uint256)': ([owner, to, raw], { contract, from }) =>
+    isOwn(owner, from) ? moves(contract, to, raw) : {},
+  'burn(uint256)': ([raw], { contract }) => moves(contract, contract, raw),
+  'approve(address,uint256)': ([spender, raw], { contract }) => lets(contract, spender, raw),
+  'increaseAllowance(address,uint256)': ([spender, raw], { contract }) => lets(contract, spender, raw),
+  // Permit2 keeps allowances of other tokens.
+  'approve(address,address,uint160,uint48)': ([token, spender, raw]) => lets(token, spender, raw),
+  'transferFrom(address,address,uint160,address)': ([owner, to, raw, token], { from }) =>
+    isOwn(owner, from) ? moves(token, to, raw) : {},
+}
+
+/** `called`: of a call, its function by name and types alone. Pure. */
+export function orderedAmounts(order: Order, { from, called }: { from: string; called: string }): Ordered {
+  if (order.do === 'transfer')
+    return { moves: [{ asset: order.asset, to: order.to, raw: order.raw }], lets: [] }
+  const coin = order.raw > 0n ? [{ asset: null, to: order.contract, raw: order.raw }] : []
+  // Where the chain does not spell it, parameters may have names behind their types.
+  const name = called.replaceAll(/([a-z0-9]+)\s+[^,()\s]+/g, '$1').replaceAll(/\s/g, '')
+  const token = Object.hasOwn(tokenCalls, name)
+    ? tokenCalls[name]?.(order.call.args, { contract: order.contract, from })
+    : undefined
+  return { moves: [...coin, ...(token?.moves ?? [])], lets: token?.lets ?? [] }
+}
+
+/**
+ * Effects in which no less leaves, and no less may be taken, than was ordered: a simulation sees what a token tells, and a
+ * token may tell nothing. `short`: for what the simulation showed less, the asset of each; null stands for the coin. Pure.
+ */
+export function atLeastOrdered(
+  seen: Effects | null,
+  ordered: Ordered,
+): { readonly effects: Effects; readonly short: readonly (string | null)[] } {
+  const changes = [...(seen?.changes ?? [])]
+  const grants = [...(seen?.grants ?? [])]
+  const short: (string | null)[] = []
+  for (const { asset, raw } of summed(ordered.moves)) {
+    const at = changes.findIndex((one) => isSameAsset(one.asset, asset))
+    const shown = changes[at]
+    if (raw === 0n || (shown !== undefined && shown.raw <= -raw)) continue
+    short.push(asset)
+    if (shown === undefined) changes.push({ asset, raw: -raw })
+    else changes[at] = { asset: shown.asset, raw: -raw }
+  }
+  for (const { asset, spender, raw } of ordered.lets) {
+    if (
+      raw === 0n ||
+      grants.some((one) => isSameAsset(one.asset, asset) && isSameAddress(one.spender, spender))
+    )
+      continue
+    short.push(asset)
+    grants.push({ asset, spender, raw, unlimited: raw >= unlimitedFrom })
+  }
+  return { effects: { changes, payees: seen?.payees ?? [], grants }, short }
+}
+
+/** Null for the coin of the chain. Pure. */
+export function isSameAsset(one: string | null, other: string | null): boolean {
+  return one === null || other === null ? one === other : isSameAddress(one, other)
+}
+
+function summed(moved: Ordered['moves']): readonly { readonly asset: string | null; readonly raw: bigint }[] {
+  const sums: { asset: string | null; raw: bigint }[] = []
+  for (const { asset, raw } of moved) {
+    const sum = sums.find((one) => isSameAsset(one.asset, asset))
+    if (sum === undefined) sums.push({ asset, raw })
+    else sum.raw += raw
+  }
+  return sums
+}
+
+function moves(asset: unknown, to: unknown, amount: unknown): Partial<Ordered> {
+  const raw = wholeOf(amount)
+  return typeof asset === 'string' && typeof to === 'string' && raw > 0n
+    ? { moves: [{ asset, to, raw }] }
+    : {}
+}
+
+function lets(asset: unknown, spender: unknown, amount: unknown): Partial<Ordered> {
+  const raw = wholeOf(amount)
+  return typeof asset === 'string' && typeof spender === 'string' && raw > 0n
+    ? { lets: [{ asset, spender, raw }] }
+    : {}
+}
+
+function isOwn(owner: unknown, from: string): boolean {
+  return typeof owner === 'string' && isSameAddress(owner, from)
+}
+
+/** As arguments come as JSON: digits in a text, or a number. 0 for what is neither, which no chain takes. */
+function wholeOf(amount: unknown): bigint {
+  if (typeof amount === 'number') return Number.isSafeInteger(amount) ? BigInt(amount) : 0n
+  return typeof amount === 'string' && /^\d{1,78}$/.test(amount) ? BigInt(amount) : 0n
+}

@@ -1,0 +1,84 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { PaymentView } from '@flotilla/protocol/wallet-payments'
+import type { ChainName } from '@flotilla/protocol/wallet-api'
+import type { ApprovalKind, RequireInTime } from '../../control/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import { keepingRefusals } from '../../storage/index.ts'
+import type { Order } from '../chain/paying-chain.ts'
+import { approvedPaymentSchema, notAsShown, requireAsShown } from './approved-payment.ts'
+import type { AssessPayment } from './assess-payment.ts'
+import type { FindRepeats } from './find-repeats.ts'
+import type { IntentTable } from './intent-table.ts'
+import { viewOf } from './payment-view.ts'
+import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
+import type { WatchSigners } from './watch-signers.ts'
+
+interface Deps extends Pick<Kernel, 'database' | 'clock'> {
+  readonly table: IntentTable
+  readonly assess: AssessPayment
+  readonly signing: SignPayment
+  readonly watch: Pick<WatchSigners, 'check'>
+  readonly signerOf: (agentId: string, chain: ChainName) => Signer
+  readonly repeatsOf: FindRepeats
+  /** Within the bounds of payments that are being looked into. */
+  readonly bounded: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
+  readonly sent: (payment: PaymentView, signal: AbortSignal) => Promise<PaymentView>
+}
+
+/** A payment as an action that waits for a person: what they are shown, and its signature once they said yes. */
+export function createPaymentApproval({ table, signing, bounded, sent, ...deps }: Deps): ApprovalKind {
+  /** As a person confirmed it: looked into anew, since chain and prices have moved. */
+  async function carryOut(
+    args: JsonObject,
+    approvedBy: string,
+    requireInTime: RequireInTime,
+  ): Promise<string> {
+    const shown = approvedPaymentSchema.parse(args)
+    const { agent_id: agentId, chain, key, run_id: runId, order } = shown
+    const contract = contractOf(order)
+    signing.requireMay({ agentId, chain, contract })
+    const signer = deps.signerOf(agentId, chain)
+    return bounded(new AbortController().signal, async (signal) => {
+      await deps.watch.check(chain, signer.address, signal)
+      const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
+      requireAsShown(shown, assessed, signer)
+      const payment: PaymentAsked = { key, agentId, runId, chain, signer, contract, approvedBy }
+      const intent = keepingRefusals(deps.database, () => {
+        const signedBefore = table.findByKey(key)
+        if (signedBefore !== null) return signedBefore
+        // The chain and its prices took their time: the approval may be over, and the agent another one.
+        requireInTime()
+        if (deps.signerOf(agentId, chain).address !== signer.address)
+          throw notAsShown(`${signer.address} pays no more`)
+        return signing.sign(payment, assessed)
+      })
+      const { tx_id: txId, state } = await sent(viewOf(intent), signal)
+      return signedWords(txId, state)
+    })
+  }
+
+  return {
+    action: (args) => ({ do: 'use-wallet', chain: approvedPaymentSchema.parse(args).chain }),
+    describe: (args) => {
+      const { agent_id: subject, summary, lines, fee, does, key } = approvedPaymentSchema.parse(args)
+      const repeats = does === null ? [] : deps.repeatsOf({ does, key }, deps.clock.now())
+      return { subject, summary, consequences: lines, price: fee, repeats }
+    },
+    carryOut: (person, args, requireInTime = () => {}) =>
+      carryOut(args, person.person ?? person.channel, requireInTime),
+    ifCutOff: 'again',
+    wasDone: (args) => {
+      const intent = table.findByKey(approvedPaymentSchema.parse(args).key)
+      return intent === null ? null : signedWords(intent.txId, intent.state)
+    },
+  }
+}
+
+/** A contract that is called, also a token's by a transfer; null where the coin alone is sent. Pure. */
+function contractOf(order: Order): string | null {
+  return order.do === 'call' ? order.contract : order.asset
+}
+
+function signedWords(txId: string, state: string): string {
+  return `It was signed as ${txId} and is ${state}; flotilla wallet history follows it to its end.`
+}
