@@ -43,6 +43,26 @@ describe('what an agent does in its browser', () => {
   })
 
   test.each([
+    ['the agent was deleted', (harness: BrowserHarness) => harness.records.delete('ada')],
+    ['the agent was archived', (harness: BrowserHarness) => harness.archived.add('ada')],
+    [
+      'it lost this action',
+      (harness: BrowserHarness) =>
+        harness.records.set(
+          'ada',
+          permissionRecordSchema.parse({ can_use_browser: true, browser_actions: ['navigate'] }),
+        ),
+    ],
+  ])('is not done where %s while the browser came up', async (_what, change) => {
+    const { harness } = await atWork()
+    harness.containers.beforeStart = async () => void change(harness)
+    await expect(harness.act('ada', 'snapshot')).rejects.toMatchObject({
+      code: expect.stringMatching(/^(?:denied|browser-unavailable)$/),
+    })
+    expect(stepsOf(harness) ?? []).toEqual([])
+  })
+
+  test.each([
     ['null', null, ['navigate', 'click', 'reset']],
     ['a star', ['*'], ['navigate', 'click', 'reset']],
     ['nothing', [], []],

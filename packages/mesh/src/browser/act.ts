@@ -156,6 +156,8 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
         // Taken while the browser came up.
         const taken = heldByPerson(caller)
         if (taken !== null) return taken
+        // The agent may have lost the permission or its life, too.
+        deps.guard(caller, { do: 'use-browser', browserAction: action })
         dispatching()
         const { deadlineMs } = browserTools[action]
         const reply = await service.act(action, { params: filled, deadlineMs, signal })

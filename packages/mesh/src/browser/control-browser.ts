@@ -37,13 +37,14 @@ export function createControlBrowser(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly requireAgent: (agentId: string) => void
-  readonly isArchived: (agentId: string) => boolean
+  /** Why the agent may have no browser now; null where it may. */
+  readonly withheld: (agentId: string) => string | null
   /** Why its container is no more; null while it runs. */
   readonly endedOf: (agentId: string) => Promise<string | null>
   readonly idleMs: () => number
   readonly clock: Clock
 }): ControlBrowser {
-  const { sessions, handOvers, guard, clock } = deps
+  const { sessions, handOvers, guard, clock, withheld } = deps
 
   function viewOf(agentId: string): BrowserView {
     const { state, page, acting, watchers } = sessions.of(agentId)
@@ -60,14 +61,6 @@ export function createControlBrowser(deps: {
       hand_over: handOver && { kind: handOver.kind, by: handOver.takenBy, since: handOver.createdAt },
       screen: screenPath(agentId),
     }
-  }
-
-  /** Why the agent may have no browser now; null where it may. */
-  function withheld(agentId: string): string | null {
-    if (deps.isArchived(agentId)) return 'it is archived'
-    const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
-    const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
-    return may.allowed ? null : may.reason
   }
 
   function mayAct(caller: Caller, agentId: string): void {

@@ -38,6 +38,8 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal'
   readonly publicKeyBase64url: string
   readonly briefsFolder: string
   readonly maxLive: () => number
+  /** Why the agent may have no browser now: it was deleted, is archived, or lost the permission. Null where it may. */
+  readonly withheld: (agentId: string) => string | null
   readonly profileLimitBytes: () => number
   readonly events: Pick<EventBus, 'publish'>
   /** Hears that one is gone: whoever waited for a person waits no more. */

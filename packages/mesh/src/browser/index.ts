@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../access/index.ts'
 import type { AgentRegistry, Agents, FleetConnection } from '../agents/index.ts'
 import type { OpenCredentials } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
@@ -80,6 +81,13 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     clock,
     onOpen: (port) => kernel.ports.open.push(port),
   })
+  const withheld = (agentId: string): string | null => {
+    if (agents.find(agentId) === null) return 'it was deleted'
+    if (agents.isArchived(agentId)) return 'it is archived'
+    const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+    const may = kernel.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
+    return may.allowed ? null : may.reason
+  }
   const sessions = createBrowserSessions({
     ...kernel,
     containers: places,
@@ -89,6 +97,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     publicKeyBase64url: identity.publicKeyBase64url,
     briefsFolder: join(needs.briefsFolder, '.browsers'),
     maxLive: () => settings().browser.max_live,
+    withheld,
     profileLimitBytes: () => settings().browser.profile_limit_mb * 1024 * 1024,
     onGone: (agentId) => {
       const handOver = handOvers.of(agentId)
@@ -104,7 +113,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     sessions,
     handOvers,
     requireAgent,
-    isArchived: agents.isArchived,
+    withheld,
     endedOf: async (agentId) => {
       const container = await places.inspect(agentId)
       return container?.running === true ? null : endOf(container)

@@ -22,8 +22,13 @@ export async function liveSession(
   agentId: string,
   signal: AbortSignal,
 ): Promise<HeldSession> {
+  requireAllowed(context, agentId)
+  const { moving, state: before } = heldSession(context, agentId)
+  if (moving !== null && before.kind !== 'opening') {
+    await moving
+    requireAllowed(context, agentId)
+  }
   const session = heldSession(context, agentId)
-  if (session.moving !== null && session.state.kind !== 'opening') await session.moving
   if (session.state.kind === 'live') return session
   const opening = session.moving ?? openSession(context, agentId, session)
   const late = new AbortController()
@@ -40,6 +45,12 @@ export async function liveSession(
     detail: 'it is still coming up; the first one on a machine takes minutes',
     retryAfterSeconds: 60,
   })
+}
+
+/** Asked again after each wait: meanwhile the agent may have been deleted. Problem `browser-unavailable`. */
+function requireAllowed({ withheld }: SessionsContext, agentId: string): void {
+  const why = withheld(agentId)
+  if (why !== null) throw new Problem('browser-unavailable', { detail: `the agent may have none: ${why}` })
 }
 
 /** Begins to open it; what goes wrong is its state. */
@@ -82,6 +93,7 @@ async function bringUp(context: SessionsContext, agentId: string): Promise<Brows
   await mkdir(folder)
   await chmod(folder, 0o755)
   const proxy = await context.openProxy()
+  requireAllowed(context, agentId)
   const file = join(folder, browserTokenFile)
   await writeFile(file, context.tokens.issue(agentId))
   await chmod(file, 0o444)
@@ -97,6 +109,7 @@ async function bringUp(context: SessionsContext, agentId: string): Promise<Brows
   await rm(file)
   // What was doubted meanwhile is tried again before the browser is given work.
   await context.openProxy()
+  requireAllowed(context, agentId)
   return service
 }
 

@@ -12,6 +12,7 @@ import type { SessionsDeps } from './held-sessions.ts'
 function aHarness() {
   const briefsFolder = mkdtempSync(join(tmpdir(), 'briefs-'))
   onTestFinished(() => rmSync(briefsFolder, { recursive: true }))
+  const withheld: { why: string | null } = { why: null }
   const starts: PromiseWithResolvers<void>[] = []
   const stops: PromiseWithResolvers<void>[] = []
   const waitingIn = async (waits: PromiseWithResolvers<void>[]) => {
@@ -36,12 +37,13 @@ function aHarness() {
     publicKeyBase64url: '',
     briefsFolder,
     maxLive: () => 4,
+    withheld: () => withheld.why,
     hooks: createHooks(silentLog),
     profileLimitBytes: () => 1,
     events: { publish: () => {} },
     onGone: () => {},
   }
-  return { sessions: createBrowserSessions(deps), starts, stops }
+  return { sessions: createBrowserSessions(deps), starts, stops, withheld }
 }
 
 const never = new AbortController().signal
@@ -63,4 +65,37 @@ test('a browser that is closed while it comes up is opened anew only once its co
   await expect.poll(() => starts.length).toBe(2)
   starts[1]?.resolve()
   expect(await second).toBe('worked')
+})
+
+test('a browser of an agent that was deleted while it came up is taken away and given to nobody', async () => {
+  const { sessions, starts, stops, withheld } = aHarness()
+  const used = sessions.use('ann', never, async () => 'worked').catch((error: unknown) => error)
+  await expect.poll(() => starts.length).toBe(1)
+  withheld.why = 'it was deleted'
+  starts[0]?.resolve()
+  await expect.poll(() => stops.length).toBe(1)
+  stops[0]?.resolve()
+  expect(await used).toMatchObject({
+    code: 'browser-unavailable',
+    detail: expect.stringContaining('deleted'),
+  })
+})
+
+test('a browser is not opened for an agent that was deleted while its last one closed', async () => {
+  const { sessions, starts, stops, withheld } = aHarness()
+  const first = sessions.use('ann', never, async () => 'worked')
+  await expect.poll(() => starts.length).toBe(1)
+  starts[0]?.resolve()
+  await first
+  const closed = sessions.close('ann', 'asked')
+  await expect.poll(() => stops.length).toBe(1)
+  const second = sessions.use('ann', never, async () => 'worked').catch((error: unknown) => error)
+  withheld.why = 'it was deleted'
+  stops[0]?.resolve()
+  await closed
+  expect(await second).toMatchObject({ code: 'browser-unavailable' })
+  expect(starts).toHaveLength(1)
+  await expect(sessions.use('ann', never, async () => 'worked')).rejects.toMatchObject({
+    code: 'browser-unavailable',
+  })
 })

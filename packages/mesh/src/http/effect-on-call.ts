@@ -31,7 +31,9 @@ export function effectOnCall(
     })
   }
   if (!caller.run) throw new Problem('stale-fence')
-  const call = { agentId: caller.agentId, runId: caller.run.runId, key, request }
+  // The endpoint is part of what must be the same: two of them may take the same body and answer differently.
+  const endpoint = `${raw.method} ${raw.url.split('?')[0]}`
+  const call = { agentId: caller.agentId, runId: caller.run.runId, key, request: { endpoint, request } }
   return {
     key,
     local: (work) => effects.local(call, work),
