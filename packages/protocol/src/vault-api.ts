@@ -87,6 +87,8 @@ export const credentialViewSchema = z.strictObject({
   note: z.string(),
   /** Why it is filled in nowhere, or null where it is. */
   unused_because: z.nullable(z.string()),
+  /** For each host where a request could still be refused: what it covers, and how to make it work. */
+  notices: z.array(z.string()),
 })
 export type CredentialView = z.infer<typeof credentialViewSchema>
 

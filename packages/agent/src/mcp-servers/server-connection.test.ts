@@ -5,7 +5,7 @@ import { systemClock } from '../system-clock.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { createServerConnection } from './server-connection.ts'
 
-const refused = new Problem('address-refused', { detail: 'A redirect to a private address is not followed.' })
+const refused = new Problem('upstream-failed', { detail: 'A redirect to a private address is not followed.' })
 const gone = new Problem('not-found', { detail: 'There is no such page.' })
 
 /** A run whose requests for the server meet an error. */
@@ -82,3 +82,46 @@ describe('a run that ends as a server is tried again', () => {
     expect(detail).toContain('in 5 s')
   })
 })
+
+test.each(['credential-refused', 'denied', 'address-refused', 'port-refused'] as const)(
+  'a server that the mesh refused (%s) is tried with each use and waited for, so that what was mended counts at once',
+  async (code) => {
+    const asked: number[] = []
+    const connection = createServerConnection({
+      brief: {
+        kind: 'remote',
+        name: 'away',
+        url: 'http://127.0.0.1:9/mcp',
+        transport: 'http',
+        startupTimeoutMs: 60_000,
+        callTimeoutMs: 60_000,
+        tools: null,
+      },
+      loadSdk: () => import('../parts/mcp.ts'),
+      mesh: () => ({
+        call: () => Promise.reject(new Problem(code)),
+        open: () => {
+          asked.push(asked.length)
+          return Promise.reject(new Problem(code, { detail: 'it is bound elsewhere' }))
+        },
+        ended: new AbortController().signal,
+      }),
+      environment: {},
+      directory: '/',
+      clock: systemClock,
+      log: quietLog,
+      onChanged: () => undefined,
+    })
+    onTestFinished(() => connection.close())
+    for (let use = 1; use <= 5; use += 1) {
+      const before = asked.length
+      await connection.ensure()
+      expect(asked.length).toBeGreaterThan(before)
+      expect(connection.isHopeful()).toBe(true)
+      expect(connection.status()).toMatchObject({
+        state: 'failed',
+        detail: expect.stringMatching(/bound elsewhere.*the next use starts it again/),
+      })
+    }
+  },
+)

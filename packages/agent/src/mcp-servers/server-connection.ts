@@ -15,12 +15,22 @@ import { failedAgain, formatFailures, noFailures, restLeftMs, wasStopped } from 
 /** Between two readings of a list that its server calls changed. */
 const relistPauseMs = 2000
 
+/** What the mesh says before anything leaves: it is tried again with each use, which costs nothing. */
+const ownersRefusals: readonly Problem['code'][] = [
+  'denied',
+  'credential-unknown',
+  'credential-refused',
+  'destination-refused',
+  'port-refused',
+  'address-refused',
+]
+
 export type ConnectionStatus = Pick<McpServerStatus, 'state' | 'detail' | 'protocol'>
 
 /** One server of an agent, for as long as it is configured as it is. */
 export interface ServerConnection {
   readonly brief: McpBrief
-  /** True where it never failed: worth waiting for when a run begins. */
+  /** True where it never failed, or was only refused by the mesh: worth waiting for when a run begins. */
   isHopeful(): boolean
   /** Starts it unless it stands or rests after a failure; `now` does not wait for the rest. Never rejects. */
   ensure(options?: { readonly now?: boolean }): Promise<void>
@@ -64,8 +74,8 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   let problem: Problem | null = null
   let relist: 'no' | 'now' | 'again' = 'no'
 
-  function failed(words: string): void {
-    failures = failedAgain(failures, { at: clock.now(), ranSince, reason: cutReason(words) })
+  function failed(words: string, isRefusal = false): void {
+    failures = failedAgain(failures, { at: clock.now(), ranSince, reason: cutReason(words), isRefusal })
     const { count, reason } = failures
     log.warn(
       { server: brief.name, failures: count, retryInMs: restLeftMs(failures, clock.now()), reason },
@@ -107,9 +117,16 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
           'a run ended while an MCP server was being started; the next run starts it again',
         )
       else if (!closing.signal.aborted)
-        failed(reasonOf(late.signal.aborted ? late.signal.reason : (problem ?? error)))
+        failed(
+          reasonOf(late.signal.aborted ? late.signal.reason : (problem ?? error)),
+          !late.signal.aborted && isOwnersRefusal(),
+        )
     } finally {
       over.abort()
+    }
+
+    function isOwnersRefusal(): boolean {
+      return problem !== null && ownersRefusals.includes(problem.code)
     }
 
     /** Its requests belong to the run that was under way: that this ended says nothing of the server. */
@@ -129,7 +146,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   function take(opened: Connection): void {
     connection = opened
     ranSince = clock.now()
-    failures = { ...failures, reason: null }
+    failures = { ...failures, reason: null, isRefusal: false }
     described = describeTools(brief.name, opened.listed, brief.tools)
     // The SDK knows no other way to hear of it.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
@@ -194,7 +211,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
 
   return {
     brief,
-    isHopeful: () => failures.count === 0,
+    isHopeful: () => failures.count === 0 || failures.isRefusal,
     ensure,
     refresh: () => {
       if (connection && brief.kind === 'remote') changed()

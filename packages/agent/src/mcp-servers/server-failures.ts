@@ -9,22 +9,32 @@ export interface ServerFailures {
   readonly lastAt: number
   /** Of the last one; null once the server runs again. */
   readonly reason: string | null
+  /** The mesh refused it before anything left: permission, credential or filter, which the owner may mend at any time. */
+  readonly isRefusal: boolean
 }
 
-export const noFailures: ServerFailures = { count: 0, lastAt: 0, reason: null }
+export const noFailures: ServerFailures = { count: 0, lastAt: 0, reason: null, isRefusal: false }
 
 /** Pure. `ranSince` is when it last came to run, null where it never did. */
 export function failedAgain(
   before: ServerFailures,
-  failure: { readonly at: number; readonly ranSince: number | null; readonly reason: string },
+  failure: {
+    readonly at: number
+    readonly ranSince: number | null
+    readonly reason: string
+    readonly isRefusal?: boolean
+  },
 ): ServerFailures {
-  const { at, ranSince, reason } = failure
+  const { at, ranSince, reason, isRefusal = false } = failure
   const isSteady = ranSince !== null && at - ranSince > steadyMs
-  return { count: isSteady ? 1 : before.count + 1, lastAt: at, reason }
+  // A refusal says nothing of the server, so that it does not lengthen its rest.
+  if (isRefusal) return { count: before.count, lastAt: at, reason, isRefusal }
+  return { count: isSteady ? 1 : before.count + 1, lastAt: at, reason, isRefusal }
 }
 
 /** Until it may be started again, milliseconds. Pure. */
-export function restLeftMs({ count, lastAt }: ServerFailures, now: number): number {
+export function restLeftMs({ count, lastAt, isRefusal }: ServerFailures, now: number): number {
+  if (isRefusal) return 0
   const rest = restsMs[Math.min(count, restsMs.length) - 1] ?? 0
   return Math.max(0, lastAt + rest - now)
 }

@@ -136,7 +136,11 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  context.terminal.hint(`Stored ${reply.name} (fingerprint ${reply.fingerprint}).`, whereTo(reply))
+  context.terminal.hint(
+    `Stored ${reply.name} (fingerprint ${reply.fingerprint}).`,
+    whereTo(reply),
+    ...reply.notices.map((notice) => `Note: ${notice}.`),
+  )
 }
 
 async function bind(context: CommandContext, line: CommandLine): Promise<void> {
@@ -150,7 +154,7 @@ async function bind(context: CommandContext, line: CommandLine): Promise<void> {
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  context.terminal.hint(whereTo(reply))
+  context.terminal.hint(whereTo(reply), ...reply.notices.map((notice) => `Note: ${notice}.`))
 }
 
 async function unbind(context: CommandContext, line: CommandLine): Promise<void> {

@@ -118,12 +118,35 @@ async function aHarness() {
       guard,
       journal,
       fingerprint: (value) => `fp${value.length}`,
+      doubts: (url) => (url.port === '3000' ? [`${url.host} is closed`] : []),
       onStored: requests.granted,
     }),
   }
 }
 
 describe('the owner', () => {
+  test('is told at once what a binding covers and what would still refuse it', async () => {
+    const { manage } = await aHarness()
+    const value = 'value-of-service'
+    const told = async (hosts: readonly string[]) =>
+      (await manage.set(owner, { name: 'svc', value, hosts })).notices
+    expect(
+      await told(['api.github.com', '*.example.org', 'http://nas.lan:5000', 'https://nas.lan:5001']),
+    ).toEqual([])
+    expect(await told(['127.0.0.1:3000'])).toEqual([
+      '127.0.0.1:3000 covers https://127.0.0.1:3000 alone; a service without TLS is bound as http://127.0.0.1:3000',
+      '127.0.0.1:3000 is closed',
+    ])
+    expect(await told(['http://127.0.0.1:3000'])).toEqual(['127.0.0.1:3000 is closed'])
+    expect(await told(['192.168.1.20'])).toEqual([
+      expect.stringContaining('covers https://192.168.1.20 alone'),
+    ])
+    expect((await manage.bind(owner, { name: 'svc', hosts: ['nas.lan:5000'] })).notices).toEqual([
+      expect.stringContaining('http://nas.lan:5000'),
+    ])
+    expect(manage.list(owner).credentials[0]?.notices).toHaveLength(1)
+  })
+
   test('stores, binds, lists, unbinds and removes, and each is journaled without the value', async () => {
     const { manage, vault, journal } = await aHarness()
     await manage.set(owner, { name: 'GitHub', value: ' value-of-github \n', hosts: ['api.github.com'] })
@@ -139,6 +162,7 @@ describe('the owner', () => {
           hosts: ['api.github.com'],
           note: '',
           unused_because: null,
+          notices: [],
         },
         {
           name: 'openai_api_key',
@@ -148,6 +172,7 @@ describe('the owner', () => {
           hosts: [],
           note: '',
           unused_because: 'it is for the mesh alone',
+          notices: [],
         },
       ],
     })

@@ -39,6 +39,17 @@ export function originOf({ scheme, host, below, port }: HostPattern): string | n
   return below ? null : new URL(`${scheme}://${host}:${port}`).origin
 }
 
+/** As an owner writes it: a pattern that covers this address. Pure. */
+export function patternFor(url: URL): string {
+  return url.protocol === 'http:' ? url.origin : url.host
+}
+
+/** The scheme, host and port that a pattern covers, for people. Pure. */
+export function coverageOf({ scheme, host, below, port }: HostPattern): string {
+  const { host: authority } = new URL(`${scheme}://${host}:${port}`)
+  return `${scheme}://${below ? '*.' : ''}${authority}`
+}
+
 /** Without the dot at the end of a full name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, '')

@@ -73,6 +73,7 @@ export async function credentialsModule(
     vault,
     bindings,
     fingerprint,
+    doubts: kernel.hooks.outboundDoubts.ask,
     onStored: requests.granted,
   })
   const listUsable = createListUsable({ ...kernel, vault, bindings })

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { CredentialView } from '@flotilla/protocol/vault-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../journal/index.ts'
@@ -8,6 +9,7 @@ import type { BindingStore } from './binding-file.ts'
 import { isCredentialName } from './credential-tiers.ts'
 import { readCredentialValue, valueFault } from './credential-value.ts'
 import { canonicalName } from './handles.ts'
+import { coverageOf, originOf, parseHostPattern } from './host-pattern.ts'
 import type { Secret } from './secret.ts'
 import type { Vault } from './vault.ts'
 
@@ -35,6 +37,8 @@ export interface ManageCredentialsDeps {
   readonly journal: Journal
   /** A few characters that tell values apart, keyed so that nobody can try values against them. */
   readonly fingerprint: (value: string) => string
+  /** Why agents would be refused this address, and what opens it. */
+  readonly doubts: (url: URL) => readonly string[]
   /** A credential is stored: whoever asked for it can go on. */
   readonly onStored: (name: string) => void
 }
@@ -68,7 +72,19 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
         bindings.broken() ??
         valueFault(secret.reveal()) ??
         (hosts.length === 0 ? 'it is bound to no host' : null),
+      notices: hosts.flatMap((host) => noticesOf(host)),
     }
+  }
+
+  /** What could still be refused at use, said when it is bound. */
+  function noticesOf(text: string): readonly string[] {
+    const pattern = parseHostPattern(text)
+    const origin = pattern && originOf(pattern)
+    if (pattern === null || origin === null) return []
+    const isSchemeGuessed =
+      !/^https?:/i.test(text) && (pattern.port !== 443 || isIP(pattern.host.replace(/[[\]]/g, '')) !== 0)
+    const isHttps = `${text} covers ${coverageOf(pattern)} alone; a service without TLS is bound as http://${text}`
+    return [...(isSchemeGuessed ? [isHttps] : []), ...deps.doubts(new URL(origin))]
   }
 
   async function bind(caller: Caller, name: string, binding: { hosts: readonly string[]; note: string }) {
@@ -141,6 +157,7 @@ function systemView(secret: Secret, fingerprint: (value: string) => string): Cre
     hosts: [],
     note: '',
     unused_because: 'it is for the mesh alone',
+    notices: [],
   }
 }
 

@@ -7,7 +7,7 @@ import { valueFault } from './credential-value.ts'
 import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
 import { handleFor, handleNames } from './handles.ts'
 import type { HandledRequest } from './fill-handles.ts'
-import { hostMatches, originOf, parseHostPattern } from './host-pattern.ts'
+import { coverageOf, hostMatches, originOf, parseHostPattern, patternFor } from './host-pattern.ts'
 import { createScrubs } from './scrub.ts'
 import type { Scrub } from './scrub.ts'
 import type { Secret } from './secret.ts'
@@ -98,9 +98,13 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     if (fault !== null) return `${secret.name} is not filled in: ${fault}`
     const hosts = bindings.bindingOf(secret.name)?.hosts ?? []
     if (hosts.length === 0)
-      return `${secret.name} is bound to no host; the owner binds it with: flotilla credentials bind ${secret.name} ${url.host}`
+      return `${secret.name} is bound to no host; the owner binds it with: flotilla credentials bind ${secret.name} ${patternFor(url)}`
     if (hosts.some((host) => matches(host, url))) return null
-    return `${secret.name} is bound to ${hosts.join(', ')} and not to ${url.protocol}//${url.host}`
+    const covered = hosts.map((host) => {
+      const pattern = parseHostPattern(host)
+      return pattern === null ? host : coverageOf(pattern)
+    })
+    return `${secret.name} is bound to ${covered.join(', ')} and not to ${url.origin}; the owner binds it there too with: flotilla credentials bind ${secret.name} ${[...hosts, patternFor(url)].join(' ')}`
   }
 
   /** Asks for each of them, and writes down what is refused. */

@@ -15,6 +15,7 @@ import type { PinnedFetch } from './fetch/pinned-fetch.ts'
 import { mcpAgentRoutes } from './mcp/agent.routes.ts'
 import { createExchangeWithServer } from './mcp/exchange-with-server.ts'
 import type { ClosedNetworks } from './policy/closed-networks.ts'
+import { destinationDoubts } from './policy/destination-doubts.ts'
 import { createOutboundFilter } from './policy/outbound-filter.ts'
 import type { ConnectProxy, ServedProxy } from './proxy/connect-proxy.ts'
 import { createForwardProxy } from './proxy/forward-proxy.ts'
@@ -83,6 +84,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
   kernel.hooks.agentDeleted.subscribe(forwarding.forget)
+  kernel.hooks.outboundDoubts.subscribe((url) => destinationDoubts(url, filterOfMesh))
   const forwardRequest = createForwardRequest(leaving)
   const exchange = createExchangeWithServer({ ...leaving, serversOf: registry.mcpServers.of })
   const webSearch = createWebSearch({

@@ -151,6 +151,8 @@ interface AccessHooks {
 interface ReportHooks {
   /** By whoever is about to tell what something cost: what still waits to be written is written first. */
   readonly costsAsked: Hook<void>
+  /** Asked with an address: why the outbound filter would refuse it to agents, and what opens it. Answered by `egress`. */
+  readonly outboundDoubts: Question<URL, string>
   /** Before the journal is read out: what was spent up to now is in it too. */
   readonly journalAsked: Hook<void>
 }
@@ -191,6 +193,7 @@ export function createHooks(log: Log): Hooks {
     agentArchived: createHook(),
     makersOf: createQuestion(),
     reasonsToGiveNoWork: createQuestion(),
+    outboundDoubts: createQuestion(),
     ownerTold: createHook(),
     reasonsToStayAwake: createQuestion(),
     runSettled: createHook(),

@@ -1,0 +1,33 @@
+import { isIP } from 'node:net'
+import type { CheckDestinationDeps } from './check-destination.ts'
+import { destinationOf, textOf } from './destination.ts'
+
+/**
+ * Why `check-destination` would refuse this address to every agent, and what opens it: as far as it can be told without
+ * looking the name up. For owners who write an address down. Pure.
+ */
+export function destinationDoubts(
+  url: URL,
+  rules: Pick<CheckDestinationDeps, 'allowedPorts' | 'isAllowed' | 'exceptions'>,
+): readonly string[] {
+  const destination = destinationOf(url)
+  if (destination === null) return [`${url.host} is no host that can be reached`]
+  const { host, port } = destination
+  const place = textOf(destination)
+  const opening = `add "${place}" to egress.allowed_private in config/settings.json`
+  const address = isIP(host) !== 0 ? host : isThisMachine(host) ? '127.0.0.1' : null
+  const isInside = address !== null && !rules.isAllowed(address)
+  if (isInside && rules.exceptions?.opens(address, port) !== true)
+    return [`${place} cannot be opened to agents by any setting`]
+  if (rules.exceptions?.covers(destination) === true) return []
+  if (isInside) return [`${place} is not a public address, and agents are refused it: ${opening}`]
+  if (rules.allowedPorts?.includes(port) === false)
+    return [
+      `port ${port} is refused to agents: add ${port} to egress.allowed_ports in config/settings.json, or for a private place ${opening}`,
+    ]
+  return []
+}
+
+function isThisMachine(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost')
+}
