@@ -7,6 +7,7 @@ import type { DataReading } from '../sandbox-runtime.ts'
 import { sandboxName, sandboxSizes } from '../sandbox-spec.ts'
 import { claimName, claimOf, helperPod } from './agent-objects.ts'
 import { unlessRefused, type Cluster } from './connect-cluster.ts'
+import { afterMarker, heldCommand } from './held-pack.ts'
 import type { Execution } from './open-exec.ts'
 import { hasEnded, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
@@ -27,16 +28,6 @@ const unpackCommand = [
   '--no-overwrite-dir',
   '--delay-directory-restore',
 ] as const
-/**
- * All but the shell itself and the first process of the pod, which the kernel leaves out, and which is none of the agent's.
- * The shell ends last, so that what was held goes on though whoever reads is gone: tar then ends at its next word to nobody.
- */
-const heldPack = [
-  'sh',
-  '-c',
-  'kill -s STOP -- -1; "$@"; code=$?; kill -s CONT -- -1; exit $code',
-  'sh',
-] as const
 const release = ['sh', '-c', 'kill -s CONT -- -1'] as const
 
 export interface DataOfPod {
@@ -54,9 +45,10 @@ export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<D
   const pod = await cluster.readPod(ground.namespace, name)
   if (pod !== null && !hasEnded(pod)) {
     const place = { namespace: ground.namespace, pod: name, container: 'agent' }
-    const execution = await cluster.exec(place, [...heldPack, ...packCommand])
+    const marker = `${of.newName()}\n`
+    const execution = await cluster.exec(place, heldCommand(marker, packCommand))
     return readWhileHeld({
-      tar: packed(execution),
+      tar: afterMarker(packed(execution), marker),
       isHeld: true,
       release: () => letGo(to, pod),
       close: async () => execution.close(),

@@ -1,0 +1,56 @@
+import { SandboxError } from '../sandbox-error.ts'
+
+/**
+ * Runs in the pod of an agent, as the agent's own user: stops every other process, writes the marker, and only then starts
+ * the program whose output is read. It is the image's `node`, which nobody may read (mode 0711): the kernel therefore keeps
+ * its open files from processes of the same user, so that none of them can write into this output before all are stopped.
+ * A shell would not be kept. The first process of the pod is left out by the kernel, and is none of the agent's. It ends
+ * last, so that what was held goes on though the reader is gone: the program then ends at its next write.
+ */
+const script = `
+const [marker, program, ...args] = process.argv.slice(1)
+const signal = (name) => { try { process.kill(-1, name) } catch (error) { if (error.code !== 'ESRCH') throw error } }
+signal('SIGSTOP')
+try {
+  require('node:fs').writeSync(1, marker)
+  const { status } = require('node:child_process').spawnSync(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  process.exitCode = status ?? 2
+} finally {
+  signal('SIGCONT')
+}
+`
+
+/** Runs `command` while everything else in the pod is held; its output begins with the marker. Pure. */
+export function heldCommand(marker: string, command: readonly string[]): readonly string[] {
+  return ['/usr/local/bin/node', '--max-semi-space-size=1', '-e', script, '--', marker, ...command]
+}
+
+/** What follows the marker. Rejects with `data-unread` where the output begins with anything else. */
+export async function* afterMarker(
+  output: AsyncIterable<Uint8Array>,
+  marker: string,
+): AsyncGenerator<Uint8Array> {
+  const wanted = Buffer.from(marker)
+  let head = Buffer.alloc(0)
+  let isSeen = false
+  for await (const piece of output) {
+    if (isSeen) {
+      yield piece
+      continue
+    }
+    head = Buffer.concat([head, piece])
+    const compared = Math.min(head.length, wanted.length)
+    if (!head.subarray(0, compared).equals(wanted.subarray(0, compared))) throw notOurs()
+    if (head.length < wanted.length) continue
+    isSeen = true
+    if (head.length > wanted.length) yield head.subarray(wanted.length)
+  }
+  if (!isSeen) throw notOurs()
+}
+
+function notOurs(): SandboxError {
+  return new SandboxError(
+    'data-unread',
+    'What came from the pod does not begin with the marker of the mesh: a process of the pod may have written into it.\nRepair: try it again; where it stays so, stop the agent first.',
+  )
+}
