@@ -25,6 +25,10 @@ const ownersRefusals: readonly Problem['code'][] = [
   'address-refused',
 ]
 
+function isOwnersRefusal(met: unknown): boolean {
+  return met instanceof Problem && ownersRefusals.includes(met.code)
+}
+
 export type ConnectionStatus = Pick<McpServerStatus, 'state' | 'detail' | 'protocol'>
 
 /** One server of an agent, for as long as it is configured as it is. */
@@ -74,8 +78,9 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   let problem: Problem | null = null
   let relist: 'no' | 'now' | 'again' = 'no'
 
-  function failed(words: string, isRefusal = false): void {
-    failures = failedAgain(failures, { at: clock.now(), ranSince, reason: cutReason(words), isRefusal })
+  function failed(met: unknown): void {
+    const why = { reason: cutReason(reasonOf(met)), isRefusal: isOwnersRefusal(met) }
+    failures = failedAgain(failures, { at: clock.now(), ranSince, ...why })
     const { count, reason } = failures
     log.warn(
       { server: brief.name, failures: count, retryInMs: restLeftMs(failures, clock.now()), reason },
@@ -116,17 +121,9 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
           { server: brief.name },
           'a run ended while an MCP server was being started; the next run starts it again',
         )
-      else if (!closing.signal.aborted)
-        failed(
-          reasonOf(late.signal.aborted ? late.signal.reason : (problem ?? error)),
-          !late.signal.aborted && isOwnersRefusal(),
-        )
+      else if (!closing.signal.aborted) failed(late.signal.aborted ? late.signal.reason : (problem ?? error))
     } finally {
       over.abort()
-    }
-
-    function isOwnersRefusal(): boolean {
-      return problem !== null && ownersRefusals.includes(problem.code)
     }
 
     /** Its requests belong to the run that was under way: that this ended says nothing of the server. */

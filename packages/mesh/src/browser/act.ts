@@ -163,9 +163,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
         const reply = await service.act(action, { params: filled, deadlineMs, signal })
         if (!reply.ok) {
           record({ problem: reply.problem.code })
-          const { code, message, retry_after_ms } = reply.problem
-          const wait = retry_after_ms === undefined ? {} : { retry_after_ms }
-          return { ok: false, code, message: credentials.scrub.text(message), ...wait }
+          return { ok: false, ...reply.problem, message: credentials.scrub.text(reply.problem.message) }
         }
         const { page: told, captcha } = z.parse(pageOfReply, reply.data)
         const page = shownPage({

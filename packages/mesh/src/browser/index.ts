@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from '../access/index.ts'
 import type { AgentRegistry, Agents, FleetConnection } from '../agents/index.ts'
 import type { OpenCredentials } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
@@ -28,6 +27,7 @@ import { createScreens } from './screen.ts'
 import { takesPlace } from './session-state.ts'
 import { endOf } from './open-session.ts'
 import { createBrowserSessions } from './sessions.ts'
+import { createWithheld } from './withheld.ts'
 
 const sweepEveryMs = 2000
 /** What the mesh waits for at its end; what is left is taken away by its next start. */
@@ -81,13 +81,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     clock,
     onOpen: (port) => kernel.ports.open.push(port),
   })
-  const withheld = (agentId: string): string | null => {
-    if (agents.find(agentId) === null) return 'it was deleted'
-    if (agents.isArchived(agentId)) return 'it is archived'
-    const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
-    const may = kernel.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
-    return may.allowed ? null : may.reason
-  }
+  const withheld = createWithheld({ ...agents, decide: kernel.decide })
   const sessions = createBrowserSessions({
     ...kernel,
     containers: places,
@@ -104,10 +98,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       if (handOver !== null) handOvers.end(handOver, { how: 'lost', page: null, by: 'system' })
     },
   })
-  const requireAgent = (agentId: string): void => {
-    if (agents.find(agentId) === null)
-      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
-  }
+  const requireAgent = requireAgentIn(agents)
   const control = createControlBrowser({
     ...kernel,
     sessions,
@@ -258,6 +249,13 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       await closeAll()
       await browsers.proxy.close()
     },
+  }
+}
+
+function requireAgentIn({ find }: Pick<AgentRegistry, 'find'>): (agentId: string) => void {
+  return (agentId) => {
+    if (find(agentId) === null)
+      throw new Problem('unknown-agent', { detail: `there is no agent ${agentId.slice(0, 64)}` })
   }
 }
 

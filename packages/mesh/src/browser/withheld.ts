@@ -1,0 +1,16 @@
+import type { Action, Caller, Decision } from '../access/index.ts'
+
+/** Says why an agent may have no browser now: it was deleted, is archived, or has no permission. Null where it may. */
+export function createWithheld(deps: {
+  readonly find: (agentId: string) => object | null
+  readonly isArchived: (agentId: string) => boolean
+  readonly decide: (caller: Caller, action: Action) => Decision
+}): (agentId: string) => string | null {
+  return (agentId) => {
+    if (deps.find(agentId) === null) return 'it was deleted'
+    if (deps.isArchived(agentId)) return 'it is archived'
+    const agent: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+    const may = deps.decide(agent, { do: 'use-browser', browserAction: 'navigate' })
+    return may.allowed ? null : may.reason
+  }
+}
