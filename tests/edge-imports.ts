@@ -44,6 +44,7 @@ export const edgeImports: readonly EdgeImport[] = [
       'packages/mesh/src/egress/',
       'packages/mesh/src/agents/connection/agent-http.ts',
       'packages/mesh/src/channels/adapters/',
+      'packages/mesh/src/platform/proxied-agent.ts',
     ],
     why: 'calls that leave the mesh',
   },

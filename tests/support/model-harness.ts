@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemJson } from '@flotilla/protocol/problem-json'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import type { ProxyRules } from '../../packages/mesh/src/config/proxy-environment.ts'
 import { settingsSchema } from '../../packages/mesh/src/config/settings-file.ts'
 import type { Settings } from '../../packages/mesh/src/config/settings-file.ts'
 import { createAnswerBounds } from '../../packages/mesh/src/models/gateway/answer-bounds.ts'
@@ -64,6 +65,8 @@ export interface LlmPartsOptions {
   readonly life?: string
   readonly readOnLimits?: Partial<ReadOnLimits>
   readonly key?: string
+  /** What goes through which proxy; nothing where left out. */
+  readonly proxies?: ProxyRules
   readonly apiFormat?: ApiFormat
 }
 
@@ -96,6 +99,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     environmentDefaultModel: null,
     environmentDefaultModelFrom: 'environment',
     makeProvider: createMakeProvider({
+      ...(options.proxies ? { proxies: options.proxies } : {}),
       clock,
       newId: countingIds(),
       makeScripted: (config) =>

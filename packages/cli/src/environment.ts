@@ -29,6 +29,8 @@ export interface Environment {
   readonly requireEngine: boolean
   /** This is the pod of a mesh, which the cluster starts and stops, and no command of ours. */
   readonly isPod: boolean
+  /** Names of those variables that are set here and name a proxy or what needs none. */
+  readonly proxyVariables: readonly string[]
   readonly model: {
     readonly apiKey: string | undefined
     readonly baseUrl: string | undefined
@@ -59,6 +61,10 @@ function colorsOf(value: (name: string) => string | undefined): Colors {
 /** Names that mean something to this program alone; the mesh would warn of them. */
 const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION', 'FLOTILLA_TOKEN', calledAs]
 
+const proxyNames: readonly string[] = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap(
+  (name) => [name, name.toLowerCase()],
+)
+
 export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
   const value = (name: string) => (variables[name] === '' ? undefined : variables[name])
   const port = Number(value('FLOTILLA_PORT'))
@@ -77,6 +83,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     noInstall: value('FLOTILLA_NO_INSTALL') === '1',
     requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',
     isPod: value('FLOTILLA_KUBERNETES_SERVICE') !== undefined,
+    proxyVariables: proxyNames.filter((name) => value(name) !== undefined),
     model: {
       apiKey: value('FLOTILLA_SYSTEM_OPENAI_API_KEY'),
       baseUrl: value('FLOTILLA_SYSTEM_OPENAI_BASE_URL'),

@@ -15,6 +15,8 @@ const help = writtenHelp(words, {
 if (help === null) {
   // More than half of a short command goes into compiling; only what is loaded from here on is kept for the next one.
   enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
+  const { connectDirectly } = await import('@flotilla/client/direct-connections')
+  connectDirectly(process)
   const { runCommandLine } = await import('./run-command-line.ts')
 
   process.exitCode = await runCommandLine(words)

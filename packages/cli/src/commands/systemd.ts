@@ -99,6 +99,12 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
     `systemd keeps the mesh of ${place.home} running (${path}).`,
     `Its log: journalctl ${isSystem() ? '' : '--user '}-u flotilla`,
   )
+  const { proxyVariables } = context.environment
+  if (proxyVariables.length > 0) {
+    terminal.hint(
+      `The service does not have ${proxyVariables.join(', ')} of this shell, since a unit may be read by everybody. Write them into ${join(place.home, '.env')}, then: systemctl ${isSystem() ? '' : '--user '}restart flotilla`,
+    )
+  }
 }
 
 async function uninstall({ terminal }: CommandContext): Promise<void> {

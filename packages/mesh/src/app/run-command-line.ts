@@ -6,7 +6,7 @@ import { asProblem } from '../http/index.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { commandEnvironment } from './commands/command-environment.ts'
 import type { EnvFileNeed } from './commands/command-environment.ts'
-import { systemClock } from '../platform/index.ts'
+import { systemClock, useProxies } from '../platform/index.ts'
 import { SandboxError, sandboxWords } from '../sandbox/index.ts'
 
 /** Commands by name. Each brings its own modules. */
@@ -101,7 +101,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     ...(values.isolation ? { FLOTILLA_ISOLATION: values.isolation } : {}),
   }
   const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
-  const run = await command.load()
+  const [run] = await Promise.all([command.load(), useProxies(environment.proxies)])
   return run({
     environment,
     env,

@@ -8,6 +8,8 @@ import * as z from 'zod'
 import { nearestName } from '@flotilla/protocol/nearest-name'
 import { runtimeNames } from '@flotilla/protocol/runtime-names'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
+import { readProxies } from './proxy-environment.ts'
+import type { ProxyRules } from './proxy-environment.ts'
 import { readOtlp } from './otlp-environment.ts'
 import type { OtlpSettings } from './otlp-environment.ts'
 
@@ -37,6 +39,8 @@ export interface Environment {
   readonly chatMaxTotalRounds: number
   /** Where traces are sent to; null for nowhere. */
   readonly otlp: OtlpSettings | null
+  /** What of the mesh's own connections goes through a company's proxy. */
+  readonly proxies: ProxyRules
   /** One sentence per FLOTILLA_ name that has no effect where it stands. */
   readonly warnings: readonly string[]
   /** One sentence per value of `.env` that was left out because it is wrong; a mesh does not start with any. */
@@ -195,6 +199,7 @@ export function readEnvironment(
     chatMaxToolRounds: Math.round(clamp(limits.chatRoundsPerTurn, value.FLOTILLA_CHAT_MAX_TOOL_ROUNDS)),
     chatMaxTotalRounds: Math.round(clamp(limits.chatRoundsPerSession, value.FLOTILLA_CHAT_MAX_TOTAL_ROUNDS)),
     otlp,
+    proxies: readProxies({ ...written, ...present }),
     warnings: [
       ...warnings,
       ...unknownNames(Object.keys(present), ''),

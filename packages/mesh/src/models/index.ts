@@ -70,7 +70,7 @@ export interface KnownModels {
 export function modelCatalog(
   { clock, newId, settings }: Pick<Kernel, 'clock' | 'newId' | 'settings'>,
   needs: {
-    readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom'>
+    readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom' | 'proxies'>
     readonly vault: Vault
     readonly envFile: string
     /** Looked through in this order. */
@@ -85,6 +85,7 @@ export function modelCatalog(
   const makeProvider = createMakeProvider({
     clock,
     newId,
+    proxies: environment.proxies,
     listen: (provider) => needs.listen(recorder.wrap(provider)),
     makeScripted: ({ cassette }) => createScriptedProvider({ folders, cassette, clock, newId }),
   })
@@ -104,7 +105,7 @@ export function modelCatalog(
       readFile: async () => parseEnvText((await readTextFile(needs.envFile)) ?? ''),
     }),
     requireModel: createRequireModel({ catalog, refuseAbove: needs.refuseAbove }),
-    tryProvider: createTryProvider({ settings, vault, makeProvider, clock }),
+    tryProvider: createTryProvider({ settings, vault, makeProvider, clock, proxies: environment.proxies }),
   }
 }
 

@@ -2,6 +2,9 @@
 
 export { createLog, silentLog } from './log.ts'
 export type { Log } from './log.ts'
+export { openTunnel, ProxyFailed } from './open-tunnel.ts'
+export type { TunnelProxy } from './open-tunnel.ts'
+export { useProxies } from './use-proxies.ts'
 export { createRoster } from './roster.ts'
 export type { Roster } from './roster.ts'
 export {

@@ -45,6 +45,7 @@ import { createVault, findMeshSecret, readBindings } from '../../credentials/ind
 import { askMesh } from './ask-mesh.ts'
 import type { RunningMesh } from './ask-mesh.ts'
 import type { CommandContext } from './command-context.ts'
+import { triedProxies } from './try-proxies.ts'
 import { groundFindings } from './ground-findings.ts'
 
 /** Looks at everything an owner can mend, changes nothing, and says for each what to do. */
@@ -69,6 +70,7 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     ...(await groundFindings(context, paths)),
     await port(context.environment.port, running),
     ...environmentFindings(context.environment),
+    ...(await triedProxies(context)),
     ...(await configuration(context, paths, running !== null)),
     await journal(paths, context),
     money(paths),

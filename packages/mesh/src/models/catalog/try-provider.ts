@@ -1,10 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem, retold } from '@flotilla/protocol/problem'
-import type { Settings } from '../../config/index.ts'
+import type { ProxyRules, Settings } from '../../config/index.ts'
 import { createSecret } from '../../credentials/index.ts'
 import type { Vault } from '../../credentials/index.ts'
 import { problemFromRefusal } from '../gateway/provider-problem.ts'
 import { listProviderModels } from '../providers/list-provider-models.ts'
+import { proxyOf } from '../providers/make-provider.ts'
 import type { MakeProvider } from '../providers/make-provider.ts'
 import { boundFieldAt, credentialNamesOf, setupOf } from '../providers/provider-setup.ts'
 import type { ProviderSetup } from '../providers/provider-setup.ts'
@@ -45,6 +46,7 @@ export function createTryProvider(deps: {
   readonly vault: Pick<Vault, 'system'>
   readonly makeProvider: MakeProvider
   readonly clock: Clock
+  readonly proxies?: Pick<ProxyRules, 'of'>
 }): TryProvider {
   function setupFor({ provider, key, baseUrl }: ProviderCandidate): ProviderSetup {
     const names = credentialNamesOf(deps.settings(), provider)
@@ -75,7 +77,10 @@ export function createTryProvider(deps: {
     },
     isReady: (provider) => setupOrNull({ provider, key: null, baseUrl: null }) !== null,
     models: (candidate, signal) =>
-      within(deps.clock, signal, (late) => listProviderModels(setupFor(candidate), late)),
+      within(deps.clock, signal, (late) => {
+        const setup = setupFor(candidate)
+        return listProviderModels(setup, late, proxyOf(deps, setup))
+      }),
     ask: (candidate, model, signal) =>
       within(deps.clock, signal, async (late) => {
         const setup = setupFor(candidate)

@@ -3,6 +3,7 @@ import type { NewId } from '@flotilla/protocol/ids'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
+import type { TunnelProxy } from '../../platform/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import { createChatChunks } from './ai-sdk/chat-from-parts.ts'
 import { chatFromResult } from './ai-sdk/chat-from-result.ts'
@@ -24,6 +25,8 @@ import type { ProviderTimeouts } from './provider-pool.ts'
 interface AiSdkConfig extends SdkAccess {
   readonly clock: Clock
   readonly newId: NewId
+  /** What its connections go through; none where left out. */
+  readonly proxy?: TunnelProxy | null
   /** Only tests need others than the defaults. */
   readonly timeouts?: Partial<ProviderTimeouts>
 }
@@ -34,7 +37,7 @@ interface AiSdkConfig extends SdkAccess {
  */
 export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const base = new URL(config.baseUrl)
-  const pool = openProviderPool(base.origin, config.timeouts)
+  const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
   const fetch = createSdkFetch(pool, base)
   const secrets = secretsOf(config)
   let loading: Promise<SdkModels> | null = null

@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { TunnelProxy } from '../../platform/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
@@ -13,6 +14,8 @@ interface AnthropicConfig {
   readonly apiKey: Secret | null
   /** Takes chat completions to the same models, by translation. */
   readonly chat: LlmProvider
+  /** What its connections go through; none where left out. */
+  readonly proxy?: TunnelProxy | null
   /** Only tests need others than the defaults. */
   readonly timeouts?: Partial<ProviderTimeouts>
 }
@@ -29,7 +32,7 @@ const paths: Partial<Record<ModelForm, string>> = {
 export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const root = base.pathname.replace(/\/+$/, '')
-  const pool = openProviderPool(base.origin, config.timeouts)
+  const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
 
   return {
     forms: new Set(['messages', 'token-count', ...config.chat.forms]),

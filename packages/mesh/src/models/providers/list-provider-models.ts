@@ -2,6 +2,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { setupLimits } from '@flotilla/protocol/setup-api'
 import * as z from 'zod'
 import { readJsonQuietly } from '../../intake/index.ts'
+import type { TunnelProxy } from '../../platform/index.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderSetup } from './provider-setup.ts'
@@ -19,10 +20,11 @@ const listSchema = z.looseObject({ data: z.array(z.looseObject({ id: z.string() 
 export async function listProviderModels(
   setup: ProviderSetup,
   signal: AbortSignal,
+  proxy: TunnelProxy | null = null,
 ): Promise<readonly string[]> {
   if (setup.kind !== 'openai-compatible' && setup.kind !== 'anthropic' && setup.kind !== 'mistral') return []
   const base = new URL(setup.baseUrl)
-  const pool = openProviderPool(base.origin)
+  const pool = openProviderPool(base.origin, {}, proxy)
   const key = setup.apiKey?.reveal()
   try {
     const reply = await exchange({

@@ -1,5 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
+import type { ProxyRules } from '../../config/index.ts'
+import type { TunnelProxy } from '../../platform/index.ts'
 import { createAiSdkProvider } from './ai-sdk-provider.ts'
 import { createAnthropicProvider } from './anthropic-provider.ts'
 import { createHashedWordsProvider } from './hashed-words-provider.ts'
@@ -16,6 +18,8 @@ export interface MakeProviderDeps {
   readonly clock: Clock
   readonly newId: NewId
   readonly makeScripted: (config: { readonly cassette: string | null }) => LlmProvider
+  /** What goes through which proxy; nothing where left out. */
+  readonly proxies?: Pick<ProxyRules, 'of'>
   /** An ear on what speaks in chats. */
   readonly listen?: (provider: LlmProvider) => LlmProvider
 }
@@ -24,6 +28,7 @@ export interface MakeProviderDeps {
 export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
   const listen = deps.listen ?? ((provider: LlmProvider) => provider)
   return (setup) => {
+    const proxy = proxyOf(deps, setup)
     switch (setup.kind) {
       case 'scripted':
         return messagesOverChat(listen(deps.makeScripted(setup)))
@@ -31,22 +36,30 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
         return createHashedWordsProvider()
       case 'openai-compatible': {
         const boundField = boundFieldAt(setup.baseUrl)
-        return messagesOverChat(listen(createOpenAiCompatibleProvider(setup)), {
+        return messagesOverChat(listen(createOpenAiCompatibleProvider({ ...setup, proxy })), {
           fit: (request) => fitChat(request, { ...setup.extras, boundField }),
           usage: setup.usage,
           secrets: setup.apiKey === null ? [] : [setup.apiKey],
         })
       }
       case 'anthropic': {
-        const chat = createAiSdkProvider({ ...setup, ...deps })
-        return createAnthropicProvider({ ...setup, chat: listen(chat) })
+        const chat = createAiSdkProvider({ ...setup, ...deps, proxy })
+        return createAnthropicProvider({ ...setup, proxy, chat: listen(chat) })
       }
       case 'google':
       case 'mistral':
       case 'cohere':
       case 'bedrock':
       case 'azure':
-        return messagesOverChat(listen(createAiSdkProvider({ ...setup, ...deps })))
+        return messagesOverChat(listen(createAiSdkProvider({ ...setup, ...deps, proxy })))
     }
   }
+}
+
+/** Null for a provider that is played here, and for one that is connected to directly. Pure. */
+export function proxyOf(
+  { proxies }: Pick<MakeProviderDeps, 'proxies'>,
+  setup: ProviderSetup,
+): TunnelProxy | null {
+  return 'baseUrl' in setup ? (proxies?.of(new URL(setup.baseUrl)) ?? null) : null
 }

@@ -1,3 +1,4 @@
+import type { TunnelProxy } from '../../platform/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
@@ -9,6 +10,8 @@ interface OpenAiCompatibleConfig {
   readonly baseUrl: string
   /** Servers on one's own machine often want none. */
   readonly apiKey: Secret | null
+  /** What its connections go through; none where left out. */
+  readonly proxy?: TunnelProxy | null
   /** Only tests need others than the defaults. */
   readonly timeouts?: Partial<ProviderTimeouts>
 }
@@ -22,7 +25,7 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
     embeddings: `${root}/embeddings${base.search}`,
     transcription: `${root}/audio/transcriptions${base.search}`,
   }
-  const pool = openProviderPool(base.origin, config.timeouts)
+  const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
 
   const plainHeaders = headersFor('application/json', config.apiKey)
   const streamHeaders = headersFor('text/event-stream', config.apiKey)

@@ -1,6 +1,5 @@
-import { connect as connectPlain } from 'node:net'
-import type { Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { openLine } from './open-line.ts'
+import type { FarEnd } from './open-line.ts'
 import { createReplyReader } from './reply-reader.ts'
 import type { ReplyHead } from './reply-reader.ts'
 
@@ -23,14 +22,6 @@ export interface ReplyFlow {
   resume(): void
   /** Ends the connection; `onError` hears this error. */
   abort(error: Error): void
-}
-
-/** Where a connection leads to. */
-interface FarEnd {
-  readonly host: string
-  readonly port: number
-  /** The session of one connection makes the next one faster. */
-  readonly tls: { readonly servername: string; session: Buffer | null } | null
 }
 
 export interface ConnectionBounds {
@@ -69,14 +60,13 @@ type Phase = 'connecting' | 'head' | 'body' | 'idle'
 /** Silences are looked at so often, milliseconds: more exactly where a bound is short. */
 const pollEveryMs = 1000
 const checksPerBound = 4
-const keepAliveProbeMs = 60_000
 
 /**
  * One connection of HTTP/1.1, as thin as the model path asks for. What comes while no call is open ends it: it could be
  * taken for the answer to the next one.
  */
 export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: ConnectionOwner): Connection {
-  const socket = opened(far, taken)
+  const socket = openLine(far, { taken, open: opened, end: ended, error: close, close: () => close(null) })
   const reader = createReplyReader()
   let phase: Phase = 'connecting'
   let waiting: { readonly bytes: Uint8Array; readonly answering: Answering } | null = null
@@ -199,12 +189,13 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     socket.resume()
   }
 
-  socket.on(far.tls === null ? 'connect' : 'secureConnect', () => {
+  function opened(): void {
     const first = waiting
     waiting = null
     if (first !== null) start(first.bytes, first.answering)
-  })
-  socket.on('end', () => {
+  }
+
+  function ended(): void {
     if (isGone) return
     try {
       reader.end()
@@ -212,10 +203,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
       close(error as Error)
     }
     close(null)
-  })
-  socket.on('error', (error) => close(error))
-  socket.on('close', () => close(null))
-  if (far.tls !== null) socket.on('session', (session: Buffer) => keepSession(far, session))
+  }
 
   return connection
 }
@@ -223,33 +211,4 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
 function boundOf(phase: Exclude<Phase, 'idle'>, bounds: ConnectionBounds): number {
   if (phase === 'connecting') return bounds.connectMs
   return phase === 'head' ? bounds.headersMs : bounds.bodyIdleMs
-}
-
-/** What any connection reads comes here first, and is copied out before the next one reads: no memory is made for what is short. */
-const readInto = Buffer.allocUnsafeSlow(64 * 1024)
-
-function opened({ host, port, tls }: FarEnd, taken: (bytes: Buffer) => void): Socket {
-  const address = {
-    host,
-    port,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: keepAliveProbeMs,
-    onread: {
-      buffer: readInto,
-      callback(length: number) {
-        const bytes = Buffer.allocUnsafe(length)
-        readInto.copy(bytes, 0, 0, length)
-        taken(bytes)
-        return true
-      },
-    },
-  }
-  if (tls === null) return connectPlain(address)
-  const { servername, session } = tls
-  return connectTls({ ...address, servername, ALPNProtocols: ['http/1.1'], ...(session ? { session } : {}) })
-}
-
-function keepSession({ tls }: FarEnd, session: Buffer): void {
-  if (tls !== null) tls.session = session
 }

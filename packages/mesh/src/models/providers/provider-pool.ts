@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import type { TunnelProxy } from '../../platform/index.ts'
 import { openConnection } from './provider-connection.ts'
 import type { Answering, Connection, ConnectionBounds } from './provider-connection.ts'
 
@@ -40,8 +41,12 @@ export interface ProviderPool {
   destroy(): Promise<void>
 }
 
-/** Keeps connections for the next calls; each carries one call at a time. */
-export function openProviderPool(origin: string, timeouts: Partial<ProviderTimeouts> = {}): ProviderPool {
+/** Keeps connections for the next calls, through a proxy where one is given; each carries one call at a time. */
+export function openProviderPool(
+  origin: string,
+  timeouts: Partial<ProviderTimeouts> = {},
+  proxy: TunnelProxy | null = null,
+): ProviderPool {
   const url = new URL(origin)
   const bounds: ConnectionBounds = {
     ...providerTimeouts,
@@ -55,6 +60,7 @@ export function openProviderPool(origin: string, timeouts: Partial<ProviderTimeo
     host,
     port: Number(url.port || (isTls ? 443 : 80)),
     tls: isTls ? { servername: isIP(host) === 0 ? host : '', session: null } : null,
+    proxy,
   }
   const open = new Set<Connection>()
   /** The one that was used last is used next, so that those that are not needed end. */

@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { ProxyFailed } from '../../platform/index.ts'
 import { SilentTooLong } from './provider-connection.ts'
 
 /** What an exchange with a provider failed by, in words for the caller: the signal's reason where it was aborted. Pure. */
@@ -16,6 +17,9 @@ export function whyBroken(
   // Nobody can tell whether it was read, and so whether it will be billed.
   if (at.isSent) {
     return new Problem('upstream-failed', { detail: `${at.host} hung up before it answered`, cause: error })
+  }
+  if (error instanceof ProxyFailed) {
+    return new Problem('provider-unreachable', { detail: `${at.host}: ${error.message}`, cause: error })
   }
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return new Problem('provider-unreachable', {

@@ -1,0 +1,62 @@
+import { readFile } from 'node:fs/promises'
+import type { ProxyRules } from '../../config/index.ts'
+import { proxyFindings } from '../../diagnostics/index.ts'
+import type { DoctorFinding } from '../../diagnostics/index.ts'
+import { openTunnel } from '../../platform/index.ts'
+import type { TunnelProxy } from '../../platform/index.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Longest that a proxy is waited for, milliseconds. */
+const answerMaxMs = 5000
+/** Any answer to this says that a proxy is there: no host has that name. */
+const nowhere = { host: 'flotilla-doctor.invalid', port: 443 } as const
+
+/** Asks each proxy that is set for a connection, and says whose certificates are believed. */
+export async function triedProxies({ environment, env }: CommandContext): Promise<readonly DoctorFinding[]> {
+  const { proxies, direct } = environment.proxies
+  const tried = await Promise.all(
+    distinct(proxies).map(async ({ name, proxy }) => ({
+      name,
+      shown: proxy.shown,
+      fault: await faultOf(proxy),
+    })),
+  )
+  const extraFile = env['NODE_EXTRA_CA_CERTS'] || null
+  const flags = `${env['NODE_OPTIONS'] ?? ''} ${process.execArgv.join(' ')}`
+  return proxyFindings({
+    faults: environment.proxies.faults,
+    proxies: tried,
+    direct,
+    certificates: {
+      extraFile,
+      extraFault: extraFile === null ? null : await unreadable(extraFile),
+      usesSystem: env['NODE_USE_SYSTEM_CA'] === '1' || /--use-(?:system|openssl)-ca/.test(flags),
+    },
+  })
+}
+
+function distinct(proxies: ProxyRules['proxies']): ProxyRules['proxies'] {
+  return proxies.filter(({ name }, index) => proxies.findIndex((one) => one.name === name) === index)
+}
+
+/** Null where it answers, whatever it thinks of the name; a wrong password is a fault. */
+function faultOf(proxy: TunnelProxy): Promise<string | null> {
+  return new Promise((resolve) => {
+    const late = AbortSignal.timeout(answerMaxMs)
+    const giveUp = openTunnel({ proxy, ...nowhere }, (error, socket) => {
+      socket?.destroy()
+      resolve(error === null || (error.status !== null && error.status !== 407) ? null : error.message)
+    })
+    late.addEventListener('abort', () => {
+      giveUp()
+      resolve(`the proxy ${proxy.shown} does not answer within ${answerMaxMs / 1000} s`)
+    })
+  })
+}
+
+async function unreadable(path: string): Promise<string | null> {
+  return readFile(path).then(
+    () => null,
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  )
+}

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { readProxies } from './proxy-environment.ts'
+
+const proxy = 'http://proxy.corp:3128'
+const through = (variables: Record<string, string>, url: string) =>
+  readProxies(variables).of(new URL(url))?.shown ?? null
+
+describe('the proxy of an address', () => {
+  test.each([
+    [{ HTTPS_PROXY: proxy }, 'https://api.openai.com/v1', proxy],
+    [{ https_proxy: proxy }, 'https://api.openai.com/v1', proxy],
+    [{ https_proxy: proxy, HTTPS_PROXY: 'http://other:1' }, 'https://api.openai.com/v1', proxy],
+    [{ HTTPS_PROXY: proxy }, 'http://models.corp/v1', null],
+    [{ HTTP_PROXY: proxy }, 'http://models.corp/v1', proxy],
+    [{ ALL_PROXY: proxy }, 'https://api.openai.com/v1', proxy],
+    [{ all_proxy: proxy, https_proxy: 'http://other:1' }, 'https://api.openai.com', 'http://other:1'],
+    [{ HTTPS_PROXY: proxy }, 'wss://gateway.discord.gg', proxy],
+    [{ HTTPS_PROXY: 'proxy.corp:3128' }, 'https://a.com', proxy],
+    [{ HTTPS_PROXY: '' }, 'https://a.com', null],
+  ])('%o %s', (variables, url, expected) => {
+    expect(through(variables as Record<string, string>, url)).toBe(expected)
+  })
+
+  test.each(['localhost', 'a.localhost', '127.0.0.1', '127.8.9.1', '[::1]', '[::ffff:127.0.0.1]'])(
+    'is none for loopback, whatever NO_PROXY says: %s',
+    (host) => {
+      expect(through({ ALL_PROXY: proxy }, `http://${host}:8420/`)).toBeNull()
+    },
+  )
+
+  test.each([
+    ['*', 'https://a.com', true],
+    ['a.com', 'https://a.com', true],
+    ['a.com', 'https://x.a.com', true],
+    ['a.com', 'https://ba.com', false],
+    ['.a.com', 'https://x.a.com', true],
+    ['*.a.com', 'https://x.a.com', true],
+    ['A.COM', 'https://x.a.com.', true],
+    ['a.com:8443', 'https://a.com:8443', true],
+    ['a.com:8443', 'https://a.com', false],
+    ['a.com:443', 'https://a.com', true],
+    ['10.0.0.0/8', 'http://10.1.2.3:9000', true],
+    ['10.0.0.0/8', 'http://11.1.2.3', false],
+    ['10.1.2.3', 'http://10.1.2.3', true],
+    ['10.1.2.3:80', 'http://10.1.2.3', true],
+    ['10.1.2.3:81', 'http://10.1.2.3', false],
+    ['fd00::/8', 'http://[fd00::1]', true],
+    ['[fd00::1]', 'http://[fd00::1]', true],
+    ['fd00::1', 'http://[fd00::1]', true],
+    ['[fd00::1]:8080', 'http://[fd00::1]', false],
+    ['[fd00::1]:8080', 'http://[fd00::1]:8080', true],
+    ['10.0.0.0/99, nonsense/8 ,, a.com', 'https://a.com', true],
+    ['x.com a.com', 'https://a.com', true],
+    ['', 'https://a.com', false],
+  ])('NO_PROXY=%s and %s: direct is %s', (entries, url, isDirect) => {
+    expect(through({ ALL_PROXY: proxy, NO_PROXY: entries }, url)).toBe(isDirect ? null : proxy)
+  })
+
+  test('shows no user and no password, and hands them on as the header', () => {
+    const rules = readProxies({ HTTPS_PROXY: 'http://ann:p%40ss@proxy.corp:3128' })
+    const found = rules.of(new URL('https://a.com'))
+    expect(JSON.stringify(rules)).not.toMatch(/ann|p%40ss|p@ss/)
+    expect(found?.authorization()).toBe(`Basic ${Buffer.from('ann:p@ss').toString('base64')}`)
+  })
+
+  test.each(['socks5://ann:secret@proxy:1080', 'http://', 'ftp://proxy'])(
+    'of another kind is told as without effect, and never with its value: %s',
+    (value) => {
+      const rules = readProxies({ ALL_PROXY: value })
+      expect(rules.of(new URL('https://a.com'))).toBeNull()
+      expect(rules.faults).toEqual([expect.stringMatching(/^ALL_PROXY has no effect: /)])
+      expect(rules.faults.join()).not.toMatch(/secret|ann/)
+    },
+  )
+})

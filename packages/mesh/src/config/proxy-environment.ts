@@ -1,0 +1,161 @@
+import { BlockList, isIP } from 'node:net'
+
+/** A company's proxy for outbound connections. */
+export interface Proxy {
+  readonly protocol: 'http:' | 'https:'
+  readonly host: string
+  readonly port: number
+  /** As it is shown to people: without a user name or a password. */
+  readonly shown: string
+  /** The value of `proxy-authorization`, a secret; null where the address names no user. */
+  readonly authorization: () => string | null
+}
+
+/** Which outbound connections go through a proxy, by `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. */
+export interface ProxyRules {
+  /** Null for a direct connection. Loopback never goes through a proxy. */
+  readonly of: (url: URL) => Proxy | null
+  /** Each proxy that is set, by the name of its variable. */
+  readonly proxies: readonly { readonly name: string; readonly proxy: Proxy }[]
+  /** Addresses that are connected to directly, as `NO_PROXY` has them. */
+  readonly direct: readonly string[]
+  /** One sentence per variable that has no effect; never with its value, which may hold a password. */
+  readonly faults: readonly string[]
+}
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+/** Nothing goes through a proxy. */
+export const noProxies: ProxyRules = { of: () => null, proxies: [], direct: [], faults: [] }
+
+const defaultPorts = { 'http:': 80, 'https:': 443 } as const
+/** Entries of NO_PROXY that are looked at. */
+const entriesMax = 1000
+
+/** Reads the variables in both spellings; the lower-case one wins, as in curl. Pure. */
+export function readProxies(variables: Variables): ProxyRules {
+  const faults: string[] = []
+  const proxies: { name: string; proxy: Proxy }[] = []
+  const proxyFor = (name: string): Proxy | null => {
+    for (const spelled of [name, name.toUpperCase()]) {
+      const value = variables[spelled]?.trim()
+      if (value === undefined || value === '') continue
+      const read = readProxy(value)
+      if (typeof read === 'string') {
+        faults.push(`${spelled} has no effect: ${read}`)
+        return null
+      }
+      proxies.push({ name: spelled, proxy: read })
+      return read
+    }
+    return null
+  }
+  const all = proxyFor('all_proxy')
+  const byProtocol = { http: proxyFor('http_proxy') ?? all, https: proxyFor('https_proxy') ?? all }
+  const direct = (variables['no_proxy'] ?? variables['NO_PROXY'] ?? '')
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .slice(0, entriesMax)
+  return {
+    proxies,
+    direct,
+    faults,
+    of: (url) => {
+      const isPlain = url.protocol === 'http:' || url.protocol === 'ws:'
+      const proxy = isPlain ? byProtocol.http : byProtocol.https
+      const host = bareHost(url.hostname)
+      const port = Number(url.port) || defaultPorts[isPlain ? 'http:' : 'https:']
+      if (proxy === null || isLoopback(host)) return null
+      return direct.some((entry) => isDirect(entry, host, port)) ? null : proxy
+    },
+  }
+}
+
+function readProxy(value: string): Proxy | string {
+  const text = /^[a-z][a-z0-9+.-]*:\/\//i.test(value) ? value : `http://${value}`
+  if (!URL.canParse(text)) return 'it is not an address'
+  const url = new URL(text)
+  const { protocol } = url
+  if (protocol !== 'http:' && protocol !== 'https:') {
+    return `a proxy is spoken to by http or https, and not by ${protocol.slice(0, -1)}`
+  }
+  if (url.hostname === '') return 'it is not an address'
+  const port = Number(url.port) || defaultPorts[protocol]
+  const host = bareHost(url.hostname)
+  const authorization = authorizationOf(url)
+  return {
+    protocol,
+    host,
+    port,
+    shown: `${protocol}//${url.hostname}:${port}`,
+    authorization: () => authorization,
+  }
+}
+
+function authorizationOf({ username, password }: URL): string | null {
+  if (username === '' && password === '') return null
+  const plain = `${decoded(username)}:${decoded(password)}`
+  return `Basic ${Buffer.from(plain, 'utf8').toString('base64')}`
+}
+
+/** A percent sign that escapes nothing is taken as it is. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function bareHost(hostname: string): string {
+  return hostname
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '')
+    .toLowerCase()
+}
+
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+function isLoopback(host: string): boolean {
+  if (host === 'localhost' || host.endsWith('.localhost')) return true
+  return isWithin(loopback, host)
+}
+
+function isWithin(list: BlockList, host: string): boolean {
+  const family = isIP(host)
+  return family !== 0 && list.check(host, family === 4 ? 'ipv4' : 'ipv6')
+}
+
+/**
+ * Whether one entry of NO_PROXY means this host: `*`, a name with all below it (also as `.name` and `*.name`), an address, a
+ * network in CIDR form, each but the last with a port where only that is meant. Pure.
+ */
+function isDirect(entry: string, host: string, port: number): boolean {
+  if (entry === '*') return true
+  if (entry.includes('/')) return isInNetwork(entry, host)
+  const [, name = '', only] = /^(\[[^\]]*\]|[^:]*|.*:.*:.*?)(?::(\d{1,5}))?$/.exec(entry) ?? []
+  if (only !== undefined && isIP(bareHost(entry)) === 0 && Number(only) !== port) return false
+  const meant = bareHost(isIP(bareHost(entry)) === 0 ? name : entry).replace(/^\*?\./, '')
+  if (meant === '') return false
+  if (isIP(meant) !== 0) return isSameAddress(meant, host)
+  return host === meant || host.endsWith(`.${meant}`)
+}
+
+function isInNetwork(entry: string, host: string): boolean {
+  const [address = '', bits = ''] = entry.split('/')
+  const family = isIP(bareHost(address))
+  const most = family === 4 ? 32 : 128
+  if (family === 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) return false
+  const network = new BlockList()
+  network.addSubnet(bareHost(address), Number(bits), family === 4 ? 'ipv4' : 'ipv6')
+  return isWithin(network, host)
+}
+
+function isSameAddress(one: string, host: string): boolean {
+  if (isIP(host) === 0) return false
+  const list = new BlockList()
+  list.addAddress(one, isIP(one) === 4 ? 'ipv4' : 'ipv6')
+  return isWithin(list, host)
+}
