@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -24,6 +24,21 @@ const cassette = aCassette({
     says('Kept.'),
   ],
 })
+
+const oddName = `Buffer.concat([Buffer.from('a'.repeat(80)), Buffer.alloc(9, 255), Buffer.from('18 size=999999999')])`
+const readOddName = `console.log('odd ' + require('fs').readFileSync(${oddName}))`
+/** What a restore takes and what it does not, as an agent can make it. */
+const hostileFiles = [
+  'mkfifo pipe',
+  'ln -s ../../../../etc/passwd up && ln -s /etc/passwd away && ln -s nowhere dangling',
+  'echo one > first && ln first linked',
+  'truncate -s 1G holes && truncate -s 1G more-holes',
+  `node -e ${JSON.stringify(
+    `const fs = require('fs'); fs.writeFileSync(${oddName}, 'kept'); fs.writeFileSync('new\\nline', ''); fs.writeFileSync('back\\\\slash', ''); fs.writeFileSync('x'.repeat(255), ''); fs.mkdirSync('deep'); process.chdir('deep'); for (let i = 0; i < 2500; i++) { fs.mkdirSync('d'); process.chdir('d') }`,
+  )}`,
+  'echo secret > closed && chmod 000 closed && touch -d @-5 old && touch -d @9000000000 later && chmod 6755 first',
+  'echo filled',
+].join(' ; ')
 
 withEngine(
   'a backup of volumes',
@@ -79,6 +94,48 @@ withEngine(
           })
           expect(JSON.stringify(seen.outcome)).toContain(String.raw`kept\n/usr/bin/env\n750 1000`)
         }
+      } finally {
+        await again.stop()
+      }
+    })
+
+    it('of a fleet with a hostile agent is whole, names what it skipped, and gives the others back byte for byte', async () => {
+      await mesh.createWorker('hostile')
+      const filled = await mesh.invoke('hostile', 'run_command', { command: hostileFiles })
+      expect(JSON.stringify(filled.outcome)).toContain('filled')
+      const filesOf = async (of: MeshProcess) => {
+        const seen = await of.invoke('keeper', 'run_command', {
+          command:
+            'cd made && find . -type f -exec sha256sum {} + | sort; readlink link; stat -c "%a %u %g" .',
+        })
+        return JSON.stringify(seen.outcome)
+      }
+      const before = await filesOf(mesh)
+      expect(before).toContain('./note')
+      const file = join(folder, 'hostile')
+      const made = await flotilla({ home: mesh.home }, 'backup', file, ...closed())
+      expect(made.code, made.err).toBe(0)
+      for (const named of [
+        'pipe: a named pipe',
+        'up: a symbolic link that leads upwards',
+        'entries of the data of hostile',
+      ])
+        expect(`${made.out}${made.err}`).toContain(named)
+      expect((await stat(file)).size).toBeLessThan(256 * 1024 * 1024)
+      const verified = await flotilla({ home: mesh.home }, 'verify', file, ...closed())
+      expect(verified.code, verified.err).toBe(0)
+      const home = join(folder, 'after-hostile')
+      const restored = await flotilla({ home }, 'restore', file, ...closed())
+      expect(restored.code, restored.err).toBe(0)
+      expect(`${restored.out}${restored.err}`).not.toContain('The data of')
+      const again = openMesh(home, options)
+      try {
+        await again.restart()
+        expect(await filesOf(again)).toBe(before)
+        const odd = await again.invoke('hostile', 'run_command', {
+          command: `node -e ${JSON.stringify(readOddName)}; stat -c %s holes; stat -c %h linked; ls deep | head -1`,
+        })
+        expect(JSON.stringify(odd.outcome)).toContain(String.raw`odd kept\n1073741824\n2\nd`)
       } finally {
         await again.stop()
       }

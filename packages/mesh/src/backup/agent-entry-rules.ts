@@ -119,4 +119,4 @@ export function shownName(name: string): string {
   )
   return shown.length <= shownMaxChars ? shown : `${shown.slice(0, shownMaxChars)}…`
 }
-const shownMaxChars = 200
+const shownMaxChars = 120

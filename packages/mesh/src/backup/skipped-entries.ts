@@ -2,11 +2,13 @@ import * as z from 'zod'
 
 /** Skipped entries that are named; more are only counted. */
 const namedMax = 10
+/** Of one reason, so that many entries of one kind do not hide the others. */
+const namedOfReasonMax = 3
 const textMaxChars = 400
 
 export const skippedSchema = z.strictObject({
   count: z.int().min(0),
-  /** The first of them: a name for people, and why it was skipped. */
+  /** The first of each reason: a name for people, and why it was skipped. */
   first: z
     .array(z.strictObject({ name: z.string().max(textMaxChars), why: z.string().max(textMaxChars) }))
     .max(namedMax),
@@ -22,7 +24,8 @@ export function createSkippedList(): { add(name: string, why: string): void; lis
   return {
     add: (name, why) => {
       count += 1
-      if (first.length < namedMax)
+      const sameReason = first.filter((one) => one.why === why).length
+      if (first.length < namedMax && sameReason < namedOfReasonMax)
         first.push({ name: name.slice(0, textMaxChars), why: why.slice(0, textMaxChars) })
     },
     list: () => ({ count, first: [...first] }),
