@@ -140,4 +140,24 @@ it('a program that says what is wrong, says nothing, or is not there, ends in wo
     words:
       'It holds 2 agents and 3 files, without secrets. ann went on while it was read; files that changed then may be torn.',
   })
+  const skipped = [
+    { agent: 'ann', count: 2, first: [{ name: './pipe', why: 'a named pipe' }], ended_by: null },
+    { agent: null, count: 1, first: [{ name: 'config/x', why: 'no target' }], ended_by: null },
+    { agent: 'bob', count: 0, first: [], ended_by: 'more than 9 MB were read of it' },
+  ]
+  const missing = { skipped, left_out: [{ agent: 'eve', why: 'the engine has gone away' }] }
+  const ofMissing =
+    'The data of eve is not in it: the engine has gone away. 2 entries of the data of ann are not in it (such as ./pipe: a named pipe). 1 entry of the home is not in it (such as config/x: no target). Only a part of the data of bob is in it: more than 9 MB were read of it.'
+  const about = { product: '1', agents: 2, secrets: true }
+  for (const deed of ['make', 'verify'] as const) {
+    await writeFile(
+      script,
+      say(deed === 'make' ? { agents: 2, ...missing } : { ok: true, about, ...missing }),
+    )
+    const end = await createRunBackupProgram({ program: [process.execPath, script], env: {}, home: folder })({
+      ...asked,
+      deed,
+    })
+    expect(end).toMatchObject({ ok: true, words: expect.stringContaining(ofMissing) })
+  }
 })

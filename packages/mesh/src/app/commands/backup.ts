@@ -14,6 +14,7 @@ import type { ReadAgentData } from '../../backup/index.ts'
 import {
   dataLimitBytes,
   dataPaths,
+  defaultSettings,
   homeIdPath,
   lockHome,
   readSettingsFile,
@@ -37,14 +38,18 @@ export async function backup(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const homeId = (await readTextFile(homeIdPath(paths)))?.trim()
   if (homeId === undefined || homeId === '') {
-    throw new Problem('not-found', { detail: `there is no home of Flotilla at ${paths.home}` })
+    throw new Problem('not-found', {
+      detail: `there is no home of Flotilla at ${paths.home}`,
+      repair: 'Name the folder of the fleet with --home; nothing was written.',
+    })
   }
   const passphrase = passphraseOf(context)
   const secrets = withSecrets(context, passphrase)
   // Two at once would sweep each other's cut away. The home's own lock is the mesh's.
   const one = await lockHome(`${paths.home}\0backup`, { pid: context.pid, deed: 'backing-up' })
   try {
-    const settings = await readSettingsFile(paths.settingsFile)
+    // A home whose settings were broken by hand is backed up too.
+    const settings = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
     const mesh = await openAgents(context, { paths, homeId })
     try {
       const made = await makeBackup({
