@@ -1,6 +1,7 @@
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Decision, WalletSpend } from './action.ts'
 import { byFlag, byList, byName, denied } from './field-decisions.ts'
+import { effectiveWalletLimits } from './wallet-limits.ts'
 
 /** May the agent look at this chain, and ask this contract there? Pure. */
 export function decideWalletUse(
@@ -30,21 +31,22 @@ export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend):
   if (!(Number.isFinite(valueUsd) && valueUsd >= 0 && spentTodayUsd >= 0)) {
     return denied('the value of this transfer is not known', null)
   }
-  const perTransfer = record.wallet_spend_limit_per_tx_usd || fleet.perTxUsd
+  const limits = effectiveWalletLimits(record, fleet)
+  const perTransfer = limits.wallet_spend_limit_per_tx_usd
   if (perTransfer > 0 && micro(valueUsd) > micro(perTransfer)) {
     return denied(
       `wallet_spend_limit_per_tx_usd: at most ${perTransfer} US dollars in one transfer, and this one counts for ${valueUsd}`,
       'wallet_spend_limit_per_tx_usd',
     )
   }
-  const daily = record.wallet_spend_limit_daily_usd || fleet.dailyUsd
+  const daily = limits.wallet_spend_limit_daily_usd
   if (daily > 0 && micro(spentTodayUsd) + micro(valueUsd) > micro(daily)) {
     return denied(
       `wallet_spend_limit_daily_usd: at most ${daily} US dollars a day, of which ${spentTodayUsd} are spent, and this one counts for ${valueUsd}`,
       'wallet_spend_limit_daily_usd',
     )
   }
-  const hourly = record.wallet_rate_limit_per_hour || fleet.perHour
+  const hourly = limits.wallet_rate_limit_per_hour
   if (hourly > 0 && spendsLastHour >= hourly) {
     return denied(
       `wallet_rate_limit_per_hour: at most ${hourly} transfers an hour, and ${spendsLastHour} were made`,

@@ -40,6 +40,12 @@ const aRecord: fc.Arbitrary<PermissionRecord> = fc.record({
   required_isolation: fc.constantFrom('container', 'gvisor'),
 })
 
+const fleetKeys = {
+  wallet_spend_limit_per_tx_usd: 'perTxUsd',
+  wallet_spend_limit_daily_usd: 'dailyUsd',
+  wallet_rate_limit_per_hour: 'perHour',
+} as const
+
 const text = fc.constantFrom(
   'a',
   'b',
@@ -68,7 +74,7 @@ const anAction: fc.Arbitrary<Action> = fc.oneof(
     valueUsd: fc.constantFrom(1, 4, 50),
     spentTodayUsd: fc.constantFrom(0, 3, 60),
     spendsLastHour: fc.constantFrom(0, 3, 60),
-    fleet: fc.constant({ perTxUsd: 0, dailyUsd: 0, perHour: 0 }),
+    fleet: fc.record({ perTxUsd: limit, dailyUsd: limit, perHour: limit }),
   }),
   fc.record({
     do: fc.constantFrom(
@@ -115,6 +121,41 @@ describe('an agent that an agent made', () => {
       { numRuns: 3000 },
     )
   })
+
+  test.each([
+    ['wallet_spend_limit_per_tx_usd', { valueUsd: 20, spentTodayUsd: 0, spendsLastHour: 0 }],
+    ['wallet_spend_limit_daily_usd', { valueUsd: 1, spentTodayUsd: 19, spendsLastHour: 0 }],
+    ['wallet_rate_limit_per_hour', { valueUsd: 1, spentTodayUsd: 0, spendsLastHour: 19 }],
+  ] as const)(
+    'is held to the fleet where its maker leaves %s at 0, and to its own below that',
+    (field, spent) => {
+      const may = (limits: { own: number; parent: number; fleet: number }) => {
+        const wallet = { can_use_wallet: true, wallet_allowed_chains: ['*'] }
+        const record = (value: number) => permissionRecordSchema.parse({ ...wallet, [field]: value })
+        const records = { own: record(limits.own), parent: record(limits.parent) }
+        const { fleet: all } = limits
+        return decide(
+          records,
+          { own: 'parent' },
+          'own',
+        )({
+          do: 'spend-from-wallet',
+          chain: 'base',
+          contract: null,
+          fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0, [fleetKeys[field]]: all },
+          ...spent,
+        })
+      }
+      expect(may({ own: 50, parent: 0, fleet: 10 })).toBe(false)
+      expect(may({ own: 50, parent: 0, fleet: 30 })).toBe(true)
+      expect(may({ own: 15, parent: 0, fleet: 30 })).toBe(false)
+      expect(may({ own: 50, parent: 0, fleet: 0 })).toBe(true)
+      expect(may({ own: 50, parent: 40, fleet: 10 })).toBe(true)
+      expect(may({ own: 0, parent: 15, fleet: 30 })).toBe(false)
+      // Lowered later: the maker's holds from then on.
+      expect(may({ own: 50, parent: 15, fleet: 30 })).toBe(false)
+    },
+  )
 
   test('is a record like any other, and within itself it is itself', () => {
     fc.assert(

@@ -1,5 +1,7 @@
 import { strongerRung } from '@flotilla/protocol/isolation'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
+import { boundByFleet, walletLimitFields } from './wallet-limits.ts'
+import type { WalletLimitField } from './wallet-limits.ts'
 
 /**
  * What of a record its holder's parent may do as well: never more than either. Lists are compared entry by entry, so
@@ -53,7 +55,7 @@ function commonActions(own: readonly string[] | null, parent: readonly string[] 
   return common(own, parent)
 }
 
-/** 0 means that the fleet-wide limit applies, which is the highest. */
+/** 0 leaves a limit to the fleet; that such a maker's holds as well is `boundByFleet`'s to say. */
 function lower(own: number, parent: number): number {
   if (own === 0 || parent === 0) return Math.max(own, parent)
   return Math.min(own, parent)
@@ -72,12 +74,19 @@ export function boundedRecord(
   parentOf: (agentId: string) => string | null,
 ): PermissionRecord | undefined {
   let record = recordOf(agentId)
+  const leftToFleet = new Set<WalletLimitField>()
   let parent = parentOf(agentId)
   for (let above = 0; record !== undefined && parent !== null; above++) {
     const bound = above < parentsMax ? recordOf(parent) : undefined
     if (bound === undefined) return undefined
+    for (const field of walletLimitFields) if (bound[field] === 0) leftToFleet.add(field)
     record = withinParent(record, bound)
     parent = parentOf(parent)
   }
-  return record
+  if (record === undefined) return undefined
+  const limits = record
+  return boundByFleet(
+    limits,
+    [...leftToFleet].filter((field) => limits[field] > 0),
+  )
 }

@@ -1,7 +1,7 @@
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { paymentLimits } from '@flotilla/protocol/wallet-payments'
 import type { PaymentView, ResumedWallet, WalletLimits } from '@flotilla/protocol/wallet-payments'
-import { actorOf } from '../../access/index.ts'
+import { actorOf, effectiveWalletLimits } from '../../access/index.ts'
 import type { Caller } from '../../access/index.ts'
 import type { Settings } from '../../config/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
@@ -28,21 +28,27 @@ export function createManagePayments({
 }) {
   function limits(): WalletLimits {
     const fleet = deps.settings()
+    const ofFleet = {
+      perTxUsd: fleet.spend_limit_per_tx_usd,
+      dailyUsd: fleet.spend_limit_daily_usd,
+      perHour: fleet.rate_limit_per_hour,
+    }
     return {
       stopped: table.stopped(),
       open: table.openCount(),
       approve_above_usd: fleet.approve_above_usd,
       agents: deps.payers().map((agentId) => {
         const record = deps.recordOf(agentId)
+        const limits = record === undefined ? null : effectiveWalletLimits(record, ofFleet)
         const { spentTodayUsd, spendsLastHour } = deps.signing.limitsOf(agentId)
         return {
           agent_id: agentId,
           may: record?.can_use_wallet ?? false,
           chains: record?.wallet_allowed_chains ?? [],
           contracts: record?.wallet_allowed_contracts ?? [],
-          per_tx_usd: (record?.wallet_spend_limit_per_tx_usd ?? 0) || fleet.spend_limit_per_tx_usd,
-          daily_usd: (record?.wallet_spend_limit_daily_usd ?? 0) || fleet.spend_limit_daily_usd,
-          per_hour: (record?.wallet_rate_limit_per_hour ?? 0) || fleet.rate_limit_per_hour,
+          per_tx_usd: limits?.wallet_spend_limit_per_tx_usd ?? ofFleet.perTxUsd,
+          daily_usd: limits?.wallet_spend_limit_daily_usd ?? ofFleet.dailyUsd,
+          per_hour: limits?.wallet_rate_limit_per_hour ?? ofFleet.perHour,
           spent_today_usd: spentTodayUsd,
           payments_last_hour: spendsLastHour,
         }

@@ -1,0 +1,45 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { WalletSpend } from './action.ts'
+
+export const walletLimitFields = [
+  'wallet_spend_limit_per_tx_usd',
+  'wallet_spend_limit_daily_usd',
+  'wallet_rate_limit_per_hour',
+] as const
+export type WalletLimitField = (typeof walletLimitFields)[number]
+
+/**
+ * Marks a record of which a maker leaves limits to the fleet: the fleet's hold beside the record's own then. It is not
+ * enumerable, so that no file, copy or answer holds it.
+ */
+const underFleet = Symbol('underFleet')
+type MarkedRecord = PermissionRecord & { readonly [underFleet]?: readonly WalletLimitField[] }
+
+/** The record under its makers' limits that are the fleet's. */
+export function boundByFleet(
+  record: PermissionRecord,
+  fields: readonly WalletLimitField[],
+): PermissionRecord {
+  return fields.length === 0 ? record : Object.defineProperty({ ...record }, underFleet, { value: fields })
+}
+
+/**
+ * Each limit as it holds: the record's own, or the fleet's where that is 0; and never above the fleet's where a maker has
+ * no other. 0 for none. Pure.
+ */
+export function effectiveWalletLimits(
+  record: MarkedRecord,
+  fleet: WalletSpend['fleet'],
+): Readonly<Record<WalletLimitField, number>> {
+  const limitOf = (field: WalletLimitField, ofFleet: number): number => {
+    const own = record[field]
+    if (own === 0) return ofFleet
+    const isBound = ofFleet > 0 && record[underFleet]?.includes(field) === true
+    return isBound ? Math.min(own, ofFleet) : own
+  }
+  return {
+    wallet_spend_limit_per_tx_usd: limitOf('wallet_spend_limit_per_tx_usd', fleet.perTxUsd),
+    wallet_spend_limit_daily_usd: limitOf('wallet_spend_limit_daily_usd', fleet.dailyUsd),
+    wallet_rate_limit_per_hour: limitOf('wallet_rate_limit_per_hour', fleet.perHour),
+  }
+}
