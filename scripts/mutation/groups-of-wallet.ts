@@ -78,12 +78,14 @@ export const groupsOfWallet = [
     name: 'solana',
     decides: 'which tokens of Solana are paid with, and which bytes are signed there',
     files: [
+      `${wallet}/solana/find-foreign.ts`,
       `${wallet}/solana/judge-mint.ts`,
       `${wallet}/solana/token-layout.ts`,
       `${wallet}/solana/message.ts`,
       `${wallet}/solana/solana-address.ts`,
     ],
     tests: [
+      `${wallet}/solana/find-foreign.test.ts`,
       `${wallet}/solana/judge-mint.test.ts`,
       `${wallet}/solana/message.test.ts`,
       `${wallet}/solana/solana-address.test.ts`,

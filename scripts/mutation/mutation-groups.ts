@@ -105,6 +105,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/access/operator-ceiling.ts`,
       `${mesh}/access/role-decision.ts`,
       `${mesh}/access/wallet-decision.ts`,
+      `${mesh}/access/wallet-limits.ts`,
       `${mesh}/access/within-parent.ts`,
       `${mesh}/spawning/child-record.ts`,
     ],

@@ -24,6 +24,7 @@ interface Options {
   readonly minContextSlot?: number
   readonly limit?: number
   readonly until?: string
+  readonly before?: string
 }
 
 /** As much of Solana's JSON-RPC as wallets use, in the forms of its documentation. Whole numbers of 64 bits are bigints. */
@@ -103,11 +104,14 @@ export function rpcMethods(chain: TestChain, genesis: string): RpcMethods {
       return signatureOf(wire)
     },
     getSignaturesForAddress: ([address, options]) => {
-      const { limit = 1000, until, ...commitment } = optionsOf(options)
+      const { limit = 1000, until, before, ...commitment } = optionsOf(options)
       const stays = chain.slot() - behind(commitment)
       const all = chain.withPartOf(String(address))
       return all
-        .slice(0, until === undefined || !all.includes(until) ? all.length : all.indexOf(until))
+        .slice(
+          before === undefined ? 0 : all.indexOf(before) + 1,
+          until === undefined || !all.includes(until) ? all.length : all.indexOf(until),
+        )
         .flatMap((signature) => {
           const found = chain.landed(signature)
           return found === null || found.slot > stays

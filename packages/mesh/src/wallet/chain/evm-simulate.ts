@@ -14,6 +14,8 @@ const tokensMax = 24
 const namedMax = 24
 /** Of functions that let others take, where nothing but logs can be asked: `approve(address,uint256)`. */
 const approveSelector = '0x095ea7b3'
+/** Functions of tokens whose amount is counted by their arguments: `transfer`, `transferFrom`, `approve`, `increaseAllowance`. */
+const amountSelectors = ['0xa9059cbb', '0x23b872dd', approveSelector, '0x39509351']
 const traceDepthMax = 64
 /** Behind the newest block: a simulation is refused whose time is not behind the block that came meanwhile. */
 const aheadSeconds = 15n
@@ -187,7 +189,31 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
   const effects = effectsOf(call.from, { logs, sentRaw: call.value })
   if (letsTakeInSilence(call, effects))
     return { kind: 'unknown', reason: 'a token does not say what it lets others take' }
-  return { kind: 'moves', effects, others: othersOf(call, effects, logs) }
+  const hidden = await hiddenBy(session, call, logs)
+  return {
+    kind: 'moves',
+    effects: { ...effects, changes: [...effects.changes, ...hidden.changes] },
+    others: othersOf(call, effects, logs),
+    ...(hidden.isUnseen ? { unseen: [call.to] } : {}),
+  }
+}
+
+/**
+ * A trace shows logs alone: of a contract that writes none it does not say what the call does there. Where that is a token
+ * of which the sender holds something, all of it counts, but for functions whose arguments are the amount (`orderedAmounts`).
+ */
+async function hiddenBy(
+  session: RpcSession,
+  { from, to, data }: EvmCallRequest,
+  logs: readonly EvmLog[],
+): Promise<{ readonly isUnseen: boolean; readonly changes: Effects['changes'] }> {
+  const isSeen = data === '0x' || logs.some(({ address }) => sameEvmAddress(address, to))
+  if (isSeen || amountSelectors.includes(data.slice(0, 10))) return { isUnseen: false, changes: [] }
+  const said = await session.answer('eth_call', [{ to, ...dataOf('balanceOf(address)', [from]) }, 'latest'])
+  const word = said.kind === 'result' ? bytes.safeParse(said.result) : null
+  const held = word?.success && word.data.length === 66 ? BigInt(word.data) : 0n
+  const isUnseen = held > 0n || logs.length === 0
+  return { isUnseen, changes: held > 0n ? [{ asset: to.toLowerCase(), raw: -held }] : [] }
 }
 
 /** What it lets take cannot be asked for here, and some tokens write no log of it. */

@@ -111,6 +111,8 @@ export interface SignedElsewhere {
   readonly foreign: string | null
   /** The adapter's own text of how far it has looked. */
   readonly seen: string
+  /** Transactions behind that which were not checked yet: the next call goes on there. Left out for none. */
+  readonly unchecked?: number
 }
 
 export interface TokenFacts {

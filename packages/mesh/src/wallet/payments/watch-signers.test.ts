@@ -78,6 +78,24 @@ describe('who signs for an address', () => {
     expect(harness.states()).toHaveLength(1)
   })
 
+  test('refuses a payment while there is more to check, and goes on with the next', async () => {
+    const { send, chain, states } = aHarness([])
+    await send('0.1')
+    let left = 2
+    chain.signedElsewhere = async () => ({
+      foreign: null,
+      seen: '1',
+      ...(left > 0 ? { unchecked: left-- } : {}),
+    })
+    await expect(send('0.1')).rejects.toMatchObject({
+      code: 'rate-limited',
+      detail: `2 more transactions of ${sender} on base have to be checked before anything is signed`,
+    })
+    await expect(send('0.1')).rejects.toMatchObject({ code: 'rate-limited' })
+    expect(states()).toHaveLength(1)
+    expect(await send('0.1')).toMatchObject({ state: 'paid' })
+  })
+
   test('is nothing that a poll from before its owner resumed says', async () => {
     const { send, chain, clock, poll, manage, table } = aHarness([])
     await send('0.1')

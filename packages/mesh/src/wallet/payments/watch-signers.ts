@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import { chainNames } from '@flotilla/protocol/wallet-api'
 import type { Kernel } from '../../kernel/index.ts'
@@ -27,11 +28,11 @@ export function createWatchSigners({
   readonly chain: (name: ChainName) => PayingChain
 }) {
   /** Rejects as the chain does: who cannot be asked has not said that all is well. */
-  async function check(name: ChainName, address: string, signal: AbortSignal): Promise<void> {
+  async function check(name: ChainName, address: string, signal: AbortSignal): Promise<number> {
     const since = seen.seen(name, address)
     const isOwn = (id: string): boolean => seen.isOwn(name, id)
     const found = await deps.chain(name).signedElsewhere(address, { since, isOwn }, signal)
-    if (found === null) return
+    if (found === null) return 0
     deps.database.transaction(() => {
       // Its owner has resumed since: what was there is believed.
       if (since !== null && seen.seen(name, address) === null) return
@@ -40,10 +41,19 @@ export function createWatchSigners({
       const reason = `on ${name}, ${address} signed ${found.foreign}, of which this mesh knows nothing: another program pays from the same seed, or this home is an older copy`
       stopWallet({ ...deps, table, clock }, reason)
     })
+    return found.unchecked ?? 0
   }
 
   return {
-    check,
+    /** Before a payment. Problem `rate-limited` while transactions of the address are left to check. */
+    check: async (name: ChainName, address: string, signal: AbortSignal): Promise<void> => {
+      const unchecked = await check(name, address, signal)
+      if (unchecked === 0) return
+      throw new Problem('rate-limited', {
+        detail: `${unchecked} more transactions of ${address} on ${name} have to be checked before anything is signed`,
+        retryAfterSeconds: 5,
+      })
+    },
     /** Those that are due; a chain that cannot be asked keeps no other waiting. */
     poll: async (signal: AbortSignal): Promise<void> => {
       if (table.stopped() !== null) return

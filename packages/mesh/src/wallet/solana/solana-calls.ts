@@ -151,12 +151,24 @@ export const signaturesMax = 1000
 
 const entrySchema = z.looseObject({ signature: z.string().max(88), slot: z.int().min(0) })
 
-/** Transactions that an address has a part in, whoever signed them, newest first and back to the one named; of blocks that stay. */
-export function signaturesOf({ ask }: SolanaRpc, address: string, until: string | null) {
+/** One page of the transactions that an address has a part in, newest first, from behind `before` back to `until`; of blocks that stay. */
+export function signaturesOf(
+  { ask }: SolanaRpc,
+  address: string,
+  { before, until, limit = signaturesMax }: { before: string | null; until: string | null; limit?: number },
+) {
   return ask(
     'getSignaturesForAddress',
-    [address, { limit: signaturesMax, ...(until === null ? {} : { until }), ...finalized }],
-    z.array(entrySchema).max(signaturesMax),
+    [
+      address,
+      {
+        limit,
+        ...(before === null ? {} : { before }),
+        ...(until === null ? {} : { until }),
+        ...finalized,
+      },
+    ],
+    z.array(entrySchema).max(limit),
   )
 }
 
