@@ -88,6 +88,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     rates,
     vault,
     loop: shares.calls,
+    held: shares.held.replies,
     openCredentials: credentials.api.open,
     ...led,
   })

@@ -2,7 +2,7 @@ import type { RateLimits } from '../access/index.ts'
 import type { Agents } from '../agents/index.ts'
 import { createScrubs } from '../credentials/index.ts'
 import type { OpenCredentials, Vault } from '../credentials/index.ts'
-import type { LoopShare } from '../intake/index.ts'
+import type { HeldBytes, LoopShare } from '../intake/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
@@ -51,6 +51,8 @@ export interface EgressNeeds {
   readonly vault: Pick<Vault, 'system'>
   /** The share of the loop that each agent's calls have. */
   readonly loop: LoopShare
+  /** Bytes that are kept of answers while they come. */
+  readonly held: HeldBytes
 }
 
 export { startDeadline } from './fetch/deadline.ts'
@@ -86,7 +88,11 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   kernel.hooks.agentDeleted.subscribe(forwarding.forget)
   kernel.hooks.outboundDoubts.subscribe((url) => destinationDoubts(url, filterOfMesh))
   const forwardRequest = createForwardRequest(leaving)
-  const exchange = createExchangeWithServer({ ...leaving, serversOf: registry.mcpServers.of })
+  const exchange = createExchangeWithServer({
+    ...leaving,
+    held: needs.held,
+    serversOf: registry.mcpServers.of,
+  })
   const webSearch = createWebSearch({
     ...kernel,
     ...searchSources,

@@ -35,6 +35,7 @@ export function blackboardModule(
   const table = createBlackboardWatchTable(kernel.database)
   const watchers = createTellWatchers({
     ...kernel,
+    loop,
     table,
     runs: { ...runs.queue, ...runs.steering, ...runs.queries },
   })

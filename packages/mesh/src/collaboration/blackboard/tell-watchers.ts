@@ -6,7 +6,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { unattendedSession } from '@flotilla/protocol/unattended-session'
 import type { Action, Caller, Decision } from '../../access/index.ts'
-import { keyMatches } from '../../access/index.ts'
+import { keyMatcher } from '../../access/index.ts'
+import type { LoopShare, StepWork } from '../../intake/index.ts'
 import { reasonToPause } from '../../kernel/index.ts'
 import type { Hooks } from '../../kernel/index.ts'
 import type { Log } from '../../platform/index.ts'
@@ -42,6 +43,7 @@ export function createTellWatchers(deps: {
   readonly hooks: Pick<Hooks, 'reasonsToPause'>
   readonly clock: Clock
   readonly log: Log
+  readonly loop: Pick<LoopShare, 'inSteps'>
 }): TellWatchers {
   const { database, table, runs, clock } = deps
   let bell = new AbortController()
@@ -92,23 +94,26 @@ export function createTellWatchers(deps: {
     return becameRunId
   }
 
-  function deliverOne(watch: WatchRow): void {
+  /** Pauses between decisions: an agent with many patterns takes milliseconds for each. */
+  function* deliverOne(watch: WatchRow): StepWork<void> {
     if (obstacle(watch) !== null) return
-    const all = table.changes(watch.id)
-    const [told, hidden] = [
-      all.filter(({ key }) => mayRead(watch.agent_id, key)),
-      all.filter(({ key }) => !mayRead(watch.agent_id, key)),
-    ]
+    const told: WatchedChange[] = []
+    const hidden: WatchedChange[] = []
+    for (const change of table.changes(watch.id)) {
+      yield
+      if (mayRead(watch.agent_id, change.key)) told.push(change)
+      else hidden.push(change)
+    }
     // What it was no longer to read when it was to be told.
     if (hidden.length > 0) table.forgetChanges(hidden.map(({ position }) => position))
     if (told.length > 0) tell(watch, told)
   }
 
-  function deliver(): void {
+  function* deliverAll(): StepWork<void> {
     const waiting = new Set(table.waiting())
     for (const watch of table.all().filter(({ id }) => waiting.has(id))) {
       try {
-        deliverOne(watch)
+        yield* deliverOne(watch)
       } catch (error) {
         // A full lane, a full disk, an archived agent: it waits and is tried again.
         if (error instanceof Problem) continue
@@ -122,17 +127,22 @@ export function createTellWatchers(deps: {
 
   return {
     note: (entry) => {
+      const matches = keyMatcher(entry.key)
+      const mayReadIt = askedOnce((agentId) => mayRead(agentId, entry.key))
       const watching = table
         .all()
-        .filter(({ agent_id, pattern }) => agent_id !== entry.written_by && keyMatches(pattern, entry.key))
-        .filter(({ agent_id }) => mayRead(agent_id, entry.key))
+        .filter(({ agent_id, pattern }) => agent_id !== entry.written_by && matches(pattern))
+        .filter(({ agent_id }) => mayReadIt(agent_id))
       for (const { id } of watching) {
         const { key, version, written_by, updated_at: written_at } = entry
         table.note(id, { key, version, written_by, written_at })
       }
       if (watching.length > 0) database.afterCommit(() => bell.abort())
     },
-    deliver,
+    deliver: () => {
+      const all = deliverAll()
+      while (all.next().done !== true);
+    },
     heldBecause: (watchId) => {
       const watch = table.all().find(({ id }) => id === watchId)
       return watch ? obstacle(watch) : null
@@ -140,10 +150,20 @@ export function createTellWatchers(deps: {
     run: async (signal) => {
       while (!signal.aborted) {
         bell = new AbortController()
-        deliver()
+        await deps.loop.inSteps(null, deliverAll(), 'finish')
         await clock.sleep(pollIntervalMs, AbortSignal.any([signal, bell.signal])).catch(() => {})
       }
     },
+  }
+}
+
+/** The same question, asked once for each agent however many watches it has. */
+function askedOnce(ask: (agentId: string) => boolean): (agentId: string) => boolean {
+  const answers = new Map<string, boolean>()
+  return (agentId) => {
+    const answer = answers.get(agentId) ?? ask(agentId)
+    answers.set(agentId, answer)
+    return answer
   }
 }
 

@@ -34,7 +34,13 @@ async function aBoard(before?: LedgerHarness) {
       : ({ allowed: true } as const)
   const shared = { ...harness, decide }
   const table = createBlackboardWatchTable(harness.database)
-  const watchers = createTellWatchers({ ...shared, table, runs: harness.runs, log: silentLog })
+  const watchers = createTellWatchers({
+    loop: ownLoop(),
+    ...shared,
+    table,
+    runs: harness.runs,
+    log: silentLog,
+  })
   const watches = createBlackboardWatches({
     ...shared,
     table,

@@ -11,6 +11,8 @@ export async function* scrubbedStream(
   options: {
     /** Takes the values of credentials out of one part; other agents are served while it works. */
     readonly clean: (part: string) => Promise<string>
+    /** Counts the bytes of the part that is not whole yet; throws where there is no room for more. */
+    readonly held: { take(bytes: number): void; giveBack(bytes: number): void }
     readonly signal: AbortSignal
     readonly bytesMax: number
     readonly partMaxBytes: number
@@ -26,12 +28,22 @@ export async function* scrubbedStream(
   let chars = 0
   /** Its last characters, in which the mark of an end may have begun. */
   let tail = ''
+  let heldBytes = 0
+  const hold = (more: number): void => {
+    options.held.take(more)
+    heldBytes += more
+  }
+  const release = (): void => {
+    options.held.giveBack(heldBytes)
+    heldBytes = 0
+  }
   let problem: string | undefined
   try {
     for await (const chunk of reply.body) {
       signal.throwIfAborted()
       bytes += chunk.length
       if (bytes > options.bytesMax) throw tooMuch(`more than ${options.bytesMax} bytes`)
+      hold(chunk.length)
       const text = decoder.decode(chunk, { stream: true })
       const end = isEvents ? endOfLastEvent(tail + text) - tail.length : 0
       if (end > 0) {
@@ -39,6 +51,8 @@ export async function* scrubbedStream(
         yield Buffer.from(await clean(pieces.join('')))
         pieces = []
         chars = 0
+        release()
+        hold(text.length - end)
       }
       const rest = end > 0 ? text.slice(end) : text
       pieces.push(rest)
@@ -56,6 +70,7 @@ export async function* scrubbedStream(
       ? cause
       : new Problem('upstream-failed', { detail: 'the answer broke off' })
   } finally {
+    release()
     await options.close(bytes, problem)
   }
 }

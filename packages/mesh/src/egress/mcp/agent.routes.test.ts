@@ -26,6 +26,7 @@ test('an agent that does not read what its server sends keeps neither line nor l
   const journal = collectJournal()
   const exchange = createExchangeWithServer({
     loop: ownLoop(),
+    held: { take: () => {}, giveBack: () => {} },
     guard: () => {},
     serversOf: () => mcpServersSchema.parse({ wiki: { url: 'http://site.test/mcp' } }),
     fetchFor: () => async () => ({

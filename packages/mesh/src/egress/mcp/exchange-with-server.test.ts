@@ -38,6 +38,7 @@ async function aServer(
   const live = { run: run as RunTicket | null }
   const exchange = createExchangeWithServer({
     loop: ownLoop(),
+    held: { take: () => {}, giveBack: () => {} },
     guard: () => {},
     serversOf: () =>
       mcpServersSchema.parse({

@@ -10,13 +10,14 @@ import type { Caller, Guard, RunTicket } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import { outcomeUnknown } from '../../effects/index.ts'
 import type { OpenCredentials } from '../../credentials/index.ts'
-import type { LoopShare, ShareFull } from '../../intake/index.ts'
+import type { HeldBytes, LoopShare, ShareFull } from '../../intake/index.ts'
 import { startDeadline } from '../fetch/deadline.ts'
 import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
 import { checkedHeaders } from '../fetch/request-headers.ts'
 import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
 import { createOpenPlaces } from '../open-places.ts'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
+import { createCleanPart } from './clean-parts.ts'
 
 export type ServerExchange = z.infer<typeof mcpAgentApi.mcpExchange.request>
 
@@ -77,10 +78,13 @@ export interface ExchangeDeps {
   readonly liveRunOf: (agentId: string) => RunTicket | null
   /** What comes is cleaned on the share of the agent that asked. */
   readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs'>
+  /** Parts are counted while they come. */
+  readonly held: HeldBytes
 }
 
 export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
   const places = createOpenPlaces(agentShare.mcpExchanges)
+  const cleanPart = createCleanPart(deps)
   return async (caller, exchange, outer) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
@@ -138,9 +142,10 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       end({ status: reply.status, bytes, ...(problem === undefined ? {} : { problem }) })
     }
     const body = scrubbedStream(reply, {
-      clean: async (part) => {
-        await shareLeft(deps, agentId, deadline.signal)
-        return deps.loop.inSteps(agentId, credentials.scrub.inSteps(part), 'finish')
+      clean: (part) => cleanPart({ agentId, scrub: credentials.scrub, signal: deadline.signal }, part),
+      held: {
+        take: (bytes) => deps.held.take(agentId, bytes),
+        giveBack: (bytes) => deps.held.giveBack(agentId, bytes),
       },
       signal: deadline.signal,
       ...exchangeBounds,
@@ -181,15 +186,6 @@ function addressOf(server: RemoteMcpServer, asked: string | null): string {
   throw new Problem('address-refused', {
     detail: `an MCP server leads nowhere but to its own origin, ${own.origin}`,
   })
-}
-
-/** An agent that has used its share of the loop is read to no further until it has some again. */
-async function shareLeft(
-  { loop, clock }: Pick<ExchangeDeps, 'loop' | 'clock'>,
-  agentId: string,
-  signal: AbortSignal,
-): Promise<void> {
-  for (let wait = loop.waitMs(agentId); wait > 0; wait = loop.waitMs(agentId)) await clock.sleep(wait, signal)
 }
 
 /** What goes on in the name of a run ends with it. */

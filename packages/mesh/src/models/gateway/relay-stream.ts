@@ -2,6 +2,7 @@ import { retold } from '@flotilla/protocol/problem'
 import type { Problem } from '@flotilla/protocol/problem'
 import { createByteStream, pipeBytes } from '../providers/byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from '../providers/byte-stream.ts'
+import { spendIn } from '../providers/collect-reply.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { asProblem } from '../formats/openai-error.ts'
@@ -140,7 +141,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     if (isOver || first === undefined) return
     gathered = []
     try {
-      pass(parser.take(pieces.length === 1 ? first : Buffer.concat(pieces)))
+      const bounds = call.spoken?.call.bounds
+      pass(spendIn(bounds, () => parser.take(pieces.length === 1 ? first : Buffer.concat(pieces))))
     } catch (error) {
       fail(error)
     }
