@@ -104,9 +104,12 @@ export function createTellWatchers(deps: {
       if (mayRead(watch.agent_id, change.key)) told.push(change)
       else hidden.push(change)
     }
+    // A pause may have taken the watch or some of its changes away.
+    const still = new Set(table.changes(watch.id).map(({ position }) => position))
+    const left = told.filter(({ position }) => still.has(position))
     // What it was no longer to read when it was to be told.
     if (hidden.length > 0) table.forgetChanges(hidden.map(({ position }) => position))
-    if (told.length > 0) tell(watch, told)
+    if (left.length > 0) tell(watch, left)
   }
 
   function* deliverAll(): StepWork<void> {
