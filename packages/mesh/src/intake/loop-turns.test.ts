@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { loopCpuMs, systemClock } from '../platform/index.ts'
+import { roundsDuring } from '../testing/rounds-during.ts'
 import { createLoopShare } from './loop-share.ts'
 import type { StepWork } from './loop-share.ts'
 import { createLoopTurns } from './loop-turns.ts'
@@ -24,19 +25,6 @@ function busyMs(ms: number): void {
 function aShare(msPerMinute: number) {
   const turns = createLoopTurns({ cpuMs: loopCpuMs })
   return createLoopShare({ clock: systemClock, cpuMs: loopCpuMs, msPerMinute, turns, what: 'calls' })
-}
-
-/** How often the loop came round while the work went on. */
-async function roundsDuring<T>(work: Promise<T>): Promise<{ result: T; rounds: number }> {
-  let rounds = 0
-  let isOver = false
-  const count = (): void => {
-    rounds++
-    if (!isOver) setImmediate(count)
-  }
-  setImmediate(count)
-  const result = await work.finally(() => (isOver = true))
-  return { result, rounds }
 }
 
 test('long work lets the loop come round between its steps', async () => {

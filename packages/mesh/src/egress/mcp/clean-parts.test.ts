@@ -1,8 +1,8 @@
-import { setImmediate as nextRound } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createScrubs, createSecret } from '../../credentials/index.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { ownLoop } from '../../testing/own-loop.ts'
+import { roundsDuring } from '../../testing/rounds-during.ts'
 import { createCleanPart } from './clean-parts.ts'
 
 const secret = 'sk-live-0123456789'
@@ -13,14 +13,8 @@ const part = (chars: number) => `${'x'.repeat(chars)} ${secret} end`
 
 test('a long part is cleaned in steps between which the loop comes round', async () => {
   const clean = createCleanPart({ loop: ownLoop(), clock: systemClock })
-  let rounds = 0
-  let isOver = false
-  const counting = (async () => {
-    for (; !isOver; rounds++) await nextRound()
-  })()
-  const text = await clean({ agentId: 'a', scrub, signal }, part(1024 * 1024))
-  isOver = true
-  await counting
+  const cleaning = clean({ agentId: 'a', scrub, signal }, part(1024 * 1024))
+  const { result: text, rounds } = await roundsDuring(cleaning)
   expect(text).not.toContain(secret)
   expect(text).toContain('[secret]')
   expect(rounds).toBeGreaterThan(10)
