@@ -160,7 +160,7 @@ function remoteFault({ url, headers }: RemoteMcpServer): string | null {
   const host = (/^[^/?#]*/.exec(rest)?.[0] ?? '').replace(/^.*@/, '')
   if (host.includes(handleStart)) return 'url: the host cannot be a handle'
   if (parsed.hash !== '') return 'url has no part after #'
-  if (parsed.password !== '' && !/:[^@/]*\$CRED\{/.test(rest)) {
+  if (parsed.password !== '' && !/:[^@/:]*\$CRED\{/.test(rest)) {
     return 'url: a password stands in the vault: write https://user:$CRED{name}@host'
   }
   if (Object.keys(headers).length > 32) return 'headers has at most 32 entries'

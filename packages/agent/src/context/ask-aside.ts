@@ -63,8 +63,9 @@ export async function askForFacts(
 
 /** Null when the answer holds no list of texts. Pure. */
 export function readFacts(text: string): readonly PromptText[] | null {
-  const list = /\[[\s\S]*\]/.exec(text)?.[0]
-  if (list === undefined) return null
+  const [from, to] = [text.indexOf('['), text.lastIndexOf(']')]
+  if (from === -1 || to < from) return null
+  const list = text.slice(from, to + 1)
   try {
     const value: unknown = JSON.parse(list)
     if (!Array.isArray(value)) return null

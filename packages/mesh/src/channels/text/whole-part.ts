@@ -4,8 +4,8 @@ import type { RunStyle, RunText } from './text-run.ts'
 /** What is emphasised is kept whole up to this length, UTF-16 code units. */
 const emphasisCharsMax = 240
 
-/** An address, as far as its signs go; those that close what stands around it are none of it. */
-const address = /[a-z][a-z0-9+.-]*:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]+/giu
+/** An address, as far as its signs go; those that close what stands around it are none of it. A scheme is short. */
+const address = /[a-z][a-z0-9+.-]{0,30}:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]+/giu
 /** A longer address fits into no message, UTF-16 code units on both sides of a place. */
 const addressReachChars = 16_384
 const addressSign = /[\w\-.~:/?#[\]@!$&'()*+,;=%]/u

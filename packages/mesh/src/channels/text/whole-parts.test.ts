@@ -1,3 +1,6 @@
+import { loopCpuMs } from '../../platform/system-clock.ts'
+import { readPlain } from './read-markdown.ts'
+import { wholePartAt } from './whole-part.ts'
 import process from 'node:process'
 import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
@@ -165,4 +168,16 @@ describe('fences', () => {
     expect(wasCut).toBe(true)
     expect(made.at(-1)).toMatch(/(?:```|<\/code><\/pre>)\n+\\?\[cut\\?\]$/)
   })
+})
+
+test('an address is looked for in one pass, also where one long word could be its scheme', () => {
+  const costMs = (word: string) => {
+    const text = readPlain(word.repeat(16_000))
+    const before = loopCpuMs()
+    for (let times = 0; times < 5; times++) expect(wholePartAt(text, 8000)).toBeNull()
+    return loopCpuMs() - before
+  }
+  costMs('_')
+  // From each letter on a scheme was read to the end of the word.
+  expect(costMs('a') / Math.max(costMs('_'), 2)).toBeLessThan(25)
 })

@@ -81,7 +81,15 @@ describe('how a run ended', () => {
       'No  updates!',
     ])
       expect(isQuietReply(text), text).toBe(true)
-    for (const text of ['ok then', 'not ok', 'nothing to do but wait', 'updates', '0'])
+    // A long row of marks is no such word, and is not searched from each of its marks.
+    for (const text of [
+      'ok then',
+      'not ok',
+      'nothing to do but wait',
+      'updates',
+      '0',
+      `ok${'.'.repeat(300)}`,
+    ])
       expect(isQuietReply(text), text).toBe(false)
   })
 })
