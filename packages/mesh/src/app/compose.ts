@@ -87,8 +87,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     engineAddresses: [environment.engineSocket ?? '', env['DOCKER_HOST'] ?? ''],
     rates,
     vault,
-    loop: shares.calls,
-    held: shares.held.replies,
+    shares,
     openCredentials: credentials.api.open,
     ...led,
   })

@@ -49,10 +49,8 @@ export interface EgressNeeds {
   readonly runs: Pick<Runs, 'lifecycle' | 'holdLease'>
   readonly openCredentials: OpenCredentials
   readonly vault: Pick<Vault, 'system'>
-  /** The share of the loop that each agent's calls have. */
-  readonly loop: LoopShare
-  /** Bytes that are kept of answers while they come. */
-  readonly held: HeldBytes
+  /** What each agent's calls may take of the loop, and the bytes that are kept of answers while they come. */
+  readonly shares: { readonly calls: LoopShare; readonly held: { readonly replies: HeldBytes } }
 }
 
 export { startDeadline } from './fetch/deadline.ts'
@@ -62,7 +60,8 @@ export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
-  const { rates, loop, openCredentials: credentials } = needs
+  const { rates, openCredentials: credentials } = needs
+  const { calls: loop, held } = needs.shares
   const { registry, connection } = needs.agents
   const { holdLease } = needs.runs
   const { liveRunOf } = needs.runs.lifecycle.live
@@ -90,7 +89,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   const forwardRequest = createForwardRequest(leaving)
   const exchange = createExchangeWithServer({
     ...leaving,
-    held: needs.held,
+    held: held.replies,
     serversOf: registry.mcpServers.of,
   })
   const webSearch = createWebSearch({

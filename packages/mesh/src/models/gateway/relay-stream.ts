@@ -87,7 +87,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     },
     input.apiFormat.createStreamForm?.(),
   )
-  let gathered: Uint8Array[] = []
+  const gathered: Uint8Array[] = []
   let isOver = false
   let isRead = true
   let hasRoom = true
@@ -136,13 +136,11 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
   }
 
   function flush(): void {
-    const pieces = gathered
-    const [first] = pieces
-    if (isOver || first === undefined) return
-    gathered = []
+    const pieces = gathered.splice(0)
+    if (isOver || pieces.length === 0) return
     try {
-      const bounds = call.spoken?.call.bounds
-      pass(spendIn(bounds, () => parser.take(pieces.length === 1 ? first : Buffer.concat(pieces))))
+      const bytes = pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+      pass(spendIn(call.spoken?.call.bounds, () => parser.take(bytes)))
     } catch (error) {
       fail(error)
     }
