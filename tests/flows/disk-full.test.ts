@@ -1,9 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { closeSync, openSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import process from 'node:process'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { aCassette, runs, says } from '../support/cassettes.ts'
@@ -12,6 +9,8 @@ import { openLedger } from '../support/ledger-view.ts'
 import { openMesh, startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
+import { canMount, mountAt } from '../support/small-disk.ts'
+import type { SmallDisk } from '../support/small-disk.ts'
 
 const mb = 1024 * 1024
 const cassette = aCassette(
@@ -24,13 +23,13 @@ const cassette = aCassette(
 )
 
 /** A mesh whose data folder is a file system of its own with so much room. */
-async function meshOnSmallDisk(sizeMb: number): Promise<{ mesh: MeshProcess; data: string }> {
+async function meshOnSmallDisk(sizeMb: number): Promise<{ mesh: MeshProcess; disk: SmallDisk }> {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-flow-'))
   const data = join(home, 'data')
   for (const name of ['config', 'cassettes', 'data']) await mkdir(join(home, name))
-  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m,mode=700`, 'tmpfs', data])
+  const disk = mountAt(data, { sizeMb })
   onTestFinished(async () => {
-    execFileSync('umount', [data])
+    disk.unmount()
     await rm(home, { recursive: true, force: true })
   })
   await writeFile(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/disk' }))
@@ -40,36 +39,15 @@ async function meshOnSmallDisk(sizeMb: number): Promise<{ mesh: MeshProcess; dat
     await mesh.terminate()
   })
   await mesh.restart()
-  return { mesh, data }
+  return { mesh, disk }
 }
 
-/** Takes room until `leaveBytes` are left; all of it when 0. */
-function take(data: string, leaveBytes: number): void {
-  const file = openSync(join(data, 'filler'), 'a')
-  try {
-    for (let pieceBytes = mb; pieceBytes >= 4096;) {
-      try {
-        if (free(data) - pieceBytes < leaveBytes) pieceBytes /= 2
-        else writeSync(file, Buffer.alloc(pieceBytes))
-      } catch {
-        pieceBytes /= 2
-      }
-    }
-  } finally {
-    closeSync(file)
-  }
-}
-
-function free(data: string): number {
-  return Number(execFileSync('df', ['-B1', '--output=avail', data]).toString().split('\n')[1])
-}
-
-describe.skipIf(process.getuid?.() !== 0)('a mesh whose disk is full', () => {
+describe.skipIf(!canMount)('a mesh whose disk is full', () => {
   it('refuses new work with the reason, ends what it accepted, and goes on once there is room', async () => {
-    const { mesh, data } = await meshOnSmallDisk(96)
+    const { mesh, disk } = await meshOnSmallDisk(96)
     await mesh.ask('hello')
     const accepted = await mesh.submit('slow', { session: 'accepted', key: 'once' })
-    take(data, 20 * mb)
+    disk.fill(20 * mb)
     const ready = await mesh.call(meshHumanEndpoints.readyz)
     expect(ready.status).toBe(503)
     expect(ready.json()['problems']).toMatchObject([
@@ -88,28 +66,28 @@ describe.skipIf(process.getuid?.() !== 0)('a mesh whose disk is full', () => {
     // What was accepted before is not new work, also when it is asked for again.
     expect(await mesh.submit('slow', { session: 'accepted', key: 'once' })).toBe(accepted)
     expect((await mesh.ended(accepted)).outcome).toMatchObject({ status: 'done', text: 'Slept.' })
-    await rm(join(data, 'filler'))
+    await disk.drain()
     expect((await mesh.call(meshHumanEndpoints.readyz)).status).toBe(200)
     expect((await mesh.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
   })
 
   it('lives on without a byte left, and every run has one outcome when there is room again', async () => {
-    const { mesh, data } = await meshOnSmallDisk(96)
+    const { mesh, disk } = await meshOnSmallDisk(96)
     const accepted = await mesh.submit('slow')
     await eventually('it works', async () => (await mesh.run(accepted)).state === 'running')
-    take(data, 0)
+    disk.fill()
     await new Promise((resolve) => setTimeout(resolve, 6000))
     expect((await mesh.call(meshHumanEndpoints.healthz)).status).toBe(200)
     expect((await mesh.call(meshHumanEndpoints.readyz)).json()['problems']).toMatchObject([
       { id: 'disk-full' },
     ])
-    await rm(join(data, 'filler'))
+    await disk.drain()
     const run = await mesh.ended(accepted, 120_000)
     expect(['done', 'failed']).toContain(run.state)
     const ledger = openLedger(mesh.home)
     expect(ledger.endings().get(accepted)).toBe(1)
     ledger.close()
-    // A write that failed keeps new work out for some seconds more.
+    // After a write that failed, one is tried every second.
     await eventually('it is ready', async () => (await mesh.call(meshHumanEndpoints.readyz)).status === 200)
     expect((await mesh.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
   })

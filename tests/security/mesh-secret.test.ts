@@ -37,7 +37,7 @@ function change(mesh: MeshProcess, sql: string): void {
 }
 
 async function refusal(mesh: MeshProcess): Promise<Record<string, string>> {
-  await expect(mesh.restart()).rejects.toThrow(/the mesh ended with 1/)
+  await expect(mesh.restart()).rejects.toThrow(/the mesh ended with 78/)
   return mesh.told().findLast((line) => 'problem' in line)?.['problem'] as Record<string, string>
 }
 

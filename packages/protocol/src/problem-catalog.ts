@@ -2,6 +2,7 @@ import { agentProblems } from './agent-problems.ts'
 import { modelProblems } from './model-problems.ts'
 import type { ProblemKind } from './problem-kind.ts'
 import { runProblems } from './run-problems.ts'
+import { storageProblems } from './storage-problems.ts'
 import { walletProblems } from './wallet-problems.ts'
 
 /** Every problem that leaves an API of ours. Codes never change meaning; clients treat unknown ones by status. */
@@ -356,19 +357,7 @@ export const problemCatalog = {
     repair:
       'Restore data/mesh-secret from a backup. Without a backup, flotilla journal begin-anew creates another secret and marks the existing audit log as accepted by you.',
   },
-  'disk-full': {
-    status: 507,
-    title: 'The disk of the mesh is full',
-    retryable: true,
-    repair:
-      'Free space on the disk of the home (flotilla doctor shows how much there is); accepted work is not lost.',
-  },
-  'data-full': {
-    status: 507,
-    title: 'The agent’s data has reached its size limit',
-    retryable: false,
-    repair: 'Delete files below /data, or raise data_limit_mb in config/settings.json and restart the agent.',
-  },
+  ...storageProblems,
   'upstream-timeout': {
     status: 504,
     title: 'The remote server took too long',

@@ -55,5 +55,7 @@ const terminalAlone: readonly ProblemCode[] = [
   'proof-wanted',
   'seed-revealed',
   'stale-fence',
+  'storage-failing',
+  'too-many-files',
   'wrong-home',
 ]

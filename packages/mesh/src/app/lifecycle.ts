@@ -6,6 +6,7 @@ import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
 import type { MeshModule } from '../kernel/index.ts'
 import { agentServer, openOutside, peopleServer, portOf } from './open-servers.ts'
 import { productVersion } from '../platform/index.ts'
+import { writeAgain } from '../storage/index.ts'
 
 /** Each module is asked so often to write what it counts and to take away what is kept no longer. */
 const maintenanceIntervalMs = 60_000
@@ -62,7 +63,10 @@ export function createLifecycle(composed: Composed): Lifecycle {
       for (const { start } of inOrder) await start?.()
       for (const { begin } of inOrder) await begin?.()
       for (const { run } of inOrder) if (run) loops.push(run(closing.signal))
-      loops.push(maintain())
+      loops.push(
+        maintain(),
+        composed.diskSpace.watch(() => writeAgain(kernel.database), closing.signal),
+      )
       tellStart()
       composed.serving.now = true
       const { atLeast } = modules.isolation.api

@@ -2,16 +2,26 @@ import { flushCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { asProblem } from '../http/index.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { commandEnvironment } from './commands/command-environment.ts'
 import type { EnvFileNeed } from './commands/command-environment.ts'
-import { systemClock, useProxies } from '../platform/index.ts'
+import { openCommandOutput, openServingOutput, systemClock, useProxies } from '../platform/index.ts'
+import type { LineOutput } from '../platform/index.ts'
 import { SandboxError, sandboxWords } from '../sandbox/index.ts'
+import { storageFaultOf } from '../storage/index.ts'
 
 /** Commands by name. Each brings its own modules. */
 const commands: Readonly<Record<string, Entry>> = {
-  serve: { needs: 'sound', load: async () => (await import('./commands/serve.ts')).serve },
+  serve: {
+    needs: 'sound',
+    load: async (output) => {
+      const { serve } = await import('./commands/serve.ts')
+      return (context) => serve(context, output)
+    },
+  },
   prepare: { needs: 'sound', load: async () => (await import('./commands/prepare.ts')).prepare },
   doctor: { needs: 'whatever-holds', load: async () => (await import('./commands/doctor.ts')).doctor },
   'verify-journal': {
@@ -40,26 +50,63 @@ const commands: Readonly<Record<string, Entry>> = {
 
 interface Entry {
   readonly needs: EnvFileNeed
-  readonly load: () => Promise<(context: CommandContext) => Promise<number>>
+  readonly load: (output: LineOutput) => Promise<(context: CommandContext) => Promise<number>>
 }
 
-/** Runs the command that the process was started with and gives the code to exit with; what ended it is told. */
+/**
+ * Runs the command that the process was started with and gives the code to exit with; the problem that ended it is
+ * written to standard output.
+ */
 export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<number> {
-  // A fault that nobody caught leaves a state that nobody knows. The process ends, and the next life begins from disk.
-  process.once('uncaughtException', (error) => {
-    tell({ problem: problemOf(error) })
-    process.exit(1)
-  })
+  let output = openCommandOutput(process.pid)
+  let serves = false
   try {
-    return await commandNamed(variables)
+    const words = parseWords()
+    const name = words.positionals[0] ?? 'serve'
+    serves = name === 'serve'
+    if (serves) output = openServingOutput(process.pid)
+    catchFaults(output, { serves })
+    return await runNamed(name, { variables, output, values: words.values })
   } catch (error) {
-    tell({ problem: problemOf(error) })
-    return 1
+    tellOn(output, { problem: problemOf(error) })
+    return serves && error instanceof Problem && needsOwner.includes(error.code) ? configurationExitCode : 1
+  } finally {
+    output.flush()
   }
 }
 
-async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
-  const { values, positionals } = parseArgs({
+/** As sysexits.h numbers a configuration error. A supervisor does not start a mesh again that ended with it. */
+const configurationExitCode = 78
+
+/** Problems that the next start would meet again until the owner changes something. */
+const needsOwner: readonly ProblemCode[] = [
+  'bad-request',
+  'unprocessable',
+  'not-configured',
+  'mesh-secret-refused',
+  'home-unusable',
+]
+
+/**
+ * An error that no code caught leaves a state that is not known: the process ends, and the next one begins from disk. A
+ * failed write is the exception. It was rolled back or never begun, and the next process would meet the same disk.
+ */
+function catchFaults(output: LineOutput, { serves }: { readonly serves: boolean }): void {
+  process.on('uncaughtException', (error) => {
+    const problem = problemOf(error)
+    if (serves && storageFaultOf(error) !== null) {
+      const msg = 'a write failed that no code waits for; the mesh goes on'
+      const time = new Date(systemClock.now()).toISOString()
+      return output.write(`${JSON.stringify({ level: 50, time, pid: process.pid, ...problem, msg })}\n`)
+    }
+    tellOn(output, { problem })
+    output.flush()
+    process.exit(1)
+  })
+}
+
+function parseWords() {
+  return parseArgs({
     allowPositionals: true,
     options: {
       home: { type: 'string' },
@@ -77,7 +124,16 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
       browsers: { type: 'boolean' },
     },
   })
-  const name = positionals[0] ?? 'serve'
+}
+
+interface Started {
+  readonly variables: NodeJS.ProcessEnv
+  readonly output: LineOutput
+  readonly values: ReturnType<typeof parseWords>['values']
+}
+
+async function runNamed(name: string, { variables, output, values }: Started): Promise<number> {
+  const tell = (line: Readonly<Record<string, unknown>>): void => tellOn(output, line)
   const command = commands[name]
   if (!command) {
     tell({
@@ -101,7 +157,7 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
     ...(values.isolation ? { FLOTILLA_ISOLATION: values.isolation } : {}),
   }
   const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
-  const [run] = await Promise.all([command.load(), useProxies(environment.proxies)])
+  const [run] = await Promise.all([command.load(output), useProxies(environment.proxies)])
   return run({
     environment,
     env,
@@ -119,12 +175,15 @@ async function commandNamed(variables: NodeJS.ProcessEnv): Promise<number> {
   })
 }
 
-/** Lines that whoever started the process waits for; in a log that several starts write to, the id says whose. */
-const ofThisLife: readonly string[] = ['progress', 'ready', 'problem']
+/** Lines that the process that started this one waits for; in a log that several starts write to, the id says whose. */
+const forStarter: readonly string[] = ['progress', 'ready', 'problem']
 
-function tell(line: Readonly<Record<string, unknown>>): void {
-  const marked = ofThisLife.some((name) => name in line) ? { ...line, pid: process.pid } : line
-  process.stdout.write(`${JSON.stringify(marked)}\n`)
+/** The starter is also told over its own channel, which no full disk can close. */
+function tellOn(output: LineOutput, line: Readonly<Record<string, unknown>>): void {
+  const isForStarter = forStarter.some((name) => name in line)
+  const marked = isForStarter ? { ...line, pid: process.pid } : line
+  output.write(`${JSON.stringify(marked)}\n`)
+  if (isForStarter && process.connected === true) process.send?.(marked, () => undefined)
   // Node writes it at its end, which a mesh that is killed never reaches.
   if (line['ready'] === true) flushCompileCache()
 }

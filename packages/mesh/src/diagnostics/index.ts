@@ -65,7 +65,7 @@ interface Needs {
   readonly permissions: PermissionStore
   readonly denials: DenialCounts
   readonly settings: SettingsFile
-  readonly diskSpace: Pick<DiskSpace, 'shortage'>
+  readonly diskSpace: Pick<DiskSpace, 'trouble'>
   readonly journalKeeper: ReturnType<typeof createJournalKeeper>
 }
 
@@ -134,7 +134,7 @@ function readinessOf({
     settings: settings.broken(),
     walls: modules.isolation.api.state().broken,
     journal: journalKeeper.broken(),
-    disk: diskSpace.shortage(),
+    disk: diskSpace.trouble(),
     jobs: modules.cron.api.broken(),
     money: modules.spending.api.found.words,
     serving: serving.now,

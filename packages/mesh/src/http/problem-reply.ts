@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import type { Log } from '../platform/index.ts'
-import { isDiskFull } from '../storage/index.ts'
+import { storageFaultOf } from '../storage/index.ts'
 
 /** The one place that turns a failure into an answer. What is not a Problem says nothing about itself outside. */
 export function installProblemReplies(server: FastifyInstance, log: Log): void {
@@ -56,11 +56,15 @@ function isWorthRepeating(problem: Problem): boolean {
   return problemCatalog[problem.code].retryable
 }
 
+/** A disk that failed a write may take the next one soon. */
+const storageRetrySeconds = 5
+
 /** Fastify's own refusals get the codes of our catalogue; `bodyMaxBytes` is the limit of the route that refused. */
 export function asProblem(error: unknown, bodyMaxBytes?: number): Problem {
   if (error instanceof Problem) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (isDiskFull(error)) return new Problem('disk-full', { cause: error })
+  const fault = storageFaultOf(error)
+  if (fault !== null) return new Problem(fault, { cause: error, retryAfterSeconds: storageRetrySeconds })
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return bodyMaxBytes === undefined ? new Problem('body-too-large') : bodyTooLarge(bodyMaxBytes)

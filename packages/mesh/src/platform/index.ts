@@ -5,6 +5,8 @@ export type { Log } from './log.ts'
 export { openTunnel, ProxyFailed } from './open-tunnel.ts'
 export type { TunnelProxy } from './open-tunnel.ts'
 export { useProxies } from './use-proxies.ts'
+export type { LineOutput } from './line-output.ts'
+export { openCommandOutput, openServingOutput } from './standard-output.ts'
 export { createRoster } from './roster.ts'
 export type { Roster } from './roster.ts'
 export {

@@ -1,4 +1,5 @@
 import { pino } from 'pino'
+import type { LineOutput } from './line-output.ts'
 
 /** Facts with fields: `log.info({ agentId }, 'agent started')`. */
 export interface Log {
@@ -8,9 +9,13 @@ export interface Log {
   error(fields: Readonly<Record<string, unknown>>, fact: string): void
 }
 
-/** JSON lines on standard output, each with these fields; errors go under `err`. */
-export function createLog(level: string, fields: { readonly pid?: number } = {}): Log {
-  return pino({ level, base: fields, timestamp: pino.stdTimeFunctions.isoTime })
+/** JSON lines on an output that may fail at any time, each with these fields; errors go under `err`. */
+export function createLog(
+  level: string,
+  output: Pick<LineOutput, 'write'>,
+  fields: { readonly pid?: number } = {},
+): Log {
+  return pino({ level, base: fields, timestamp: pino.stdTimeFunctions.isoTime }, output)
 }
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

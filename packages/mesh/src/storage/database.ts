@@ -45,7 +45,7 @@ export interface DatabaseOptions {
    * although the commit stands.
    */
   readonly onEffectError?: (error: unknown) => void
-  /** Hears what made a transaction roll back, before its caller does. */
+  /** Called with the error of every write that failed, before its caller gets it. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -64,7 +64,10 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     const known = statements.get(sql)
     if (known) return known
     const statement = sqlite.prepare(sql)
-    if (fence && writes.test(sql)) intoTransaction(statement)
+    if (writes.test(sql)) {
+      if (fence) intoTransaction(statement)
+      else reportErrors(statement)
+    }
     statements.set(sql, statement)
     return statement
   }
@@ -80,9 +83,25 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     }
   }
 
+  /** A write outside of a transaction that failed is heard of as well. */
+  function reportErrors(statement: StatementSync): void {
+    for (const way of ['run', 'get', 'all'] as const) {
+      const plain = statement[way].bind(statement)
+      const reporting = (...values: SQLInputValue[]) => {
+        try {
+          return plain(...values)
+        } catch (error) {
+          if (!open) options.onError?.(error)
+          throw error
+        }
+      }
+      Object.assign(statement, { [way]: reporting })
+    }
+  }
+
   function transaction<T>(work: () => T): T {
     if (open) return joined(open, work)
-    sqlite.exec('BEGIN IMMEDIATE')
+    begin()
     const mine: OpenTransaction = { committed: [], rolledBack: [], failure: null }
     open = mine
     let result: T
@@ -94,8 +113,8 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       sqlite.exec('COMMIT')
     } catch (error) {
       // SQLite has ended the transaction by itself after some errors, a full disk among them.
-      if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
       open = null
+      rollBack()
       options.onError?.(error)
       due.run(mine.rolledBack)
       throw error
@@ -103,6 +122,24 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     open = null
     due.run(mine.committed)
     return result
+  }
+
+  /** A disk that fails may fail here as well; the error that led here is the one to throw. */
+  function rollBack(): void {
+    try {
+      if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
+    } catch (error) {
+      options.onError?.(error)
+    }
+  }
+
+  function begin(): void {
+    try {
+      sqlite.exec('BEGIN IMMEDIATE')
+    } catch (error) {
+      options.onError?.(error)
+      throw error
+    }
   }
 
   return {

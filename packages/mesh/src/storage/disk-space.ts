@@ -1,58 +1,108 @@
 import { statfsSync } from 'node:fs'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import { isDiskFull } from './disk-full.ts'
+import { storageFaultOf } from './storage-fault.ts'
+import type { StorageFault } from './storage-fault.ts'
 
 /** Kept free for what was accepted already: its outcome, its journal and its costs must still be written. */
 const freeMinBytes = 32 * 1024 * 1024
-/** A write that failed for lack of room keeps new work out for so long; then the next one tries. */
-const rememberFailureMs = 5_000
+/** Kept free for the same: agents, configuration and backups make files. */
+const freeMinFiles = 64
+/** While the last write failed, a write is tried after this time, milliseconds. */
+const probeIntervalMs = 1000
 
-/** Whether the database can grow. New work is refused before it cannot. */
+/** Whether the database can grow and be written. New work is refused before it cannot. */
 export interface DiskSpace {
-  /** In words why new work is refused; null when there is room. */
-  shortage(): string | null
-  /** Problem `disk-full`. */
+  /** Why new work is refused; null when there is room and the last write succeeded. */
+  trouble(): StorageTrouble | null
+  /** Problems `disk-full`, `storage-failing`, `too-many-files`. */
   require(): void
-  /** Hears of every error of the database. */
+  /** Called with every error of the database. */
   noteError(error: unknown): void
+  /** While the last write failed, calls `tryWrite` until it no longer throws. Resolves at the signal. */
+  watch(tryWrite: () => void, signal: AbortSignal): Promise<void>
+}
+
+export interface StorageTrouble {
+  readonly code: StorageFault
+  /** What is wrong, in words. */
+  readonly detail: string
+}
+
+/** What is free where a folder is. */
+export interface FreeRoom {
+  readonly bytes: number
+  /** Null where the file system does not count its files. */
+  readonly files: number | null
 }
 
 export function createDiskSpace(options: {
   readonly folder: string
   readonly clock: Clock
-  /** Free bytes where the folder is. */
-  readonly freeBytes?: (folder: string) => number
+  readonly freeRoom?: (folder: string) => FreeRoom
 }): DiskSpace {
-  const { folder, clock, freeBytes = freeBytesOf } = options
-  let failedAt = -Infinity
+  const { folder, clock, freeRoom = freeRoomOf } = options
+  /** Why the last write failed; null once one has succeeded. */
+  let failed: StorageTrouble | null = null
 
-  function shortage(): string | null {
-    const free = freeBytes(folder)
-    if (free < freeMinBytes) {
-      return `${inMb(free)} free where ${folder} is; ${inMb(freeMinBytes)} are kept for work that was accepted`
+  function trouble(): StorageTrouble | null {
+    try {
+      return shortageOf(freeRoom(folder), folder) ?? failed
+    } catch (error) {
+      return failureOf(error, folder) ?? { code: 'storage-failing', detail: `${folder} cannot be read` }
     }
-    const passedMs = clock.now() - failedAt
-    return passedMs >= 0 && passedMs < rememberFailureMs
-      ? `the database in ${folder} could not be written to`
-      : null
+  }
+
+  function noteError(error: unknown): void {
+    failed = failureOf(error, folder) ?? failed
   }
 
   return {
-    shortage,
+    noteError,
+    trouble,
     require: () => {
-      const detail = shortage()
-      if (detail !== null) throw new Problem('disk-full', { detail, retryAfterSeconds: 30 })
+      const found = trouble()
+      if (found === null) return
+      throw new Problem(found.code, {
+        detail: found.detail,
+        retryAfterSeconds: found.code === 'disk-full' ? 30 : 5,
+      })
     },
-    noteError: (error) => {
-      if (isDiskFull(error)) failedAt = clock.now()
+    async watch(tryWrite, signal) {
+      while (!signal.aborted) {
+        await clock.sleep(probeIntervalMs, signal).catch(() => {})
+        if (failed === null) continue
+        try {
+          tryWrite()
+          failed = null
+        } catch (error) {
+          noteError(error)
+        }
+      }
     },
   }
 }
 
-function freeBytesOf(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder)
-  return bavail * bsize
+function shortageOf({ bytes, files }: FreeRoom, folder: string): StorageTrouble | null {
+  const detail = (free: string, kept: string) =>
+    `${free} free where ${folder} is; ${kept} are kept for work that was accepted`
+  if (bytes < freeMinBytes) return { code: 'disk-full', detail: detail(inMb(bytes), inMb(freeMinBytes)) }
+  if (files !== null && files < freeMinFiles) {
+    return { code: 'disk-full', detail: detail(`${files} files (inodes)`, `${freeMinFiles}`) }
+  }
+  return null
+}
+
+function failureOf(error: unknown, folder: string): StorageTrouble | null {
+  const code = storageFaultOf(error)
+  if (code === null) return null
+  const why = error instanceof Error ? error.message : String(error)
+  return { code, detail: `the database in ${folder} could not be written: ${why}` }
+}
+
+function freeRoomOf(folder: string): FreeRoom {
+  const { bavail, bsize, files, ffree } = statfsSync(folder)
+  return { bytes: bavail * bsize, files: files > 0 ? ffree : null }
 }
 
 function inMb(bytes: number): string {

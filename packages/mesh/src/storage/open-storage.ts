@@ -29,3 +29,11 @@ export function openStorage(deps: {
   migrate(database, allMigrations, deps.path)
   return { database, diskSpace }
 }
+
+/** Tries a write: a page of the database is written as it is, and reaches the disk as every other does. */
+export function writeAgain(database: Database): void {
+  database.transaction(() => {
+    const row = database.prepare('PRAGMA application_id').get()
+    database.exec(`PRAGMA application_id = ${Number(row?.['application_id'] ?? 0)}`)
+  })
+}

@@ -21,7 +21,13 @@ import {
   readTextFile,
 } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
-import { createLog, freshBytes, productVersion, systemClock } from '../../platform/index.ts'
+import {
+  createLog,
+  freshBytes,
+  productVersion,
+  systemClock,
+  openCommandOutput,
+} from '../../platform/index.ts'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
 import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
@@ -161,7 +167,7 @@ async function openResting(
   const inKind = { ...context, environment: { ...context.environment, runtime: kind } }
   // What is prepared has the walls of agents let this machine in, and not where their mesh is.
   await requireNoMesh({ context: inKind, homeId, paths })
-  const log = createLog(context.environment.logLevel)
+  const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
   const runtime = chooseRuntime({ context: inKind, homeId, paths, log })
   try {
     const settings = await readSettingsFile(paths.settingsFile)

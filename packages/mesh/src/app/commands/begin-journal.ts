@@ -5,7 +5,7 @@ import { composeJournal, journalTrust, secretPlaces } from '../open-journal.ts'
 import { dataPaths, lockHome } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
 import { createJournalKeeper } from '../../journal/index.ts'
-import { createLog, randomToken, systemClock } from '../../platform/index.ts'
+import { createLog, randomToken, systemClock, openCommandOutput } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 import { openStorage } from '../../storage/index.ts'
 import { createSecret, meshSecretName, placeOfOurs, writeSecretFile } from '../../credentials/index.ts'
@@ -28,7 +28,7 @@ export async function beginJournal({ environment, env, tell, pid }: CommandConte
   }
   const lock = await lockHome(paths.home, { pid, deed: 'beginning-anew' })
   try {
-    const log = createLog(environment.logLevel)
+    const log = createLog(environment.logLevel, openCommandOutput(pid))
     const { database } = openStorage({
       path: paths.database,
       folder: paths.dataFolder,

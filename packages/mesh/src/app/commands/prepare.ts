@@ -1,6 +1,6 @@
 import { chooseRuntime } from '../choose-runtime.ts'
 import { dataPaths, openHomeFolder } from '../../config/index.ts'
-import { createLog } from '../../platform/index.ts'
+import { createLog, openCommandOutput } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 import { tellStep } from './tell-step.ts'
 
@@ -11,7 +11,12 @@ import { tellStep } from './tell-step.ts'
 export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const { homeId } = await openHomeFolder(paths)
-  const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
+  const runtime = chooseRuntime({
+    context,
+    homeId,
+    paths,
+    log: createLog(context.environment.logLevel, openCommandOutput(context.pid)),
+  })
   const progress = tellStep(context.tell)
   try {
     await runtime.prepare({ progress, signal: context.stopped })

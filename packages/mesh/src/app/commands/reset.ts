@@ -6,7 +6,7 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
 import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
-import { createLog } from '../../platform/index.ts'
+import { createLog, openCommandOutput } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
@@ -43,7 +43,7 @@ async function removeHome(
   const { homeId } = await openHomeFolder(paths)
   await requireNoMesh({ context, homeId, paths })
   const progress = (step: string) => context.tell({ progress: step })
-  const log = createLog(context.environment.logLevel)
+  const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
   // Whatever runs agents now, plain processes of an earlier mesh may be left.
   for (const runtime of new Set(['process', context.environment.runtime] as const)) {
     const environment = { ...context.environment, runtime }

@@ -17,7 +17,7 @@ import {
   wipeUnfinishedRestore,
 } from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
-import { createLog } from '../../platform/index.ts'
+import { createLog, openCommandOutput } from '../../platform/index.ts'
 import { SandboxError } from '../../sandbox/index.ts'
 import { newestSchemaStep } from '../../storage/index.ts'
 import { notedCluster, refuseElsewhere } from '../choose-cluster.ts'
@@ -59,7 +59,7 @@ export async function restore(context: CommandContext): Promise<number> {
       agentsElsewhere: runtime === 'kubernetes',
       openHome: async () => {
         const home = await openHomeFolder(paths)
-        const log = createLog(context.environment.logLevel)
+        const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
         // Whoever restores into it on another machine is refused for as long as this goes on, and no mesh begins.
         held.ledger = await holdLedger({ context: inRuntime, homeId: home.homeId, paths, log })
         return home
@@ -108,7 +108,12 @@ async function openAgents(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
 ) {
-  const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
+  const runtime = chooseRuntime({
+    context,
+    homeId,
+    paths,
+    log: createLog(context.environment.logLevel, openCommandOutput(context.pid)),
+  })
   let ready: Promise<void> | null = null
   const prepare = () =>
     (ready ??= runtime.prepare({
@@ -139,7 +144,7 @@ async function startOver(context: CommandContext, paths: DataPaths): Promise<voi
   progress('A restore of this home was cut off: what it left is taken away')
   const homeId = await homeIdOf(paths)
   if (homeId !== null) {
-    const log = createLog(context.environment.logLevel)
+    const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
     for (const runtime of new Set(['process', context.environment.runtime] as const)) {
       const environment = { ...context.environment, runtime }
       const adapter = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })

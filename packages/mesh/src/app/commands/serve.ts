@@ -13,6 +13,7 @@ import {
 } from '../../config/index.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '../../config/index.ts'
+import type { LineOutput } from '../../platform/index.ts'
 import { createLog, productVersion, systemClock } from '../../platform/index.ts'
 import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
 import { holdLedger } from '../hold-ledger.ts'
@@ -21,7 +22,7 @@ import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Runs the mesh until it is asked to stop. Says that it is ready only once it has answered itself. */
-export async function serve(context: CommandContext): Promise<number> {
+export async function serve(context: CommandContext, output: LineOutput): Promise<number> {
   const { environment, tell, stopped } = context
   const loadedMs = performance.now()
   await keepMemoryOutOfDumps()
@@ -33,7 +34,7 @@ export async function serve(context: CommandContext): Promise<number> {
   const noted = notedCluster(paths.clusterFile)
   refuseElsewhere(environment, noted)
   const home = await openHomeFolder(paths)
-  const log = createLog(environment.logLevel, { pid: context.pid })
+  const log = createLog(environment.logLevel, output, { pid: context.pid })
   for (const warning of environment.warnings) log.warn({}, warning)
   // Before anything of the home is changed: another machine may work on it.
   const held = await holdLedger({ context, homeId: home.homeId, paths, log })

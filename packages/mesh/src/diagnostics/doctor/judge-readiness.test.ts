@@ -20,7 +20,8 @@ test('agents run where nothing is wrong', () => {
 test.each<[Partial<Standing>, string, boolean]>([
   [{ permissions: 'line 1' }, 'permissions-broken', true],
   [{ walls: 'canary' }, 'walls', true],
-  [{ disk: '3 MB' }, 'disk-full', true],
+  [{ disk: { code: 'disk-full', detail: '3 MB' } }, 'disk-full', true],
+  [{ disk: { code: 'storage-failing', detail: 'read-only' } }, 'storage-failing', true],
   [{ serving: false }, 'starting', true],
   [{ journal: 'row 4' }, 'journal-broken', false],
   [{ settings: 'line 2' }, 'settings-broken', false],

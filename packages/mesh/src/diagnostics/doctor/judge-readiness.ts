@@ -1,3 +1,5 @@
+import type { StorageTrouble } from '../../storage/index.ts'
+
 /** In words what is wrong; null where nothing is. */
 type Fault = string | null
 
@@ -7,7 +9,7 @@ export interface Standing {
   readonly settings: Fault
   readonly walls: Fault
   readonly journal: Fault
-  readonly disk: Fault
+  readonly disk: StorageTrouble | null
   readonly jobs: Fault
   readonly money: Fault
   readonly serving: boolean
@@ -28,7 +30,7 @@ export function judgeReadiness(standing: Standing): Readiness {
   const stops = told(true, {
     'permissions-broken': permissions && `everything is denied: ${permissions}`,
     walls,
-    'disk-full': disk,
+    ...(disk === null ? {} : { [disk.code]: disk.detail }),
     starting: serving ? null : 'the fleet is being started',
   })
   const others = told(false, {

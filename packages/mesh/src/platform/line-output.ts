@@ -1,0 +1,116 @@
+/**
+ * Lines for a file, a pipe or a terminal that may fail at any time. Nothing here throws or waits: while a write fails,
+ * lines are dropped and counted, and the count is written as a line of its own as soon as there is room again.
+ */
+export interface LineOutput {
+  /** Takes one whole line with its line feed. */
+  write(line: string): void
+  /** Writes what is still held back, as far as it can be written at once. */
+  flush(): void
+  /** Lines that were dropped since the process started. */
+  dropped(): number
+}
+
+export interface LineOutputOptions {
+  /** Writes some of the bytes and gives how many; throws the error of the system where it cannot. */
+  readonly writeSome: (bytes: Buffer) => number
+  /** The line that reports a loss, with its line feed. */
+  readonly lossLine: (lines: number, code: string) => string
+  /** Calls back after so many milliseconds. */
+  readonly later: (work: () => void, ms: number) => void
+}
+
+/** Lines that are held back while a pipe is full, in bytes. Further lines are dropped. */
+export const heldMaxBytes = 256 * 1024
+/** A full pipe is tried again after this time, milliseconds. */
+export const fullRetryMs = 50
+/** A destination that failed is tried again after this time, milliseconds, also where no further line comes. */
+export const failedRetryMs = 1000
+
+export function createLineOutput(options: LineOutputOptions): LineOutput {
+  const held: Buffer[] = []
+  let heldBytes = 0
+  let total = 0
+  /** Dropped lines that no line has reported yet, and the code of the last error. */
+  let loss = { lines: 0, code: '' }
+  /** The last bytes that were written are not the end of a line. */
+  let isTorn = false
+  let isWaiting = false
+
+  function drop(lines: number, code: string): void {
+    total += lines
+    loss = { lines: loss.lines + lines, code }
+  }
+
+  function tryLater(ms: number): void {
+    if (isWaiting) return
+    isWaiting = true
+    options.later(() => {
+      isWaiting = false
+      flush()
+    }, ms)
+  }
+
+  /** Writes as much of the bytes as the destination takes; gives what is left, or the code of the error. */
+  function put(bytes: Buffer): { readonly left: Buffer; readonly code: string | null } {
+    let left = bytes
+    while (left.length > 0) {
+      try {
+        const written = options.writeSome(left)
+        if (written === 0) return { left, code: 'EAGAIN' }
+        left = left.subarray(written)
+        isTorn = left.length > 0
+      } catch (error) {
+        const code = codeOf(error)
+        if (code !== 'EINTR') return { left, code }
+      }
+    }
+    return { left, code: null }
+  }
+
+  /** Says how many lines were dropped; false where that cannot be written yet. */
+  function reportLoss(): boolean {
+    if (loss.lines === 0) return true
+    const { code } = put(Buffer.from(`${isTorn ? '\n' : ''}${options.lossLine(loss.lines, loss.code)}`))
+    if (code === null) loss = { lines: 0, code: '' }
+    else tryLater(code === 'EAGAIN' ? fullRetryMs : failedRetryMs)
+    return code === null
+  }
+
+  function flush(): void {
+    while (held.length > 0) {
+      const { left, code } = put(held[0] ?? Buffer.alloc(0))
+      if (code === null) heldBytes -= held.shift()?.length ?? 0
+      else if (code === 'EAGAIN') {
+        heldBytes -= (held[0]?.length ?? 0) - left.length
+        held[0] = left
+        return tryLater(fullRetryMs)
+      } else {
+        drop(held.length, code)
+        held.length = 0
+        heldBytes = 0
+        return tryLater(failedRetryMs)
+      }
+    }
+    reportLoss()
+  }
+
+  return {
+    flush,
+    dropped: () => total,
+    write(line) {
+      const bytes = Buffer.from(line)
+      flush()
+      // What was lost is reported where it is missing: no later line comes before that report.
+      if (held.length === 0 && loss.lines > 0) return drop(1, loss.code)
+      if (heldBytes + bytes.length > heldMaxBytes && held.length > 0) return drop(1, 'EAGAIN')
+      held.push(bytes)
+      heldBytes += bytes.length
+      flush()
+    },
+  }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+}

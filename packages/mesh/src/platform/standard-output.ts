@@ -1,0 +1,94 @@
+import { constants, fstatSync, openSync, writeSync } from 'node:fs'
+import process from 'node:process'
+import { systemClock } from './system-clock.ts'
+import { createLineOutput } from './line-output.ts'
+import type { LineOutput } from './line-output.ts'
+
+/** A command waits this long for a reader that takes nothing, milliseconds. */
+const readerMaxMs = 30_000
+const readerPollMs = 10
+
+/**
+ * Standard output of a process that serves: a full disk, a pipe that nobody reads and a closed descriptor cost it lines
+ * and never a wait. Also keeps errors of the stream objects, which Node's own warnings go through, from ending the process.
+ */
+export function openServingOutput(pid: number): LineOutput {
+  surviveBrokenStreams()
+  const descriptor = withoutWaiting()
+  return lineOutputOn((bytes) => writeSync(descriptor, bytes), pid)
+}
+
+/** Standard output of a command, whose reader is waited for: what it prints is its result. */
+export function openCommandOutput(pid: number): LineOutput {
+  surviveBrokenStreams()
+  return lineOutputOn(writeWaiting, pid)
+}
+
+function lineOutputOn(writeSome: (bytes: Buffer) => number, pid: number): LineOutput {
+  return createLineOutput({
+    writeSome,
+    lossLine: (lines, code) => lossLine({ lines, code, pid, at: systemClock.now() }),
+    later: (work, ms) => void setTimeout(work, ms).unref(),
+  })
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error',
+  EFBIG: 'the file has reached its size limit',
+  EPIPE: 'the reader of the log has gone',
+  EAGAIN: 'the reader of the log is too slow',
+}
+
+/** A line of the log in the log's own form. Pure. */
+export function lossLine(loss: {
+  readonly lines: number
+  readonly code: string
+  readonly pid: number
+  readonly at: number
+}): string {
+  const { lines, code, pid } = loss
+  const msg = `dropped ${lines} log lines: ${reasons[code] ?? 'the log could not be written'} (${code})`
+  return `${JSON.stringify({ level: 40, time: new Date(loss.at).toISOString(), pid, dropped: lines, msg })}\n`
+}
+
+/**
+ * A descriptor for standard output on which a write never waits. The flag belongs to the open file, which other processes
+ * may share, so pipes, terminals and files are opened a second time.
+ */
+function withoutWaiting(): number {
+  try {
+    const { O_WRONLY, O_APPEND, O_NONBLOCK } = constants
+    return openSync('/proc/self/fd/1', O_WRONLY | O_APPEND | O_NONBLOCK)
+  } catch {
+    // A socket cannot be opened again: the stream object makes it non-blocking. Other systems have no such folder.
+    if (isSocket()) void process.stdout
+    return 1
+  }
+}
+
+function isSocket(): boolean {
+  try {
+    return fstatSync(1).isSocket()
+  } catch {
+    return false
+  }
+}
+
+function writeWaiting(bytes: Buffer): number {
+  for (let waitedMs = 0; ; waitedMs += readerPollMs) {
+    try {
+      return writeSync(1, bytes)
+    } catch (error) {
+      const isFull = error instanceof Error && 'code' in error && error.code === 'EAGAIN'
+      if (!isFull || waitedMs >= readerMaxMs) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, readerPollMs)
+    }
+  }
+}
+
+function surviveBrokenStreams(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+}

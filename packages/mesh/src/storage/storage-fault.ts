@@ -1,0 +1,51 @@
+/** Why a write failed, where the cause is the storage or the process's open files and not what was written. */
+export type StorageFault = 'disk-full' | 'storage-failing' | 'too-many-files'
+
+/** Codes of the system, as Node writes them on an error. */
+const systemFaults: Readonly<Record<string, StorageFault>> = {
+  ENOSPC: 'disk-full',
+  EDQUOT: 'disk-full',
+  EFBIG: 'disk-full',
+  EROFS: 'storage-failing',
+  EIO: 'storage-failing',
+  ENODEV: 'storage-failing',
+  ENXIO: 'storage-failing',
+  ESTALE: 'storage-failing',
+  EMFILE: 'too-many-files',
+  ENFILE: 'too-many-files',
+}
+
+/** Result codes of SQLite; their higher bits tell more of the cause and are not needed. */
+const sqliteFaults: Readonly<Record<number, StorageFault>> = {
+  5: 'storage-failing', // SQLITE_BUSY: another program holds the database
+  8: 'storage-failing', // SQLITE_READONLY
+  10: 'storage-failing', // SQLITE_IOERR
+  13: 'disk-full', // SQLITE_FULL
+  14: 'storage-failing', // SQLITE_CANTOPEN
+}
+
+/** Errors that wrap others are opened so deep. */
+const causesMax = 5
+
+/** The fault behind an error or one of its causes; null for every other error. Pure. */
+export function storageFaultOf(error: unknown): StorageFault | null {
+  let found = error
+  for (let depth = 0; depth < causesMax && found instanceof Error; depth++) {
+    const fault = ownFault(found)
+    if (fault !== null) return fault
+    found = found.cause
+  }
+  return null
+}
+
+/** Whether a write failed because the disk, or a quota on it, has no more room. Pure. */
+export function isDiskFull(error: unknown): boolean {
+  return storageFaultOf(error) === 'disk-full'
+}
+
+function ownFault(error: Error): StorageFault | null {
+  if ('errcode' in error && typeof error.errcode === 'number') {
+    return sqliteFaults[error.errcode & 0xff] ?? null
+  }
+  return 'code' in error && typeof error.code === 'string' ? (systemFaults[error.code] ?? null) : null
+}

@@ -1,0 +1,32 @@
+import type { ProblemKind } from './problem-kind.ts'
+
+/** Failed writes, of the mesh and of an agent; part of the one catalogue. */
+export const storageProblems = {
+  'disk-full': {
+    status: 507,
+    title: 'The disk of the mesh is full',
+    retryable: true,
+    repair:
+      'Free space on the disk of the home (flotilla doctor shows how much there is); accepted work is not lost.',
+  },
+  'storage-failing': {
+    status: 503,
+    title: 'The storage of the mesh cannot be written',
+    retryable: true,
+    repair:
+      'Check the disk of the home: whether it is mounted read-only, reports errors, or another program holds the database (flotilla doctor). The mesh goes on by itself once a write succeeds.',
+  },
+  'too-many-files': {
+    status: 503,
+    title: 'The mesh has too many open files',
+    retryable: true,
+    repair:
+      'Ask again soon: open files are closed as their work ends. Where it goes on, raise the limit (ulimit -n, or LimitNOFILE= of the service), then flotilla stop and flotilla start -d.',
+  },
+  'data-full': {
+    status: 507,
+    title: 'The agent’s data has reached its size limit',
+    retryable: false,
+    repair: 'Delete files below /data, or raise data_limit_mb in config/settings.json and restart the agent.',
+  },
+} as const satisfies Record<string, ProblemKind>

@@ -1,0 +1,95 @@
+import { execFileSync } from 'node:child_process'
+import { closeSync, openSync, statfsSync, writeSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { onTestFinished } from 'vitest'
+
+const mb = 1024 * 1024
+
+/** A file system of its own, which a test fills and empties. Only root can mount one. */
+export interface SmallDisk {
+  readonly folder: string
+  freeBytes(): number
+  /** Takes room until so many bytes are left; all of it when 0. */
+  fill(leaveBytes?: number): void
+  /** Makes empty files until no inode is left. */
+  fillInodes(): Promise<void>
+  /** Gives back what was taken. */
+  drain(): Promise<void>
+  unmount(): void
+}
+
+export const canMount = process.getuid?.() === 0
+
+/** Mounts a file system in memory with so much room, and so many inodes where they are counted. */
+export async function mountSmallDisk(options: {
+  readonly sizeMb: number
+  readonly inodes?: number
+}): Promise<SmallDisk> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-disk-'))
+  return mountAt(folder, options)
+}
+
+/** The same, taken away when the test ends, after what the test registers later. */
+export async function smallDiskForTest(options: {
+  readonly sizeMb: number
+  readonly inodes?: number
+}): Promise<SmallDisk> {
+  const disk = await mountSmallDisk(options)
+  onTestFinished(async () => {
+    disk.unmount()
+    await rm(disk.folder, { recursive: true, force: true })
+  })
+  return disk
+}
+
+/** Mounts it over a folder that is there. */
+export function mountAt(
+  folder: string,
+  { sizeMb, inodes }: { readonly sizeMb: number; readonly inodes?: number },
+): SmallDisk {
+  const limit = inodes === undefined ? '' : `,nr_inodes=${inodes}`
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m,mode=700${limit}`, 'tmpfs', folder])
+  const filler = join(folder, 'filler')
+  const fillers = join(folder, 'fillers')
+  const freeBytes = (): number => {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  }
+  return {
+    folder,
+    freeBytes,
+    fill(leaveBytes = 0) {
+      const file = openSync(filler, 'a')
+      try {
+        for (let pieceBytes = mb; pieceBytes >= 4096;) {
+          try {
+            if (freeBytes() - pieceBytes < leaveBytes) pieceBytes /= 2
+            else writeSync(file, Buffer.alloc(pieceBytes))
+          } catch {
+            pieceBytes /= 2
+          }
+        }
+      } finally {
+        closeSync(file)
+      }
+    },
+    async fillInodes() {
+      await mkdir(fillers, { recursive: true })
+      for (let number = 0; ; number++) {
+        try {
+          await writeFile(join(fillers, `${number}`), '')
+        } catch {
+          return
+        }
+      }
+    },
+    async drain() {
+      await rm(filler, { force: true })
+      await rm(fillers, { recursive: true, force: true })
+    },
+    unmount: () => void execFileSync('umount', ['--lazy', folder]),
+  }
+}
