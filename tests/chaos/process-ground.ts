@@ -7,7 +7,7 @@ import type { Ground } from './ground.ts'
 import { commandsFile } from './steps.ts'
 
 /** Agents as plain processes of this machine. */
-export function processGround(home: string): Ground {
+export function processGround(home: string, disturbances: Ground['disturbances'] = []): Ground {
   const folders = join(home, 'data', 'agents')
   const nameOf = (folder: string): string => Buffer.from(folder, 'hex').toString()
 
@@ -28,7 +28,7 @@ export function processGround(home: string): Ground {
 
   return {
     kind: 'process',
-    disturbances: [],
+    disturbances,
     async agents() {
       const [groups, live] = [await known(), await living()]
       return live

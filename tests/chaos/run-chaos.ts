@@ -19,6 +19,7 @@ import { openStage, silenceJobs } from './stage.ts'
 import type { Stage } from './stage.ts'
 import { strike } from './strike.ts'
 import type { Struck } from './strike.ts'
+import { lastWords } from './supervise-mesh.ts'
 import type { Life } from './supervise-mesh.ts'
 import { watchFailures } from './watch-failures.ts'
 import { planBlow, planWork } from './work-plan.ts'
@@ -92,6 +93,7 @@ async function disturbed(options: ChaosOptions, notes: Notes): Promise<ChaosRepo
     const over = { count: 0 }
     const blows = chance.fork('blows')
     const between = async ({ number }: Life): Promise<void> => {
+      await stage.disk?.hasRoom()
       const money = unique(moneyBetween(stage.home, number)).filter((one) => !isAmong(one, early))
       found(money)
       early.push(...money)
@@ -127,7 +129,7 @@ async function disturbed(options: ChaosOptions, notes: Notes): Promise<ChaosRepo
     const facts = await gatherFacts(stage, given)
     const judged = checkAll(facts)
     found(judged.filter((one) => !isAmong(one, early)))
-    const findings = unique([...early, ...judged])
+    const findings = unique([...early, ...judged, ...endedAlone(stage)])
     const seconds = (performance.now() - startedAt) / 1000
     const { lives } = stage.supervisor
     const keptHome = findings.length === 0 ? null : await keepHome(beforeReset(stage), options.seed)
@@ -235,6 +237,19 @@ async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
     billed: model.billed(),
     leftovers,
   }
+}
+
+/** No disturbance is a reason for a mesh that was ready to end. A start may fail on a full disk. */
+function endedAlone({ supervisor, ground }: Stage): Finding[] {
+  if (ground.kind !== 'process') return []
+  return supervisor.lives
+    .slice(0, -1)
+    .filter((life) => !life.killed && life.readyAt !== null)
+    .map((life) => ({
+      check: 'ended-by-itself',
+      what: `life ${life.number} of the mesh ended without being killed`,
+      evidence: lastWords(life).split('\n'),
+    }))
 }
 
 /** Where the home lies as it was before its reset. */

@@ -19,6 +19,8 @@ import { clusterGround } from './cluster-ground.ts'
 import type { ClusterHands } from './cluster-ground.ts'
 import { containerGround } from './container-ground.ts'
 import type { Ground } from './ground.ts'
+import { mountHomeDisk } from './home-disk.ts'
+import type { HomeDisk } from './home-disk.ts'
 import { startOutsideServer } from './outside-server.ts'
 import type { OutsideServer } from './outside-server.ts'
 import { price, startPlannedModel } from './planned-model.ts'
@@ -38,6 +40,8 @@ export interface Stage {
   readonly ground: Ground
   readonly model: PlannedModel
   readonly outside: OutsideServer
+  /** Null where the home lies on the disk of this machine. */
+  readonly disk: HomeDisk | null
   readonly hooks: ReadonlyMap<string, Hook>
   /** Jobs that fire by the clock while the chaos lasts. */
   readonly jobs: readonly string[]
@@ -58,6 +62,9 @@ export async function openStage(options: {
   const model = await startPlannedModel({ chance: chance.fork('model'), outside: outside.address })
   const root = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'))
   const [home, temporary] = [join(root, 'home'), join(root, 'tmp')]
+  await mkdir(home)
+  // Containers bind folders of the home, which the disk of the engine holds.
+  const disk = runtime === 'process' ? mountHomeDisk(home) : null
   await mkdir(join(home, 'config'), { recursive: true })
   await mkdir(temporary)
   await writeFile(join(home, 'config', 'settings.json'), settingsText(model, outside))
@@ -76,11 +83,12 @@ export async function openStage(options: {
     if (runtime !== 'process') await meshCommand('reset')
     await endProcessesOf(home)
     await Promise.all([model.close(), outside.close()])
+    disk?.unmount()
     await rm(root, { recursive: true, force: true, maxRetries: 5 })
   }
   try {
     await supervisor.ready(600_000)
-    return { home, temporary, supervisor, model, outside, close, ...(await furnish()) }
+    return { home, temporary, supervisor, model, outside, disk, close, ...(await furnish()) }
   } catch (error) {
     await close()
     throw error
@@ -94,7 +102,7 @@ export async function openStage(options: {
     return {
       hooks,
       jobs,
-      ground: await groundOf({ home, mesh, cluster, runtime }),
+      ground: await groundOf({ home, mesh, cluster, runtime, disk }),
       command,
     }
   }
@@ -111,9 +119,10 @@ async function groundOf(of: {
   readonly mesh: MeshCalls
   readonly cluster: ClusterHands | undefined
   readonly runtime: RuntimeName
+  readonly disk: HomeDisk | null
 }): Promise<Ground> {
   const { home, mesh, cluster } = of
-  if (of.runtime === 'process') return processGround(home)
+  if (of.runtime === 'process') return processGround(home, of.disk?.disturbances)
   const homeId = (await readFile(join(home, 'data', 'home-id'), 'utf8')).trim()
   if (cluster) return clusterGround(cluster, { home, homeId })
   return containerGround(await engine(), {

@@ -39,8 +39,8 @@ export interface Supervisor {
 /** A mesh in a cluster may wait for a node that is gone and not missed yet. */
 const readyMaxMs = { process: 180_000, docker: 180_000, kubernetes: 600_000 } as const
 const stopMaxMs = 30_000
-/** Lives that end by themselves before the chaos is given up: in a cluster a start may meet what befalls it. */
-const deathsMax = { process: 5, docker: 5, kubernetes: 20 } as const
+/** Lives that end by themselves before the chaos is given up: in a cluster, and on a disk that is full, a start may meet what befalls it. */
+const deathsMax = { process: 40, docker: 5, kubernetes: 20 } as const
 
 /** Keeps a mesh alive on a home as a supervisor would: at once, on the same port. */
 export function superviseMesh(options: {
@@ -87,7 +87,7 @@ export function superviseMesh(options: {
 
   async function next(life: Life): Promise<void> {
     if (!life.killed && !retired) {
-      deaths += 1
+      deaths = life.readyAt === null ? deaths + 1 : 1
       if (deaths >= deathsMax[options.runtime]) {
         fatal = new Error(`the mesh ended by itself:\n${lastWords(life)}`)
         return

@@ -4,10 +4,16 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { compiledProgramFolder } from '@flotilla/protocol/compiled-modules'
 import { readEnvironment } from './environment.ts'
+import { superviseWord } from './mesh-process/supervise-word.ts'
 import { helpAsTyped } from './terminal/typed-command.ts'
 import { writtenHelp } from './written-help.ts'
 
 const words = process.argv.slice(2)
+const [first, home = '', ...meshWords] = words
+if (first === superviseWord) {
+  const { superviseMesh } = await import('./mesh-process/supervise-mesh.ts')
+  process.exit(await superviseMesh(home, meshWords))
+}
 const help = writtenHelp(words, {
   folder: join(dirname(process.argv[1] ?? ''), 'help'),
   columns: process.stdout.columns,

@@ -5,7 +5,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { holdsWallet } from '../mesh-process/mesh-paths.ts'
-import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { meshToStop } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
 /** A large fleet goes a few agents at a time, after the lease of a mesh that was killed; cut off midway it is half there. */
@@ -24,10 +24,10 @@ export function addResetCommand(program: Command, deps: CliDeps): void {
 
 async function reset(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, place, environment } = context
-  const found = await readMeshFile(place.home)
-  if (found?.alive === true) {
+  const running = await meshToStop(place.home)
+  if (running !== null) {
     throw new CommandFailed('mesh-runs', {
-      detail: `The mesh of ${place.home} still runs (process ${found.mesh.pid}).`,
+      detail: `The mesh of ${place.home} still runs (process ${running.pid}).`,
       repair: environment.isPod
         ? 'Have its pod wait in place of working (deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and do it there.'
         : 'Stop it first: flotilla stop',

@@ -10,6 +10,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { askSupervisor } from '../mesh-process/supervisor-socket.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { endMesh, startMesh } from '../mesh-process/start-mesh.ts'
 import { choiceLines } from '../set-up/model-choice.ts'
@@ -25,7 +26,10 @@ export function addStartCommand(program: Command, deps: CliDeps): void {
     .description(
       'Starts the mesh of a home folder, with its operator and workers. Prepares the container engine, the agent image and the walled network first, and says so.',
     )
-    .option('-d, --detach', 'run in the background; flotilla stop ends it')
+    .option(
+      '-d, --detach',
+      'run in the background, started again when it ends by itself; flotilla stop ends it',
+    )
   addRuntimeOptions(command)
     .addOption(isolationOption())
     .addOption(sandboxOption())
@@ -162,6 +166,13 @@ export const noIsolationWords =
 
 async function refuseSecond(home: string): Promise<void> {
   const found = await readMeshFile(home)
+  const supervisor = await askSupervisor(home)
+  if (found?.alive !== true && supervisor !== null) {
+    throw new CommandFailed('mesh-already-runs', {
+      detail: `The mesh of ${home} ended (${supervisor.last_exit ?? 'no reason is known'}), and its supervisor (process ${supervisor.pid}) starts it again.`,
+      repair: 'Wait for it, or end it with flotilla stop and start it then.',
+    })
+  }
   if (found?.alive !== true) return
   throw new CommandFailed('mesh-already-runs', {
     detail: `A mesh already runs in ${home}: process ${found.mesh.pid} on ${found.mesh.url}.`,

@@ -4,6 +4,8 @@ import { commandAction, numberOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
+import { isMeshOf, supervisionOf } from '../mesh-process/supervision.ts'
+import type { Supervision } from '../mesh-process/supervision.ts'
 import { formatDuration } from '../terminal/format.ts'
 import { agentRows } from './fleet-rows.ts'
 import { pauseWords } from './pause.ts'
@@ -25,24 +27,27 @@ export function addStatusCommand(program: Command, deps: CliDeps): void {
 async function status(context: CommandContext, line: CommandLine): Promise<void> {
   const watch = line.options['watch'] === true ? watchDefaultSeconds : numberOption(line, 'watch')
   const client = await context.mesh()
-  if (watch === undefined) return show(context, await client.call('status', { signal: context.signal }))
+  if (watch === undefined) return await show(context, await client.call('status', { signal: context.signal }))
   const ended = new AbortController()
   const giveBack = context.onInterrupt(() => ended.abort())
   while (!ended.signal.aborted) {
     const reply = await client.call('status')
     if (context.terminal.isInteractive) context.terminal.stream('\u001B[H\u001B[2J')
-    show(context, reply)
+    await show(context, reply)
     await context.clock.sleep(watch * 1000, ended.signal).catch(() => undefined)
   }
   giveBack()
 }
 
-function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
+async function show({ terminal, place, clock }: CommandContext, reply: Reply<'status'>): Promise<void> {
   const { color } = terminal
-  terminal.printJson(reply)
+  const supervision = await supervisionOf(place.home, reply.pid)
+  const isHere = supervision !== null || (await isMeshOf(place.home, reply.pid))
+  terminal.printJson({ ...reply, supervision })
   const counts = Object.entries(reply.runs).map(([state, count]) => `${count} ${state}`)
   terminal.hint(
     `Flotilla ${reply.version}, process ${reply.pid}, up ${formatDuration(reply.uptime_seconds * 1000)}, home ${reply.home}`,
+    ...(isHere ? [supervisionWords(supervision, clock.now())] : []),
     reply.runtime.isolates
       ? `Runtime ${reply.runtime.kind}: agents are isolated.`
       : color.warning(`Runtime ${reply.runtime.kind}: nothing isolates the agents.`),
@@ -59,6 +64,14 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
     '',
     ...agentRows(reply.agents),
   )
+}
+
+function supervisionWords(supervision: Supervision | null, now: number): string {
+  if (supervision === null) return 'Supervisor: none; a mesh that ends by itself stays down.'
+  const { by, pid, restarts, last_exit: lastExit, last_exit_at: at } = supervision
+  const last =
+    lastExit === null ? '' : `, last exit ${lastExit}${at === null ? '' : ` ${formatDuration(now - at)} ago`}`
+  return `Supervisor: ${by}${pid === null ? '' : ` (process ${pid})`}, restarted ${restarts} times${last}.`
 }
 
 function haltWords({ reason, next }: NonNullable<Reply<'status'>['wallet_halt']>): string {

@@ -3,7 +3,7 @@ import { commandAction } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
-import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
+import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 
 export function addStopCommand(program: Command, deps: CliDeps): void {
   program
@@ -30,15 +30,16 @@ async function stopAgent({ terminal, mesh, signal }: CommandContext, id: string)
 }
 
 async function stopMesh({ terminal, place, clock, signal }: CommandContext): Promise<void> {
-  const found = await readMeshFile(place.home)
-  if (found === null || !found.alive) {
+  const found = await meshToStop(place.home)
+  if (found === null) {
     terminal.printJson({ stopped: false, home: place.home })
     terminal.print(`No mesh runs in ${place.home}.`)
     return
   }
-  terminal.progress.step(`Stopping the agents and the mesh (process ${found.mesh.pid})`)
-  await stopMeshProcess(found.mesh.pid, clock, signal)
+  const pid = (await readMeshFile(place.home))?.mesh.pid ?? found.pid
+  terminal.progress.step(`Stopping the agents and the mesh (process ${pid})`)
+  await stopMeshProcess(found, clock, signal)
   terminal.progress.done()
-  terminal.printJson({ stopped: true, home: place.home, pid: found.mesh.pid })
+  terminal.printJson({ stopped: true, home: place.home, pid })
   terminal.hint('Stopped. flotilla start goes on with what was queued.')
 }

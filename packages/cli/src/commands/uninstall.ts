@@ -7,8 +7,7 @@ import { commandAction, flagOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
-import { readMeshFile } from '../mesh-process/mesh-file.ts'
-import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
+import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 import { removeFleet, walletWarning } from './reset.ts'
 import { removeService } from './systemd.ts'
@@ -41,10 +40,10 @@ async function uninstall(context: CommandContext, line: CommandLine): Promise<vo
     })
   }
   const unit = await removeService()
-  const running = await readMeshFile(place.home)
-  if (running?.alive === true) {
+  const running = await meshToStop(place.home)
+  if (running !== null) {
     terminal.progress.step('Stopping the agents and the mesh')
-    await stopMeshProcess(running.mesh.pid, context.clock, context.signal)
+    await stopMeshProcess(running, context.clock, context.signal)
   }
   terminal.progress.step('Removing containers, volumes, network and home')
   await removeFleet(context, place.home).catch((error: unknown) => {

@@ -3,6 +3,8 @@ import type { Environment } from '../environment.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from './mesh-file.ts'
 import { meshLogPath } from './mesh-paths.ts'
+import { askSupervisor } from './supervisor-socket.ts'
+import type { SupervisorState } from './supervisor-socket.ts'
 
 export interface Place {
   readonly home: string
@@ -23,6 +25,8 @@ export async function locateMesh(place: Place, environment: Environment): Promis
   if (port !== undefined) return `http://127.0.0.1:${port}`
   const found = await readMeshFile(place.home)
   if (found?.alive === true) return found.mesh.url
+  const supervisor = await askSupervisor(place.home)
+  if (supervisor !== null) throw betweenStarts(place.home, supervisor)
   throw new CommandFailed('mesh-not-running', {
     detail:
       found === null
@@ -32,6 +36,14 @@ export async function locateMesh(place: Place, environment: Environment): Promis
       found === null
         ? `Start it with: ${environment.command} start -d`
         : `Start it with: ${environment.command} start -d (its last words are in ${meshLogPath(place.home)})`,
+    exitCode: exitCodes.meshNotRunning,
+  })
+}
+
+function betweenStarts(home: string, { pid, restarts, last_exit: lastExit }: SupervisorState): CommandFailed {
+  return new CommandFailed('mesh-not-running', {
+    detail: `The mesh of ${home} does not run: ${lastExit === null ? 'it is being started' : `it ended (${lastExit})`}. Its supervisor (process ${pid}) has started it again ${restarts} times and goes on.`,
+    repair: `Ask again soon, or end it with flotilla stop (its last words are in ${meshLogPath(home)}).`,
     exitCode: exitCodes.meshNotRunning,
   })
 }

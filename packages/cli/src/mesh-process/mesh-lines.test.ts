@@ -38,7 +38,7 @@ describe('lines of one process', () => {
   }
   const own = async (...lines: readonly string[]) => {
     const kept: string[] = []
-    for await (const line of linesOf(written(...lines), 7)) kept.push(line)
+    for await (const line of linesOf(written(...lines), (pid) => pid === 7)) kept.push(line)
     return kept
   }
   const mine = '{"progress":"mine","pid":7}'

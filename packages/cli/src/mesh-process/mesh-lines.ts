@@ -72,18 +72,18 @@ export function writerOf(line: string): number | null {
 }
 
 /**
- * The lines of one process in a log that several starts write to at once. What does not say whose it is counts as its
- * own until another process is seen to write.
+ * The lines of one start in a log that several starts write to at once. A line that names no process counts as its own
+ * until another process is seen to write.
  */
 export async function* linesOf(
   lines: AsyncGenerator<string, void, undefined>,
-  pid: number,
+  isOwn: (pid: number) => boolean,
 ): AsyncGenerator<string, void, undefined> {
   let alone = true
   for await (const line of lines) {
     const writer = writerOf(line)
-    if (writer !== null && writer !== pid) alone = false
-    else if (writer === pid || alone) yield line
+    if (writer === null ? alone : isOwn(writer)) yield line
+    else if (writer !== null) alone = false
   }
 }
 

@@ -1,11 +1,11 @@
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { mkdirSync, renameSync, statSync } from 'node:fs'
+import * as fs from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { meshNodeFlags, programFile } from '@flotilla/protocol/built-program'
 import type { Clock } from '@flotilla/protocol/clock'
 import { CommandFailed } from '../command-failed.ts'
 import { runtimeWords } from '../runtime-options.ts'
@@ -14,7 +14,8 @@ import type { Progress } from '../terminal/progress.ts'
 import { followLines } from './follow-file.ts'
 import { linesOf, parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
-import { meshLogPath, meshMain } from './mesh-paths.ts'
+import { meshLogPath, meshMain, repositoryRoot } from './mesh-paths.ts'
+import { superviseWord } from './supervise-word.ts'
 
 /** The log of earlier starts is put aside when it is larger than this. */
 const logMaxBytes = 10 * 1024 * 1024
@@ -54,32 +55,36 @@ export interface StartedMesh {
 }
 
 /**
- * Starts the mesh as a child of its own and waits until it says that it answers. Its output goes to a file, so
- * that it never hangs on a reader that is gone. Rejects with CommandFailed carrying the mesh's own problem.
+ * Starts the mesh and waits until it says that it answers. Its output goes to a file, so that it never hangs on a reader
+ * that is gone; progress, readiness and problems come over a channel of their own, so that a full disk hides none of them.
+ * A detached mesh is the child of a supervisor. Rejects with CommandFailed carrying the mesh's own problem.
  */
 export async function startMesh(options: StartMeshOptions): Promise<StartedMesh> {
   const logPath = meshLogPath(options.home)
-  const { log, from } = await openLog(logPath)
-  const child = spawnMesh(options, log)
+  // A log that cannot be opened is no reason not to start: what stops the mesh itself it says over its channel.
+  const opened = await openLog(logPath).catch(() => null)
+  const child = spawnMesh(options, opened?.log ?? null)
   const ended = exitOf(child)
-  const finished = new AbortController()
-  void ended.then(() => finished.abort())
-  const written = followLines(log, { from, clock: options.clock, signal: finished.signal })
-  const lines = linesOf(written, child.pid ?? 0)
+  const reading = new AbortController()
+  void ended.then(() => reading.abort())
+  const starting: Starting = { child, ended, logPath, lastWords: [], pid: child.pid ?? 0, isReady: false }
+  const read =
+    opened === null ? Promise.resolve() : readLog(opened, { options, starting, signal: reading.signal })
   let ready: Ready
   try {
-    ready = await untilReady(options, { child, ended, lines, logPath })
+    ready = await untilReady(options, starting, read)
   } catch (error) {
-    await lines.return()
     await endMesh({ ended, stop: () => void child.kill('SIGTERM') }, options.clock)
+    await read
     throw error
   }
-  const { onLine } = options
-  if (onLine) void forward(lines, onLine)
-  // Closes the log: a generator that nobody asks again keeps its file open.
-  else await lines.return()
-  if (options.detached) child.unref()
-  return { ...ready, pid: child.pid ?? 0, logPath, ended, stop: () => void child.kill('SIGTERM') }
+  starting.isReady = true
+  if (!options.onLine) reading.abort()
+  if (options.detached) {
+    child.disconnect()
+    child.unref()
+  }
+  return { ...ready, pid: starting.pid, logPath, ended, stop: () => void child.kill('SIGTERM') }
 }
 
 /** How long a mesh may take to end its agents and itself. */
@@ -95,19 +100,22 @@ export async function endMesh(mesh: Pick<StartedMesh, 'ended' | 'stop'>, clock: 
 
 /** One file for the mesh to write to and for us to read, whatever another start puts aside in the meantime. */
 async function openLog(logPath: string): Promise<{ readonly log: FileHandle; readonly from: number }> {
-  mkdirSync(dirname(logPath), { recursive: true, mode: 0o700 })
+  fs.mkdirSync(dirname(logPath), { recursive: true, mode: 0o700 })
   const log = await open(logPath, 'a+', 0o600)
   const { size, ino } = await log.stat()
   if (size <= logMaxBytes) return { log, from: size }
   await log.close()
   // Another start may have put it aside a moment ago.
-  if (statSync(logPath, { throwIfNoEntry: false })?.ino === ino) renameSync(logPath, `${logPath}.1`)
+  if (fs.statSync(logPath, { throwIfNoEntry: false })?.ino === ino) fs.renameSync(logPath, `${logPath}.1`)
   return { log: await open(logPath, 'a+', 0o600), from: 0 }
 }
 
-function spawnMesh(options: StartMeshOptions, log: FileHandle): ChildProcess {
-  return spawn(process.execPath, meshArguments(options), {
-    stdio: ['ignore', log.fd, log.fd],
+function spawnMesh(options: StartMeshOptions, log: FileHandle | null): ChildProcess {
+  const output = log?.fd ?? 'ignore'
+  const words = meshArguments(options)
+  const supervised = [programFile(fs, repositoryRoot, 'cli'), superviseWord, options.home, ...words]
+  return spawn(process.execPath, options.detached ? supervised : [...meshNodeFlags, ...words], {
+    stdio: ['ignore', output, output, 'ipc'],
     env: options.environment,
     detached: options.detached,
   })
@@ -115,7 +123,6 @@ function spawnMesh(options: StartMeshOptions, log: FileHandle): ChildProcess {
 
 function meshArguments(options: StartMeshOptions): string[] {
   return [
-    ...meshNodeFlags,
     meshMain(),
     options.verb,
     '--home',
@@ -126,47 +133,47 @@ function meshArguments(options: StartMeshOptions): string[] {
   ]
 }
 
+/** Resolves after the last message of the process, unlike its `exit`. */
 function exitOf(child: ChildProcess): Promise<number> {
   return new Promise((resolve) => {
-    child.once('error', () => resolve(1))
-    child.once('exit', (code) => resolve(code ?? 1))
+    child.once('error', () => {
+      if (child.pid === undefined) resolve(1)
+    })
+    child.once('close', (code) => resolve(code ?? 1))
   })
 }
 
 interface Starting {
   readonly child: ChildProcess
   readonly ended: Promise<number>
-  readonly lines: AsyncGenerator<string, void, undefined>
   readonly logPath: string
+  /** The end of what its log says. */
+  readonly lastWords: string[]
+  /** Of the mesh, as soon as it has said so; of its supervisor before. */
+  pid: number
+  isReady: boolean
 }
 
 type Ready = Pick<StartedMesh, 'url' | 'notices'>
 
-async function untilReady(options: StartMeshOptions, starting: Starting): Promise<Ready> {
-  const onAbort = () => void starting.child.kill('SIGTERM')
+async function untilReady(
+  options: StartMeshOptions,
+  starting: Starting,
+  read: Promise<void>,
+): Promise<Ready> {
+  const { child, ended, lastWords, logPath } = starting
+  const onAbort = () => void child.kill('SIGTERM')
   options.signal.addEventListener('abort', onAbort, { once: true })
-  const lastWords: string[] = []
   try {
-    for (;;) {
-      // Not for-await: leaving that loop would close the generator, and the log is read on after the start.
-      const next = await starting.lines.next()
-      if (next.done === true) break
-      const line = parseMeshLine(next.value)
-      if (line.kind === 'ready') return { url: line.url, notices: line.notices }
-      if (line.kind === 'progress') {
-        if (line.failed) options.progress.failed(line.failed.step, line.failed.why)
-        options.progress.step(line.words)
-      }
-      if (line.kind === 'problem') throw problemOf(line)
-      if (line.kind === 'log') lastWords.push(line.words)
-      if (lastWords.length > lastWordsMax) lastWords.shift()
-    }
-    const code = await starting.ended
+    const ready = await Promise.race([readyOf(options, starting), ended.then(() => null)])
+    if (ready !== null) return ready
+    const code = await ended
+    await read
     if (options.verb === 'prepare' && code === 0) return { url: '', notices: [] }
     options.signal.throwIfAborted()
     throw new CommandFailed('mesh-ended', {
       detail: `The mesh ended with exit code ${code} before it was ready.\n  ${lastWords.join('\n  ')}`,
-      repair: `Read ${starting.logPath}, then run flotilla doctor.`,
+      repair: `Read ${logPath}, then run flotilla doctor.`,
     })
   } catch (error) {
     options.progress.fail()
@@ -176,11 +183,39 @@ async function untilReady(options: StartMeshOptions, starting: Starting): Promis
   }
 }
 
+/** Resolves when the mesh says that it is ready; rejects with the problem that it tells. */
+function readyOf({ progress }: StartMeshOptions, starting: Starting): Promise<Ready> {
+  return new Promise((resolve, reject) => {
+    starting.child.on('message', (message: unknown) => {
+      const pid: unknown = Reflect.get(Object(message), 'pid')
+      if (typeof pid === 'number') starting.pid = pid
+      const line = parseMeshLine(JSON.stringify(message))
+      if (line.kind === 'ready') resolve({ url: line.url, notices: line.notices })
+      if (line.kind === 'problem') reject(problemOf(line))
+      if (line.kind !== 'progress') return
+      if (line.failed) progress.failed(line.failed.step, line.failed.why)
+      progress.step(line.words)
+    })
+  })
+}
+
 /** The mesh's own problem. */
 function problemOf({ code, detail, repair }: Extract<MeshLine, { kind: 'problem' }>): CommandFailed {
   return new CommandFailed(code, { detail, repair: repair === '' ? 'Run flotilla doctor.' : repair })
 }
 
-async function forward(lines: AsyncGenerator<string>, onLine: (line: MeshLine) => void): Promise<void> {
-  for await (const line of lines) onLine(parseMeshLine(line))
+/** Keeps the last words of a start, and gives what is written after it to whoever asked for it. */
+async function readLog(
+  { log, from }: { readonly log: FileHandle; readonly from: number },
+  by: { readonly options: StartMeshOptions; readonly starting: Starting; readonly signal: AbortSignal },
+): Promise<void> {
+  const { options, starting } = by
+  const isOwn = (pid: number): boolean => pid === starting.pid || pid === starting.child.pid
+  const written = followLines(log, { from, clock: options.clock, signal: by.signal })
+  for await (const text of linesOf(written, isOwn)) {
+    const line = parseMeshLine(text)
+    if (starting.isReady) options.onLine?.(line)
+    else if (line.kind === 'log') starting.lastWords.push(line.words)
+    if (starting.lastWords.length > lastWordsMax) starting.lastWords.shift()
+  }
 }

@@ -1,13 +1,32 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { CommandFailed } from '../command-failed.ts'
-import { isMeshProcess } from './mesh-file.ts'
+import { isMeshProcess, readMeshFile } from './mesh-file.ts'
+import { askSupervisor, isSupervisor } from './supervisor-socket.ts'
 
 /** The mesh stops its agents in this time, one grace period after the other in parallel. */
 const endsWithinMs = 60_000
 const askEveryMs = 100
 
+/** Who ends the mesh of a home: its supervisor where it has one, which would else start it again. */
+export interface MeshToStop {
+  readonly pid: number
+  readonly isAlive: (pid: number) => Promise<boolean>
+}
+
+/** Null where neither a mesh nor a supervisor of one runs on the home. */
+export async function meshToStop(home: string): Promise<MeshToStop | null> {
+  const supervisor = await askSupervisor(home)
+  if (supervisor !== null) return { pid: supervisor.pid, isAlive: isSupervisor }
+  const found = await readMeshFile(home)
+  return found?.alive === true ? { pid: found.mesh.pid, isAlive: isMeshProcess } : null
+}
+
 /** Asks a mesh to end and waits until it has. Rejects with CommandFailed when it does not in 60 s. */
-export async function stopMeshProcess(pid: number, clock: Clock, signal: AbortSignal): Promise<void> {
+export async function stopMeshProcess(
+  { pid, isAlive }: MeshToStop,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
   try {
     process.kill(pid, 'SIGTERM')
   } catch (error) {
@@ -18,7 +37,7 @@ export async function stopMeshProcess(pid: number, clock: Clock, signal: AbortSi
     })
   }
   const end = clock.now() + endsWithinMs
-  while (await isMeshProcess(pid)) {
+  while (await isAlive(pid)) {
     if (clock.now() > end) {
       throw new CommandFailed('stop-timed-out', {
         detail: `The mesh (process ${pid}) has not ended after ${endsWithinMs / 1000} s.`,

@@ -1,5 +1,7 @@
 import { meshNodeFlags } from '@flotilla/protocol/built-program'
 
+import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
+
 /** What a unit must be told of the machine that it stands on. All paths are absolute. */
 export interface UnitPlace {
   readonly node: string
@@ -36,7 +38,9 @@ ExecStart=${command}
 Environment=${word(`PATH=${path}`)}
 Environment=FLOTILLA_NO_INSTALL=1
 Restart=on-failure
-RestartSec=5
+RestartSec=3
+# The owner must change something first: a restart cannot mend it.
+RestartPreventExitStatus=${ownerMustActExitCode}
 # The agents are stopped first; a mesh that is killed loses nothing, and the next one adopts them.
 TimeoutStopSec=90
 KillMode=mixed

@@ -8,7 +8,7 @@ import type { CommandContext } from '../context.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import { parseJsonLine, parseMeshLine } from '../mesh-process/mesh-lines.ts'
 import { meshFilePath } from '../mesh-process/mesh-paths.ts'
-import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
+import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 
 /** A first start of a release builds its image of agents. */
 const startMaxMs = 900_000
@@ -46,7 +46,8 @@ export async function runningFleet(home: string): Promise<RunningFleet | null> {
 /** Stops it as `flotilla stop` does, within the time that has. */
 export async function stopFleet(context: CommandContext, fleet: RunningFleet): Promise<void> {
   if (fleet.isService) return controlService('stop')
-  await stopMeshProcess(fleet.pid, context.clock, context.signal)
+  const running = await meshToStop(context.place.home)
+  if (running !== null) await stopMeshProcess(running, context.clock, context.signal)
 }
 
 /**

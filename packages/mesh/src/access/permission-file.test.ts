@@ -12,6 +12,7 @@ import { authorize } from './authorize.ts'
 import { workerDefaultRecord } from './default-records.ts'
 import { createPermissionFile } from './permission-file.ts'
 import type { PermissionFileDeps } from './permission-file.ts'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 
 const whole =
@@ -146,6 +147,32 @@ describe('the permission file', () => {
     })
     expect(await readTextFile(path)).toBe('{ "permissions": {} ')
     await store.close()
+  })
+
+  test('holds although its record and its announcement meet a full disk, and records again until that succeeds', async () => {
+    const full = Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+    const recorded: unknown[] = []
+    let isFull = true
+    const clock = createManualClock()
+    const { store, path } = await opened(whole, {
+      clock,
+      onBroken: () => {
+        if (isFull) throw full
+      },
+      onRecords: (records) => {
+        if (isFull) throw full
+        recorded.push(Object.keys(records))
+      },
+    })
+    expect(authorize(store.snapshot(), scout, listAgents)).toMatchObject({ allowed: true })
+    await store.edit((records) => ({ ...records, clerk: workerDefaultRecord }))
+    expect(store.snapshot().broken).toBeNull()
+    isFull = false
+    await clock.advance(500)
+    await eventually('it was recorded', () => recorded.length > 0)
+    expect(recorded.at(-1)).toEqual(['scout', 'clerk'])
+    await store.close()
+    await rm(path)
   })
 
   test('stops looking when it is closed', async () => {

@@ -60,6 +60,22 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
   const { path, editor, clock, log } = deps
   let current: PermissionSnapshot = brokenSnapshot('config/permissions.json has not been read')
 
+  let isRecordOwed = false
+
+  /** What holds holds, also where its record cannot be written now: a full disk takes no right from an agent. */
+  function record(text: string | null, actor: string): boolean {
+    try {
+      tell(text, actor)
+      isRecordOwed = false
+      return true
+    } catch (error) {
+      if (!isRecordOwed)
+        log.error({ err: error }, 'failed to record a change of permissions; it is tried again')
+      isRecordOwed = true
+      return false
+    }
+  }
+
   function tell(text: string | null, actor: string): void {
     const reading = text === null || !deps.onRecords ? null : readJsonDocument(text, permissionFileSchema)
     if (!reading?.ok) return
@@ -80,7 +96,11 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
         { detail: next.broken },
         'the permission file is broken; agents are denied everything until it is mended',
       )
-    deps.onBroken(next.broken)
+    try {
+      deps.onBroken(next.broken)
+    } catch (error) {
+      log.error({ err: error }, 'failed to announce the state of the permission file; it holds all the same')
+    }
   }
 
   const { refresh, close } = await followFile({
@@ -88,14 +108,17 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     clock,
     take: (text) => {
       take(snapshotOf(text, deps.makerOf ?? (() => null)))
-      tell(text, handActor)
+      return record(text, handActor) ? undefined : 'again'
     },
     onUnreadable: (error) => {
-      log.error(
-        { err: error },
-        'the permission file cannot be read; agents are denied everything until it can',
-      )
-      take(brokenSnapshot('config/permissions.json cannot be read'))
+      const broken = 'config/permissions.json cannot be read'
+      if (current.broken !== broken) {
+        log.error(
+          { err: error },
+          'the permission file cannot be read; agents are denied everything until it can',
+        )
+      }
+      take(brokenSnapshot(broken))
     },
   })
 
@@ -111,8 +134,8 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
         return after
       })
       // A hand may have been there first.
-      tell(before, handActor)
-      tell(after, actor)
+      record(before, handActor)
+      record(after, actor)
       await refresh()
     },
     close,

@@ -2,6 +2,7 @@ import { flushCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { asProblem } from '../http/index.ts'
@@ -69,14 +70,11 @@ export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<numb
     return await runNamed(name, { variables, output, values: words.values })
   } catch (error) {
     tellOn(output, { problem: problemOf(error) })
-    return serves && error instanceof Problem && needsOwner.includes(error.code) ? configurationExitCode : 1
+    return serves && error instanceof Problem && needsOwner.includes(error.code) ? ownerMustActExitCode : 1
   } finally {
     output.flush()
   }
 }
-
-/** As sysexits.h numbers a configuration error. A supervisor does not start a mesh again that ended with it. */
-const configurationExitCode = 78
 
 /** Problems that the next start would meet again until the owner changes something. */
 const needsOwner: readonly ProblemCode[] = [

@@ -13,31 +13,37 @@ export interface FollowedFile {
 
 /**
  * Gives the text of a file that a hand may change: once before this resolves, after each change of it, and whenever it is
- * asked to; null where there is none. One look after the other. What `take` throws is told as what cannot be read.
+ * asked to; null where there is none. One look after the other. What `take` throws is told as what cannot be read, and
+ * a look that failed is made again until one succeeds: a disk that failed heals without a change of the file.
  */
 export async function followFile(deps: {
   readonly path: string
   readonly clock: Clock
-  readonly take: (text: string | null) => void
+  /** Gives `again` where something of the text is still to be done, to be given it at the next look as well. */
+  readonly take: (text: string | null) => void | 'again'
   readonly onUnreadable: (error: unknown) => void
 }): Promise<FollowedFile> {
   const { path, clock } = deps
   const stopping = new AbortController()
   let stamp: FileStamp | null = null
   let reading: Promise<void> = Promise.resolve()
+  /** The last look failed: the next one takes place although the file is the same. */
+  let isOwed = false
 
   async function load(): Promise<void> {
     try {
       // The stamp is taken first: a write between the two is then seen by the next poll.
       stamp = await stampOf(path)
-      deps.take(await readTextFile(path))
+      const text = await readTextFile(path)
+      isOwed = deps.take(text) === 'again'
     } catch (error) {
+      isOwed = true
       deps.onUnreadable(error)
     }
   }
 
   function refresh(): Promise<void> {
-    reading = reading.then(load)
+    reading = reading.catch(() => {}).then(load)
     return reading
   }
 
@@ -45,7 +51,8 @@ export async function followFile(deps: {
     while (!stopping.signal.aborted) {
       await clock.sleep(pollIntervalMs, stopping.signal)
       const found = await stampOf(path).catch(() => null)
-      if (!sameStamp(found, stamp)) await refresh()
+      // Whatever a look throws, the next one takes place.
+      if (isOwed || !sameStamp(found, stamp)) await refresh().catch(() => {})
     }
   }
 

@@ -126,4 +126,35 @@ describe('the event bus', () => {
     expect(bus.since(dropped, 20_000).length).toBe(10_600 - dropped)
     expect(10_600 - dropped).toBeGreaterThanOrEqual(10_000)
   })
+
+  test('drops an event that the disk does not take, and reports later how many; the work goes on', () => {
+    const database = migrated()
+    const said: unknown[] = []
+    const bus = aBus(database, { ...silentLog, warn: (fields) => said.push(fields) })
+    const heard = heardBy(bus)
+    bus.publish(note('a'))
+    database.exec('PRAGMA query_only = ON')
+    bus.publish(note('b'))
+    bus.publish(note('c'))
+    database.exec('PRAGMA query_only = OFF')
+    expect(said).toEqual([])
+    bus.publish(note('d'))
+    expect(said).toEqual([{ dropped: 2 }])
+    expect(heard.length).toBe(2)
+    expect(bus.since(0, 10).map(({ body }) => body)).toEqual([note('a'), note('d')])
+  })
+
+  test('an event that cannot be written takes back the change that it belongs to', () => {
+    const database = migrated()
+    const bus = aBus(database)
+    bus.publish(note('a'))
+    const change = () =>
+      database.transaction(() => {
+        database.exec('PRAGMA query_only = ON')
+        bus.publish(note('b'))
+      })
+    expect(change).toThrow('readonly')
+    database.exec('PRAGMA query_only = OFF')
+    expect(bus.since(0, 10).map(({ body }) => body)).toEqual([note('a')])
+  })
 })

@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { isPassing } from '@flotilla/protocol/fleet-event'
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { Log } from '../platform/index.ts'
+import { storageFaultOf } from '../storage/index.ts'
 import type { Database } from '../storage/index.ts'
 import type { EventBus } from './event-bus.ts'
 import { createEventTable } from './event-table.ts'
@@ -30,6 +31,7 @@ export function createEventBus({
   /** Null for what is to be counted anew. */
   let kept: number | null = null
   let untilTrim = 1
+  let dropped = 0
 
   /** Memory follows the rows: what a roll-back takes back was never told to anyone. */
   function followRollback(): void {
@@ -74,8 +76,23 @@ export function createEventBus({
     database.afterCommit(() => tell(event))
   }
 
+  /** People who watch must never stop the work: an event that cannot be written is dropped, counted and reported later. */
+  function publishOrDrop(body: FleetEventBody): void {
+    try {
+      if (isPassing(body)) publish(body)
+      else database.transaction(() => publish(body))
+    } catch (error) {
+      if (storageFaultOf(error) === null) throw error
+      dropped += 1
+      return
+    }
+    if (dropped === 0) return
+    log.warn({ dropped }, 'dropped events for people who watch: they could not be written')
+    dropped = 0
+  }
+
   return {
-    publish: (body) => (isPassing(body) ? publish(body) : database.transaction(() => publish(body))),
+    publish: publishOrDrop,
     since: (seq, limit) => table.after(seq, limit),
     ofRun: (runId, limit) => table.ofRun(runId, limit),
     droppedUntil: () => table.droppedUntil(),

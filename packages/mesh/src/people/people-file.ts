@@ -46,33 +46,54 @@ export async function createPeopleFile(deps: {
   readonly onChange: (now: PeopleSnapshot, before: PeopleSnapshot, byHand: boolean) => void
 }): Promise<PeopleFile> {
   const { path, editor, clock, log } = deps
+  const unreadable = `${fileName} cannot be read`
   let text: string | null = null
   let current = snapshotOf([], null)
   let isEditing = false
 
-  function take(next: PeopleSnapshot): void {
-    const before = current
+  /** What `onChange` was called with last. */
+  let told = current
+  let isOwed = false
+
+  function take(next: PeopleSnapshot): 'again' | undefined {
     current = next
     if (next.broken !== null)
       log.error(
         { detail: next.broken },
         'the people file is broken; nobody named in it is let in until it is mended',
       )
-    deps.onChange(next, before, !isEditing)
+    return tell()
+  }
+
+  /** What holds holds, also where its record cannot be written now: it is told again at the next look. */
+  function tell(): 'again' | undefined {
+    if (current === told) return undefined
+    try {
+      deps.onChange(current, told, !isEditing)
+      told = current
+      isOwed = false
+      return undefined
+    } catch (error) {
+      if (!isOwed)
+        log.error({ err: error }, 'failed to record a change of the people file; it is tried again')
+      isOwed = true
+      return 'again'
+    }
   }
 
   const { refresh, close } = await followFile({
     path,
     clock,
     take: (now) => {
-      if (now === text) return
+      if (now === text) return tell()
       text = now
-      take(read(now))
+      return take(read(now))
     },
     onUnreadable: (error) => {
+      if (current.broken === unreadable) return void tell()
       log.error({ err: error }, 'the people file cannot be read; nobody named in it is let in until it can')
       text = null
-      take(snapshotOf([], `${fileName} cannot be read`))
+      take(snapshotOf([], unreadable))
     },
   })
 

@@ -1,0 +1,138 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { statSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { systemClock } from '@flotilla/client/system-clock'
+import { meshNodeFlags } from '@flotilla/protocol/built-program'
+import { endWords, nextStep } from './restart-pace.ts'
+import type { MeshEnd } from './restart-pace.ts'
+import { answerAsSupervisor, askSupervisor } from './supervisor-socket.ts'
+import type { SupervisorState } from './supervisor-socket.ts'
+
+/**
+ * The process behind `flotilla start -d`: starts the mesh of a home, and starts it again when it ends on its own. It reads
+ * and writes no file, so that no disk can stop it; its own log lines are dropped where they cannot be written. A mesh that
+ * never was ready is not started again: the command that waits for it reports why.
+ */
+export async function superviseMesh(home: string, meshWords: readonly string[]): Promise<number> {
+  const stopping = new AbortController()
+  const state = {
+    pid: process.pid,
+    mesh_pid: 0,
+    restarts: 0,
+    last_exit: null,
+    last_exit_at: null,
+    next_start_at: null,
+  } as {
+    -readonly [Name in keyof SupervisorState]: SupervisorState[Name]
+  }
+  if (!(await answerAsSupervisor(home, () => state))) {
+    tellStarter({ problem: alreadySupervised(home, await otherMesh(home)) })
+    return 1
+  }
+  let running: ChildProcess | null = null
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      stopping.abort()
+      running?.kill(signal)
+    })
+  }
+  let failures = 0
+  for (;;) {
+    const mesh = startMesh(meshWords)
+    running = mesh.child
+    Object.assign(state, { mesh_pid: mesh.child.pid ?? 0, next_start_at: null })
+    const end = await mesh.ended
+    running = null
+    Object.assign(state, { mesh_pid: 0, last_exit: endWords(end), last_exit_at: systemClock.now() })
+    if (stopping.signal.aborted) return end.code ?? 0
+    const next = nextStep(end, failures)
+    if (!next.restart || (state.restarts === 0 && !end.wasReady) || !isHome(home)) {
+      log(`the mesh ended (${endWords(end)}) and is not started again`)
+      return end.code ?? 1
+    }
+    failures = next.failures
+    log(`the mesh ended by itself (${endWords(end)}); it is started again in ${next.delayMs} ms`)
+    state.next_start_at = systemClock.now() + next.delayMs
+    await systemClock.sleep(next.delayMs, stopping.signal).catch(() => undefined)
+    if (stopping.signal.aborted) return 0
+    state.restarts += 1
+  }
+}
+
+function startMesh(words: readonly string[]): {
+  readonly child: ChildProcess
+  readonly ended: Promise<MeshEnd>
+} {
+  const startedAt = performance.now()
+  let wasReady = false
+  let problem: string | null = null
+  const child = spawn(process.execPath, [...meshNodeFlags, ...words], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  })
+  child.on('message', (line: Readonly<Record<string, unknown>>) => {
+    if (line['ready'] === true) wasReady = true
+    const code: unknown = Reflect.get(Object(line['problem']), 'code')
+    if (typeof code === 'string') problem = code
+    tellStarter(line)
+  })
+  const ended = new Promise<MeshEnd>((resolve) => {
+    const end = (code: number | null, signal: string | null): void =>
+      resolve({ code, signal, problem, wasReady, livedMs: performance.now() - startedAt })
+    // Too many open files, or no memory for another process: tried again as any other end.
+    child.once('error', (error) => {
+      log(`the mesh could not be started: ${error.message}`)
+      if (child.pid === undefined) end(1, null)
+    })
+    // After the last message, unlike `exit`.
+    child.once('close', end)
+  })
+  return { child, ended }
+}
+
+/** The command that started this process listens until the mesh is ready. */
+function tellStarter(line: Readonly<Record<string, unknown>>): void {
+  if (process.connected === true) process.send?.(line, () => undefined)
+}
+
+/** A home that was removed meanwhile is not made anew. */
+function isHome(home: string): boolean {
+  try {
+    return statSync(join(home, 'data'), { throwIfNoEntry: false }) !== undefined
+  } catch {
+    return true // A disk that cannot be read now may be read later.
+  }
+}
+
+function log(msg: string): void {
+  const time = new Date(systemClock.now()).toISOString()
+  try {
+    writeSync(1, `${JSON.stringify({ level: 40, time, pid: process.pid, supervisor: true, msg })}\n`)
+  } catch {
+    // The supervisor works on without its log.
+  }
+}
+
+/** Another supervisor starts its mesh right after it has taken the home. */
+const otherPolls = 40
+const otherPollMs = 50
+
+/** The process of the mesh that another supervisor keeps; 0 where it keeps none that runs. */
+async function otherMesh(home: string): Promise<number> {
+  for (let poll = 0; poll < otherPolls; poll++) {
+    const pid = (await askSupervisor(home))?.mesh_pid ?? 0
+    if (pid !== 0) return pid
+    await systemClock.sleep(otherPollMs)
+  }
+  return 0
+}
+
+function alreadySupervised(home: string, meshPid: number) {
+  const mesh = meshPid === 0 ? 'a supervisor that starts it again' : `process ${meshPid}`
+  return {
+    code: 'mesh-already-runs',
+    detail: `A mesh is already being started on ${home} by ${mesh}.`,
+    repair: 'Use it as it is, or end it with flotilla stop.',
+  }
+}

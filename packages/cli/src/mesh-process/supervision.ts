@@ -1,0 +1,31 @@
+import { serviceState } from '../commands/systemd.ts'
+import { readMeshFile } from './mesh-file.ts'
+import { askSupervisor } from './supervisor-socket.ts'
+
+/** What starts the mesh of a home again when it ends by itself. */
+export interface Supervision {
+  readonly by: 'flotilla' | 'systemd'
+  /** Null where it is that of the machine. */
+  readonly pid: number | null
+  readonly restarts: number
+  /** How the mesh ended last, in words; null where it has not. */
+  readonly last_exit: string | null
+  readonly last_exit_at: number | null
+}
+
+/** Null where nothing does, or where the mesh that answered (`meshPid`) is not one of this machine and home. */
+export async function supervisionOf(home: string, meshPid: number): Promise<Supervision | null> {
+  const supervisor = await askSupervisor(home)
+  if (supervisor?.mesh_pid === meshPid) {
+    const { pid, restarts, last_exit, last_exit_at } = supervisor
+    return { by: 'flotilla', pid, restarts, last_exit, last_exit_at }
+  }
+  const service = await serviceState()
+  if (service?.pid !== meshPid) return null
+  return { by: 'systemd', pid: null, restarts: service.restarts, last_exit: null, last_exit_at: null }
+}
+
+/** Whether the mesh that answered is the one of this home on this machine. */
+export async function isMeshOf(home: string, meshPid: number): Promise<boolean> {
+  return (await readMeshFile(home))?.mesh.pid === meshPid
+}

@@ -1,0 +1,78 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { aCassette, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { openMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { canMount, mountAt } from '../support/small-disk.ts'
+import type { SmallDisk } from '../support/small-disk.ts'
+
+/** A mesh whose whole home lies on a disk of its own. */
+async function meshOnDisk(size: {
+  readonly sizeMb: number
+  readonly inodes?: number
+}): Promise<{ mesh: MeshProcess; disk: SmallDisk }> {
+  const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
+  const disk = mountAt(home, size)
+  onTestFinished(() => {
+    disk.unmount()
+    rmSync(home, { recursive: true, force: true })
+  })
+  for (const name of ['config', 'cassettes']) mkdirSync(join(home, name))
+  writeFileSync(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/disk' }))
+  writeFileSync(join(home, 'cassettes', 'disk.json'), JSON.stringify(aCassette({ turns: [says('Yes.')] })))
+  const mesh = openMesh(home)
+  onTestFinished(async () => {
+    await mesh.terminate()
+  })
+  await mesh.restart()
+  return { mesh, disk }
+}
+
+const isReady = async (mesh: MeshProcess): Promise<boolean> =>
+  mesh.call(meshHumanEndpoints.readyz, { timeoutMs: 5000, reuses: false }).then(
+    ({ status }) => status === 200,
+    () => false,
+  )
+
+describe.skipIf(!canMount)('a mesh in trouble with its disk', () => {
+  it('refuses new work while no inode is left, lives, and makes agents again afterwards', async () => {
+    const { mesh, disk } = await meshOnDisk({ sizeMb: 256, inodes: 2000 })
+    const { pid } = mesh
+    await disk.fillInodes()
+    const problems = (await mesh.call(meshHumanEndpoints.readyz)).json()['problems']
+    expect(problems).toMatchObject([
+      { id: 'disk-full', detail: expect.stringContaining('inodes') as unknown },
+    ])
+    const asked = await mesh.call(meshHumanEndpoints.chat, {
+      params: { id: 'operator' },
+      body: { message: 'hello', session: 's' },
+    })
+    expect([asked.status, asked.json()['code']]).toEqual([507, 'disk-full'])
+    await expect(mesh.createWorker('none')).rejects.toThrow(/507.*disk-full/)
+    await disk.drain()
+    expect(await isReady(mesh)).toBe(true)
+    await mesh.createWorker('clerk')
+    expect((await mesh.ask('hello', { agent: 'clerk' })).outcome?.text).toBe('Yes.')
+    expect(mesh.pid).toBe(pid)
+  })
+
+  it('lives through a limit of open files that it has reached, and works once the limit is higher', async () => {
+    const { mesh } = await meshOnDisk({ sizeMb: 256 })
+    const { pid } = mesh
+    await mesh.ask('hello')
+    const open = Number(execFileSync('sh', ['-c', `ls /proc/${pid}/fd | wc -l`]).toString())
+    execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${open}:${open + 4096}`])
+    for (let count = 0; count < 20; count++) await isReady(mesh)
+    await mesh.submit('hello', { session: 'b' }).catch(() => undefined)
+    execFileSync('prlimit', ['--pid', `${pid}`, `--nofile=${open + 4096}:${open + 4096}`])
+    await eventually('it is ready', () => isReady(mesh))
+    expect((await mesh.ask('hello', { session: 'after' })).outcome?.text).toBe('Yes.')
+    expect(await mesh.createWorker('clerk')).toBeUndefined()
+    expect((await mesh.ask('hello', { agent: 'clerk', session: 'c' })).outcome?.text).toBe('Yes.')
+  })
+})

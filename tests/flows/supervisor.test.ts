@@ -1,0 +1,153 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { expect, onTestFinished, test } from 'vitest'
+import { askSupervisor } from '../../packages/cli/src/mesh-process/supervisor-socket.ts'
+import { aCassette, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { heldPort } from '../support/held-port.ts'
+import { flotillaWith } from '../support/flotilla-command.ts'
+import { meshCalls } from '../support/mesh-calls.ts'
+import type { MeshCalls } from '../support/mesh-calls.ts'
+import { canMount, mountAt } from '../support/small-disk.ts'
+import type { SmallDisk } from '../support/small-disk.ts'
+
+interface Fleet extends MeshCalls {
+  readonly home: string
+  readonly flotilla: (...words: readonly string[]) => ReturnType<typeof flotillaWith>
+  /** Starts it in the background, always on the same port. */
+  start(): ReturnType<typeof flotillaWith>
+  /** The process of the mesh that answers now; 0 where none does. */
+  meshPid(): Promise<number>
+}
+
+/** A fleet in the background, as `flotilla start -d` leaves it; on a disk of its own where a size is given. */
+async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk | null }> {
+  const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+  const disk = sizeMb === undefined ? null : mountAt(home, { sizeMb })
+  if (disk !== null) onTestFinished(disk.unmount)
+  for (const name of ['config', 'cassettes']) mkdirSync(join(home, name))
+  writeFileSync(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/calm' }))
+  writeFileSync(join(home, 'cassettes', 'calm.json'), JSON.stringify(aCassette({ turns: [says('Yes.')] })))
+  const flotilla = (...words: readonly string[]) => flotillaWith({ home }, ...words)
+  onTestFinished(async () => {
+    await disk?.drain()
+    await flotilla('stop')
+  })
+  const port = `${await heldPort()}`
+  const start = () => flotilla('start', '-d', '--runtime', 'process', '--port', port, '--json')
+  const started = await start()
+  expect(started.code, started.err).toBe(0)
+  const url = (): string =>
+    String((JSON.parse(readFileSync(join(home, 'data', 'mesh.json'), 'utf8')) as { url: string }).url)
+  const calls = meshCalls(url)
+  const meshPid = async (): Promise<number> =>
+    calls.call(meshHumanEndpoints.status, { timeoutMs: 2000 }).then(
+      (reply) => Number(reply.json()['pid']),
+      () => 0,
+    )
+  return {
+    disk,
+    fleet: {
+      ...calls,
+      home,
+      flotilla,
+      start,
+      meshPid,
+      get url() {
+        return url()
+      },
+    },
+  }
+}
+
+test('a mesh in the background that is killed is started again, and status says by what and how often', async () => {
+  const { fleet } = await aFleet()
+  const before = await fleet.meshPid()
+  process.kill(before, 'SIGKILL')
+  const after = await eventually('another mesh answers', async () => {
+    const pid = await fleet.meshPid()
+    return pid !== 0 && pid !== before && pid
+  })
+  const status = await fleet.flotilla('status', '--json')
+  expect(JSON.parse(status.out)).toMatchObject({
+    pid: after,
+    supervision: { by: 'flotilla', restarts: 1, last_exit: 'killed by SIGKILL' },
+  })
+  expect((await fleet.flotilla('status')).out).toMatch(
+    /Supervisor: flotilla \(process \d+\), restarted 1 times, last exit killed by SIGKILL/,
+  )
+  expect((await fleet.ask('hello')).outcome?.text).toBe('Yes.')
+})
+
+test('flotilla stop ends mesh and supervisor, also while the mesh is about to be started again', async () => {
+  const { fleet } = await aFleet()
+  process.kill(await fleet.meshPid(), 'SIGKILL')
+  await eventually('the supervisor knows', async () => (await askSupervisor(fleet.home))?.mesh_pid === 0)
+  expect((await fleet.flotilla('status')).err).toMatch(/killed by SIGKILL.*supervisor/s)
+  expect((await fleet.flotilla('start', '-d', '--runtime', 'process')).err).toContain('its supervisor')
+  const stopped = await fleet.flotilla('stop', '--json')
+  expect(JSON.parse(stopped.out)).toMatchObject({ stopped: true })
+  expect(await askSupervisor(fleet.home)).toBeNull()
+  expect(await fleet.meshPid()).toBe(0)
+})
+
+test('a mesh that is asked to end, or whose settings only an owner can mend, is not started again', async () => {
+  const { fleet } = await aFleet()
+  process.kill(await fleet.meshPid(), 'SIGTERM')
+  await eventually('its supervisor has ended', async () => (await askSupervisor(fleet.home)) === null)
+  expect((await fleet.start()).code).toBe(0)
+  await writeFile(join(fleet.home, '.env'), 'FLOTILLA_LOG_LEVEL=shouting\n')
+  process.kill(await fleet.meshPid(), 'SIGKILL')
+  await eventually('its supervisor has ended', async () => (await askSupervisor(fleet.home)) === null)
+  expect(readFileSync(join(fleet.home, 'data', 'mesh.log'), 'utf8')).toContain('exit code 78')
+})
+
+test('the mesh outlives its supervisor, and no second one comes to the home', async () => {
+  const { fleet } = await aFleet()
+  const pid = await fleet.meshPid()
+  process.kill((await askSupervisor(fleet.home))?.pid ?? 0, 'SIGKILL')
+  await eventually('it is gone', async () => (await askSupervisor(fleet.home)) === null)
+  expect(await fleet.meshPid()).toBe(pid)
+  expect((await fleet.flotilla('status')).out).toContain('Supervisor: none')
+  expect((await fleet.flotilla('start', '-d', '--runtime', 'process')).err).toContain('already runs')
+  expect(await fleet.meshPid()).toBe(pid)
+})
+
+test.skipIf(!canMount)(
+  'home, log and all on a full disk: the mesh lives, and works again once there is room, also after a kill',
+  async () => {
+    const { fleet, disk } = await aFleet(96)
+    if (disk === null) throw new Error('no disk')
+    const pid = await fleet.meshPid()
+    disk.fill()
+    const refused = await fleet.call(meshHumanEndpoints.chat, {
+      params: { id: 'operator' },
+      body: { message: 'hello', session: 's' },
+    })
+    expect(refused.status).toBe(507)
+    expect(await fleet.meshPid()).toBe(pid)
+    await disk.drain()
+    await eventually('it is ready', async () => (await fleet.call(meshHumanEndpoints.readyz)).status === 200)
+    expect((await fleet.ask('hello')).outcome?.text).toBe('Yes.')
+    expect(await fleet.meshPid()).toBe(pid)
+    disk.fill()
+    process.kill(pid, 'SIGKILL')
+    await eventually(
+      'the supervisor knows',
+      async () => (await askSupervisor(fleet.home))?.last_exit === 'killed by SIGKILL',
+    )
+    await disk.drain()
+    await eventually('it is ready', async () =>
+      fleet.call(meshHumanEndpoints.readyz).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    )
+    expect((await fleet.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
+  },
+)
