@@ -43,7 +43,7 @@ async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk 
   const started = await start()
   expect(started.code, started.err).toBe(0)
   const url = (): string =>
-    String((JSON.parse(readFileSync(join(home, 'data', 'mesh.json'), 'utf8')) as { url: string }).url)
+    (JSON.parse(readFileSync(join(home, 'data', 'mesh.json'), 'utf8')) as { url: string }).url
   const calls = meshCalls(url)
   const meshPid = async (): Promise<number> =>
     calls.call(meshHumanEndpoints.status, { timeoutMs: 2000 }).then(

@@ -93,7 +93,7 @@ function startMesh(words: readonly string[]): {
 
 /** The command that started this process listens until the mesh is ready. */
 function tellStarter(line: Readonly<Record<string, unknown>>): void {
-  if (process.connected === true) process.send?.(line, () => undefined)
+  if (process.connected) process.send?.(line, () => undefined)
 }
 
 /** A home that was removed meanwhile is not made anew. */

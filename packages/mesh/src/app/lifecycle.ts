@@ -1,6 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { ReportStep } from '../sandbox/index.ts'
 import { agentListeners } from './agent-listeners.ts'
+import { keepRunning } from './keep-running.ts'
 import type { Composed } from './compose.ts'
 import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
 import type { MeshModule } from '../kernel/index.ts'
@@ -62,7 +63,8 @@ export function createLifecycle(composed: Composed): Lifecycle {
       await openToAgents(progress)
       for (const { start } of inOrder) await start?.()
       for (const { begin } of inOrder) await begin?.()
-      for (const { run } of inOrder) if (run) loops.push(run(closing.signal))
+      const kept = { clock: kernel.clock, log, signal: closing.signal }
+      for (const [name, { run }] of named) if (run) loops.push(keepRunning({ name, run }, kept))
       loops.push(
         maintain(),
         composed.diskSpace.watch(() => writeAgain(kernel.database), closing.signal),

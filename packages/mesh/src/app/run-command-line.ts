@@ -181,7 +181,7 @@ function tellOn(output: LineOutput, line: Readonly<Record<string, unknown>>): vo
   const isForStarter = forStarter.some((name) => name in line)
   const marked = isForStarter ? { ...line, pid: process.pid } : line
   output.write(`${JSON.stringify(marked)}\n`)
-  if (isForStarter && process.connected === true) process.send?.(marked, () => undefined)
+  if (isForStarter && process.connected) process.send?.(marked, () => undefined)
   // Node writes it at its end, which a mesh that is killed never reaches.
   if (line['ready'] === true) flushCompileCache()
 }

@@ -1,7 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
 import { applyEdits, modify } from 'jsonc-parser'
 import { sameStamp, stampOf } from './atomic-file.ts'
-import type { FileEditor } from './atomic-file.ts'
+import type { FileEditor, FileStamp } from './atomic-file.ts'
 import { stripEnvironmentOnly } from './environment-only.ts'
 import { parseSettings, readSettingsFile } from './settings-file.ts'
 import type { Settings } from './settings-file.ts'
@@ -43,7 +44,8 @@ export async function watchSettings(deps: {
 }): Promise<SettingsFile> {
   const stopping = new AbortController()
   await strip()
-  let stamp = await stampOf(deps.path)
+  /** Undefined after a look that failed: the next one reads the file although it is the same. */
+  let stamp: FileStamp | null | undefined = await stampOf(deps.path)
   let settings = await readSettingsFile(deps.path)
   let broken: string | null = null
 
@@ -61,12 +63,14 @@ export async function watchSettings(deps: {
   async function readIfChanged(): Promise<void> {
     try {
       const found = await stampOf(deps.path)
-      if (sameStamp(found, stamp)) return
+      if (stamp !== undefined && sameStamp(found, stamp)) return
       stamp = found
       await strip()
       settings = await readSettingsFile(deps.path)
       broken = null
     } catch (error) {
+      // A text that is wrong stays wrong until it is written anew; a disk that fails may heal at any time.
+      if (!(error instanceof Problem)) stamp = undefined
       const detail = error instanceof Error ? error.message : String(error)
       // What cannot even be looked at is found so each time, and told once.
       if (detail !== broken) deps.onBroken(detail)

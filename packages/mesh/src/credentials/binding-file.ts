@@ -70,7 +70,8 @@ type Reading = { readonly bindings: Bindings; readonly broken: string | null }
 export async function createBindingFile(deps: BindingFileDeps): Promise<BindingStore> {
   const { path, editor, clock, log } = deps
   const stopping = new AbortController()
-  let stamp: FileStamp | null = null
+  /** Undefined after a look that failed: the next one reads the file although it is the same. */
+  let stamp: FileStamp | null | undefined
   let current: Reading = { bindings: new Map(), broken: null }
   let reading: Promise<void> = Promise.resolve()
 
@@ -81,11 +82,14 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
       stamp = await stampOf(path)
       current = readBindings(await readTextFile(path))
     } catch (error) {
+      stamp = undefined
+      const unreadable = 'config/credentials.json cannot be read'
+      if (before === unreadable) return
       log.error(
         { err: error },
         'the bindings of credentials cannot be read; no credential is filled in until they can',
       )
-      current = { bindings: new Map(), broken: 'config/credentials.json cannot be read' }
+      current = { bindings: new Map(), broken: unreadable }
     }
     if (current.broken !== before && current.broken !== null)
       log.error(
@@ -104,7 +108,7 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
       await clock.sleep(pollIntervalMs, stopping.signal).catch(() => {})
       if (stopping.signal.aborted) return
       const found = await stampOf(path).catch(() => null)
-      if (!sameStamp(found, stamp)) await refresh()
+      if (stamp === undefined || !sameStamp(found, stamp)) await refresh()
     }
   }
 

@@ -46,6 +46,22 @@ describe('a held lease', () => {
     expect(attempts).toBe(1)
   })
 
+  test('is renewed again after a disk that was full for one renewal', async () => {
+    const clock = createManualClock()
+    let attempts = 0
+    const hold = createHoldLease({
+      clock,
+      log: silentLog,
+      renew: () => {
+        attempts++
+        if (attempts === 1) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+      },
+    })
+    hold(run)
+    for (let tick = 0; tick < 3; tick++) await clock.advance(wireLimits.leaseRenewalMs)
+    expect(attempts).toBe(3)
+  })
+
   test('without a run is nothing', () => {
     const clock = createManualClock()
     createHoldLease({ clock, log: silentLog, renew: () => {} })(null)()

@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
+import { storageFaultOf } from '../storage/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { RunTicket } from '../access/index.ts'
 
@@ -44,6 +45,8 @@ export function createHoldLease(deps: {
     try {
       deps.renew(run)
     } catch (error) {
+      // A disk that failed this renewal may take the next one.
+      if (storageFaultOf(error) !== null) return
       held.delete(key)
       deps.log.warn(
         { runId: run.runId, err: error },

@@ -78,7 +78,11 @@ export function createLanes(deps: {
   }
 
   function hasWork(agentId: string): boolean {
-    return table.runningOf(agentId) !== null || next(agentId) !== null
+    try {
+      return table.runningOf(agentId) !== null || next(agentId) !== null
+    } catch {
+      return true // Rows that cannot be read now are read again by the lane.
+    }
   }
 
   return {
