@@ -23,7 +23,7 @@ export const authenticationClauses = [
   { line: 198, id: 'authentication:webhook:signature-verified', state: 'covered', by: 'webhook', text: 'If a secret is configured on the hook, the signature in `x-webhook-signature` is verified as HMAC-SHA256.' },
   { line: 198, id: 'authentication:webhook:constant-time', state: 'covered', by: 'webhook', text: 'A webhook signature is compared in constant time.' },
   { line: 198, id: 'authentication:webhook:no-secret', state: 'covered', by: 'webhook', text: 'With no secret on the hook the signature is optional.' },
-  { line: 199, id: 'authentication:dashboard:open-without-token-file', state: 'deviates', decision: 'docs/decisions/2026-11-22-who-finds-the-dashboard-open.md', text: 'The dashboard in dev or self-hosted mode is open when the file `/opt/flotilla/.access_token` is absent.' },
+  { line: 199, id: 'authentication:dashboard:open-without-token-file', state: 'deviates', decision: 'docs/decisions/2026-11-22-open-the-dashboard-on-loopback-only.md', text: 'The dashboard in dev or self-hosted mode is open when the file `/opt/flotilla/.access_token` is absent.' },
   { line: 200, id: 'authentication:dashboard:cookie-required', state: 'covered', by: 'dashboard', text: 'The hosted dashboard requires the `ol_session` cookie.' },
   { line: 200, id: 'authentication:dashboard:cookie-hmac', state: 'covered', by: 'dashboard', text: 'The `ol_session` cookie is verified via HMAC.' },
   { line: 200, id: 'authentication:dashboard:cookie-max-age', state: 'covered', by: 'dashboard', text: 'The `ol_session` cookie has a maximum age of 24 hours.' },

@@ -13,7 +13,7 @@ export const limitsClauses = [
   { line: 247, id: 'limits:chat-rounds-per-turn:clamp', state: 'covered', by: 'run-loop', text: 'The rounds of a chat turn are clamped to 1-200.' },
   { line: 248, id: 'limits:chat-rounds-per-session', state: 'covered', by: 'run-loop', text: 'A chat session has `CHAT_MAX_TOTAL_ROUNDS=200`.' },
   { line: 248, id: 'limits:chat-rounds-per-session:clamp', state: 'covered', by: 'run-loop', text: 'The rounds of a chat session are clamped to 1-1000.' },
-  { line: 249, id: 'limits:session-continues', state: 'deviates', decision: 'docs/decisions/2026-11-22-when-a-conversation-goes-on.md', text: 'Continuation prompts after a clean stop are at most `_MAX_SESSION_CONTINUES=5`.' },
+  { line: 249, id: 'limits:session-continues', state: 'deviates', decision: 'docs/decisions/2026-11-22-continue-a-conversation-when-its-rounds-are-used.md', text: 'Continuation prompts after a clean stop are at most `_MAX_SESSION_CONTINUES=5`.' },
   { line: 250, id: 'limits:heartbeat-iterations', state: 'covered', by: 'heartbeat', text: 'A heartbeat has `HEARTBEAT_MAX_ITERATIONS=12`.' },
   { line: 251, id: 'limits:bootstrap-chars', state: 'deviates', decision: 'docs/decisions/2026-11-28-mark-deviations-from-the-specification.md', text: 'The bootstrap injection into the system prompt is 48K chars in total.' },
   { line: 252, id: 'limits:budget-daily', state: 'covered', by: 'llm', text: 'The daily token budget of an agent is USD 0.01 to 1000.' },
@@ -76,7 +76,7 @@ export const limitsClauses = [
   { line: 282, id: 'limits:invisible-unicode:tool-results', state: 'covered', by: 'protocol', text: 'Invisible Unicode characters are stripped from tool results.' },
   { line: 282, id: 'limits:invisible-unicode:system-prompt', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped from system-prompt context.' },
   { line: 282, id: 'limits:invisible-unicode:call-sites', state: 'deviates', decision: 'docs/decisions/2026-11-28-mark-deviations-from-the-specification.md', text: 'Invisible Unicode characters are stripped at 56 call sites.' },
-  { line: 283, id: 'limits:dashboard-csp', state: 'deviates', decision: 'docs/decisions/2026-11-21-strict-dashboard-csp.md', text: 'The dashboard CSP allows `unsafe-inline` and `unsafe-eval`.' },
+  { line: 283, id: 'limits:dashboard-csp', state: 'deviates', decision: 'docs/decisions/2026-11-21-use-a-strict-csp-for-the-dashboard.md', text: 'The dashboard CSP allows `unsafe-inline` and `unsafe-eval`.' },
   { line: 283, id: 'limits:dashboard-auto-escaping', state: 'covered', by: 'dashboard', text: 'Template auto-escaping is the primary XSS defense of the dashboard.' },
   { line: 284, id: 'limits:rate-limits', state: 'covered', by: 'api', text: 'The numeric values of the application rate limiter are not shown.', decided: 'docs/reference/rate-limits.md#rate-limits' },
 ] as const satisfies readonly Clause<'limits'>[]

@@ -40,7 +40,7 @@ export const purposeClauses = [
   { line: 14, id: 'purpose:backend:two', state: 'covered', by: 'sandbox', text: 'Two runtime backends exist: the container backend and the microVM sandbox backend.' },
   { line: 14, id: 'purpose:backend:container-default', state: 'covered', by: 'sandbox', text: 'The container backend is the default, enabled by `flotilla start`.' },
   { line: 14, id: 'purpose:backend:microvm-opt-in', state: 'covered', by: 'sandbox', text: 'The microVM sandbox backend is opt-in via `flotilla start --sandbox`.' },
-  { line: 14, id: 'purpose:backend:microvm-version', state: 'deviates', decision: 'docs/decisions/2026-11-24-machines-of-agents.md', text: 'The microVM backend needs a desktop container runtime of version 4.58 or later.' },
+  { line: 14, id: 'purpose:backend:microvm-version', state: 'deviates', decision: 'docs/decisions/2026-11-24-run-agents-in-qemu-virtual-machines.md', text: 'The microVM backend needs a desktop container runtime of version 4.58 or later.' },
   { line: 14, id: 'purpose:backend:falls-back', state: 'covered', by: 'sandbox', text: 'If the sandbox backend fails to initialize, the service falls back to the container backend automatically.' },
   { line: 14, id: 'purpose:backend:fallback-logged', state: 'covered', by: 'sandbox', text: 'The reason for a fallback to the container backend is logged.' },
   { line: 15, id: 'purpose:skills:created-at-runtime', state: 'covered', by: 'skills', text: 'Agents extend themselves by writing skills at runtime with `create_skill`.' },

@@ -31,7 +31,7 @@ export type TellLost = (spans: number, error: unknown) => void
 
 /**
  * OTLP by the official SDK. This file and the packages that it brings are loaded only where an endpoint is set
- * (`docs/decisions/2026-11-23-traces.md`). Spans come here when they are over, with the ids that they have in the database.
+ * (`docs/decisions/2026-11-23-build-traces-from-events.md`). Spans come here when they are over, with the ids that they have in the database.
  */
 export function createSpanExport(otlp: OtlpSettings, version: string, tellLost: TellLost): SpanExport {
   const next = { traceId: '', spanId: '' }
