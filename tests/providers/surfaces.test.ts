@@ -2,29 +2,17 @@ import Anthropic from '@anthropic-ai/sdk'
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import OpenAI from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createMeshModel } from '../../packages/agent/src/llm/mesh-model.ts'
-import { runLoop } from '../../packages/agent/src/loop/run-loop.ts'
-import { createMeshHttp } from '../../packages/agent/src/mesh/mesh-http.ts'
-import { createRunMesh } from '../../packages/agent/src/mesh/run-mesh.ts'
-import { systemClock } from '../../packages/agent/src/system-clock.ts'
-import { aState, loopParts } from '../../packages/agent/src/testing/loop-parts.ts'
-import { quietLog } from '../../packages/agent/src/testing/quiet-log.ts'
 import { text } from '../../packages/agent/src/tools/parameters.ts'
 import { defineTool, succeeded } from '../../packages/agent/src/tools/tool.ts'
-import { doorTokenOfScout, startLlmGateway } from '../support/llm-gateway.ts'
+import { startLlmGateway } from '../support/llm-gateway.ts'
 import type { LlmGatewayUnderTest } from '../support/llm-gateway.ts'
 import { answerStream } from '../support/llm-upstream.ts'
+import { runAgentAt } from './agent-loop.ts'
 import { oddities } from './oddities.ts'
 import type { NormalAnswer, Oddity } from './oddity.ts'
 
 const model = 'lab/m'
-/** Waits before an answer is asked for again are not worth waiting for here. */
-const hastyClock = {
-  now: systemClock.now,
-  sleep: (ms: number, aborted?: AbortSignal) => systemClock.sleep(Math.min(ms, 5), aborted),
-}
 const messages = [{ role: 'user' as const, content: 'hi' }]
-const signal = new AbortController().signal
 const finished = /"role":"tool"|"tool_result"/
 
 /** What is called, with the names of the arguments in the order in which they were written. */
@@ -130,20 +118,7 @@ describe('an odd answer', () => {
       timeoutMs: 5000,
       run: async (input) => succeeded(made.push(input)),
     })
-    const http = createMeshHttp({
-      host: '127.0.0.1',
-      port: Number(new URL(gateway.rootUrl).port),
-      doorToken: doorTokenOfScout,
-      clock: systemClock,
-      log: quietLog,
-    })
-    const mesh = createRunMesh(http, { runId: 'run_0000000000000001', fence: 1 }, () => undefined)
-    const state = aState()
-    const { deps } = loopParts(createMeshModel({ mesh, model, clock: hastyClock }), [look], {
-      emptyRetriesMax: 0,
-    })
-    const ended = await runLoop(deps, state, signal)
-    http.close()
+    const { ended, state } = await runAgentAt(gateway.rootUrl, model, [look])
     const { normal } = oddity
     if ('problem' in normal) {
       expect(ended).toMatchObject({ kind: 'failed', code: normal.agentCode ?? normal.problem })

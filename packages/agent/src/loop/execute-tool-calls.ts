@@ -139,12 +139,13 @@ async function execute(
   signal: AbortSignal,
 ): Promise<ToolCallEnd> {
   const { tool, input } = call
-  deps.watch.onFrame({ type: 'tool_start', step, name: tool.definition.name, input: boundInput(input) })
+  deps.watch.onFrame({ type: 'tool_start', step, name: tool.definition.name, input: boundInput(call.shown) })
   const context: ToolContext = {
     mesh: deps.mesh,
     idempotencyKey: `${state.runId}:${step}`,
     taskId: deps.work.taskId,
     signal,
+    written: call.requested.arguments,
     provenance: () => provenanceOf({ ...state, beginning: deps.work.beginning }),
     status: () => runStatusOf(deps, state),
   }
@@ -205,7 +206,7 @@ async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedC
   state.toolOutputs.push({
     ...account,
     tool: name,
-    input: boundInput(call.input),
+    input: boundInput(call.shown),
     duration_ms: end.durationMs,
   })
   const pictures = images.map(shownPicture)

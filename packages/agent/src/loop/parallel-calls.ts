@@ -1,4 +1,5 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { parseShown } from '@flotilla/protocol/json-as-written'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { RequestedCall } from '../llm/language-model.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -11,7 +12,7 @@ import { stableJson } from './run-request.ts'
 export const parallelCallsMax = 4
 
 type ParsedArguments =
-  | { readonly ok: true; readonly input: JsonObject }
+  | { readonly ok: true; readonly input: JsonObject; readonly shown: JsonObject }
   | { readonly ok: false; readonly reason: string }
 
 /** A call of the model with what it asks for, as far as that can be read. */
@@ -21,21 +22,24 @@ export interface ReadCall {
   readonly parsed: ParsedArguments
   /** Empty where the arguments cannot be read. */
   readonly input: JsonObject
+  /** The same for people and for the detector of loops: a number that no float holds is the text of its digits. */
+  readonly shown: JsonObject
   readonly key: AskedCall
 }
 
 /** Pure. */
 export function readCall(tools: readonly Tool[], requested: RequestedCall): ReadCall {
   const parsed = parseArguments(requested.arguments)
-  const input = parsed.ok ? parsed.input : {}
+  const { input, shown } = parsed.ok ? parsed : { input: {}, shown: {} }
   return {
     requested,
     tool: tools.find((known) => known.definition.name === requested.name),
     parsed,
     input,
+    shown,
     key: {
       tool: requested.name,
-      paramsHash: fingerprint(parsed.ok ? stableJson(input) : requested.arguments),
+      paramsHash: fingerprint(parsed.ok ? stableJson(shown) : requested.arguments),
     },
   }
 }
@@ -70,10 +74,11 @@ function isSafe({ parallelSafe = false }: Tool, input: JsonObject): boolean {
  * empty text means a call without arguments. Pure.
  */
 function parseArguments(text: string): ParsedArguments {
-  if (text.trim() === '') return { ok: true, input: {} }
+  if (text.trim() === '') return { ok: true, input: {}, shown: {} }
   try {
     const value: unknown = JSON.parse(text)
-    if (isJsonObject(value)) return { ok: true, input: value }
+    const shown: unknown = parseShown(text)
+    if (isJsonObject(value) && isJsonObject(shown)) return { ok: true, input: value, shown }
     return { ok: false, reason: 'The arguments are not a JSON object.' }
   } catch {
     return { ok: false, reason: 'The arguments are not valid JSON; they may have been cut off.' }

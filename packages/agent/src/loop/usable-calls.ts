@@ -21,7 +21,8 @@ export function usableCalls(
     let id = call.id
     for (let tries = 0; id === '' || seen.has(id); tries += 1)
       id = `call_${step + 1}_${index}${tries === 0 ? '' : `_${tries}`}`
-    if (id !== call.id && !renamed.has(call.id)) renamed.set(call.id, id)
+    // Of calls with one id, the first is the one that a seal names.
+    if (!renamed.has(call.id)) renamed.set(call.id, id)
     seen.add(id)
     const cutAtStart = answer.cutOff && index === answer.toolCalls.length - 1 && call.arguments.trim() === ''
     return { ...call, id, arguments: cutAtStart ? '{' : call.arguments }

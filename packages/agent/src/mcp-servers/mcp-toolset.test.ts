@@ -5,6 +5,7 @@ import type { McpBrief } from '@flotilla/protocol/mcp-servers'
 import { describe, expect, test } from 'vitest'
 import { trustOfResult } from '../memory/trust.ts'
 import { systemClock } from '../system-clock.ts'
+import { readCall } from '../loop/parallel-calls.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import type { Tool } from '../tools/tool.ts'
@@ -53,6 +54,26 @@ describe('a server’s tool that is called like one of the agent’s own', () =>
       await room.close()
     }
   })
+})
+
+test('a server gets the arguments as the model wrote them, whatever numbers and names are in them', async () => {
+  const raw = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'raw-mcp-program.mjs')
+  const room = aToolset({ raw: [raw] })
+  const written = '{"z":12345678901234567890,"a":0.10000000000000000001,"__proto__":{"x":1.0},"m":[-0,1e400]}'
+  try {
+    const tools = await room.offer([], { mesh: noMesh, signal })
+    const tool = tools.find(({ definition }) => definition.name.endsWith('say_line'))
+    const call = readCall(tools, { id: 'c', name: tool?.definition.name ?? '', arguments: written })
+    const context = { mesh: noMesh, idempotencyKey: 'k', taskId: null, signal, written }
+    const answer = await tool?.run(call.input, context)
+    expect(answer?.output).toContain(written)
+    // In traces, and where loops are detected, the digits are a text.
+    expect(call.shown).toMatchObject({ z: '12345678901234567890', a: '0.10000000000000000001' })
+    const other = readCall(tools, { id: 'd', name: 'say_line', arguments: written.replace('90,', '91,') })
+    expect(other.key.paramsHash).not.toBe(call.key.paramsHash)
+  } finally {
+    await room.close()
+  }
 })
 
 describe('what servers say before anything is asked of them', () => {

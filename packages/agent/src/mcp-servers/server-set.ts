@@ -1,9 +1,12 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { parseAsWritten } from '@flotilla/protocol/json-as-written'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { McpBrief } from '@flotilla/protocol/mcp-servers'
 import type { Log } from '@flotilla/protocol/json-log'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import type { Tool } from '../tools/tool.ts'
+import type { Tool, ToolContext } from '../tools/tool.ts'
 import { boundSchemas } from './bound-schemas.ts'
 import { nameTools } from './name-tools.ts'
 import type { NamedTool } from './name-tools.ts'
@@ -104,7 +107,7 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       run: async (input, context) => {
         const connection = known.get(server)?.connection
         if (!connection) return { output: `There is no MCP server ${server} any more.`, ok: false }
-        const result = await connection.call(tool.name, input, context.signal)
+        const result = await connection.call(tool.name, asWritten(input, context), context.signal)
         const words = formatResult(result)
         return {
           output: words === '' ? 'The server answered with nothing.' : words,
@@ -181,4 +184,11 @@ function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<voi
     signal.addEventListener('abort', giveUp, { once: true })
     void work.then(() => resolve()).finally(() => signal.removeEventListener('abort', giveUp))
   })
+}
+
+/** As the model wrote them: ids of 64 bits and long fractions reach the server as they are. Pure. */
+function asWritten(input: JsonObject, { written }: Pick<ToolContext, 'written'>): JsonObject {
+  if (written === undefined || written.trim() === '') return input
+  const exact: unknown = parseAsWritten(written)
+  return isJsonObject(exact) ? exact : input
 }

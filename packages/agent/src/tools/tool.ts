@@ -57,6 +57,8 @@ export interface ToolContext {
   /** The task that this run works on, in task mode. */
   readonly taskId: string | null
   readonly signal: AbortSignal
+  /** The arguments as the model wrote them, for tools that hand them on: no number of theirs becomes another one. */
+  readonly written?: string
   /** Full name of the sub-agent that makes the call; none for the agent itself. */
   readonly subagent?: string
   /** Asked by tools that keep what they are given. Without it nothing is known, and nothing is trusted. */

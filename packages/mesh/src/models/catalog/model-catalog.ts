@@ -16,6 +16,8 @@ import type { ProviderSetup } from '../providers/provider-setup.ts'
 import { fullName, isGivenSearch, namesMany, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 import type { ServerToolSettings } from './server-tools.ts'
+import { historyRulesOf } from '../formats/history/history-rules.ts'
+import type { HistoryRules } from '../formats/history/history-rules.ts'
 import type { UsageRule } from '../formats/usage.ts'
 
 /** A model that can be called now. */
@@ -31,6 +33,8 @@ export interface CatalogModel extends PricedModel {
   /** What it counts at most for what is no text. */
   readonly media: MediaBounds
   readonly usageRule: UsageRule
+  /** What of a conversation it takes that another may have had. */
+  readonly history: HistoryRules
   /** By its name it is given a web search at its provider; looked at once for each model and not for each call. */
   readonly isGivenSearch: boolean
   /** Tools that the owner lets run at its provider. */
@@ -230,6 +234,13 @@ function describe(
     media: mediaBoundsOf({ model: name.model, setup, free, window }),
     windowTokens: window ?? unknownWindowTokens,
     usageRule: 'usage' in setup ? setup.usage : {},
+    history: historyRulesOf({
+      provider: name.provider,
+      model: name.model,
+      kind: setup.kind,
+      baseUrl,
+      takesDetails: 'extras' in setup && setup.extras.thinking === 'reasoning_details',
+    }),
     isGivenSearch: isGivenSearch(fullName(name)),
     serverTools: own?.server_tools ?? {},
     price: own?.price ?? null,

@@ -16,7 +16,7 @@ import type { CallPurpose, ProviderReply } from '../providers/llm-provider.ts'
 import { asProblem } from '../formats/openai-error.ts'
 import { createPriceList } from '../catalog/price-list.ts'
 import type { Price, PricedModel } from '../catalog/price-list.ts'
-import { readFor } from './read-for.ts'
+import { fittedCall, readFor } from './read-for.ts'
 import type { ReadForDeps } from './read-for.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
@@ -131,7 +131,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
         chain,
         hearing,
         waits,
-        open: (model) => openCall(deps, caller, { ...asked, model }),
+        open: (model) => openCall(deps, caller, fittedCall(deps, caller, { ...asked, model })),
         receive: (reply, opened) => receive(apiFormat, readFor(deps, caller, { reply, opened }), opened),
       })
     } catch (error) {

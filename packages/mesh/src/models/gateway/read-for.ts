@@ -1,8 +1,9 @@
 import type { NewId } from '@flotilla/protocol/ids'
+import { fitHistory } from '../formats/history/fit-history.ts'
 import { normalReply } from '../formats/answer/normal-reply.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 import { isOfMind } from './open-call.ts'
-import type { AgentCaller, OpenCallDeps, Opened } from './open-call.ts'
+import type { AgentCaller, AskedCall, OpenCallDeps, Opened } from './open-call.ts'
 import { refusalInBody } from './provider-problem.ts'
 
 export interface ReadForDeps extends OpenCallDeps {
@@ -31,4 +32,17 @@ export function readFor(
     bounds,
     judge: (answer) => refusalInBody(answer, { by: model, where: 'stream' })?.problem ?? null,
   })
+}
+
+/**
+ * The same call, whose conversation this model takes: another may have answered in it before. Only of what an agent thinks
+ * by, which is in the normal form; a program of its writes for the model that it asks.
+ */
+export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCall): AskedCall {
+  const { model, parameters } = call
+  const { messages } = parameters.forwarded
+  if (!isOfMind(deps, caller) || messages === undefined) return call
+  const fitted = deps.onShareOf(caller.agentId, () => fitHistory(messages, model.history))
+  if (fitted === messages) return call
+  return { ...call, parameters: { ...parameters, forwarded: { ...parameters.forwarded, messages: fitted } } }
 }

@@ -77,7 +77,11 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
     baseUrl: 'https://api.perplexity.ai',
     usage: { reasoningBeside: true, tellsCost: true },
   },
-  moonshot: { kind: 'openai-compatible', baseUrl: 'https://api.moonshot.ai/v1' },
+  moonshot: {
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    extras: { thinking: 'reasoning_content' },
+  },
   nvidia: { kind: 'openai-compatible', baseUrl: 'https://integrate.api.nvidia.com/v1' },
   ollama: {
     kind: 'openai-compatible',

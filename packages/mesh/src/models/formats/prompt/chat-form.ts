@@ -86,6 +86,9 @@ const reasoningDetail = objectOf({
   id: text,
   index: number,
   format: text,
+  // Whose it is, in a conversation of the mesh's own agents.
+  from: text,
+  field: text,
 })
 
 const toolCall = objectOf(

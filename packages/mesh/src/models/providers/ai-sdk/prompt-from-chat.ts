@@ -8,7 +8,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { readJsonQuietly } from '../../../intake/index.ts'
+import { readJsonAsWritten, readJsonQuietly } from '../../../intake/index.ts'
 import { badRequest } from '../../formats/json-body.ts'
 import type { SdkMessage, SdkPart } from './chat-request.ts'
 import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
@@ -202,5 +202,6 @@ export function marked(
 function parsedInput(text: string): unknown {
   if (text.trim() === '') return {}
   const value = readJsonQuietly(text, jsonLimits.modelBody)
-  return isJsonObject(value) ? value : { invalid_json: text }
+  // The package only prints it again, and no number may become another one.
+  return isJsonObject(value) ? readJsonAsWritten(text, jsonLimits.modelBody) : { invalid_json: text }
 }

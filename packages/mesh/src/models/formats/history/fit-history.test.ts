@@ -1,0 +1,251 @@
+import fc from 'fast-check'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { describe, expect, test } from 'vitest'
+import { documentedFaults } from '../../../../../../tests/providers/documented-rules.ts'
+import { fitHistory } from './fit-history.ts'
+import { historyRulesOf } from './history-rules.ts'
+
+const at = {
+  deepseek: {
+    kind: 'openai-compatible',
+    model: 'deepseek-chat',
+    baseUrl: 'https://api.deepseek.com/v1',
+    takesDetails: false,
+  },
+  openai: {
+    kind: 'openai-compatible',
+    model: 'gpt-5-mini',
+    baseUrl: 'https://api.openai.com/v1',
+    takesDetails: false,
+  },
+  groq: {
+    kind: 'openai-compatible',
+    model: 'llama',
+    baseUrl: 'https://api.groq.com/openai/v1',
+    takesDetails: false,
+  },
+  mistral: {
+    kind: 'openai-compatible',
+    model: 'devstral-small',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    takesDetails: false,
+  },
+  gemini: {
+    kind: 'openai-compatible',
+    model: 'gemini-3-pro',
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    takesDetails: false,
+  },
+  kimi: {
+    kind: 'openai-compatible',
+    model: 'kimi-k2-thinking',
+    baseUrl: 'https://api.moonshot.ai/v1',
+    takesDetails: false,
+  },
+  openrouter: {
+    kind: 'openai-compatible',
+    model: 'anthropic/claude-sonnet-5',
+    baseUrl: 'https://openrouter.ai/api/v1',
+    takesDetails: true,
+  },
+  vllm: {
+    kind: 'openai-compatible',
+    model: 'qwen3',
+    baseUrl: 'http://127.0.0.1:8000/v1',
+    takesDetails: false,
+  },
+  anthropic: {
+    kind: 'anthropic',
+    model: 'claude-sonnet-5',
+    baseUrl: 'https://api.anthropic.com/v1',
+    takesDetails: false,
+  },
+} as const
+type Name = keyof typeof at
+
+const rulesOf = (provider: Name) => historyRulesOf({ provider, ...at[provider] })
+const fit = (messages: JsonValue, provider: Name) => fitHistory(messages, rulesOf(provider)) as JsonObject[]
+
+const ask = { role: 'user', content: 'look' }
+const call = (id: string, name = 'look', written = '{"at":1}') => ({
+  id,
+  type: 'function',
+  function: { name, arguments: written },
+})
+const turn = (calls: JsonObject[], more: JsonObject = {}) => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: calls,
+  ...more,
+})
+const result = (id: string, content = 'seen') => ({ role: 'tool', tool_call_id: id, content })
+const plain = (from: string) => [
+  { type: 'reasoning.text', text: 'hm', format: 'plain', field: 'reasoning_content', from },
+]
+const seal = [
+  {
+    type: 'reasoning.encrypted',
+    data: 's3al',
+    id: 'c1',
+    format: 'google-gemini-v1',
+    field: 'extra_content',
+    from: 'gemini',
+  },
+]
+
+describe('a conversation for its next reader', () => {
+  test('goes on as the same list where there is nothing to change', () => {
+    const messages = [ask, turn([call('c1')]), result('c1'), { role: 'assistant', content: 'done' }]
+    expect(fitHistory(messages, rulesOf('openai'))).toBe(messages)
+  })
+
+  test.each(['deepseek', 'kimi'] as const)(
+    'gives %s its thinking back with the call, and has words where another thought',
+    (provider) => {
+      const [, own] = fit(
+        [ask, turn([call('c1')], { reasoning_details: plain(provider) }), result('c1')],
+        provider,
+      )
+      expect(own).toMatchObject({ reasoning_content: 'hm' })
+      const [, other] = fit(
+        [ask, turn([call('c1')], { reasoning_details: plain('vllm') }), result('c1')],
+        provider,
+      )
+      expect(other?.['reasoning_content']).toBe(' ')
+      expect(other).not.toHaveProperty('reasoning_details')
+    },
+  )
+
+  test.each(['openai', 'groq'] as const)('has no thinking for %s, which refuses it', (provider) => {
+    const [, answer] = fit(
+      [ask, turn([call('c1')], { reasoning_details: plain(provider) }), result('c1')],
+      provider,
+    )
+    expect(answer).toEqual(turn([call('c1')]))
+  })
+
+  test('gives a server of the owner’s what it has sent itself, in the same place', () => {
+    const messages = (from: string) => [
+      ask,
+      turn([call('c1')], { reasoning_details: plain(from) }),
+      result('c1'),
+    ]
+    expect(fit(messages('vllm'), 'vllm')[1]).toEqual(turn([call('c1')], { reasoning_content: 'hm' }))
+    expect(fit(messages('deepseek'), 'vllm')[1]).toEqual(turn([call('c1')]))
+  })
+
+  test('gives Google its seals on the calls, also under a new id, and says where another made the call', () => {
+    const sealed = fit([ask, turn([call('c1')], { reasoning_details: seal }), result('c1')], 'gemini')[1]
+    expect(sealed?.['tool_calls']).toEqual([
+      { ...call('c1'), extra_content: { google: { thought_signature: 's3al' } } },
+    ])
+    const foreign = fit([ask, turn([call('c1'), call('c2')]), result('c1'), result('c2')], 'gemini')[1]
+    expect(foreign?.['tool_calls']).toEqual([
+      { ...call('c1'), extra_content: { google: { thought_signature: 'skip_thought_signature_validator' } } },
+      call('c2'),
+    ])
+  })
+
+  test('gives OpenRouter what a model of this family has sealed, and nothing of another', () => {
+    const details = [
+      {
+        type: 'reasoning.text',
+        text: 'hm',
+        signature: 's',
+        format: 'anthropic-claude-v1',
+        field: 'reasoning_details',
+        from: 'openrouter',
+      },
+      {
+        type: 'reasoning.encrypted',
+        data: 'x',
+        format: 'openai-responses-v1',
+        field: 'reasoning_details',
+        from: 'openrouter',
+      },
+    ]
+    const [, answer] = fit(
+      [ask, turn([call('c1')], { reasoning_details: details }), result('c1')],
+      'openrouter',
+    )
+    expect(answer?.['reasoning_details']).toEqual([
+      { type: 'reasoning.text', text: 'hm', signature: 's', format: 'anthropic-claude-v1' },
+    ])
+  })
+
+  test.each([
+    ['mistral', /^[a-zA-Z0-9]{9}$/],
+    ['openai', /^[a-zA-Z0-9_-]{1,40}$/],
+    ['anthropic', /^[a-zA-Z0-9_-]+$/],
+    ['kimi', /^functions\.look:\d+$/],
+  ] as const)('has ids that %s takes, each once, and the same with its result', (provider, form) => {
+    const ids = ['', 'call_1', 'call_1', 'functions.look:0', 'x'.repeat(90), 'ä b']
+    const messages = ids.flatMap((id) => [turn([call(id)]), result(id)])
+    const fitted = fit([ask, ...messages], provider)
+    const made = fitted.flatMap((message) =>
+      Array.isArray(message['tool_calls'])
+        ? message['tool_calls'].map((one) => (one as { id: string }).id)
+        : [],
+    )
+    for (const id of made) expect(id).toMatch(form)
+    expect(new Set(made).size).toBe(ids.length)
+    expect(fitted.filter(({ role }) => role === 'tool').map((one) => one['tool_call_id'])).toEqual(made)
+  })
+
+  test('keeps its ids when the conversation goes on', () => {
+    const messages = [ask, turn([call('ä')]), result('ä'), turn([call('')]), result('')]
+    const longer = [...messages, turn([call('ä')]), result('ä')]
+    expect(fit(longer, 'openai').slice(0, messages.length)).toEqual(fit(messages, 'openai'))
+  })
+
+  const words = fc.oneof(
+    fc.constantFrom(
+      '',
+      ' ',
+      'look',
+      'get weather',
+      'a.b',
+      '\ud83d',
+      'c1',
+      'c2',
+      '{"at":1}',
+      '{"at":"\\ud83d"}',
+      '[1]',
+      '{',
+    ),
+    fc.string({ unit: 'binary', maxLength: 70 }),
+  )
+  const thoughts = fc.array(fc.constantFrom(...plain('deepseek'), ...plain('vllm'), ...seal), {
+    maxLength: 3,
+  })
+  const message = fc.oneof(
+    fc.record({ role: fc.constantFrom('user', 'system'), content: words }),
+    fc.record({ role: fc.constant('tool'), tool_call_id: words, content: words }),
+    fc
+      .record({
+        content: fc.option(words, { nil: null }),
+        calls: fc.array(fc.tuple(words, words, words), { maxLength: 3 }),
+        reasoning_details: thoughts,
+      })
+      .map(({ calls, ...more }) => ({
+        role: 'assistant',
+        ...more,
+        tool_calls: calls.map(([id, name, written]) => call(id, name, written)),
+      })),
+  )
+
+  test.each(Object.keys(at) as Name[])(
+    'passes every documented rule of %s, whatever was said',
+    (provider) => {
+      fc.assert(
+        fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
+          const fitted = fit(messages as unknown as JsonValue, provider)
+          expect(documentedFaults(fitted, provider)).toEqual([])
+          // What is valid is left alone.
+          expect(fitHistory(fitted, { ...rulesOf(provider), thinking: { takes: 'all' } })).toEqual(fitted)
+        }),
+        { numRuns: 200 },
+      )
+    },
+  )
+})

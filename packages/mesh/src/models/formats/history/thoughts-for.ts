@@ -1,0 +1,119 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { geminiFormat } from '../answer/thoughts.ts'
+import type { HistoryRules } from './history-rules.ts'
+
+/** Earlier thinking as it stands in a message to one provider. */
+interface FittedThoughts {
+  readonly members: JsonObject
+  /** By the id of the call that they belong to. */
+  readonly seals: ReadonlyMap<string, string>
+  /** The message had none and gets none. */
+  readonly isSame: boolean
+}
+
+/** Google takes this where another model has made the call: its own documentation says so. */
+const foreignSeal = 'skip_thought_signature_validator'
+/** Where a provider wants words of thinking and another model has made the call. */
+const noThought = ' '
+
+interface At {
+  readonly rules: HistoryRules
+  /** New ids of calls by their old ones. */
+  readonly known: ReadonlyMap<string, string>
+  readonly hasCalls: boolean
+}
+
+/** Pure. */
+export function thoughtsFor(value: JsonValue | undefined, { rules, known, hasCalls }: At): FittedThoughts {
+  const details = Array.isArray(value) ? value.filter(isJsonObject) : []
+  const none: FittedThoughts = { members: {}, seals: new Map(), isSame: value === undefined }
+  const { thinking, provider } = rules
+  const own = details.filter((detail) => detail['from'] === provider)
+  switch (thinking.takes) {
+    case 'nothing':
+      return none
+    case 'all':
+      return details.length === 0
+        ? none
+        : { ...none, isSame: false, members: { reasoning_details: renamed(details, known) } }
+    case 'text': {
+      if (!hasCalls) return none
+      const text = own.map(textIn).join('')
+      return { ...none, isSame: false, members: { [thinking.field]: text === '' ? noThought : text } }
+    }
+    case 'details': {
+      const taken = details.filter(
+        (detail) => typeof detail['format'] === 'string' && thinking.formats.includes(detail['format']),
+      )
+      if (taken.length === 0) return none
+      return { ...none, isSame: false, members: { reasoning_details: renamed(taken.map(bare), known) } }
+    }
+    case 'seals':
+      return hasCalls ? { ...none, isSame: false, seals: sealsFor(details, known) } : none
+    case 'own':
+      return own.length === 0 ? none : { ...none, isSame: false, ...asItCame(own, known) }
+  }
+}
+
+/** Each call has its own seal; of calls that no Gemini has made, the first has the mark that says so. */
+function sealsFor(
+  details: readonly JsonObject[],
+  known: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const seals = new Map<string, string>()
+  for (const detail of details) {
+    const id = known.get(textOf(detail['id']))
+    const isSeal = detail['format'] === geminiFormat && detail['type'] === 'reasoning.encrypted'
+    if (isSeal && id !== undefined) seals.set(id, textOf(detail['data']))
+  }
+  const [first] = known.values()
+  if (seals.size === 0 && first !== undefined) seals.set(first, foreignSeal)
+  return seals
+}
+
+function asItCame(own: readonly JsonObject[], known: ReadonlyMap<string, string>): Partial<FittedThoughts> {
+  const [field] = own.map((detail) => textOf(detail['field']))
+  switch (field) {
+    case 'reasoning_content':
+    case 'reasoning':
+    case 'reasoning_text':
+    case 'thinking':
+      return { members: { [field]: own.map(textIn).join('') } }
+    case 'reasoning_details':
+      return { members: { reasoning_details: renamed(own.map(bare), known) } }
+    case 'thinking_blocks':
+      return { members: { thinking_blocks: own.map(blockOf) } }
+    case 'extra_content':
+      return { seals: sealsFor(own, known) }
+    default:
+      // Between tags or among the words: servers take it out of the history themselves.
+      return {}
+  }
+}
+
+function blockOf(detail: JsonObject): JsonObject {
+  if (detail['type'] === 'reasoning.encrypted')
+    return { type: 'redacted_thinking', data: textOf(detail['data']) }
+  return { type: 'thinking', thinking: textIn(detail), signature: textOf(detail['signature']) }
+}
+
+/** Without what the mesh alone knows. */
+function bare({ from: _from, field: _field, ...detail }: JsonObject): JsonObject {
+  return detail
+}
+
+function renamed(details: readonly JsonObject[], known: ReadonlyMap<string, string>): JsonObject[] {
+  return details.map((detail) => {
+    const id = known.get(textOf(detail['id']))
+    return id === undefined || id === detail['id'] ? detail : { ...detail, id }
+  })
+}
+
+function textIn(detail: JsonObject): string {
+  return textOf(detail['text']) || textOf(detail['summary'])
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
