@@ -46,21 +46,22 @@ export function documentedFaults(messages: readonly JsonObject[], provider: stri
   if (!isWellFormed(messages)) faults.push('half a surrogate pair')
   for (const [index, message] of messages.entries()) {
     const { role, content } = message
+    const words = typeof content === 'string' ? content : ''
     if (role === 'tool') {
-      const id = String(message['tool_call_id'])
-      if (open[0] !== id) faults.push(`message ${index}: result of ${id}, expected ${open[0] ?? 'none'}`)
+      const id = JSON.stringify(message['tool_call_id'])
+      if (JSON.stringify(open[0]) !== id)
+        faults.push(`message ${index}: result of ${id}, expected ${open[0] ?? 'none'}`)
       open = open.slice(1)
       if (content === '' || typeof content !== 'string') faults.push(`message ${index}: empty result`)
       continue
     }
     if (open.length > 0) faults.push(`message ${index}: ${open.length} calls have no result`)
     open = []
-    if (role === 'user' && String(content).trim() === '') faults.push(`message ${index}: empty content`)
+    if (role === 'user' && words.trim() === '') faults.push(`message ${index}: empty content`)
     if (role !== 'assistant') continue
     const calls = (message['tool_calls'] ?? []) as unknown as readonly Call[]
     if ('tool_calls' in message && calls.length === 0) faults.push(`message ${index}: empty tool_calls`)
-    if (calls.length === 0 && String(content ?? '').trim() === '')
-      faults.push(`message ${index}: neither words nor calls`)
+    if (calls.length === 0 && words.trim() === '') faults.push(`message ${index}: neither words nor calls`)
     for (const name of Object.keys(message))
       if (!rules.members.includes(name)) faults.push(`message ${index}: ${name}`)
     if (calls.length > 0 && rules.needsThinking && !message['reasoning_content'])

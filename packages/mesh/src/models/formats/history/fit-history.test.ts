@@ -239,7 +239,7 @@ describe('a conversation for its next reader', () => {
     (provider) => {
       fc.assert(
         fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
-          const fitted = fit(messages as unknown as JsonValue, provider)
+          const fitted = fit(messages, provider)
           expect(documentedFaults(fitted, provider)).toEqual([])
           // What is valid is left alone.
           expect(fitHistory(fitted, { ...rulesOf(provider), thinking: { takes: 'all' } })).toEqual(fitted)

@@ -73,7 +73,7 @@ function sealsFor(
 }
 
 function asItCame(own: readonly JsonObject[], known: ReadonlyMap<string, string>): Partial<FittedThoughts> {
-  const [field] = own.map((detail) => textOf(detail['field']))
+  const field = textOf(own[0]?.['field'])
   switch (field) {
     case 'reasoning_content':
     case 'reasoning':
