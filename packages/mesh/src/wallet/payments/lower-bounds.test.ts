@@ -81,6 +81,22 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     })
   })
 
+  test('a grant of less than was ordered counts as ordered, and the more that is simulated stays', () => {
+    const ordered = orderedAmounts(
+      { do: 'call', contract: token, call: { function: '', args: [friend, '7'] }, raw: 0n },
+      { from: sender, called: 'approve(address,uint256)' },
+    )
+    const grant = { asset: token.toLowerCase(), spender: friend.toLowerCase(), raw: 1n, unlimited: false }
+    expect(atLeastOrdered({ ...nothing, grants: [grant] }, ordered)).toEqual({
+      effects: { ...nothing, grants: [{ ...grant, raw: 7n }] },
+      short: [token],
+    })
+    const more: Effects = { ...nothing, grants: [{ ...grant, raw: 8n }] }
+    expect(atLeastOrdered(more, ordered)).toEqual({ effects: more, short: [] })
+    const all: Effects = { ...nothing, grants: [{ ...grant, raw: 0n, unlimited: true }] }
+    expect(atLeastOrdered(all, ordered)).toEqual({ effects: all, short: [] })
+  })
+
   const call = (contract: string, args: readonly unknown[], raw = 0n) =>
     ({ do: 'call', contract, call: { function: '', args }, raw }) as const
 

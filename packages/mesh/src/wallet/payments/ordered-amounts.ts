@@ -65,13 +65,13 @@ export function atLeastOrdered(
     else changes[at] = { asset: shown.asset, raw: -raw }
   }
   for (const { asset, spender, raw } of ordered.lets) {
-    if (
-      raw === 0n ||
-      grants.some((one) => isSameAsset(one.asset, asset) && isSameAddress(one.spender, spender))
-    )
-      continue
+    const at = grants.findIndex((one) => isSameAsset(one.asset, asset) && isSameAddress(one.spender, spender))
+    const shown = grants[at]
+    if (raw === 0n || (shown !== undefined && (shown.unlimited || shown.raw >= raw))) continue
     short.push(asset)
-    grants.push({ asset, spender, raw, unlimited: raw >= unlimitedFrom })
+    const grant = { asset, spender, ...shown, raw, unlimited: raw >= unlimitedFrom }
+    if (shown === undefined) grants.push(grant)
+    else grants[at] = grant
   }
   return { effects: { changes, payees: seen?.payees ?? [], grants }, short }
 }
