@@ -290,7 +290,7 @@ describe('a channel that is added', () => {
     await eventually('the conflict is known', async () => (await view('telegram'))?.state === 'failing')
     expect(await found()).toMatchObject([
       {
-        detail: 'telegram: another program hears for the same bot',
+        detail: 'telegram: another program receives the messages of the same bot',
         repair: expect.stringContaining('End the other one'),
       },
     ])

@@ -100,11 +100,7 @@ async function storyOf(step: string) {
 }
 
 const oneRun = (step: string) => ({
-  inputs: [
-    expect.stringContaining(
-      `listen\\n\\n[Said in a voice note, as a model wrote it down] how is the build of ${step}?`,
-    ),
-  ],
+  inputs: [expect.stringContaining(`listen\\n\\n[Transcript of a voice note] how is the build of ${step}?`)],
   words: [expect.stringContaining(answer)],
 })
 

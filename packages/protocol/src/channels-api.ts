@@ -60,7 +60,7 @@ export const channelPairing = {
 /** Of what a platform delivers at once, bytes. */
 export const channelBodyMaxBytes = 1024 * 1024
 
-/** `off` where its credentials are not there. */
+/** `off` where its credentials are missing. */
 export const channelStates = ['off', 'connecting', 'connected', 'failing', 'refused'] as const
 
 /** What agents and the mesh tell owners, what waits for a person, budgets at 80 and 100 %, and ended hand-offs of the operator. */

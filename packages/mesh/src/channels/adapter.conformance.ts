@@ -10,26 +10,32 @@ import type {
   ReceivedMessage,
 } from './adapter.ts'
 
-/** A fake platform, and the adapter that speaks to it; new for every test. */
+/** A fake platform and the adapter that talks to it. Each test gets a new one. */
 export interface ChannelUnderTest {
-  /** Not started yet. */
+  /** The adapter has not been started. */
   readonly adapter: ChannelAdapter
   readonly platform: FakePlatform
-  /** A private conversation with the person who speaks, and one of many people. */
+  /** A direct conversation with the sender, and a group. */
   readonly places: { readonly alone: ConversationPlace; readonly group: ConversationPlace }
   readonly close: () => Promise<void>
 }
 
 export interface FakePlatform {
-  /** Somebody says it. Resolves with the platform's mark of it once the platform has it, whether it is taken or not. */
+  /**
+   * Sends a message as a user of the platform. Resolves with the message's mark once the platform has it, even if the
+   * adapter does not acknowledge it.
+   */
   readonly say: (said: SaidOnPlatform) => Promise<string>
-  /** Whether the platform was told that this is taken, so that it is not sent again: offset, acknowledgement, 200. */
+  /**
+   * True once the adapter acknowledged the message (offset, acknowledgement, status 200), so that the platform does
+   * not send it again.
+   */
   readonly isTaken: (mark: string) => boolean
-  /** What people see, in order, as it is after all edits. */
+  /** What users see, in order, with all edits applied. */
   readonly shown: () => readonly ShownOnPlatform[]
-  /** Files that people see, in order. */
+  /** The files that users see, in order. */
   readonly shownFiles: () => readonly ShownFileOnPlatform[]
-  /** The next call that sends or edits something ends so. */
+  /** The next call that sends or edits something fails in this way. */
   readonly failNext: (how: FakeFailure) => void
 }
 
@@ -37,9 +43,9 @@ export interface SaidOnPlatform {
   readonly place: ConversationPlace
   readonly text: string
   readonly by: 'person' | 'bot'
-  /** In a group: whether it is a mention of us or an answer to us. */
+  /** In a group: true for a mention of the bot or a reply to it. */
   readonly addressed: boolean
-  /** Sent beside the words. */
+  /** A file in the same message as the text. */
   readonly file?: FileOnPlatform
 }
 
@@ -60,16 +66,22 @@ export interface ShownFileOnPlatform {
   readonly bytes: Uint8Array
 }
 
-/** `rate-limited` asks for `fakeRetryAfterMs`; `cut-after` breaks the line once the platform has the message. */
+/**
+ * `rate-limited` asks the client to wait `fakeRetryAfterMs`. `cut-after` closes the connection after the platform
+ * stored the message.
+ */
 export type FakeFailure = 'rate-limited' | 'gone' | 'refused' | 'unreachable' | 'cut-after'
 
-/** How long a fake platform asks to wait, milliseconds. */
+/** The wait that a fake platform asks for, in milliseconds. */
 export const fakeRetryAfterMs = 2000
 
 export interface ConformanceOptions {
-  /** False where the platform cannot send again what was not taken: what is not written then is lost, and said to be. */
+  /**
+   * False where the platform does not redeliver unacknowledged messages. A message that cannot be stored is then
+   * lost, and this is reported.
+   */
   readonly sendsAgain: boolean
-  /** Ways to fail that the platform has; all by default. */
+  /** The failures that the platform can produce; all by default. */
   readonly failures?: readonly FakeFailure[]
 }
 
@@ -81,7 +93,7 @@ const kinds: Readonly<Record<FakeFailure, readonly ChannelFailureKind[]>> = {
   'cut-after': ['unsure'],
 }
 
-/** What every adapter of `adapter.ts` keeps. */
+/** The tests that every adapter of `adapter.ts` must pass. */
 export function channelAdapterConformance(
   name: string,
   open: () => Promise<ChannelUnderTest>,
@@ -124,12 +136,12 @@ export function channelAdapterConformance(
       replyToId: null,
     })
 
-    test('it is connected once the platform answered', async () => {
+    test('the adapter is connected once the platform answers', async () => {
       const { states } = await started()
       await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'))
     })
 
-    test('what a person says alone is heard with its id, its sender and its place', async () => {
+    test('a direct message arrives with its id, sender and place', async () => {
       const { adapter, platform, places, heard } = await started()
       await platform.say({ place: places.alone, text: 'good morning', by: 'person', addressed: true })
       await vi.waitFor(() => expect(heard).toHaveLength(1))
@@ -143,7 +155,7 @@ export function channelAdapterConformance(
       expect(heard[0]?.id.length).toBeGreaterThan(0)
     })
 
-    test('two messages have two ids', async () => {
+    test('two messages have different ids', async () => {
       const { platform, places, heard } = await started()
       for (const text of ['one', 'two']) {
         await platform.say({ place: places.alone, text, by: 'person', addressed: true })
@@ -152,7 +164,7 @@ export function channelAdapterConformance(
       expect(new Set(heard.map(({ id }) => id)).size).toBe(2)
     })
 
-    test('what people say to one another is not taken for words to us', async () => {
+    test('messages between users are not marked as addressed to the bot', async () => {
       const { platform, places, heard } = await started()
       await platform.say({ place: places.group, text: 'lunch?', by: 'person', addressed: false })
       await platform.say({ place: places.group, text: 'for us', by: 'person', addressed: true })
@@ -161,7 +173,7 @@ export function channelAdapterConformance(
       expect(heard.find(({ addressed }) => addressed)?.place.isPrivate).toBe(false)
     })
 
-    test('bots are not heard', async () => {
+    test('messages of bots are dropped', async () => {
       const { platform, places, heard } = await started()
       await platform.say({ place: places.alone, text: 'beep', by: 'bot', addressed: true })
       await platform.say({ place: places.alone, text: 'a person', by: 'person', addressed: true })
@@ -169,7 +181,7 @@ export function channelAdapterConformance(
       expect(heard.map(({ text }) => text)).toEqual(['a person'])
     })
 
-    test('the platform is told that it was taken only when it stands', async () => {
+    test('a message is acknowledged only after it was persisted', async () => {
       const row = Promise.withResolvers<void>()
       const { platform, places, heard } = await started(() => row.promise)
       const saying = platform.say({ place: places.alone, text: 'keep this', by: 'person', addressed: true })
@@ -181,27 +193,30 @@ export function channelAdapterConformance(
       await vi.waitFor(() => expect(platform.isTaken(mark)).toBe(true))
     })
 
-    test.runIf(sendsAgain)('what could not be written comes again under the same id', async () => {
-      let broken = true
-      const { platform, places, heard } = await started(async () => {
-        if (broken) throw new Error('the disk is full')
-      })
-      const mark = await platform.say({ place: places.alone, text: 'again', by: 'person', addressed: true })
-      await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
-      expect(platform.isTaken(mark)).toBe(false)
-      broken = false
-      await vi.waitFor(() => expect(platform.isTaken(mark)).toBe(true))
-      expect(new Set(heard.map(({ id }) => id)).size).toBe(1)
-    })
+    test.runIf(sendsAgain)(
+      'a message that was not persisted is delivered again under the same id',
+      async () => {
+        let broken = true
+        const { platform, places, heard } = await started(async () => {
+          if (broken) throw new Error('the disk is full')
+        })
+        const mark = await platform.say({ place: places.alone, text: 'again', by: 'person', addressed: true })
+        await vi.waitFor(() => expect(heard.length).toBeGreaterThan(0))
+        expect(platform.isTaken(mark)).toBe(false)
+        broken = false
+        await vi.waitFor(() => expect(platform.isTaken(mark)).toBe(true))
+        expect(new Set(heard.map(({ id }) => id)).size).toBe(1)
+      },
+    )
 
-    test('a message that was sent is shown, and has an id', async () => {
+    test('a message that was sent is shown and has an id', async () => {
       const { adapter, platform, places } = await started()
       const sent = await adapter.send(message(places.alone, 'hello'), never)
       expect(sent.id.length).toBeGreaterThan(0)
       expect(platform.shown()).toEqual([{ conversationId: places.alone.conversationId, text: 'hello' }])
     })
 
-    test('the longest message is taken whole', async () => {
+    test('a message of the maximum length is shown in full', async () => {
       const { adapter, platform, places } = await started()
       const text = 'ab cd '
         .repeat(Math.ceil(adapter.traits.messageCharsMax / 6))
@@ -210,14 +225,14 @@ export function channelAdapterConformance(
       expect(platform.shown().map((shown) => shown.text)).toEqual([`${text}x`])
     })
 
-    test('a message that is sent twice is shown once where the platform sees that', async () => {
+    test('a message that is sent twice is shown once where the platform deduplicates', async () => {
       const { adapter, platform, places } = await started()
       await adapter.send(message(places.alone, 'once'), never)
       await adapter.send(message(places.alone, 'once'), never)
       expect(platform.shown()).toHaveLength(adapter.traits.dropsRepeats ? 1 : 2)
     })
 
-    test('an edit takes the place of what was there', async () => {
+    test('an edit replaces the text of the message', async () => {
       const { adapter, platform, places } = await started()
       expect(adapter.edit === undefined).toBe(adapter.traits.editEveryMs === null)
       if (!adapter.edit) return
@@ -226,7 +241,7 @@ export function channelAdapterConformance(
       expect(platform.shown().map(({ text }) => text)).toEqual(['whole'])
     })
 
-    test.each(failures)('a call that ends as %s says so', async (how) => {
+    test.each(failures)('a call that fails with %s throws the matching ChannelFailure', async (how) => {
       const { adapter, platform, places } = await started()
       platform.failNext(how)
       const failure = await adapter.send(message(places.alone, 'lost'), never).then(
@@ -236,7 +251,7 @@ export function channelAdapterConformance(
       expect(failure).toMatchObject({ name: 'ChannelFailure' })
       expect(kinds[how]).toContain((failure as { kind: ChannelFailureKind }).kind)
       if (how === 'rate-limited') expect(failure).toMatchObject({ retryAfterMs: fakeRetryAfterMs })
-      // What is sent after it goes through.
+      // The failure does not affect the next message.
       await adapter.send(message(places.alone, 'found', 'note_2-0'), never)
       expect(platform.shown().map(({ text }) => text)).toContain('found')
     })
@@ -252,7 +267,7 @@ export function channelAdapterConformance(
       return attachment
     }
 
-    test('a file that a person sends is heard by a reference that can be kept, and comes in whole', async () => {
+    test('a received file has a reference that can be stored and is downloaded in full', async () => {
       const under = await started()
       const attachment = await heardFile(under)
       expect(attachment.kind).toBe('document')
@@ -267,7 +282,7 @@ export function channelAdapterConformance(
       }
     })
 
-    test('of a file that is larger than wanted nothing comes in, and whoever gives up is let go', async () => {
+    test('a file above the size limit is not downloaded, and an aborted download rejects', async () => {
       const under = await started()
       const { reference } = await heardFile(under)
       await expect(under.adapter.download?.(reference, file.bytes.length - 1, never)).rejects.toMatchObject({
@@ -278,7 +293,7 @@ export function channelAdapterConformance(
     })
 
     test.each(['https://files.example.org/notes.txt', 'file:///etc/passwd', '../../x', ''])(
-      'a reference that the platform did not give (%j) leads nowhere',
+      'a reference that the platform did not issue (%j) is rejected',
       async (reference) => {
         const { adapter } = await started()
         await expect(adapter.download?.(reference, 1000, never)).rejects.toMatchObject({
@@ -288,7 +303,7 @@ export function channelAdapterConformance(
       },
     )
 
-    test('a file that goes out is shown whole under its name', async () => {
+    test('an uploaded file is shown in full under its name', async () => {
       const { adapter, platform, places } = await started()
       expect(adapter.upload === undefined).toBe(adapter.traits.fileBytesMax === 0)
       const sent = await adapter.upload?.({ ...file, place: places.alone, clientId: 'note_1-1' }, never)
@@ -299,19 +314,19 @@ export function channelAdapterConformance(
       expect(Buffer.from(platform.shownFiles()[0]?.bytes ?? [])).toEqual(file.bytes)
     })
 
-    test('whoever gives up on a file is let go', async () => {
+    test('an aborted upload rejects and shows nothing', async () => {
       const { adapter, places, platform } = await started()
       const sending = adapter.upload?.({ ...file, place: places.alone, clientId: 'a-1' }, AbortSignal.abort())
       await expect(sending).rejects.toThrow(/./)
       expect(platform.shownFiles()).toEqual([])
     })
 
-    test('whoever gives up is let go', async () => {
+    test('an aborted send rejects', async () => {
       const { adapter, places } = await started()
       await expect(adapter.send(message(places.alone, 'late'), AbortSignal.abort())).rejects.toThrow(/./)
     })
 
-    test('nothing is heard once it is closed', async () => {
+    test('no message arrives after close', async () => {
       const { adapter, platform, places, heard } = await started()
       await adapter.close()
       await platform
@@ -321,14 +336,14 @@ export function channelAdapterConformance(
       expect(heard).toEqual([])
     })
 
-    test('it is closed again, and closed before it was started, without harm', async () => {
+    test('closing twice, and closing before the start, is harmless', async () => {
       const under = await open()
       opened.push(under)
       await under.adapter.close()
       await expect(under.adapter.close()).resolves.toBeUndefined()
     })
 
-    test('what it says of itself can be kept', async () => {
+    test('name and limits of the adapter are valid', async () => {
       const under = await open()
       opened.push(under)
       const { traits, name: channel } = under.adapter

@@ -1,171 +1,198 @@
 import type { ChannelName } from '@flotilla/protocol/people'
 
 /**
- * One platform on which people talk to agents. An adapter speaks the platform's wire by its own library and nothing else:
- * who may, what enters as a run, what is told and when it counts as told are decided by the module, the same for all.
+ * An adapter connects one chat platform. It speaks the platform's protocol through its library and does nothing else.
+ * The channels module makes all decisions, the same for every platform: permissions, what becomes a run, what is
+ * sent, and when a message counts as delivered.
  */
 export interface ChannelAdapter {
   readonly name: ChannelName
   readonly traits: ChannelTraits
   /**
-   * Connects, and hears until `close`. Resolves when the platform answered the first time; rejects with a `ChannelFailure`
-   * of kind `refused` where the token is not accepted, so that nobody tries for ever. Later breaks it mends by itself.
+   * Connects and receives messages until `close`. Resolves at the first answer of the platform. Rejects with a
+   * `ChannelFailure` of kind `refused` if the token is rejected, so that the caller does not retry. The adapter
+   * itself reconnects after later failures.
    */
   readonly start: (hearing: ChannelHearing) => Promise<void>
-  /** Resolves when the platform said that it has the message, never on hand-over. Rejects with a `ChannelFailure`. */
+  /**
+   * Resolves when the platform confirmed that it has the message, not when the request was written. Rejects with a
+   * `ChannelFailure`.
+   */
   readonly send: (message: OutgoingMessage, signal: AbortSignal) => Promise<SentMessage>
-  /** Replaces a message's text. Absent where the platform cannot. */
+  /** Replaces the text of a message. Absent if the platform cannot edit. */
   readonly edit?: (edited: EditedMessage, signal: AbortSignal) => Promise<void>
   /**
-   * The bytes of a file that somebody sent, by the reference that came with it, also in a later life of the mesh; at most
-   * `maxBytes`, and nothing is read beyond. Rejects with a `ChannelFailure`: `too-large`, `gone` where the platform has it no
-   * more, `refused` where the reference leads elsewhere than to the platform. Absent where people can send no files.
+   * Downloads a file that a user sent, by the reference from its message. References stay valid over restarts of the
+   * mesh. Reads at most `maxBytes`. Rejects with a `ChannelFailure`: `too-large`, `gone` if the platform has deleted
+   * the file, `refused` if the reference points to another host. Absent if users of the platform cannot send files.
    */
   readonly download?: (reference: string, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
-  /** Shows a file of at most `fileBytesMax`; otherwise as `send`. Absent where the platform takes none. */
+  /** Sends a file of at most `fileBytesMax`; otherwise as `send`. Absent if the platform accepts no files. */
   readonly upload?: (file: OutgoingFile, signal: AbortSignal) => Promise<SentMessage>
-  /** Shows for a few seconds that somebody writes. A failure of it is nobody's concern. */
+  /** Shows the typing indicator for a few seconds. Callers ignore its failures. */
   readonly showTyping?: (place: ConversationPlace) => Promise<void>
-  /** A call-back of the platform under the public API; absent for those that connect outwards. */
+  /**
+   * Handles a webhook call of the platform on the public API. Absent for adapters that connect to the platform
+   * themselves.
+   */
   readonly receiveRequest?: (request: CallbackRequest) => Promise<CallbackReply>
-  /** No message is heard any more when it resolves; those that were under way were acknowledged or will come again. */
+  /** After it resolves, no more messages arrive. Messages in progress were acknowledged or will be redelivered. */
   readonly close: () => Promise<void>
 }
 
 export interface ChannelTraits {
-  /** The longest message, in what the platform counts (UTF-16 code units unless the text room says otherwise). */
+  /**
+   * The maximum length of a message in the unit of the platform: UTF-16 code units, unless `text/` says otherwise.
+   */
   readonly messageCharsMax: number
-  /** The least time between two edits of one message, milliseconds; null where nothing can be edited. */
+  /** The minimum interval between two edits of a message, in milliseconds; null if messages cannot be edited. */
   readonly editEveryMs: number | null
-  /** How many buttons one message can bear; 0 where it has none. */
+  /** The maximum number of buttons of a message; 0 if the platform has none. */
   readonly buttonsMax: number
   /**
-   * Whether a message whose `clientId` the platform has is not shown again; else a repeat is marked as one. Where the adapter
-   * can tell that for a while only, it marks by itself what comes later.
+   * True if the platform drops a message whose `clientId` it already has; otherwise the mesh marks a repeated
+   * message. An adapter that can only detect repeats for a limited time marks later ones itself.
    */
   readonly dropsRepeats: boolean
-  /** The largest file that `upload` takes; 0 where there is none. */
+  /** The largest file that `upload` accepts, in bytes; 0 if there is no `upload`. */
   readonly fileBytesMax: number
 }
 
 export interface ChannelHearing {
   /**
-   * Resolves when what was said is a durable row, or need not be one: only then the platform may be told that it was
-   * taken (offset, acknowledgement, 200). Rejects where it could not be written: the platform sends it again.
+   * Resolves when the message is persisted or can be dropped. Only then may the adapter acknowledge it to the
+   * platform (offset, acknowledgement, status 200). Rejects if it could not be persisted; the platform then sends it
+   * again.
    */
   readonly received: (message: ReceivedMessage) => Promise<void>
-  /** Something was said that cannot be read, whatever is tried: the adapter goes on behind it, and it is written down and told. */
+  /** The adapter skipped a message that it cannot parse. The mesh records this and notifies the owners. */
   readonly passedOver: (what: PassedOver) => void
-  /** The platform gives a conversation another id from now on. Durable when it returns; absent where no id changes. */
+  /**
+   * The platform has changed the id of a conversation. Persisted when it returns. Absent if the platform never
+   * changes these ids.
+   */
   readonly moved?: (what: MovedConversation) => void
-  /** The platform says that a person has another id from now on. Durable when it returns; absent where no id changes. */
+  /**
+   * The platform has changed the id of a user. Persisted when it returns. Absent if the platform never changes these
+   * ids.
+   */
   readonly identityChanged?: (what: ChangedIdentity) => void
-  /** What people read of the channel's state. */
+  /** Reports the connection state that people see. */
   readonly stateChanged: (state: ChannelState) => void
 }
 
-/** Ids of the same conversation; the platform never gives `from` to another one. */
+/** Two ids of the same conversation. The platform never reuses `from`. */
 export interface MovedConversation {
   readonly from: string
   readonly to: string
 }
 
-/** Ids of one person, as `senderId` has them; the platform may give `from` to another person later. */
+/** Two ids of one user, in the form of `senderId`. The platform may later give `from` to another user. */
 export interface ChangedIdentity {
-  /** Of the platform's message about it, as that of a received message. */
+  /** The id of the platform's message about the change, as in `ReceivedMessage`. */
   readonly id: string
   readonly from: string
   readonly to: string
 }
 
 export interface PassedOver {
-  /** As the platform names it. */
+  /** The platform's id of the message. */
   readonly id: string
-  /** Why, in words for people; nothing of what was said. */
+  /** The reason, in words for people, without the content of the message. */
   readonly detail: string
 }
 
 export interface ChannelState {
   readonly state: 'connecting' | 'connected' | 'failing' | 'refused'
-  /** What is wrong, in words without a secret; empty while nothing is. */
+  /** The error, without secrets; empty if there is none. */
   readonly detail: string
-  /** What a person can do about it; empty where nothing need be done. */
+  /** What a person can do about the error; empty if nothing is needed. */
   readonly repair: string
 }
 
-/** What somebody wrote, read from the wire and bounded by the adapter. Nothing in it is believed but what the platform vouches for. */
+/**
+ * A message of a user, parsed and bounded by the adapter. Only the ids that the platform guarantees can be trusted.
+ */
 export interface ReceivedMessage {
-  /** As the platform names it, unique within the channel (with its conversation's id where the platform counts per conversation). */
+  /**
+   * The platform's id, unique within the channel. It contains the conversation's id if the platform numbers messages
+   * per conversation.
+   */
   readonly id: string
-  /** The platform's id of who said it, as `channelIdentities` spells it without the channel's name. */
+  /** The platform's id of the sender, in the form of `channelIdentities` without the name of the channel. */
   readonly senderId: string
-  /** What they call themselves: for people's eyes alone. */
+  /** The name that the sender chose. For display only. */
   readonly senderName: string
   readonly place: ConversationPlace
-  /** The sender's own words. */
+  /** The text that the sender wrote. */
   readonly text: string
-  /** What the sender passes on and somebody else wrote: no command. Absent where all of it is the sender's own. */
+  /**
+   * Text of another author that the sender forwards; never parsed as a command. Absent if the sender wrote
+   * everything.
+   */
   readonly forwarded?: ForwardedWords
-  /** The value of a button of ours that was pressed; null for words. */
+  /** The value of one of the mesh's buttons that the sender pressed; null for a text message. */
   readonly pressed: string | null
-  /** Whether it is meant for us: a private conversation, a mention, a command, a thread that we are in. */
+  /**
+   * True if the message is for the bot: a direct message, a mention, a command, or a reply in a thread of the bot.
+   */
   readonly addressed: boolean
   readonly attachments: readonly ReceivedAttachment[]
-  /** What several messages of one person bear that were sent as one; absent for one alone. */
+  /** The id that all messages of one album share; absent for a single message. */
   readonly albumId?: string
 }
 
-/** A stranger wrote it: hostile, whoever passes it on. */
+/** Text of an unknown author. It is hostile, whoever forwards it. */
 export interface ForwardedWords {
   readonly text: string
-  /** Who wrote it, as the platform names them; empty where it does not. */
+  /** The author, as the platform names them; empty if unknown. */
   readonly by: string
   readonly attachments: readonly ReceivedAttachment[]
 }
 
-/** The album of files whose platform names none: those that one person sends right after one another are of one. */
+/** The album id for platforms that have none: files that one user sends in quick succession form one album. */
 export const albumByTime = 'by-time'
 
 export interface ConversationPlace {
-  /** The chat, channel or number. */
+  /** The id of the chat, channel or phone number. */
   readonly conversationId: string
-  /** The thread in it; null where there is none. */
+  /** The id of the thread; null outside threads. */
   readonly threadId: string | null
   readonly isPrivate: boolean
 }
 
 export interface ReceivedAttachment {
   readonly kind: 'picture' | 'document' | 'voice'
-  /** As the sender called it: hostile. */
+  /** The name that the sender chose; untrusted. */
   readonly name: string
-  /** As the platform says: hostile; the module looks at the bytes. */
+  /** The media type that the platform claims. Untrusted: the module checks the bytes. */
   readonly mediaType: string
-  /** As the platform says; null where it does not. */
+  /** The size that the platform claims; null if unknown. */
   readonly sizeBytes: number | null
-  /** What `download` finds it by, at most `referenceMaxChars`; where it is longer, the file is left out. */
+  /** The argument of `download`, at most `referenceMaxChars`. A file with a longer reference is left out. */
   readonly reference: string
 }
 
-/** Begins what may be there already, where nobody sees whether it is. */
+/** Prefix of a message that may already have been delivered, where the platform does not detect repeats. */
 export const repeatMark = '(may be a repeat) '
 
-/** Of the reference of a file, UTF-16 code units: some platforms give out signed addresses. */
+/** The maximum length of a file reference, in UTF-16 code units. Some platforms use signed URLs. */
 export const referenceMaxChars = 2048
 
 export interface OutgoingMessage {
   readonly place: ConversationPlace
-  /** The same whenever the same message is sent again, at most 64 characters of a-z, 0-9, `_` and `-`. */
+  /** The same for each attempt to send the same message. At most 64 characters of a-z, 0-9, `_` and `-`. */
   readonly clientId: string
-  /** In the platform's own spelling (HTML, mrkdwn, markdown), within `messageCharsMax`. */
+  /** In the platform's markup (HTML, mrkdwn, markdown), within `messageCharsMax`. */
   readonly text: string
   readonly buttons: readonly ChannelButton[]
-  /** Whom it answers, where the platform can show that. */
+  /** The message that it replies to, if the platform can show that. */
   readonly replyToId: string | null
 }
 
 export interface ChannelButton {
   readonly label: string
-  /** Comes back as `pressed`; at most 64 bytes. */
+  /** The value that comes back as `pressed`; at most 64 bytes. */
   readonly value: string
 }
 
@@ -185,11 +212,11 @@ export interface OutgoingFile {
 }
 
 export interface SentMessage {
-  /** As the platform names it, for later edits. */
+  /** The platform's id of the message, for later edits. */
   readonly id: string
 }
 
-/** A request at the public API, its body bounded and not parsed. Header names are lower-case. */
+/** A request to the public API. Its body is bounded but not parsed. Header names are in lower case. */
 export interface CallbackRequest {
   readonly method: 'GET' | 'POST'
   readonly query: Readonly<Record<string, string>>
@@ -204,8 +231,9 @@ export interface CallbackReply {
 }
 
 /**
- * `rate-limited`: not before `retryAfterMs`. `unreachable`: it certainly did not arrive. `unsure`: it may have. `gone`: this
- * place takes nothing any more. `refused`: the token or the message is not accepted, and will not be by trying.
+ * `rate-limited`: retry after `retryAfterMs`. `unreachable`: the message was certainly not delivered. `unsure`: it
+ * may have been delivered. `gone`: the conversation no longer accepts messages. `refused`: the token or the message
+ * was rejected, and a retry does not help.
  */
 export type ChannelFailureKind = 'rate-limited' | 'unreachable' | 'unsure' | 'gone' | 'refused' | 'too-large'
 

@@ -183,11 +183,11 @@ describe('commands', () => {
   test.each([
     ['/help', /\/agents/],
     ['/agents', /scout: the scout/],
-    ['/status', /3 agents, 0 at work/],
+    ['/status', /3 agents, 0 working/],
     ['/status scout', /USD 0\.25 today/],
     ['/costs', /Today USD 1\.50/],
-    ['/pending', /Nothing waits/],
-    ['/stop', /Nothing of yours/],
+    ['/pending', /no open approvals/],
+    ['/stop', /no unfinished requests/],
     ['/use', /Choose with \/use/],
     ['/nonsense', /There is no \/nonsense/],
     ['/use scuot', /did you mean scout/],
@@ -235,7 +235,7 @@ describe('commands', () => {
     const setup = await open()
     await setup.say('@scout go')
     await setup.say('/steer @scout to the left')
-    expect(setup.told()).toEqual([expect.stringContaining('who is at work')])
+    expect(setup.told()).toEqual([expect.stringContaining('which is working')])
     await setup.say('/steer @auditor begin')
     const run = setup.ledger.queries.list({ agentId: 'auditor', limit: 1 })[0]
     expect(run?.origin).toMatchObject({ channel: 'telegram', user: 'ann' })
@@ -310,8 +310,8 @@ test('a name that there is not is told with the nearest, as a sentence that ends
   await setup.say('@scot go')
   await setup.say('/use nobody-like-it')
   expect(setup.told()).toEqual([
-    'That was not done: there is no agent scot; did you mean scout?',
-    'That was not done: there is no agent nobody-like-it.',
+    'Not done: there is no agent scot; did you mean scout?',
+    'Not done: there is no agent nobody-like-it.',
   ])
 })
 
@@ -320,7 +320,7 @@ test.each([
   ['/DENY 7', 'flotilla pending'],
   ['/credentials set x', 'flotilla credentials'],
   ['/allow @scout everything', 'flotilla permissions'],
-  ['/approver', 'There is no /approver; /help names all.'],
+  ['/approver', 'There is no /approver; /help lists all commands.'],
 ])('%s changes nothing, and says where that is done', async (text, where) => {
   const setup = await open()
   await setup.say(text)
@@ -342,7 +342,7 @@ test.each([
     people: [{ name: 'max', role: 'member', agents: ['scout'], identities: ['telegram:1000'] }],
   })
   await setup.say(text)
-  expect(setup.told()).toEqual([expect.stringMatching(/That was not done/)])
+  expect(setup.told()).toEqual([expect.stringMatching(/Not done/)])
   expect(setup.rows("SELECT subject FROM journal WHERE action = 'permission.denied'")).toEqual([{ subject }])
 })
 
@@ -352,7 +352,7 @@ describe('a flood', () => {
     for (let n = 0; n < 1000; n++) await setup.fake.hear(aReceived({ id: `flood-${n}`, text: '/help' }))
     await setup.clock.settle()
     expect(setup.rows('SELECT * FROM channel_messages')).toHaveLength(6)
-    expect(setup.told().filter((text) => text.includes('too much at once'))).toHaveLength(1)
+    expect(setup.told().filter((text) => text.includes('Too many messages'))).toHaveLength(1)
   })
 
   test('of runs is bounded before the lane; others still find room', async () => {

@@ -38,20 +38,20 @@ import { createTalkTable } from './intake/talk-table.ts'
 import type { PairingCodes } from './pairing/pairing-codes.ts'
 import { createPacedSplit } from './text/index.ts'
 
-/** What all channels share: the rows, and what is done with what comes and goes. */
+/** What all channels share: the tables and the handling of incoming and outgoing messages. */
 export interface ChannelDesk {
   readonly letters: LetterTable
   readonly receive: ReceiveMessage
   readonly passOver: (channel: ChannelName, what: PassedOver) => void
-  /** Records that a person has another id on a platform, and tells owners. */
+  /** Records that a user has another id on a platform, and notifies the owners. */
   readonly identityChanged: (channel: ChannelName, what: ChangedIdentity) => void
-  /** Keeps that a platform gave a conversation another id. */
+  /** Stores that a platform changed the id of a conversation. */
   readonly moved: (channel: ChannelName, what: MovedConversation) => void
-  /** Takes up what a mesh that died left undone. */
+  /** Resumes what the previous process of the mesh left unfinished. */
   readonly resume: () => Promise<void>
-  /** Sends, shows and types on one channel until the signal aborts. */
+  /** Sends letters, live text and typing indicators on one channel until the signal aborts. */
   readonly serve: (adapter: ChannelAdapter, signal: AbortSignal) => Promise<void>
-  /** Nothing that waits for the channel is told any more; how many letters that were. */
+  /** Discards all letters that wait for the channel and returns their number. */
   readonly drop: (channel: ChannelName, why: string) => number
   readonly maintain: () => void
   readonly close: () => void
@@ -66,7 +66,7 @@ export interface ChannelDeskNeeds {
   }
   readonly spending: { readonly report: CommandDeps['report'] }
   readonly codes: PairingCodes
-  /** Files of agents, as people put them there at the dashboard. */
+  /** Writes files into the home of an agent, as the dashboard does. */
   readonly files: { readonly write: BringFilesDeps['writeFile'] }
   readonly artifacts: Pick<Artifacts, 'read'>
   readonly transcribe: Transcribe
@@ -80,7 +80,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   const places = createRunPlaces(database)
   const runFiles = createRunFiles(database)
   const isTheirs = (channel: string, senderId: string, person: string): boolean => {
-    // While nobody can be told apart, what was asked for is told all the same; owners are told nothing unasked then.
+    // While people.json cannot be read, replies to requests are still sent; unrequested notices to owners are not.
     const isKnown = people.broken() === null
     return !isKnown || people.channelCaller(channel as ChannelName, senderId)?.person === person
   }
@@ -242,7 +242,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   }
 }
 
-/** Null where it is not there any more. */
+/** Null if the artifact no longer exists. */
 async function artifactOf(
   artifacts: ChannelDeskNeeds['artifacts'],
   { agentId, name }: SentFile,

@@ -11,20 +11,20 @@ import type {
 import { ChannelFailure } from './adapter.ts'
 import { backOffMs, connectBackOffMs } from './channel-limits.ts'
 
-/** One channel while the mesh runs. */
+/** The connection of one channel while the mesh runs. */
 export interface ChannelLife {
   readonly name: ChannelAdapter['name']
   state(): ChannelState
-  /** Resolves once the platform has answered, one way or the other. */
+  /** Resolves once the platform has accepted or rejected the connection. */
   readonly answered: Promise<void>
-  /** Null where the platform delivers no call-backs, or the channel is not there. */
+  /** Null if the platform sends no webhook calls or the channel could not be created. */
   readonly receiveRequest: ((request: CallbackRequest) => Promise<CallbackReply>) | null
-  /** Connects, and again after what can be mended; then does `work` until the signal aborts. */
+  /** Connects, with retries after errors that may pass. Then runs `work` until the signal aborts. */
   run(
     work: (adapter: ChannelAdapter, signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,
   ): Promise<void>
-  /** Nothing is heard any more once it resolves. */
+  /** No more messages arrive after it resolves. */
   close(): Promise<void>
 }
 
@@ -59,23 +59,20 @@ export async function createChannelLife(deps: {
 
   const adapter = await createOrTell(deps, become)
 
-  /** True once it is connected, false where trying is of no use. */
+  /** True once connected; false if a retry does not help. */
   async function connect(to: ChannelAdapter, signal: AbortSignal): Promise<boolean> {
     for (let attempts = 0; !signal.aborted; attempts++) {
       try {
         await to.start({ received, passedOver, moved, identityChanged, stateChanged: become })
         return true
       } catch (error) {
-        const detail = error instanceof Error ? error.message : 'it does not answer'
+        const detail = error instanceof Error ? error.message : 'the platform does not answer'
         if (error instanceof ChannelFailure && error.kind === 'refused') {
           become({ state: 'refused', detail, repair: deps.howTo })
           return false
         }
-        become({ state: 'failing', detail, repair: 'It is tried again by itself.' })
-        log.debug(
-          { channel: name, err: error },
-          'a channel could not be connected; it is tried again after a pause',
-        )
+        become({ state: 'failing', detail, repair: 'The mesh retries automatically.' })
+        log.debug({ channel: name, err: error }, 'failed to connect a channel; retrying after a delay')
       }
       await clock.sleep(backOffMs(connectBackOffMs, attempts), signal).catch(() => {})
     }

@@ -1,81 +1,93 @@
-/** How much of the mesh chats may take. The rows of all tables of the module are bounded here too. */
+/** Limits for chats. They also bound the rows of all tables of the module. */
 export const channelLimits = {
-  /** Of one person at one agent, runs that have not ended; fewer where many people wait for that agent. */
+  /** Unfinished runs of one person at one agent; fewer if many people use that agent. */
   openRunsPerPersonMax: 5,
-  /** Of all people at one agent: what is left of the lane is for those at a terminal. */
+  /** Unfinished runs of all people at one agent. The rest of the lane is kept for people at a terminal. */
   openRunsPerAgentMax: 60,
-  /** Of all people at all agents. */
+  /** Unfinished runs of all people at all agents. */
   openRunsMax: 300,
-  /** Agents that one message may be given to. */
+  /** Agents that one `/broadcast` may address. */
   broadcastMax: 20,
-  /** As `wireLimits.chatMessageMaxChars`, of what a command is told. */
+  /** The maximum length of an agent's name in a command. */
   nameMaxChars: 64,
   messageIdMaxChars: 200,
   placeIdMaxChars: 200,
-  /** For so long a message that comes again is known, days: longer than any platform sends again. */
+  /** Ids of messages are kept for deduplication longer than any platform redelivers, in days. */
   messagesKeptDays: 14,
   messagesKeptMax: 200_000,
-  /** How long one who was refused is not told again, days. */
+  /** A stranger who was refused gets no second reply for this long, in days. */
   strangersKeptDays: 30,
-  /** Of one channel; once there are so many, whoever was told first is forgotten. */
+  /** Per channel. Above this number the stranger who was refused first is forgotten. */
   strangersMax: 10_000,
-  /** Strangers who are told so in a minute, of one channel; half of it is for those who were turned away before. */
+  /**
+   * Replies to strangers per minute and channel. Half of it is reserved for strangers who were turned away without a
+   * reply before.
+   */
   strangersToldPerMinute: 20,
-  /** Strangers who were turned away untold and are known again, of all channels. */
+  /** Strangers of all channels who were turned away without a reply and are remembered. */
   strangersTurnedAwayMax: 10_000,
   talksKeptDays: 90,
   runsKeptDays: 14,
   lettersKeptDays: 14,
-  /** Of one kind, to one owner of one channel: an agent that says much fills neither the chat nor the queue of answers. */
+  /**
+   * Notices per hour of one kind to one owner on one channel, so that one agent cannot flood the chat or delay
+   * answers.
+   */
   noticesPerHour: 30,
-  /** Waiting to be sent, of one channel; replies beyond it are not written, outcomes are. */
+  /** Letters that wait on one channel. Above it, replies are dropped and outcomes are still written. */
   openLettersMax: 5000,
-  /** After so long a letter that could not be sent is given up, hours. */
+  /** A letter that could not be sent for this long fails, in hours. */
   letterHoursMax: 24,
-  /** Of one file that somebody sends, bytes; Telegram gives bots no larger ones. */
+  /** The maximum size of a received file in bytes. Telegram allows bots no larger ones. */
   fileInMaxBytes: 20 * 1024 * 1024,
-  /** Messages of a channel whose files are fetched at once, each one file after the other: so many files are held. */
+  /**
+   * Messages of one channel whose files are fetched in parallel. Each is fetched file by file, so this bounds the
+   * memory.
+   */
   filesAtOnce: 4,
-  /** Messages whose files are not all fetched: of one person, and of one channel. */
+  /** Messages with files still to be fetched: of one person, and of one channel. */
   openFilesPerPersonMax: 10,
   openFilesMax: 300,
-  /** Of an album, whose files come in messages of their own. */
+  /** Files of one album. Each comes in its own message. */
   albumFilesMax: 10,
-  /** After the last of an album so long is waited for another, and after the first so long at most, milliseconds. */
+  /** How long an album waits for its next file, and how long it may take in all, in milliseconds. */
   albumQuietMs: 1500,
   albumMaxMs: 10_000,
-  /** Albums that were answered in words, known so that the rest of them is not answered too. */
+  /** Albums that were answered with text and are remembered, so that their other files get no second answer. */
   answeredAlbumsMax: 1000,
-  /** After so many tries a file is left out, and whoever sent it is told. */
+  /** After this many attempts a file is left out, and the sender is notified. */
   fileTriesMax: 5,
-  /** For one try to fetch a file, milliseconds: a line that drips holds up all that the person says. */
+  /**
+   * The time limit of one attempt to fetch a file, in milliseconds. A slow download delays all messages of its
+   * sender.
+   */
   fileTryMaxMs: 2 * 60_000,
-  /** Where a platform asks to wait longer with a file, it is left out, milliseconds. */
+  /** If a platform asks for a longer wait, the file is left out. In milliseconds. */
   fileWaitMaxMs: 5 * 60_000,
-  /** Files that an agent made in one run and that are sent beside its answer; the others are named. */
+  /** Files of one run that are sent with its answer. Further files are only counted. */
   filesPerAnswerMax: 5,
-  /** Of one run, those that are kept in mind at all. */
+  /** Files of one run that are recorded. */
   filesPerRunMax: 50,
-  /** An answer of more messages than these is sent as a file too. */
+  /** An answer of more messages is also sent as a file. */
   answerMessagesMax: 4,
-  /** A message over which the mesh stumbles is passed over after so many tries. */
+  /** A message that causes an internal error is skipped after this many attempts. */
   takeTriesMax: 6,
-  /** Messages whose tries are counted at once. */
+  /** Messages whose attempts are counted at the same time. */
   triedMessagesMax: 1000,
-  /** Conversations of a channel that are written to at once. */
+  /** Conversations of one channel that are sent to in parallel. */
   conversationsAtOnce: 8,
 } as const
 
-/** Waits between attempts of one letter, milliseconds. */
+/** Backoff between attempts to send a letter, in milliseconds. */
 export const sendBackOffMs = { first: 1000, max: 5 * 60_000 } as const
 
-/** Waits between attempts to fetch or keep a file, milliseconds. */
+/** Backoff between attempts to fetch or store a file, in milliseconds. */
 export const fileBackOffMs = { first: 1000, max: 60_000 } as const
 
-/** Waits between attempts to connect, milliseconds. */
+/** Backoff between attempts to connect, in milliseconds. */
 export const connectBackOffMs = { first: 1000, max: 60_000 } as const
 
-/** The wait before attempt `attempts` + 1. Pure. */
+/** The delay before attempt `attempts` + 1. Pure. */
 export function backOffMs({ first, max }: { first: number; max: number }, attempts: number): number {
   return Math.min(max, first * 2 ** Math.min(attempts, 20))
 }

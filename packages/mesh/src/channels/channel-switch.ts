@@ -3,18 +3,18 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import type { ChannelAdapter } from './adapter.ts'
 import type { ChannelLife } from './channel-life.ts'
 
-/** How long a channel that is switched off may take to end what is under way, milliseconds. */
+/** How long a channel that is switched off may take to finish its work, in milliseconds. */
 const endMaxMs = 10_000
 
-/** Which channels are on. What is switched on while the mesh runs is served at once. */
+/** The channels that are on. A channel that is switched on while the mesh runs starts at once. */
 export interface ChannelSwitch {
   find(name: ChannelName): ChannelLife | null
   names(): readonly ChannelName[]
-  /** Begins anew where it is on already. */
+  /** Restarts a channel that is already on. */
   turnOn(name: ChannelName): Promise<void>
-  /** Nothing is heard and nothing sent any more once it resolves. */
+  /** Nothing is received or sent after it resolves. */
   turnOff(name: ChannelName): Promise<void>
-  /** Serves all until the signal aborts. */
+  /** Serves all channels until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
@@ -35,7 +35,7 @@ export function createChannelSwitch(deps: {
 
   function begin(running: Running, signal: AbortSignal): void {
     running.done = running.life.run(deps.serve, AbortSignal.any([signal, running.ending.signal]))
-    // Whoever waits for it hears of what went wrong; meanwhile nobody does.
+    // `run` and `turnOff` await `done` and get its error. This handler prevents an unhandled rejection before that.
     running.done.catch(() => {})
   }
 

@@ -57,7 +57,7 @@ describe('a conversation that has another id since', () => {
     setup.agents.finish('operator', { response: 'done' })
     await setup.clock.settle()
     expect(setup.shown()).toEqual([
-      `${supergroup} Nothing of yours is under way here.`,
+      `${supergroup} You have no unfinished requests here.`,
       expect.stringMatching(/^-1005 \[operator\]\s+done$/),
     ])
   })

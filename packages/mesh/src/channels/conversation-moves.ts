@@ -5,11 +5,11 @@ import type { Database } from '../storage/index.ts'
 import type { ChannelAdapter, ConversationPlace, MovedConversation } from './adapter.ts'
 
 /**
- * Conversations whose platform gave them another id. Rows, sessions and choices keep the first id, so that nothing of a
- * conversation has to be moved: what comes in is named by the first id, what goes out by the newest.
+ * Conversations to which the platform gave another id. Rows, sessions and choices keep the first id, so that no data
+ * has to be moved. Incoming messages are mapped to the first id, outgoing ones to the newest.
  */
 export interface ConversationMoves {
-  /** False where that is known already. Joins the caller's transaction. */
+  /** False if the move is already stored. Joins the caller's transaction. */
   readonly add: (channel: ChannelName, moved: MovedConversation, now: number) => boolean
   readonly first: (channel: ChannelName, place: ConversationPlace) => ConversationPlace
   readonly newest: (channel: ChannelName, place: ConversationPlace) => ConversationPlace
@@ -35,7 +35,7 @@ export function createConversationMoves(database: Database): ConversationMoves {
   return {
     add: (channel, { from, to }, now) => {
       const first = firstOf(channel, from)
-      // An id never leads back to itself.
+      // Ignores a move that would create a cycle.
       if (firstOf(channel, to) === first) return false
       return (
         database
@@ -50,13 +50,13 @@ export function createConversationMoves(database: Database): ConversationMoves {
   }
 }
 
-/** Keeps a move together with its record, once. */
+/** Stores a move and its audit record together, once. */
 export function createKeepMove(deps: {
   readonly database: Database
   readonly journal: Journal
   readonly moves: Pick<ConversationMoves, 'add'>
   readonly clock: Clock
-  /** What waits to be sent there can be sent now. */
+  /** Letters that wait for the conversation can be sent now. */
   readonly wake: (channel: ChannelName) => void
 }): (channel: ChannelName, moved: MovedConversation) => void {
   const { database, journal, moves, clock } = deps
@@ -69,7 +69,7 @@ export function createKeepMove(deps: {
     })
 }
 
-/** The adapter, told of each conversation by its newest id at the moment of the call. */
+/** Wraps an adapter so that each call uses the newest id of the conversation. */
 export function sendingToNewest(
   adapter: ChannelAdapter,
   moves: Pick<ConversationMoves, 'newest'>,

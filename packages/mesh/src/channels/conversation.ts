@@ -11,16 +11,16 @@ export const placeSchema = z.object({
   isPrivate: z.boolean(),
 })
 
-/** The key of a place, in rows: no two places have the same. Pure. */
+/** The unique database key of a place. Pure. */
 export function conversationOf({ conversationId, threadId }: ConversationPlace): string {
   const parts = threadId === null ? [conversationId] : [conversationId, threadId]
-  // A blank parts it from what a queue of letters is called besides.
+  // A space separates the key from the suffix of a letter queue.
   return parts.map((part) => part.replace(/[%/ ]/g, encodeURIComponent)).join('/')
 }
 
 /**
- * The conversation that an agent remembers: alone with a person, theirs on this channel; elsewhere one for each person and
- * thread, so that two people of one group never read each other's words out of it. Pure.
+ * The session that an agent uses. A direct conversation uses the person's session on this channel. Elsewhere each
+ * person and thread has its own, so that people in one group do not see each other's text. Pure.
  */
 export function sessionAt(caller: HumanCaller, place: ConversationPlace): string {
   const own = defaultSession(originOf(caller))

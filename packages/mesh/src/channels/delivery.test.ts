@@ -65,7 +65,7 @@ describe('what is told on a channel', () => {
     expect(setup.told()).toEqual([expect.stringContaining('/help')])
     expect(letters(setup)[0]).toMatchObject({
       state: 'failed',
-      detail: 'given up after 24 hours: the mesh stumbled; its log says over what',
+      detail: 'given up after 24 hours: internal error; see the log of the mesh',
     })
   })
 
@@ -230,7 +230,7 @@ describe('what is told on a channel', () => {
     await fake.hear(aReceived({ id: 'stopped', text: '@scout go' }))
     await fake.hear(aReceived({ id: 'stop', text: '/stop' }))
     await setup.clock.settle()
-    expect(setup.told()).toContainEqual(expect.stringContaining('said nothing'))
+    expect(setup.told()).toContainEqual(expect.stringContaining('without a text'))
     expect(setup.told()).toContainEqual(expect.stringMatching(/\(cancelled\)/))
   })
 })

@@ -163,8 +163,10 @@ describe('files that people send', () => {
       await setup.clock.advance(channelLimits.fileTryMaxMs + fileBackOffMs.max)
     }
     expect(setup.fake.downloads()).toHaveLength(channelLimits.fileTriesMax)
-    expect(setup.said()).toEqual(['look\n\n[Not passed on: a.txt: it did not come within 120 seconds]'])
-    expect(setup.told()[0]).toBe('Left out: a.txt: it did not come within 120 seconds.')
+    expect(setup.said()).toEqual([
+      'look\n\n[Not passed on: a.txt: the download did not finish within 120 seconds]',
+    ])
+    expect(setup.told()[0]).toBe('Left out: a.txt: the download did not finish within 120 seconds.')
   })
 
   test.each([
@@ -174,7 +176,7 @@ describe('files that people send', () => {
       /larger than 20 MB/,
     ],
     ['gone', { reference: 'nowhere' }, /has it no more/],
-    ['a voice note', { kind: 'voice' }, /voice notes are not understood/],
+    ['a voice note', { kind: 'voice' }, /voice notes are not supported/],
   ] as const)(
     'that are %s are left out in words, and the words beside them are work',
     async (_what, more, why) => {
@@ -226,13 +228,13 @@ describe('files that people send', () => {
     expect(setup.said()[0]).toMatch(/^Attached files:/)
     await setup.say('', { attachments: [sent(setup.fake, 'v.ogg', { kind: 'voice' })] })
     expect(setup.said()).toHaveLength(1)
-    expect(setup.told()).toEqual([expect.stringMatching(/^Voice notes are not understood here.*Write it/)])
+    expect(setup.told()).toEqual([expect.stringMatching(/^Voice notes are not supported here.*as text/)])
   })
 
   test('beside a command are left out, and that is said', async () => {
     const setup = await open()
     await setup.say('/steer @scout also this', { attachments: [sent(setup.fake, 'a.txt')] })
-    expect(setup.told()).toEqual([expect.stringMatching(/Your files were left out/)])
+    expect(setup.told()).toEqual([expect.stringMatching(/Your files were ignored/)])
     expect(setup.written.size).toBe(0)
   })
 
@@ -329,7 +331,10 @@ describe('an album, whose pictures are messages of their own', () => {
     for (let n = 0; n < count + 2; n++) await setup.say('', picture(setup, n))
     await setup.clock.advance(gathered)
     expect(setup.written.size).toBe(count)
-    expect(setup.told()).toEqual([expect.stringContaining('too much at once'), 'Left out: 1 more: too many.'])
+    expect(setup.told()).toEqual([
+      expect.stringContaining('Too many messages'),
+      'Left out: 1 more: too many.',
+    ])
     const other = await open()
     const steps = Math.ceil(channelLimits.albumMaxMs / (gathered / 2)) + 1
     for (let n = 0; n < steps; n++) {
@@ -423,7 +428,7 @@ describe('files that go out', () => {
     const names = Array.from({ length: channelLimits.filesPerAnswerMax + 2 }, (_one, at) => `${at}.txt`)
     await answered(setup, 'here', names)
     expect(setup.fake.files()).toHaveLength(channelLimits.filesPerAnswerMax)
-    expect(setup.told()[0]).toContain('2 more files of it: at the dashboard')
+    expect(setup.told()[0]).toContain('2 more files: in the dashboard')
   })
 
   test('are told of in words where they cannot go out, and the outcome is told all the same', async () => {
@@ -434,13 +439,13 @@ describe('files that go out', () => {
     expect(setup.told()).toEqual([
       '[scout] here',
       expect.stringMatching(
-        /^\[scout\] long name\.txt is not sent here, since it is too large: .* Artifacts/,
+        /^\[scout\] long name\.txt is not sent here, because it is too large: .* Artifacts/,
       ),
     ])
     expect(setup.openNotes()).toEqual([])
     const without = await open({}, createFakeAdapter({ fileBytesMax: 0 }))
     await answered(without, 'here', ['a.txt'])
-    expect(without.told()[1]).toMatch(/takes no files/)
+    expect(without.told()[1]).toMatch(/accepts no files/)
   })
 
   test('are sent again under the same id, and marked where the platform does not see that', async () => {

@@ -75,7 +75,7 @@ describe('what an owner forwards', () => {
   test('beside the owner’s own command stays out of it, and that is said', async () => {
     const setup = await open()
     await setup.say({ text: '/help', ...forwarded('/stop') })
-    expect(setup.told()).toEqual([expect.stringMatching(/What you forwarded was left out/)])
+    expect(setup.told()).toEqual([expect.stringMatching(/The forwarded text was ignored/)])
     expect(setup.runs()).toEqual([])
   })
 
@@ -105,16 +105,14 @@ describe('what an owner forwards', () => {
     })
     const paths = [...setup.written.keys()].map((key) => key.replace('operator ', '/data/'))
     expect(paths).toHaveLength(2)
-    expect(setup.asked()[0]?.endsWith(`\n\n[Forwarded: somebody else made ${paths[1]}.]`)).toBe(true)
+    expect(setup.asked()[0]?.endsWith(`\n\n[Forwarded, made by another person: ${paths[1]}.]`)).toBe(true)
     expect(setup.runs()[0]?.origin).toMatchObject({ forwards: true })
   })
 
   test('as a voice note is what somebody else said', async () => {
     const setup = await open({ voice: { model: 'own/whisper', usd_per_minute: 0.006 } })
     await setup.say(forwarded('', 'Eve', [setup.file('/stop', 'voice')]))
-    expect(setup.asked()).toEqual([
-      `[A voice note, as a model wrote it down]\n\n${head('')}\n\n\`\`\`\n/stop\n\`\`\``,
-    ])
+    expect(setup.asked()).toEqual([`[Transcript of a voice note]\n\n${head('')}\n\n\`\`\`\n/stop\n\`\`\``])
     expect(setup.runs()[0]?.origin).toMatchObject({ forwards: true })
   })
 })

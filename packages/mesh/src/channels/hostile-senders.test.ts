@@ -122,7 +122,7 @@ describe('one who was let go', () => {
     await setup.clock.advance(sendBackOffMs.first)
     expect(setup.toldTo('2000')).toEqual([])
     expect(ends(setup)).toEqual([
-      { person: 'bob', state: 'dropped', detail: 'for whom it was is not let in any more' },
+      { person: 'bob', state: 'dropped', detail: 'the recipient no longer has access' },
     ])
   })
 

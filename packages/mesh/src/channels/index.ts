@@ -39,12 +39,15 @@ interface Needs {
   readonly settings: Pick<SettingsFile, 'edit'>
 }
 
-/** Of a secret that the mesh makes. */
+/** The length of a secret that the mesh generates, in bytes. */
 const secretBytes = 32
 
 const menu = channelCommands.map(({ name, help }) => ({ command: name, description: help }))
 
-/** People on chat platforms: what they say is a run or a command, and outcomes are told where they asked. */
+/**
+ * Connects people on chat platforms. Their messages become runs or commands, and outcomes are sent to the
+ * conversation of the request.
+ */
 export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
   const { people, vault, runs } = needs
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })
@@ -92,7 +95,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     const factory = channelFactories[name]
     const secret = (wanted: string) => {
       const found = vault.system(wanted)
-      if (!found) throw new Error(`the credential ${wanted} is not among those that the channel needs`)
+      if (!found) throw new Error(`the credential ${wanted} is not one that the channel needs`)
       return found
     }
     const secretOrNull = (wanted: string) => vault.system(wanted) ?? null
@@ -137,7 +140,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
       {
         name: 'flotilla_channel_letters_waiting',
         kind: 'gauge',
-        description: 'What people on chat platforms are still to be told',
+        description: 'Messages that wait to be sent to people on chat platforms',
         samples: turns.names().map((channel) => ({
           labels: { channel },
           value: desk.letters.openCount(channel),

@@ -13,14 +13,14 @@ import type { PairingCodes } from './pairing/pairing-codes.ts'
 import { requiredChannel } from './required-channel.ts'
 
 export interface ManageChannels {
-  /** Every channel that there is, also those that are off. Problem `denied`. */
+  /** Lists every channel, also those that are off. Throws Problem `denied`. */
   list(caller: Caller): { readonly channels: readonly ChannelView[]; readonly notices: ChannelNotices }
   viewOf(name: ChannelName): ChannelView
-  /** Those that are on and of which there is something to say; for `doctor`. */
+  /** Channels that are on and report an error; for `doctor`. */
   troubled(): readonly Pick<ChannelView, 'name' | 'state' | 'detail' | 'repair'>[]
   /**
-   * A code to print: whoever shows it on the platform first is known as the caller there. Problems `denied`, `human-only`,
-   * `not-found`, `conflict` where the channel is off.
+   * Issues a pairing code. The first person who sends it on the platform is linked to the caller. Throws the Problems
+   * `denied`, `human-only`, `not-found`, and `conflict` if the channel is off.
    */
   pair(caller: Caller, name: string): { readonly code: string; readonly expires_at: number }
 }
@@ -81,6 +81,6 @@ export function createManageChannels(
 }
 
 function stateOf(life: ChannelLife | null, howTo: string): Pick<ChannelView, 'state' | 'detail' | 'repair'> {
-  if (!life) return { state: 'off', detail: 'its credentials are not there', repair: howTo }
+  if (!life) return { state: 'off', detail: 'its credentials are missing', repair: howTo }
   return life.state()
 }

@@ -2,10 +2,13 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../storage/index.ts'
 import type { ChannelMarks } from './adapters/index.ts'
 
-/** A conversation in which nothing was said for so long is heard from then on as a new one is, milliseconds. */
+/**
+ * Marks of conversations that were silent for this long are deleted; the conversation then counts as new.
+ * Milliseconds.
+ */
 const keptMs = 90 * 24 * 3_600_000
 
-/** Marks in rows. What is older than its bound is dropped when the table is opened. */
+/** Stores marks in the database. Expired marks are deleted when the table is opened. */
 export function createMarkTable(database: Database, clock: Clock): ChannelMarks {
   database.prepare('DELETE FROM channel_marks WHERE written_at < ?').run(clock.now() - keptMs)
   return {

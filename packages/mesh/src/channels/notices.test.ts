@@ -122,7 +122,7 @@ describe('notices', () => {
     for (let n = 0; n < 200; n++) await harness.note(`spam ${n}`)
     const spam = harness.told().filter((text) => text.includes('spam'))
     expect(spam).toHaveLength(channelLimits.noticesPerHour)
-    expect(spam.at(-1)).toContain('the dashboard has all')
+    expect(spam.at(-1)).toContain('the dashboard shows all')
     expect(harness.rows('SELECT id FROM channel_letters').length).toBeLessThan(40)
     harness.events.publish({
       type: 'approval.asked',

@@ -38,7 +38,7 @@ test.each([
   ['/status', /3 agents/],
   ['/status scout', /USD 0\.25 today/],
   ['/costs', /Today USD 1\.50/],
-  ['/pending', /Nothing waits/],
+  ['/pending', /no open approvals/],
 ])('%s in a group is answered in the direct conversation of the person who asks', async (text, answer) => {
   const setup = await open()
   await setup.say('/help')
@@ -76,7 +76,7 @@ test('no command lists agents, or says what they cost, in a group', async () => 
   await setup.inGroup('/broadcast go')
   const told = setup.toldTo('-5')
   expect(told).toHaveLength(channelCommands.length + 1)
-  expect(told.filter((text) => names.test(text))).toEqual(['Said to 2 agents.'])
+  expect(told.filter((text) => names.test(text))).toEqual(['Sent to 2 agents.'])
   expect(
     setup.fake.messages().filter(({ place, buttons }) => !place.isPrivate && buttons.length > 0),
   ).toEqual([])
@@ -94,7 +94,7 @@ test('the end of a run says what is left of a budget only in a direct conversati
     })
     await setup.clock.settle()
   }
-  expect(setup.toldTo('-5')[0]).toMatch(/a budget is used up; its figures are told only in a direct/)
+  expect(setup.toldTo('-5')[0]).toMatch(/a budget is used up; its figures are shown only in a direct/)
   expect(setup.toldTo('-5')[0]).not.toMatch(/USD/)
   expect(setup.toldTo('1000')[0]).toContain(detail)
 })

@@ -20,7 +20,7 @@ export function channelPeopleRoutes(
   bind(endpoints.channelPair, api.channelPair, ({ caller, params }) => manage.pair(caller, params.name))
 }
 
-/** For `doctor`. */
+/** The route for `doctor`. */
 export function channelInternalRoutes({ bind }: Surface<Caller>, manage: ManageChannels): void {
   bind(meshInternalEndpoints.channelsTroubled, meshInternalApi.channelsTroubled, () => ({
     channels: [...manage.troubled()],

@@ -15,20 +15,23 @@ const bounds = {
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,
 } as const
 
-/** Where platforms call back. There is no gate: each channel's signature is the proof, and it is over the body. */
+/**
+ * The webhook routes of chat platforms. They need no login: each request carries the channel's signature over its
+ * body.
+ */
 export function channelPublicRoutes(
   { bind, scope }: PublicSurface,
   { lifeOf, clock }: { readonly lifeOf: (name: string) => ChannelLife | null; readonly clock: Clock },
 ): void {
   const bodies = createBodyReader(bounds, clock)
-  // The bytes that came are what was signed; nothing reads them before us.
+  // The signature covers the raw bytes, so no parser may consume them.
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _body, done) => done(null))
 
-  /** Problem `not-found`, the same for a channel that is off and one that is none. */
+  /** Throws the same Problem `not-found` for a channel that is off and for an unknown name. */
   function required(name: string) {
     const receive = lifeOf(name)?.receiveRequest ?? null
-    if (receive === null) throw new Problem('not-found', { detail: 'nothing is delivered here' })
+    if (receive === null) throw new Problem('not-found', { detail: 'no channel receives requests here' })
     return receive
   }
 
@@ -59,7 +62,7 @@ export function channelPublicRoutes(
   })
 }
 
-/** What is there once, as text; of a name that came several times the first. */
+/** Converts values to text; of repeated names it takes the first. */
 function texts(record: unknown): Readonly<Record<string, string>> {
   const entries = Object.entries(typeof record === 'object' && record !== null ? record : {})
   return Object.fromEntries(

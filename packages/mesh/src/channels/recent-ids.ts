@@ -3,7 +3,7 @@ export interface RecentIds {
   readonly add: (id: string) => void
 }
 
-/** The last so many ids. */
+/** Keeps the last `max` ids. */
 export function createRecentIds(max: number): RecentIds {
   const ids = new Set<string>()
   return {

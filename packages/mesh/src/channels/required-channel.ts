@@ -2,11 +2,11 @@ import { channelNames } from '@flotilla/protocol/people'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Problem `not-found` for a name that no channel has. */
+/** Throws Problem `not-found` for an unknown channel name. */
 export function requiredChannel(name: string): ChannelName {
   const channel = channelNames.find((one) => one === name)
   if (channel !== undefined) return channel
   throw new Problem('not-found', {
-    detail: `there is no channel ${name.slice(0, 32)}; flotilla channels shows all`,
+    detail: `there is no channel ${name.slice(0, 32)}; flotilla channels lists all`,
   })
 }

@@ -12,35 +12,37 @@ import type { ChannelValues, CheckTokens } from './adapters/index.ts'
 import type { ChannelSwitch } from './channel-switch.ts'
 import { requiredChannel } from './required-channel.ts'
 
-/** How long whoever switched a channel on waits for its platform, milliseconds. */
+/** How long the request that switches on a channel waits for its platform, in milliseconds. */
 const answerMaxMs = 10_000
 
 export interface ChannelAdded {
   readonly account: string
-  /** What was made because none was given. */
+  /** Secrets that the mesh generated because the caller gave none. */
   readonly made: Readonly<Record<string, string>>
 }
 
 export interface ChannelInput {
-  /** The channel. */
   readonly name: string
   readonly values: Readonly<Record<string, string>>
-  /** Of the webhook channel: where what people are told is posted. */
+  /** Of the webhook channel: the URL that gets the messages to people. */
   readonly answers_to?: string | undefined
 }
 
 export interface SetUpChannels {
   /**
-   * Has the platform say that it knows the tokens, keeps them as credentials of the mesh and switches the channel on; what is
-   * not given stays as it is. Problems `denied`, `human-only`, `not-found`, `unprocessable`, `conflict` for what the
-   * environment decides, `upstream-failed`.
+   * Verifies the tokens with the platform, stores them as system credentials and switches the channel on. Values that
+   * the caller omits stay unchanged. Throws the Problems `denied`, `human-only`, `not-found`, `unprocessable`,
+   * `conflict` for values that the environment sets, and `upstream-failed`.
    */
   add(caller: Caller, input: ChannelInput, signal: AbortSignal): Promise<ChannelAdded>
-  /** Switches it off, forgets its tokens and what waited to be told there. Problem `not-found` where none is kept. */
+  /**
+   * Switches the channel off and deletes its tokens and waiting letters. Throws Problem `not-found` if nothing is
+   * stored.
+   */
   remove(caller: Caller, name: string): Promise<{ readonly removed: ChannelName; readonly dropped: number }>
-  /** Problem `denied`. */
+  /** Throws Problem `denied`. */
   setNotices(caller: Caller, notices: ChannelNotices): Promise<ChannelNotices>
-  /** Where each of its credentials comes from. */
+  /** The source of each credential of the channel. */
   keptOf(channel: ChannelName): ChannelView['credentials']
 }
 
@@ -51,16 +53,16 @@ export function createSetUpChannels(
     readonly settingsFile: Pick<SettingsFile, 'edit'>
     readonly checkTokens: CheckTokens
     readonly turns: ChannelSwitch
-    /** Of `whsec_` form where the channel wants it; one word anyway. */
+    /** Generates a secret, in `whsec_` form if the channel needs it. */
     readonly makeSecret: (credential: string) => string
-    /** Nothing that waits there is told any more. */
+    /** Discards what waits for the channel and returns its number. */
     readonly forget: (channel: ChannelName) => number
   },
 ): SetUpChannels {
   const { vault, settingsFile, turns } = deps
   let last: Promise<unknown> = Promise.resolve()
 
-  /** One after the other, so that no two halves of two changes are mixed. */
+  /** Serializes changes, so that two changes cannot interleave. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
     const next = last.then(work, work)
     last = next.catch(() => {})
@@ -81,7 +83,7 @@ export function createSetUpChannels(
     })
   }
 
-  /** What the channel will have: given, kept or made. */
+  /** Merges given, stored and generated values. */
   function valuesOf(channel: ChannelName, given: Readonly<Record<string, string>>) {
     const fields = channelFields[channel]
     const unknown = Object.keys(given).find((name) => !fields.some((field) => field.name === name))
@@ -108,11 +110,13 @@ export function createSetUpChannels(
   function requireAnswersTo(channel: ChannelName, given: string | undefined): void {
     if (channel !== 'webhook') {
       if (given === undefined) return
-      throw new Problem('unprocessable', { detail: `${channel} posts its answers nowhere of your own` })
+      throw new Problem('unprocessable', {
+        detail: `${channel} does not use --answers-to; only the webhook channel does`,
+      })
     }
     if (given !== undefined || settings().channels.webhook !== undefined) return
     throw new Problem('unprocessable', {
-      detail: 'the webhook channel has nowhere to post what people are told',
+      detail: 'the webhook channel has no address to post its messages to',
       repair: 'Name the address: flotilla channels add webhook --answers-to URL',
     })
   }
@@ -131,7 +135,7 @@ export function createSetUpChannels(
     }
     journal.append({ ...row, action: 'channel.added' })
     await turns.turnOn(name)
-    // Whoever asked is told how it is, and sends a code to a bot that hears it.
+    // The response contains the state of the connection, and a pairing code needs a connected bot.
     const over = new AbortController()
     const late = clock.sleep(answerMaxMs, AbortSignal.any([signal, over.signal])).catch(() => {})
     await Promise.race([turns.find(name)?.answered, late])
@@ -145,8 +149,8 @@ export function createSetUpChannels(
       .filter((name) => vault.systemSourceOf(name) !== null)
     if (kept.length === 0) {
       throw new Problem('not-found', {
-        detail: `nothing is kept of ${channel}`,
-        repair: 'flotilla channels lists those that are on.',
+        detail: `${channel} has no stored credentials`,
+        repair: 'List the channels: flotilla channels',
       })
     }
     requireOurs(channel, kept)
@@ -184,7 +188,7 @@ export function createSetUpChannels(
 function required(field: ChannelField, value: string): string {
   if (field.form.test(value)) return value
   throw new Problem('unprocessable', {
-    detail: `${field.label} is not of the expected form: ${field.formWords}`,
+    detail: `${field.label} does not have the expected form: ${field.formWords}`,
     repair: field.hint,
   })
 }
@@ -193,7 +197,6 @@ function missing(channel: ChannelName, { name, hint }: ChannelField): Problem {
   return new Problem('unprocessable', { detail: `${channel} needs ${name}`, repair: hint })
 }
 
-/** Pure. */
 function hoursOf({ quiet_hours: hours }: ChannelNotices): string {
   return hours === null ? 'none' : `${hours.from} to ${hours.to}`
 }

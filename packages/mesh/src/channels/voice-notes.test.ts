@@ -11,7 +11,7 @@ import { channelLimits, fileBackOffMs } from './channel-limits.ts'
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
 const voice = { model: 'own/whisper', usd_per_minute: 0.006 }
-const marked = (words: string) => `[Said in a voice note, as a model wrote it down] ${words}`
+const marked = (words: string) => `[Transcript of a voice note] ${words}`
 
 const opened: Harness[] = []
 afterEach(async () => {
@@ -103,7 +103,7 @@ describe('voice notes, where a model for them is set', () => {
     const setup = await open()
     for (let at = 0; at < channelLimits.openRunsPerPersonMax; at++) await setup.say(`run ${at}`, [])
     await setup.say('', [setup.note('one too many')])
-    expect(setup.told()).toEqual([expect.stringMatching(/operator takes no more now/)])
+    expect(setup.told()).toEqual([expect.stringMatching(/operator accepts no more messages now/)])
     expect(setup.fake.downloads()).toEqual([])
     expect(setup.transcribed).toEqual([])
   })
@@ -116,7 +116,7 @@ describe('voice notes, where a model for them is set', () => {
     await setup.clock.advance(fileBackOffMs.first)
     expect(setup.transcribed).toEqual([])
     expect(setup.said()).toEqual([])
-    expect(setup.told()).toEqual([expect.stringMatching(/^That was not done/)])
+    expect(setup.told()).toEqual([expect.stringMatching(/^Not done/)])
   })
 
   test.each([
@@ -165,7 +165,7 @@ describe('voice notes, where a model for them is set', () => {
     const setup = await open()
     setup.faults.transcribing = async () => ({ text: ' \n ' })
     await setup.say('', [setup.note('hello')])
-    expect(setup.told()).toEqual(['Left out: voice.bin: no words were heard in it.'])
+    expect(setup.told()).toEqual(['Left out: voice.bin: it contains no words.'])
     expect(setup.said()).toEqual([])
   })
 
@@ -190,8 +190,8 @@ test('voice notes are refused in words where no model for them is set', async ()
   await setup.say('', [setup.note('hello')])
   await setup.say('typed', [setup.note('hello')])
   expect(setup.told()).toEqual([
-    'Voice notes are not understood here: no model writes down what is said in them. Write it, please.',
-    'Left out: voice.bin: voice notes are not understood here.',
+    'Voice notes are not supported here, because no transcription model is configured. Please write it as text.',
+    'Left out: voice.bin: voice notes are not supported here.',
   ])
   expect(setup.transcribed).toEqual([])
   expect(setup.fake.downloads()).toEqual([])

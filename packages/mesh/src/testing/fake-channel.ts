@@ -148,7 +148,7 @@ export function createFakeAdapter({
       const bytes = kept.get(reference)
       if (!bytes) throw new ChannelFailure('gone', 'the platform has it no more')
       if (bytes.length > maxBytes)
-        throw new ChannelFailure('too-large', `it is larger than ${maxBytes} bytes`)
+        throw new ChannelFailure('too-large', `the file is larger than ${maxBytes} bytes`)
       return bytes
     },
     showTyping: async () => void typings++,

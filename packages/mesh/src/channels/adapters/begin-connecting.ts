@@ -1,15 +1,17 @@
 import { ChannelFailure } from '../adapter.ts'
 
 export interface Connecting {
-  /** Resolves with the first connection; rejects with what ended the life before it, also where it was closed. */
+  /**
+   * Resolves with the first connection. Rejects with the error that ended the loop before it, or because it was
+   * closed.
+   */
   readonly first: Promise<void>
-  /** Resolves when the life has ended, however it did. */
+  /** Resolves when the connection loop has ended, for whatever reason. */
   readonly over: Promise<void>
 }
 
 /**
- * Begins the life of connections to a platform, one after the other. `live` says when the first stands, and rejects where no
- * further one is tried.
+ * Starts a loop of connections to a platform. `live` reports the first open connection and rejects if it gives up.
  */
 export function beginConnecting(platform: string, live: (onFirst: () => void) => Promise<void>): Connecting {
   const { promise: first, resolve, reject } = Promise.withResolvers<void>()

@@ -5,16 +5,16 @@ import { readBounded } from './bounded-download.ts'
 import type { Fetch } from './bounded-download.ts'
 import { waitMaxMs } from './call-failure.ts'
 
-/** The longest answer of a platform's API that is read, bytes: a page of long messages. */
+/** The maximum size of an API response, in bytes. It fits one page of long messages. */
 const answerMaxBytes = 16 * 1024 * 1024
-/** By the Web's own rule a response of these has no body. */
+/** The Fetch standard allows no body for these status codes. */
 const bodiless: ReadonlySet<number> = new Set([101, 204, 205, 304])
-/** Seconds, which the libraries believe whatever they say. */
+/** Headers with a wait in seconds, which the platforms' libraries follow without a limit. */
 const waits = ['retry-after', 'x-ratelimit-reset-after'] as const
 
 /**
- * As `fetch`, for the libraries of platforms, which read and parse whatever comes, wait as long as they are told to and go
- * wherever they are led; rejects with a `ChannelFailure`. A refusal stays the refusal that it is, however it is worded.
+ * Wraps `fetch` for the platforms' libraries, which parse any size, wait as long as they are told and follow
+ * redirects. Rejects with a `ChannelFailure`. An error response keeps its status, even if its body is not readable.
  */
 export function withBoundedAnswers(fetch: Fetch, platform: string): Fetch {
   return async (url, init) => {
@@ -22,8 +22,8 @@ export function withBoundedAnswers(fetch: Fetch, platform: string): Fetch {
     const { status, statusText, ok } = response
     if (isElsewhere(response)) {
       await response.body?.cancel()
-      // Nothing was done there, and nothing of ours goes where it points.
-      throw new ChannelFailure('unreachable', `${platform} is not there: it leads elsewhere (${status})`)
+      // Redirects are not followed: the request had no effect, and the token must not go to another address.
+      throw new ChannelFailure('unreachable', `${platform} redirects to another address (${status})`)
     }
     const bytes = await readAnswer(response)
     if (bytes === null && ok) throw tooMuch(platform)
@@ -40,7 +40,7 @@ function isElsewhere({ status }: Response): boolean {
   return status >= 300 && status < 400
 }
 
-/** Null for more than is read. */
+/** Null if the response is too large. */
 async function readAnswer(response: Response): Promise<Uint8Array | null> {
   try {
     const bytes = await readBounded(response, answerMaxBytes)
@@ -61,7 +61,7 @@ function withBoundedWaits(given: Headers): Headers {
   return headers
 }
 
-/** What was asked for may have been done. */
+/** The request may have succeeded. */
 function tooMuch(platform: string): ChannelFailure {
-  return new ChannelFailure('unsure', `${platform} answered with more than is read`)
+  return new ChannelFailure('unsure', `${platform} sent a response that is too large`)
 }

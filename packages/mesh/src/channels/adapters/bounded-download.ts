@@ -13,9 +13,9 @@ export interface Download {
 }
 
 /**
- * The bytes of a file at a platform, at most `maxBytes`; what is sent beyond is not read. No redirect is followed, since a
- * token could go along. Rejects with a `ChannelFailure`: `too-large`, `gone` (the platform has it no more), `refused` or as
- * of any call.
+ * Downloads a file of at most `maxBytes` and reads nothing beyond. Does not follow redirects, because they would
+ * forward the token. Rejects with a `ChannelFailure`: `too-large`, `gone` (deleted at the platform), `refused`, or as
+ * any call.
  */
 export async function downloadBounded(download: Download): Promise<Uint8Array> {
   const { fetch, url, headers, platform, maxBytes, signal } = download
@@ -32,12 +32,12 @@ export async function downloadBounded(download: Download): Promise<Uint8Array> {
   }
 }
 
-/** At most `maxBytes`; what is sent beyond is not read. Rejects with a `ChannelFailure` of kind `too-large`. */
+/** Reads at most `maxBytes`. Rejects with a `ChannelFailure` of kind `too-large` if there is more. */
 export async function readBounded(response: Response, maxBytes: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = []
   let length = 0
   if (response.body === null) return new Uint8Array(0)
-  // Whoever leaves the loop ends the download.
+  // Leaving the loop cancels the download.
   for await (const part of response.body) {
     length += part.byteLength
     if (length > maxBytes) {

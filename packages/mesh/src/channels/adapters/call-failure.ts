@@ -1,6 +1,6 @@
 import { ChannelFailure } from '../adapter.ts'
 
-/** Under these a request certainly did not leave: no name, no way, nobody there. */
+/** With these codes the request was certainly not sent: the host was not resolved or not reachable. */
 const neverLeft = new Set([
   'ECONNREFUSED',
   'ENOTFOUND',
@@ -11,7 +11,7 @@ const neverLeft = new Set([
 ])
 const causesMax = 5
 
-/** What a call that ended without an answer means. Names the code and no address, which may hold a token. Pure. */
+/** Classifies a call without a response. Reports the error code but not the URL, which may contain a token. Pure. */
 export function failureOfCall(error: unknown, platform: string): ChannelFailure {
   const ours = ownFailure(error)
   if (ours !== null) return ours
@@ -21,7 +21,7 @@ export function failureOfCall(error: unknown, platform: string): ChannelFailure 
     : new ChannelFailure('unsure', `${platform} gave no answer${code === null ? '' : ` (${code})`}`)
 }
 
-/** Ours, from wherever a library put it. */
+/** Finds a `ChannelFailure` in the chain of causes, where a library may have wrapped it. */
 function ownFailure(error: unknown): ChannelFailure | null {
   let at = error
   for (let depth = 0; depth < causesMax && at instanceof Error; depth++) {
@@ -31,11 +31,11 @@ function ownFailure(error: unknown): ChannelFailure | null {
   return null
 }
 
-/** The network's own code, from wherever a library put it. */
+/** Finds the network error code in the chain of causes. */
 function codeOf(error: unknown): string | null {
   let at = error
   for (let depth = 0; depth < causesMax && at instanceof Error; depth++) {
-    // The second half of a happy-eyeballs failure is as good as the first.
+    // A failed happy-eyeballs connection has one error for each address; any of them will do.
     if (at instanceof AggregateError && at.errors.length > 0) at = at.errors[0]
     if (
       at instanceof Error &&
@@ -50,7 +50,7 @@ function codeOf(error: unknown): string | null {
   return null
 }
 
-/** What it means that a platform answered so where a file was asked for: what may pass is tried again. Pure. */
+/** Classifies an error response to a download. Temporary errors are retried. Pure. */
 export function failureOfDownload(
   platform: string,
   status: number,
@@ -65,17 +65,17 @@ export function failureOfDownload(
   return new ChannelFailure(status === 404 || status === 410 ? 'gone' : 'refused', said)
 }
 
-/** Request timeout, too early. */
+/** Request timeout and too early. */
 const passing: ReadonlySet<number> = new Set([408, 425])
 
-/** Where a platform asks to wait and does not say how long, milliseconds. */
+/** The wait where a platform asks for one without a duration, in milliseconds. */
 export const waitWithoutWordMs = 30_000
 
-/** The longest that a platform's word to wait is believed, milliseconds. */
+/** The longest wait that is accepted from a platform, in milliseconds. */
 export const waitMaxMs = 3_600_000
 
-/** What a platform asked to wait, within bounds. Pure. */
+/** The wait that a platform asked for, within bounds. Pure. */
 export function rateLimited(platform: string, waitMs: number): ChannelFailure {
   const bounded = Number.isFinite(waitMs) ? Math.min(Math.max(Math.round(waitMs), 0), waitMaxMs) : waitMaxMs
-  return new ChannelFailure('rate-limited', `${platform} asks to wait`, bounded)
+  return new ChannelFailure('rate-limited', `${platform} rate limit reached`, bounded)
 }

@@ -92,7 +92,7 @@ describe('the check of a channel’s tokens', () => {
     const error: unknown = await check(name, values[name], never).catch((reason: unknown) => reason)
     expect(error).toMatchObject({
       code: 'unprocessable',
-      repair: expect.stringContaining('Nothing was kept'),
+      repair: expect.stringContaining('Nothing was stored'),
     })
     expect(JSON.stringify(error) + String(error)).not.toMatch(
       /secret-part|secret\.discord|xoxb|xapp|EAA|0123456789/,

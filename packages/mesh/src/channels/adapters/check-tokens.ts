@@ -10,14 +10,14 @@ import { ChannelFailure } from '../adapter.ts'
 import { createPlatformHttp } from './platform-http.ts'
 import type { PlatformCall } from './platform-http.ts'
 
-/** As they were typed, or as they are kept. */
+/** Tokens as typed by a person or as stored. */
 export type ChannelValues = Readonly<Record<string, string | Secret>>
 type Plain = Readonly<Record<string, string>>
 
 /**
- * Asks the platform whether it knows the tokens of a channel; resolves to as whom, empty where it has no such name. Sends
- * nothing that anybody could see. Problems `unprocessable` where it does not know one, `upstream-failed` where it does not
- * answer.
+ * Verifies the tokens of a channel with its platform. Resolves with the name of the account, empty if the platform
+ * has none. Sends nothing that users can see. Throws the Problems `unprocessable` for a rejected token,
+ * `upstream-failed` if the platform does not answer.
  */
 export type CheckTokens = (
   channel: ChannelName,
@@ -39,7 +39,7 @@ export const publicRoots: PlatformRoots = {
   whatsapp: 'https://graph.facebook.com/v23.0',
 }
 
-/** For all calls of one check together, milliseconds. */
+/** The time limit for all calls of one check, in milliseconds. */
 const checkMaxMs = 30_000
 const answerMaxBytes = 64 * 1024
 const nameMaxChars = 100
@@ -65,7 +65,7 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
   telegram: async (ask, values, root) => {
     const token = values['telegram_bot_token'] ?? ''
     const asked = await ask({ method: 'GET', url: `${root}/bot${token}/getMe`, headers: {} })
-    // Of a token that is none Telegram says that there is no such page.
+    // Telegram answers 404 for a malformed token.
     if ([401, 403, 404].includes(asked.status)) throw unknownToken('Telegram', 'the token of the bot')
     return `@${readAs(telegramSchema, 'Telegram', asked).result.username}`
   },
@@ -84,7 +84,7 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
       return answer
     }
     const { team } = await call('auth.test', values['slack_bot_token'], 'the bot token')
-    // Gives out an address to connect to, which nobody then does: there is no other way to ask about this kind of token.
+    // Requests a socket URL that is never used, because Slack has no other way to verify an app-level token.
     await call('apps.connections.open', values['slack_app_token'], 'the app-level token')
     return team ?? ''
   },
@@ -106,7 +106,9 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
   },
 }
 
-/** Each platform by its own cheapest question. The webhook channel has nobody to ask: its secret is looked at. */
+/**
+ * Uses the cheapest call of each platform. The webhook channel has no platform: the form of its secret is checked.
+ */
 export function createCheckTokens(roots: () => PlatformRoots): CheckTokens {
   return async (channel, given, signal) => {
     const values = Object.fromEntries(
@@ -132,8 +134,8 @@ export function createCheckTokens(roots: () => PlatformRoots): CheckTokens {
         error instanceof ChannelFailure ? error.message : `no answer within ${checkMaxMs / 1000} seconds`
       if (!(error instanceof ChannelFailure) && !until.aborted) throw error
       throw new Problem('upstream-failed', {
-        detail: `${channel} could not be asked about the token: ${why}`,
-        repair: 'Nothing was kept. Look at the connection of this machine, and try it again.',
+        detail: `${channel} failed to verify the token: ${why}`,
+        repair: 'Nothing was stored. Check the network connection of this machine, then try again.',
       })
     } finally {
       await http.close()
@@ -151,8 +153,8 @@ function readAs<T extends z.ZodType>(schema: T, platform: string, { status, body
   const read = schema.safeParse(body)
   if (status >= 200 && status < 300 && read.success) return read.data
   throw new Problem('upstream-failed', {
-    detail: `${platform} answered ${status}, in a form that is not known`,
-    repair: 'Nothing was kept. Try it again in a while.',
+    detail: `${platform} answered ${status} in an unknown form`,
+    repair: 'Nothing was stored. Try again later.',
   })
 }
 
@@ -160,13 +162,13 @@ function unknownToken(platform: string, what: string, told = ''): Problem {
   const words = told.replace(/[^\w .:,'()/-]/g, '').slice(0, 200)
   return new Problem('unprocessable', {
     detail: `${platform} does not accept ${what}${words === '' ? '' : ` (${words})`}`,
-    repair: 'Nothing was kept. Copy it from the platform once more, or make a new one there.',
+    repair: 'Nothing was stored. Copy it from the platform again, or create a new one there.',
   })
 }
 
 const toldSchema = z.looseObject({ error: z.looseObject({ message: z.string() }) })
 
-/** What Meta says is wrong; it never has the token in it. Pure. */
+/** Meta's error message, which never contains the token. Pure. */
 function toldBy(body: unknown): string {
   const read = toldSchema.safeParse(body)
   return read.success ? read.data.error.message : ''

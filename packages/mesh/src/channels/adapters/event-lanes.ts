@@ -1,16 +1,22 @@
 import type { Clock } from '@flotilla/protocol/clock'
 
-/** So long what is under way is waited for at the end, milliseconds; what takes longer comes again. */
+/** How long shutdown waits for work in progress, in milliseconds. The platform redelivers what takes longer. */
 const idleMaxMs = 3000
 
 export interface EventLanes {
-  /** Does the work after what was given for the same conversation before. False where there is too much under way, and nothing is done. */
+  /**
+   * Runs the work after earlier work of the same conversation. Returns false without running it if too much is in
+   * progress.
+   */
   readonly run: (conversationId: string, work: () => Promise<void>) => boolean
-  /** Resolves when nothing is under way, or after a bound. */
+  /** Resolves when no work is in progress, or after a time limit. */
   readonly idle: (clock: Clock) => Promise<void>
 }
 
-/** What comes from one conversation stays in order, others are not held up by it. What work rejects with is its own concern. */
+/**
+ * Runs work of one conversation in order and different conversations in parallel. Rejections are ignored; the work
+ * must handle its errors.
+ */
 export function createEventLanes(underWayMax: number): EventLanes {
   const lanes = new Map<string, Promise<void>>()
   let underWay = 0

@@ -11,18 +11,14 @@ test('a packet is text of the form that is wanted', () => {
 })
 
 test.each([
-  ['no text', new Uint8Array([123, 125]), 'is no text'],
-  ['nothing', undefined, 'is no text'],
-  ['no JSON', '{"a":', 'is no JSON, or has more in it than is read'],
-  [
-    'deeper than is read',
-    `${'['.repeat(200)}${']'.repeat(200)}`,
-    'is no JSON, or has more in it than is read',
-  ],
+  ['no text', new Uint8Array([123, 125]), 'is not text'],
+  ['nothing', undefined, 'is not text'],
+  ['no JSON', '{"a":', 'is not JSON, or exceeds the limits'],
+  ['deeper than is read', `${'['.repeat(200)}${']'.repeat(200)}`, 'is not JSON, or exceeds the limits'],
   [
     'more than is read',
     `[${'0,'.repeat(jsonLimits.gatewayPacket.nodesMax)}0]`,
-    'is no JSON, or has more in it than is read',
+    'is not JSON, or exceeds the limits',
   ],
   ['one byte too long', text(gatewayLimits.packetMaxBytes + 1), 'has more than 8388608 bytes'],
   [
@@ -40,6 +36,6 @@ test('the longest is one', () => {
 
 test('one of another form is none', () => {
   expect(readPacket('{"a":"1"}', z.object({ a: z.number() }))).toEqual({
-    fault: 'is of a form that is not known',
+    fault: 'has an unknown form',
   })
 })

@@ -22,28 +22,28 @@ export type { ChannelMarks } from './channel-marks.ts'
 export interface AdapterGiven {
   /** The system credential of that name, one of `needs`. */
   readonly secret: (name: string) => Secret
-  /** One that the channel can be switched on without. */
+  /** An optional credential. */
   readonly secretOrNull: (name: string) => Secret | null
   readonly settings: Settings['channels']
   readonly clock: Clock
   readonly log: Log
-  /** Our commands, for a platform's own menu of them. */
+  /** The mesh's commands for the platform's own command menu. */
   readonly menu: readonly { readonly command: string; readonly description: string }[]
-  /** How far each conversation was heard, for platforms that do not keep that themselves. */
+  /** The position in each conversation, for platforms that do not track it. */
   readonly marks: ChannelMarks
 }
 
 export interface ChannelFactory {
-  /** System credentials without their prefix; the channel is on where all of them are there. */
+  /** Required system credentials without their prefix. The channel is on if all exist. */
   readonly needs: readonly string[]
   /**
-   * Connects to nothing yet; the platform's library is loaded here, so that a fleet without the channel does not wait for
-   * it. Rejects with the Problem `not-configured` where a setting is missing.
+   * Creates the adapter without connecting. The platform's library is loaded here, so that fleets without the channel
+   * do not load it. Rejects with the Problem `not-configured` if a setting is missing.
    */
   readonly create: (given: AdapterGiven) => ChannelAdapter | Promise<ChannelAdapter>
 }
 
-/** Where each platform is asked: at its own address, unless the owner named another. Pure. */
+/** The API address of each platform, unless the owner configured another. Pure. */
 export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
   const rootOf = (name: keyof PlatformRoots) =>
     settings[name]?.api_url.replace(/\/+$/, '') ?? publicRoots[name]
@@ -55,7 +55,7 @@ export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
   }
 }
 
-/** Which platforms there are. One more is a folder here and a line below. */
+/** All platforms. A new one needs a folder and an entry here. */
 export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   telegram: {
     needs: ['telegram_bot_token'],
@@ -80,7 +80,7 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
         commands: menu.map(({ command, description }) => ({
           name: command,
           description,
-          argument: 'what is written behind it; /help says what each takes',
+          argument: 'the arguments of the command; /help lists them',
         })),
       }),
   },
@@ -97,7 +97,8 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
       }),
   },
   whatsapp: {
-    // Without the app's secret its call-backs are answered with 503, and without a verify token Meta sets none up.
+    // Optional credentials: without the app secret, webhook calls get a 503; without a verify token, Meta cannot
+    // register the webhook.
     needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
     create: ({ secret, secretOrNull, clock, menu, settings }) =>
       createWhatsAppAdapter({

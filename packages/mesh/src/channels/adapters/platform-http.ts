@@ -3,11 +3,11 @@ import type { FormData } from 'undici'
 import { ChannelFailure } from '../adapter.ts'
 import { failureOfCall } from './call-failure.ts'
 
-/** Calls to one platform, over connections that end with it. */
+/** Calls to one platform over its own connection pool. */
 export interface PlatformHttp {
-  /** Reads the answer up to `maxBytes`. Rejects with a `ChannelFailure`: `too-large` beyond, `unreachable`, `unsure`. */
+  /** Reads the response up to `maxBytes`. Rejects with a `ChannelFailure`: `too-large`, `unreachable` or `unsure`. */
   readonly call: (call: PlatformCall, signal: AbortSignal) => Promise<PlatformAnswer>
-  /** Cuts what is open. */
+  /** Closes open connections. */
   readonly close: () => Promise<void>
 }
 
@@ -27,11 +27,11 @@ export interface PlatformAnswer {
 
 const connectTimeoutMs = 10_000
 const headersTimeoutMs = 60_000
-/** The longest silence within an answer. */
+/** The longest silence within a response. */
 const bodyIdleMs = 30_000
 const connectionsMax = 16
 
-/** No redirect is followed: a token goes where the owner said, and nowhere from there. */
+/** Does not follow redirects, so that a token goes only to the configured address. */
 export function createPlatformHttp(): PlatformHttp {
   const agent = new Agent({
     connect: { timeout: connectTimeoutMs },
@@ -45,7 +45,7 @@ export function createPlatformHttp(): PlatformHttp {
         const answer = await request(url, { method, headers, body, signal, dispatcher: agent })
         const chunks: Uint8Array[] = []
         let size = 0
-        // Leaving the loop ends the connection.
+        // Leaving the loop closes the connection.
         for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
           size += chunk.length
           if (size > maxBytes) throw tooLarge(maxBytes)
@@ -62,5 +62,5 @@ export function createPlatformHttp(): PlatformHttp {
 }
 
 export function tooLarge(maxBytes: number): ChannelFailure {
-  return new ChannelFailure('too-large', `it is larger than ${maxBytes} bytes`)
+  return new ChannelFailure('too-large', `the file is larger than ${maxBytes} bytes`)
 }

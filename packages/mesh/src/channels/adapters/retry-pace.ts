@@ -2,19 +2,22 @@ import type { Clock } from '@flotilla/protocol/clock'
 
 const firstPauseMs = 250
 const lastPauseMs = 60_000
-/** A connection that lasted less has not healed what was wrong, milliseconds. */
+/** A shorter connection does not reset the backoff, in milliseconds. */
 const shortLivedMs = 10_000
 
 export interface RetryPace {
-  /** The connection stands. */
+  /** The connection is open. */
   readonly began: () => void
-  /** It ended: resolves when the next may be made, at once where it had lasted. */
+  /** The connection ended. Resolves when the next attempt may start, immediately if the connection had lasted. */
   readonly afterEnd: (signal: AbortSignal) => Promise<void>
-  /** It could not be made: resolves when the next may be tried, at least `leastMs` later. */
+  /** The connection failed. Resolves when the next attempt may start, at least `leastMs` later. */
   readonly afterFailure: (signal: AbortSignal, leastMs: number) => Promise<void>
 }
 
-/** How soon a connection is made again: sooner after a long life than after failures. The waits end with the signal, quietly. */
+/**
+ * Backoff for connections. It is reset after a connection that lasted. An aborted signal ends the waits without an
+ * error.
+ */
 export function createRetryPace(clock: Clock): RetryPace {
   let failures = 0
   let beganAt = 0

@@ -13,7 +13,7 @@ import { createSpeakToAgent } from './speak-to-agent.ts'
 import type { SpeakDeps } from './speak-to-agent.ts'
 import { whereElse } from './where-else.ts'
 
-/** Does what a known person said, once. Throws Problems, of which nothing stands then. */
+/** Carries out a message of a known person once. Throws Problems; then nothing was stored. */
 export type AnswerMessage = (call: CommandCall) => void
 
 type Deps = SpeakDeps & {
@@ -23,10 +23,10 @@ type Deps = SpeakDeps & {
 
 export function createAnswerMessage(deps: Deps): {
   readonly answer: AnswerMessage
-  /** Does what a mesh that died had written down and not done. Resolves when all of it is over. */
+  /** Finishes commands that the previous process persisted but did not complete. */
   readonly resume: () => Promise<void>
 } {
-  /** One transaction for the message's row, what it became and the words about it. */
+  /** Writes the message's row, its effect and the reply in one transaction. */
   function atOnce(call: CommandCall, work: () => CommandReply): void {
     const { channel, message, person } = call
     deps.database.transaction(() => {
@@ -52,7 +52,7 @@ export function createAnswerMessage(deps: Deps): {
     if (isAlone && aloneAt === null) return atOnce(given, () => ({ text: aloneOnly(found.name) }))
     atOnce(given, () => {
       const reply = found.run(deps, given)
-      if (reply instanceof Promise) throw new Error(`/${found.name} takes time and says that it does not`)
+      if (reply instanceof Promise) throw new Error(`/${found.name} is asynchronous but declared as at-once`)
       const text = [reply.text, notTaken(message)].filter((part) => part !== '').join('\n')
       return { ...reply, text, ...(aloneAt === null ? {} : { aloneAt }) }
     })
@@ -66,7 +66,7 @@ export function createAnswerMessage(deps: Deps): {
       const row = { channel, messageId: message.id, senderId: message.senderId, at } as const
       if (!deps.messages.take({ ...row, became: 'command', open: message })) return
       deps.database.afterCommit(() => {
-        // Its row stays open, and the next start takes it up.
+        // The row stays open, and the next start of the mesh resumes the command.
         finish(call).catch((error: unknown) =>
           deps.log.error(
             { channel, err: error },
@@ -85,7 +85,7 @@ export function createAnswerMessage(deps: Deps): {
         { channel, err: error },
         'a command from a channel met an error of ours; its sender is told that it went wrong',
       )
-      return { text: 'That went wrong; the log of the mesh says why.' }
+      return { text: 'Internal error; see the log of the mesh.' }
     })
     deps.database.transaction(() => {
       deps.messages.done(channel, message.id)
@@ -103,20 +103,20 @@ export function createAnswerMessage(deps: Deps): {
     const { message } = call
     if (message.pressed !== null) {
       const agentId = agentOfButton(message.pressed)
-      if (agentId === null) return atOnce(call, () => ({ text: 'That button is of no use any more.' }))
+      if (agentId === null) return atOnce(call, () => ({ text: 'That button is no longer valid.' }))
       return command(call, { kind: 'command', command: use, argument: agentId })
     }
     const isWordless = withForwarded(message.text, message.forwarded) === ''
     const album = isWordless ? albumOf(call) : null
     if (album !== null) return join(call, album, null)
-    // Only the sender's own words can be a command: what is forwarded goes to the agent, as data.
+    // Only the sender's own text can be a command. Forwarded text goes to the agent as data.
     const parsed = parseText(message.text)
     switch (parsed.kind) {
       case 'command':
         return command(call, parsed)
       case 'unknown-command':
         return atOnce(call, () => ({
-          text: whereElse(parsed.name) ?? `There is no /${parsed.name}; /help names all.`,
+          text: whereElse(parsed.name) ?? `There is no /${parsed.name}; /help lists all commands.`,
         }))
       case 'to-agent':
         return toAgent(call, namedAgent(deps, parsed.name), withForwarded(parsed.text, message.forwarded))
@@ -128,25 +128,25 @@ export function createAnswerMessage(deps: Deps): {
   return { answer, resume: () => resume(deps, finish) }
 }
 
-/** In a group, to a person who never spoke alone with the bot. Pure. */
+/** The reply in a group to a person who has never written to the bot directly. Pure. */
 function aloneOnly(name: string): string {
-  return `/${name} is answered only in a direct conversation: write to this bot there first, then ask again.`
+  return `/${name} is answered only in a direct conversation: write to this bot there first, then try again.`
 }
 
-/** Beside what a command answers. Pure. */
+/** A note below the reply of a command about what the command ignored. Pure. */
 function notTaken({ files, forwarded }: CommandCall['message']): string {
   const notes = [
     ...(files.length === 0
       ? []
-      : ['Your files were left out: they go along with plain words or @agent alone.']),
+      : ['Your files were ignored: send them with plain text or @agent, not with a command.']),
     ...(forwarded === undefined || forwarded.text === ''
       ? []
-      : ['What you forwarded was left out: it goes along with plain words or @agent alone.']),
+      : ['The forwarded text was ignored: send it with plain text or @agent, not with a command.']),
   ]
   return notes.join('\n')
 }
 
-/** At most so many at once; the rest is taken up by the next start. */
+/** Commands that one start resumes at most. The next start resumes the rest. */
 const resumedMax = 1000
 
 async function resume(
@@ -154,12 +154,12 @@ async function resume(
   finish: (call: CommandCall) => Promise<void>,
 ): Promise<void> {
   const left = deps.messages.open(resumedMax).map(async ({ channel: name, open: message }) => {
-    const channel = name as ChannelName // a row of ours
+    const channel = name as ChannelName // The mesh wrote this row.
     const caller = deps.callerOf(channel, message.senderId)
-    // Nobody any more: what they asked for is not done.
+    // The sender was removed, so the command is not carried out.
     if (!caller) deps.messages.done(channel, message.id)
     else await finish({ caller, channel, person: caller.person ?? message.senderId, message, argument: '' })
   })
-  // Together: one agent that does not answer holds up a start once, however much was asked of it.
+  // In parallel, so that an agent that does not answer delays the start only once.
   await Promise.all(left)
 }

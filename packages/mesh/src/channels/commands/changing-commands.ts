@@ -9,25 +9,25 @@ import { giveToAgent, keyOf } from './give-to-agent.ts'
 export const broadcast: ChannelCommand = {
   name: 'broadcast',
   usage: 'text',
-  help: 'to every agent that you may talk to',
+  help: 'send a message to every agent that you may talk to',
   role: 'owner',
   when: 'at-once',
   run: (deps, call) => {
-    if (call.argument === '') throw wanted('/broadcast and what to say')
+    if (call.argument === '') throw wanted('/broadcast and a message')
     const open = agentsFor(deps, call)
     if (open.length > channelLimits.broadcastMax) {
       throw new Problem('bad-request', {
-        detail: `there are ${open.length} agents, and a message here goes to ${channelLimits.broadcastMax} at most; name those that you mean with @agent`,
+        detail: `there are ${open.length} agents, and a broadcast goes to at most ${channelLimits.broadcastMax}; write to single agents with @agent`,
       })
     }
     const given = open.map(({ id }) => giveToAgent(deps, call, { agentId: id, text: call.argument }))
     const [first] = given
-    // In a group the agents are counted and not listed.
+    // In a group the reply contains only the number of agents.
     const told = call.message.place.isPrivate
       ? open.map(({ id }) => id).join(', ')
       : `${open.length} agent${open.length === 1 ? '' : 's'}`
     return {
-      text: given.length === 0 ? 'There is no agent to tell.' : `Said to ${told}.`,
+      text: given.length === 0 ? 'There is no agent to send it to.' : `Sent to ${told}.`,
       ...(first === undefined ? {} : { runId: first, became: 'run' }),
     }
   },
@@ -36,8 +36,8 @@ export const broadcast: ChannelCommand = {
 export const steer: ChannelCommand = {
   name: 'steer',
   usage: '[@agent] text',
-  help: 'add to what an agent works on now',
-  // It goes into what somebody else may have asked for: their platform account is no proof of who types.
+  help: 'send a message to an agent that is working',
+  // A steer can change a run of another person, and a chat account does not prove who types.
   role: 'owner',
   when: 'at-once',
   asks: (deps, call) => [{ do: 'steer-agent', to: steered(deps, call).agentId, gave: false }],
@@ -53,10 +53,10 @@ export const steer: ChannelCommand = {
       const { channel, person, message } = call
       const place = { runId: ownRun, channel, person, agentId, place: message.place, replyToId: message.id }
       deps.places.add(place, deps.now())
-      return { text: `${agentId} is not at work, and begins with it now.`, became: 'run', runId: ownRun }
+      return { text: `${agentId} was idle and starts on it now.`, became: 'run', runId: ownRun }
     }
     return {
-      text: `Said to ${agentId}, who is at work.`,
+      text: `Sent to ${agentId}, which is working.`,
       became: 'steer',
       ...(said.runId === null ? {} : { runId: said.runId }),
     }
@@ -66,7 +66,7 @@ export const steer: ChannelCommand = {
 export const stop: ChannelCommand = {
   name: 'stop',
   usage: '[agent]',
-  help: 'end what you asked for here and is not done; of that agent, or of all',
+  help: 'cancel your unfinished requests here: those to one agent, or all',
   role: 'member',
   when: 'at-once',
   asks: (deps, call) => stoppable(deps, call).map(({ agentId }) => ({ do: 'submit-run', to: agentId })),
@@ -75,14 +75,14 @@ export const stop: ChannelCommand = {
     for (const { runId } of open) deps.runs.cancelRun(call.caller, runId)
     if (open.length > 0)
       return { text: `Stopped: ${[...new Set(open.map((run) => run.agentId))].join(', ')}.` }
-    return { text: 'Nothing of yours is under way here.' }
+    return { text: 'You have no unfinished requests here.' }
   },
 }
 
 export const reset: ChannelCommand = {
   name: 'reset',
   usage: '[agent]',
-  help: 'begin the conversation with an agent anew; the old one is archived',
+  help: 'start a new conversation with an agent; the old one is archived',
   role: 'member',
   when: 'later',
   run: async (deps, call) => {
@@ -91,20 +91,20 @@ export const reset: ChannelCommand = {
     if (agentId === null) throw wanted('/reset and an agent')
     const session = sessionAt(call.caller, call.message.place)
     const { archived_messages: count } = await deps.runs.sessions.reset(call.caller, agentId, session)
-    return { text: `${agentId} begins anew here; ${count} messages are archived.` }
+    return { text: `${agentId} starts a new conversation here; ${count} messages are archived.` }
   },
 }
 
-/** Whom a `/steer` means, and what is said. */
+/** The agent and the text of a `/steer`. */
 function steered(deps: CommandDeps, call: CommandCall): { readonly agentId: string; readonly text: string } {
   const [, name, words = ''] = /^(?:@(\S+)\s+)?([\s\S]*)$/.exec(call.argument) ?? []
   const agentId = name === undefined ? agentHere(deps, call) : namedAgent(deps, name)
   const text = words.trim()
-  if (text === '' || agentId === null) throw wanted('/steer, the agent as @agent, and what to say')
+  if (text === '' || agentId === null) throw wanted('/steer @agent and a message')
   return { agentId, text }
 }
 
-/** What the caller asked for in this conversation and is not done; of one agent where a `/stop` names it. */
+/** The caller's unfinished runs in this conversation, of one agent if `/stop` names it. */
 function stoppable(deps: CommandDeps, call: CommandCall): readonly RunPlace[] {
   const agentId = call.argument === '' ? null : namedAgent(deps, call.argument.replace(/^@/, ''))
   const here = conversationOf(call.message.place)

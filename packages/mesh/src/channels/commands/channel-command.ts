@@ -9,7 +9,7 @@ import type { RunPlaces } from '../delivery/run-places.ts'
 import type { PlainMessage } from '../intake/plain-message.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
 
-/** What commands call; each is the use case that people's routes call too, and decides by itself. */
+/** What commands call. Each is the use case that the people's routes call too, with its own permission checks. */
 export interface CommandDeps {
   readonly guard: Guard
   readonly decide: (caller: HumanCaller, action: Action) => Decision
@@ -34,43 +34,43 @@ export interface CommandDeps {
 export interface CommandCall {
   readonly caller: HumanCaller
   readonly channel: ChannelName
-  /** By their name in `config/people.json`. */
+  /** The person's name in `config/people.json`. */
   readonly person: string
   readonly message: PlainMessage
-  /** What stands behind the name of the command. */
+  /** The text after the name of the command. */
   readonly argument: string
 }
 
 export interface CommandReply {
-  /** Empty where the outcome of the run will say it. */
+  /** Empty if the outcome of the run is the reply. */
   readonly text: string
   readonly buttons?: readonly ChannelButton[]
-  /** What it began, for the message's row. */
+  /** The run that the command started, for the message's row. */
   readonly runId?: string
   readonly became?: 'run' | 'steer'
-  /** A direct conversation that gets the text instead of the place of the message, which gets a hint. */
+  /** The direct conversation that gets the text; the conversation of the message gets a hint instead. */
   readonly aloneAt?: ConversationPlace
 }
 
 export interface ChannelCommand {
   readonly name: string
-  /** What is written behind the name. */
+  /** The arguments, as the help shows them. */
   readonly usage: string
   readonly help: string
-  /** Its answer holds figures or a list of the fleet: in a group it is told only in a direct conversation. */
+  /** The answer contains figures or a list of the fleet, so it is sent only to a direct conversation. */
   readonly answersAlone?: true
-  /** The least role that may; the use case decides about the agent. */
+  /** The minimum role. The use case checks access to the agent. */
   readonly role: PersonRole
   /**
-   * `at-once`: rows alone, in one transaction with the message's own. `later`: something outside of the database, begun once
-   * the message's row stands, and again after a mesh died over it; so it must bear to be done twice.
+   * `at-once`: only database writes, in one transaction with the message's row. `later`: an effect outside the
+   * database, started after the row was committed and repeated after a crash, so it must be idempotent.
    */
   readonly when: 'at-once' | 'later'
   /**
-   * What the guard is asked besides, before any transaction: the record of a refusal must not roll back with the message's
-   * row. Throws Problems as `run` does.
+   * Further permission checks before any transaction, so that the record of a refusal is not rolled back with the
+   * message's row. Throws Problems as `run` does.
    */
   readonly asks?: (deps: CommandDeps, call: CommandCall) => readonly Action[]
-  /** Throws Problems, which are told in words. */
+  /** Throws Problems; the sender gets them as text. */
   readonly run: (deps: CommandDeps, call: CommandCall) => CommandReply | Promise<CommandReply>
 }

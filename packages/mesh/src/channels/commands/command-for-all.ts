@@ -1,7 +1,10 @@
 import type { ChannelName } from '@flotilla/protocol/people'
 
-/** Slack gives nobody a message that begins with a command of no app, and another app's is that app's. */
+/**
+ * Slack does not deliver a message that begins with an unregistered slash command, so one command is registered for
+ * all.
+ */
 export const slackCommand = '/flotilla'
 
-/** Where one command of the platform stands for all of ours. */
+/** Platforms on which one registered command takes the mesh's commands as its argument. */
 export const commandForAll: Readonly<Partial<Record<ChannelName, string>>> = { slack: slackCommand }

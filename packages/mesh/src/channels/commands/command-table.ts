@@ -6,13 +6,13 @@ import { agents, costs, pending, status, use } from './looking-commands.ts'
 const help: ChannelCommand = {
   name: 'help',
   usage: '',
-  help: 'these words',
+  help: 'show this list',
   role: 'viewer',
   when: 'at-once',
   run: () => ({ text: helpText() }),
 }
 
-/** The same on every channel; a platform's own menu is made of it. */
+/** The same on every channel. The platform's command menu is built from it. */
 export const channelCommands: readonly ChannelCommand[] = [
   use,
   agents,
@@ -26,34 +26,33 @@ export const channelCommands: readonly ChannelCommand[] = [
   help,
 ]
 
-/** Pure. */
 function helpText(): string {
   const rows = channelCommands.map(
     ({ name, usage, help: words }) => `- /${name}${usage === '' ? '' : ` ${usage}`}: ${words}`,
   )
   return [
-    'Write what you want; whoever you chose with /use answers.',
-    '- @agent text: to that agent, this once',
+    'Write a message; the agent that you chose with /use answers.',
+    '- @agent text: send one message to that agent',
     ...rows,
-    'Approvals, credentials and permissions are never given here: see /pending.',
+    'Approvals, credentials and permissions are not available here: see /pending.',
   ].join('\n')
 }
 
-/** A command of a message, or the agent that it names, or plain words. Pure. */
+/** The result of parsing a message: a command, a message to a named agent, or plain text. Pure. */
 export type ParsedText =
   | { readonly kind: 'command'; readonly command: ChannelCommand; readonly argument: string }
   | { readonly kind: 'unknown-command'; readonly name: string }
   | { readonly kind: 'to-agent'; readonly name: string; readonly text: string }
   | { readonly kind: 'words'; readonly text: string }
 
-/** `/name@bot` is how groups name one bot of several. Pure. */
+/** In groups with several bots, users write `/name@bot`. Pure. */
 export function parseText(text: string): ParsedText {
   const command = /^\/([a-z_]{1,32})(?:@\w{1,64})?(?:\s+([\s\S]*))?$/i.exec(text)
   if (command) {
     const name = (command[1] ?? '').toLowerCase()
     const found = channelCommands.find((one) => one.name === name)
     const argument = (command[2] ?? '').trim()
-    // How Telegram says that somebody came.
+    // Telegram sends `/start` when a user opens the conversation.
     if (name === 'start') return { kind: 'command', command: help, argument: '' }
     return found ? { kind: 'command', command: found, argument } : { kind: 'unknown-command', name }
   }

@@ -6,11 +6,11 @@ import type { ChannelButton } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
-/** Buttons bear so many bytes. */
+/** The maximum length of a button's value, in bytes. */
 const buttonValueMaxBytes = 64
 const usePrefix = 'use:'
 
-/** Agents that the caller may talk to; archived ones take no part. */
+/** The agents that the caller may talk to, without archived ones. */
 export function agentsFor(
   deps: Pick<CommandDeps, 'agents' | 'decide'>,
   call: Pick<CommandCall, 'caller'>,
@@ -21,7 +21,9 @@ export function agentsFor(
     .filter(({ id }) => deps.decide(call.caller, { do: 'submit-run', to: id }).allowed)
 }
 
-/** The agent of that name, its case aside where that leaves one. Problem `unknown-agent` with the nearest name. */
+/**
+ * Finds an agent by name, ignoring case if that is unambiguous. Throws Problem `unknown-agent` with the nearest name.
+ */
 export function namedAgent(deps: Pick<CommandDeps, 'agents'>, name: string): string {
   const all = deps.agents().map(({ id }) => id)
   if (all.includes(name)) return name
@@ -34,7 +36,10 @@ export function namedAgent(deps: Pick<CommandDeps, 'agents'>, name: string): str
   })
 }
 
-/** Whom the caller talks to here: whom they chose, else the operator, else the only one there is for them; null for nobody. */
+/**
+ * The agent that answers the caller here: the chosen one, else the operator, else the only one that the caller may
+ * talk to. Null if there is none.
+ */
 export function agentHere(
   deps: CommandDeps,
   { caller, channel, person, message }: CommandCall,
@@ -46,9 +51,9 @@ export function agentHere(
   return open.length === 1 ? (open[0]?.id ?? null) : null
 }
 
-/** To who may talk to nobody: a viewer is granted no agent. */
+/** The reply to a person who may talk to no agent, such as a viewer. */
 export const noAgentWords =
-  'No agent is granted to you. An owner can: flotilla people change NAME --role member --agents AGENT'
+  'You have access to no agent. An owner can grant it: flotilla people change NAME --role member --agents AGENT'
 
 /** One button for each agent that the caller may talk to. */
 export function agentButtons(deps: CommandDeps, call: CommandCall): readonly ChannelButton[] {
@@ -57,7 +62,7 @@ export function agentButtons(deps: CommandDeps, call: CommandCall): readonly Cha
     .filter(({ value }) => Buffer.byteLength(value) <= buttonValueMaxBytes)
 }
 
-/** The agent that a button of ours names, or null. Pure. */
+/** The agent that a button names, or null. Pure. */
 export function agentOfButton(pressed: string): string | null {
   return pressed.startsWith(usePrefix) ? pressed.slice(usePrefix.length) : null
 }

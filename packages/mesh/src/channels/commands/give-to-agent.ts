@@ -6,8 +6,8 @@ import { requireRoom } from '../intake/agent-busy.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
 /**
- * Makes a run of what somebody said, and writes where its outcome goes. Joins the caller's transaction. Problems of
- * `submitRun`, and `lane-full` before any lane is where the person has more waiting than their part.
+ * Submits a run for a message and stores where its outcome goes. Joins the caller's transaction. Throws the Problems
+ * of `submitRun`, and `lane-full` if the person already uses their share of the lane.
  */
 export function giveToAgent(
   deps: CommandDeps,

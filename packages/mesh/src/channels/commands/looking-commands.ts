@@ -5,10 +5,10 @@ import type { ChannelCommand } from './channel-command.ts'
 import { agentButtons, agentHere, namedAgent, noAgentWords } from './find-agent.ts'
 import { whereDecided } from './where-else.ts'
 
-/** Of what one row of a reply says. */
+/** The maximum length of one row in a reply. */
 const lineMaxChars = 200
 
-/** Rows of one answer; the rest is counted. */
+/** The maximum number of rows in a reply. The rest is only counted. */
 const rowsMax = 30
 
 const viewFleet = (): readonly Action[] => [{ do: 'view-fleet' }]
@@ -16,7 +16,7 @@ const viewFleet = (): readonly Action[] => [{ do: 'view-fleet' }]
 export const use: ChannelCommand = {
   name: 'use',
   usage: '[agent]',
-  help: 'whom you talk to here from now on; without a name, a choice',
+  help: 'choose the agent that you talk to here; without a name, list the choices',
   role: 'member',
   when: 'at-once',
   asks: (deps, { argument }) =>
@@ -25,7 +25,7 @@ export const use: ChannelCommand = {
     if (call.argument === '') {
       const here = agentHere(deps, call)
       const buttons = agentButtons(deps, call)
-      const now = here === null ? 'You talk to nobody here yet.' : `You talk to ${here} here.`
+      const now = here === null ? 'You have not chosen an agent here.' : `You talk to ${here} here.`
       if (!call.message.place.isPrivate && buttons.length > 0)
         return { text: `${now} Choose with /use and a name; /agents lists them in a direct conversation.` }
       const names = buttons.map(({ label }) => label).join(', ')
@@ -41,7 +41,7 @@ export const use: ChannelCommand = {
 export const agents: ChannelCommand = {
   name: 'agents',
   usage: '',
-  help: 'who there is, and what each does',
+  help: 'list the agents and their roles',
   answersAlone: true,
   role: 'viewer',
   when: 'at-once',
@@ -58,7 +58,7 @@ export const agents: ChannelCommand = {
 export const status: ChannelCommand = {
   name: 'status',
   usage: '[agent]',
-  help: 'how the fleet is, or one agent',
+  help: 'show the state of the fleet or of one agent',
   answersAlone: true,
   role: 'viewer',
   when: 'at-once',
@@ -76,7 +76,7 @@ export const status: ChannelCommand = {
     const own = deps.places.openOf(call.channel, call.person).length
     return {
       text: [
-        `${all.length} agents, ${busy} at work, ${queued} messages waiting; ${own} of yours not answered yet.`,
+        `${all.length} agents, ${busy} working, ${queued} messages waiting; ${own} of yours not answered yet.`,
         ...troubled
           .slice(0, rowsMax)
           .map((agent) => `- ${agent.id}: ${oneLine(agent.last_error ?? '', lineMaxChars)}`),
@@ -88,7 +88,7 @@ export const status: ChannelCommand = {
 export const costs: ChannelCommand = {
   name: 'costs',
   usage: '',
-  help: 'what was spent today, and in the last 30 days',
+  help: 'show the cost of today and of the last 30 days',
   answersAlone: true,
   role: 'viewer',
   when: 'at-once',
@@ -110,13 +110,13 @@ export const costs: ChannelCommand = {
 export const pending: ChannelCommand = {
   name: 'pending',
   usage: '',
-  help: 'what waits for a person, and where to decide it',
+  help: 'list the open approvals and where to decide them',
   answersAlone: true,
   role: 'owner',
   when: 'at-once',
   run: (deps, call) => {
     const waiting = deps.approvals.list(call.caller, { open: true, limit: rowsMax })
-    if (waiting.length === 0) return { text: 'Nothing waits for a person.' }
+    if (waiting.length === 0) return { text: 'There are no open approvals.' }
     const rows = waiting.map(({ id, summary }) => `- ${id}: ${oneLine(summary, lineMaxChars)}`)
     return {
       text: [...rows, whereDecided].join('\n'),
@@ -145,5 +145,3 @@ function rest(all: number): readonly string[] {
 function dollars(usd: number): string {
   return `USD ${usd.toFixed(usd !== 0 && usd < 0.01 ? 4 : 2)}`
 }
-
-/** What an agent or its maker wrote stands on one line of ours. */

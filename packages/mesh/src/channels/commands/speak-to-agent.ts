@@ -16,30 +16,30 @@ export type SpeakDeps = CommandDeps &
   WriteDeps & {
     readonly strangers: Pick<StrangerTable, 'forget'>
     readonly guard: Guard
-    /** Messages with files were written down. */
+    /** Messages with files were stored. */
     readonly wakeFiles: (channel: ChannelName) => void
-    /** Whether the owner set a model that writes down what voice notes say. */
+    /** True if the owner configured a model that transcribes voice notes. */
     readonly hearsVoice: () => boolean
   }
 
-/** Gives what a person says to an agent: at once, or behind the files that come with it. `atOnce` writes the message's row. */
+/** Gives a message to an agent: at once, or after its files were fetched. `atOnce` writes the message's row. */
 export function createSpeakToAgent(
   deps: SpeakDeps,
   atOnce: (call: CommandCall, work: () => CommandReply) => void,
 ) {
   function toAgent(call: CommandCall, agentId: string, text: string): void {
-    // Before the transaction: a refusal is counted and journaled, which nothing may take back.
+    // The check runs before the transaction, so that the count and record of a refusal are not rolled back.
     deps.guard(call.caller, { do: 'submit-run', to: agentId })
     const { files, filesLeftOut, senderId } = call.message
     const isVoice = files.length > 0 && files.every(({ kind }) => kind === 'voice')
     if (text === '' && isVoice && !deps.hearsVoice()) return atOnce(call, () => ({ text: voiceRefusal }))
     const open = deps.messages.openFiles(call.channel, senderId)
-    // Words wait for the files that were sent before them.
+    // Text waits until files that the person sent earlier were fetched.
     if (files.length > 0 || filesLeftOut > 0 || open.own > 0) return withFiles(call, { agentId, text }, open)
     atOnce(call, () => ({ text: '', became: 'run', runId: giveToAgent(deps, call, { agentId, text }) }))
   }
 
-  /** What came before of the same album, while it is open. */
+  /** The earlier messages of the same album, while it is open. */
   const albumOf = ({ channel, message }: CommandCall) =>
     deps.messages.openAlbum(channel, message, deps.clock.now())
 
@@ -60,14 +60,14 @@ export function createSpeakToAgent(
     open: { readonly all: number; readonly own: number },
   ): void {
     const { channel, message, person } = call
-    // What is only said becomes words of the message, and nothing is put into the agent's files.
+    // A voice note becomes text of the message and is not stored in the agent's files.
     const isStored = ({ kind }: PlainFile) => kind !== 'voice' || !deps.hearsVoice()
     if (message.files.some(isStored)) deps.guard(call.caller, { do: 'manage-agent', agentId })
     const before = albumOf(call)
     if (before !== null) return join(call, before, { agentId, text })
     if (open.own >= channelLimits.openFilesPerPersonMax || open.all >= channelLimits.openFilesMax) {
       throw new Problem('lane-full', {
-        detail: 'files that were sent before are still being fetched; send it again in a while',
+        detail: 'earlier files are still being fetched; send it again later',
       })
     }
     const at = deps.clock.now()
@@ -86,7 +86,7 @@ export function createSpeakToAgent(
     if (agentId !== null) return toAgent(call, agentId, text)
     const buttons = agentButtons(deps, call)
     if (buttons.length === 0) return atOnce(call, () => ({ text: noAgentWords }))
-    const choose = 'Who is it for? Choose with /use and a name, then say it again'
+    const choose = 'Which agent is it for? Choose with /use and a name, then send it again'
     if (!call.message.place.isPrivate)
       return atOnce(call, () => ({
         text: `${choose}; /agents lists the names in a direct conversation.`,

@@ -11,7 +11,10 @@ test.each([
   ],
   ['(see /pending), or /reset: both', '(see /flotilla pending), or /flotilla reset: both'],
   ['never given here: see /pending.', 'never given here: see /flotilla pending.'],
-  ['There is no /deploy; /help names all.', 'There is no /deploy; /flotilla help names all.'],
+  [
+    'There is no /deploy; /help lists all commands.',
+    'There is no /deploy; /flotilla help lists all commands.',
+  ],
   [
     '/data/status, /status.txt and /status/x, /helper, /use-this, a/use',
     '/data/status, /status.txt and /status/x, /helper, /use-this, a/use',

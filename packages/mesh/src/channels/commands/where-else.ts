@@ -1,20 +1,20 @@
 export const whereDecided =
-  'Nothing is approved here. In a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.'
+  'Approvals are not given here. In a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.'
 
-/** What people would do by a command that is not done on any chat platform, and where it is. */
+/** Commands that no chat platform offers, and where the person can do the same. */
 const elsewhere: readonly (readonly [RegExp, string])[] = [
   [/^(?:approve|approvals?|deny|reject|decide|confirm)$/, whereDecided],
   [
     /^(?:credentials?|secrets?|tokens?)$/,
-    'No credential is given here. In a terminal of the machine: flotilla credentials; or at the dashboard, under Settings.',
+    'Credentials are not given here. In a terminal of the machine: flotilla credentials; or in the dashboard, under Settings.',
   ],
   [
     /^(?:permissions?|allow|grant|revoke)$/,
-    'No permission is given here. In a terminal of the machine: flotilla permissions; or at the dashboard, under Fleet.',
+    'Permissions are not given here. In a terminal of the machine: flotilla permissions; or in the dashboard, under Fleet.',
   ],
 ]
 
-/** Where that is done; null where it is done nowhere. Pure. */
+/** Where to do it instead; null if there is no such place. Pure. */
 export function whereElse(command: string): string | null {
   return elsewhere.find(([names]) => names.test(command))?.[1] ?? null
 }

@@ -12,9 +12,9 @@ import type { RunFiles } from './run-files.ts'
 import type { RunPlaces } from './run-places.ts'
 
 export interface DeliverOutcomes {
-  /** In the transaction that settles: writes the letter to whoever asked for the run on a channel. */
+  /** Writes the letter to the person who requested the run, in the transaction that settles the run. */
   readonly runSettled: (run: SettledRun) => void
-  /** The letter is over; where it told an outcome, the ledger hears that in the same transaction. */
+  /** Closes the letter. If it carried an outcome, the run's outbox row is updated in the same transaction. */
   readonly letterSettled: (letter: Letter, state: LetterEnd, detail: string) => void
 }
 
@@ -37,10 +37,10 @@ export function createDeliverOutcomes(deps: {
       const channel = channelNames.find((name) => name === origin.channel)
       if (origin.kind !== 'human' || channel === undefined || outcome === null) return
       const known = places.find(id)
-      // What was said to an agent at work and came too late for that is a run of its own that nobody gave a place.
+      // A steer that arrived too late became its own run, which has no stored place.
       const person = origin.user ?? ''
       const place = known?.place ?? deps.talks.lastPlaceOf(channel, person)
-      // Whoever was let go meanwhile, or lost that account, is told nothing more.
+      // The person was removed or lost the account, so nothing is sent.
       if (place === null || !deps.talks.isTold({ channel, person, place })) return
       const made = deps.files.of(id)
       const files = made.slice(0, channelLimits.filesPerAnswerMax)

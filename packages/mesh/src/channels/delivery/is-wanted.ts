@@ -5,9 +5,9 @@ import type { Letter } from './letter-table.ts'
 import { noticePrefix } from './tell-notices.ts'
 
 /**
- * Whether a letter may still be sent: whoever was let go, lost the account or owns nothing any more since it was written is
- * told nothing of it. What answers somebody whom nobody knows goes out as it is. Throws a `ChannelFailure` where owners cannot be
- * told apart at the moment: what they did not ask for waits then.
+ * Decides whether a letter may still be sent. A person who was removed, lost the account or is no longer an owner
+ * gets nothing more. Replies to strangers are always sent. Throws a `ChannelFailure` if people.json cannot be read:
+ * unrequested notices then wait.
  */
 export function createIsWanted(deps: {
   readonly isTheirs: (channel: string, senderId: string, person: string) => boolean
@@ -17,7 +17,7 @@ export function createIsWanted(deps: {
 }): (letter: Letter) => boolean {
   return ({ channel: name, source, person, senderId, place }) => {
     if (person === null) return true
-    const channel = name as ChannelName // a row of ours
+    const channel = name as ChannelName // The mesh wrote this row.
     if (source.startsWith(noticePrefix)) {
       const broken = deps.broken()
       if (broken !== null) throw new ChannelFailure('unreachable', broken)

@@ -4,15 +4,15 @@ import type { SplitChannelText } from '../text/index.ts'
 import type { Letter } from './letter-table.ts'
 import type { SentFile } from './run-files.ts'
 
-/** One message of a letter: words, the whole answer as a file, or a file that the agent made. */
+/** One message of a letter: text, the whole answer as a file, or an artifact of the agent. */
 export type LetterPart =
   | { readonly kind: 'words'; readonly text: string }
   | { readonly kind: 'answer' }
   | { readonly kind: 'artifact'; readonly file: SentFile }
 
 /**
- * What a letter is sent as, in this order; the same whenever it is asked, so that a mesh which died goes on where it was.
- * What an agent says has its name before every piece, so that no piece can pass for another's.
+ * Splits a letter into messages. The result is deterministic, so that sending resumes at the right message after a
+ * crash. Each message of an agent starts with the agent's name, so that an agent cannot impersonate another.
  */
 export async function partsOf(
   split: SplitChannelText,
@@ -22,7 +22,7 @@ export async function partsOf(
   const lead = agentId === null ? '' : leadOf(agentId)
   const format = agentId === null ? 'plain' : 'markdown'
   const { pieces, wasCut } = await split({ channel, text, format, lead })
-  const said = 'It said nothing that could be read.'
+  const said = 'The answer has no visible text.'
   const read =
     pieces.length > 0 ? pieces : (await split({ channel, text: said, format: 'plain', lead })).pieces
   const isLong = wasCut || pieces.length > channelLimits.answerMessagesMax
@@ -34,7 +34,6 @@ export async function partsOf(
   ]
 }
 
-/** Pure. */
 export function leadOf(agentId: string): string {
   return `[${agentId}]`
 }

@@ -50,30 +50,30 @@ const letterSchema = z
     dueAt: row.due_at,
     createdAt: row.created_at,
   }))
-/** What somebody on a channel is to be told, as markdown; it is sent in as many pieces as the platform wants. */
+/** A message to a person on a channel, as markdown. It is sent in as many parts as the platform needs. */
 export type Letter = z.infer<typeof letterSchema>
 
-/** `dropped`: for whom it was is not let in any more. */
+/** `dropped`: the recipient no longer has access. */
 export type LetterEnd = 'sent' | 'failed' | 'dropped'
 
 export interface NewLetter {
   readonly channel: ChannelName
   readonly place: ConversationPlace
-  /** What it tells of, such as `run:<id>` or `message:<id>`: a channel is told of it once. */
+  /** The subject, such as `run:<id>` or `message:<id>`. A channel gets one letter per source. */
   readonly source: string
   readonly text: string
   readonly runId?: string | null
-  /** Who speaks; null for the mesh. */
+  /** The agent that speaks; null for the mesh. */
   readonly agentId?: string | null
-  /** For whom it is, by name; null for one whom nobody knows. Once they are somebody else it is not sent. */
+  /** The name of the recipient; null for a stranger. If the recipient's identity changes, the letter is not sent. */
   readonly person?: string | null
-  /** The identity that it answers; null where it goes to wherever the person is told. */
+  /** The identity that it replies to; null if it goes to any conversation of the person. */
   readonly senderId?: string | null
   readonly buttons?: readonly ChannelButton[]
-  /** Artifacts that are sent behind the words. */
+  /** Artifacts that are sent after the text. */
   readonly files?: readonly SentFile[]
   readonly replyToId?: string | null
-  /** Not before then, milliseconds since 1970; such letters hold up no others of their conversation. */
+  /** Earliest time to send, in milliseconds since 1970. Such letters do not delay others of their conversation. */
   readonly notBefore?: number
 }
 
@@ -83,8 +83,8 @@ const columns =
 export type LetterTable = ReturnType<typeof createLetterTable>
 
 /**
- * Letters wait here until the platform said that it has all their pieces. Before a piece is sent it is written down as begun,
- * so that a mesh that died knows which one may have arrived.
+ * Letters wait here until the platform has confirmed all their parts. Each part is recorded as begun before it is
+ * sent, so that after a crash the mesh knows which part may have been delivered.
  */
 export function createLetterTable(database: Database) {
   const count = (channel: string): number =>
@@ -96,7 +96,10 @@ export function createLetterTable(database: Database) {
 
   return {
     openCount: count,
-    /** Letters whose source begins so, written since then. `:` is followed by `;`, and the index has them in this order. */
+    /**
+     * Counts letters whose source has this prefix, written since then. `;` follows `:` in the index order and ends
+     * the range.
+     */
     countSince: (channel: string, sourcePrefix: string, since: number): number =>
       Number(
         database
@@ -105,7 +108,7 @@ export function createLetterTable(database: Database) {
           )
           .get(channel, sourcePrefix, `${sourcePrefix.slice(0, -1)};`, since)?.['count'] ?? 0,
       ),
-    /** False where this source told the channel already. Joins the caller's transaction. */
+    /** False if the channel already has a letter of this source. Joins the caller's transaction. */
     add: (letter: NewLetter, now: number): boolean =>
       database
         .prepare(
@@ -114,7 +117,7 @@ export function createLetterTable(database: Database) {
         )
         .run(
           letter.channel,
-          // Letters of one queue are sent in their order.
+          // Letters of one queue are sent in order.
           conversationOf(letter.place) + (letter.notBefore === undefined ? '' : ' notices'),
           JSON.stringify(letter.place),
           letter.source,
@@ -129,7 +132,7 @@ export function createLetterTable(database: Database) {
           letter.notBefore ?? now,
           now,
         ).changes === 1,
-    /** The oldest open letter of each conversation that is not among `busy`, the one that is due first in front. */
+    /** The oldest open letter of each conversation, in the order in which they are due. */
     next: (channel: string, limit: number): readonly Letter[] =>
       database
         .prepare(
@@ -153,13 +156,13 @@ export function createLetterTable(database: Database) {
         .prepare('UPDATE channel_letters SET begun_piece = ?, attempts = attempts + 1 WHERE id = ?')
         .run(piece, id)
     },
-    /** The platform has so many pieces; what is tried next is tried for the first time. */
+    /** Records how many parts the platform has, and resets the attempts for the next part. */
     out: (id: number, pieces: number): void => {
       database
         .prepare('UPDATE channel_letters SET pieces_out = ?, begun_piece = NULL, attempts = 0 WHERE id = ?')
         .run(pieces, id)
     },
-    /** `certain`: the piece that was begun has not arrived. */
+    /** `certain`: the part that was begun was certainly not delivered. */
     postpone: (
       id: number,
       until: number,
@@ -176,7 +179,7 @@ export function createLetterTable(database: Database) {
         .prepare('UPDATE channel_letters SET state = ?, detail = ?, settled_at = ? WHERE id = ?')
         .run(end.state, end.detail, end.at, id)
     },
-    /** Of a channel that was switched off, what still waits goes too. */
+    /** Also deletes old open letters of channels that are switched off. */
     trim: (now: number): void => {
       const then = now - channelLimits.lettersKeptDays * 24 * 3600 * 1000
       database.prepare("DELETE FROM channel_letters WHERE state <> 'open' AND settled_at < ?").run(then)

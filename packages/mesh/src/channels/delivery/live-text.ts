@@ -8,12 +8,12 @@ import type { SplitChannelText } from '../text/index.ts'
 import type { RunPlace, RunPlaces } from './run-places.ts'
 import { leadOf } from './letter-parts.ts'
 
-/** Runs whose words are shown while they are made, of one channel; more are told once they end. */
+/** Runs of one channel whose text is shown live. Further runs are shown only when they end. */
 const liveRunsMax = 100
-/** Before the first words are shown: a short answer is there by then, milliseconds. */
+/** The delay before the first text is shown, in milliseconds. Short answers are complete by then. */
 const firstWaitMs = 700
 const stillWriting = ' …'
-/** Of one answer while it is made, UTF-16 code units. */
+/** The maximum length of a live text, in UTF-16 code units. */
 const shownCharsMax = 4096
 
 interface Live {
@@ -21,20 +21,20 @@ interface Live {
   text: string
   messageId: string | null
   shown: string
-  /** Ends when nothing writes to the message any more. */
+  /** Resolves when nothing writes to the message any more. */
   writing: Promise<void>
   readonly stop: AbortController
 }
 
 export interface LiveText {
-  /** Nothing more is shown of the run; resolves to the message that was shown, once no edit of it is under way. */
+  /** Stops the live text of a run. Resolves with the id of its message once no edit is in progress. */
   finish(runId: string): Promise<string | null>
   close(): void
 }
 
 /**
- * Shows what agents say while they say it, by edits of one message at the pace of the platform. What fails here is left: the
- * outcome is told whole by its letter, which takes the message's place.
+ * Shows an agent's answer while it is generated, by edits of one message at the pace of the platform. Failures are
+ * ignored: the letter with the complete outcome replaces the message.
  */
 export function createLiveText(deps: {
   readonly adapter: ChannelAdapter
@@ -50,7 +50,7 @@ export function createLiveText(deps: {
   const { editEveryMs, messageCharsMax } = adapter.traits
   const shownMax = Math.min(messageCharsMax, shownCharsMax)
   const lives = new Map<string, Live>()
-  /** Runs that are nobody's here, so that not every word asks the database. */
+  /** Runs that do not belong to this channel, cached to avoid a database query for each chunk of text. */
   const others = new Set<string>()
 
   const isTold = ({ person, place }: RunPlace) => deps.talks.isTold({ channel: adapter.name, person, place })
@@ -67,7 +67,7 @@ export function createLiveText(deps: {
       if (!signal.aborted)
         deps.log.debug(
           { err: error, runId },
-          'what an agent says is not shown any more while it works; the whole comes with its outcome',
+          'failed to update the live text of a run; the complete answer follows with its outcome',
         )
     }
   }
@@ -75,7 +75,7 @@ export function createLiveText(deps: {
   async function show(runId: string, live: Live): Promise<void> {
     const { place } = live
     if (!isTold(place)) {
-      // Nothing is told of its end either.
+      // The outcome is not sent either.
       live.stop.abort()
       lives.delete(runId)
       return
@@ -84,13 +84,13 @@ export function createLiveText(deps: {
     const spoken = { channel: adapter.name, text: live.text, format: 'markdown', lead } as const
     const [first] = (await deps.split(spoken)).pieces
     if (first === undefined) return
-    // Behind a fence it would keep that from ending its block.
+    // Appended to a closing code fence, the mark would prevent the fence from closing its block.
     const ending = /(?:^|\n)(?:`{3,}|~{3,})$/.test(first) ? `\n${stillWriting.trim()}` : stillWriting
     const isFull = first.length + ending.length > adapter.traits.messageCharsMax
     const text = isFull ? first : first + ending
     if (text === live.shown) return
     const { place: where } = place
-    // What is under way is not cut off: nobody would know whether it is shown.
+    // A call in progress is not aborted, because it would be unknown whether the message is shown.
     if (live.messageId === null) {
       const message = {
         place: where,
@@ -110,21 +110,21 @@ export function createLiveText(deps: {
   function take({ body }: FleetEvent): void {
     if (body.type === 'run.changed') {
       others.delete(body.run_id)
-      // A turn that begins again says everything again.
+      // A repeated turn streams its text from the beginning.
       const live = lives.get(body.run_id)
       if (live && body.state === 'queued') live.text = ''
       return
     }
     if (body.type !== 'text.streamed' || body.run_id === null) return
     const live = lives.get(body.run_id) ?? begin(body.run_id)
-    // One message is shown: what is longer is not read over and over, since reading it takes the mesh time.
+    // Only the first message is shown live, so longer text is not parsed again and again.
     if (live) live.text = (live.text + body.content).slice(0, shownMax)
   }
 
   function begin(runId: string): Live | null {
     if (others.has(runId) || lives.size >= liveRunsMax) return null
     const place = places.find(runId)
-    // What comes late would write over the answer.
+    // A late chunk would overwrite the answer.
     if (place?.channel !== adapter.name || !places.isOpen(runId) || !isTold(place)) {
       if (others.size >= 10 * liveRunsMax) others.clear()
       others.add(runId)

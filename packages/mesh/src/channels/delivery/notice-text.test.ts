@@ -42,7 +42,7 @@ describe('a notice', () => {
     const [first = '', ...rest] = notice?.text.split('\n') ?? []
     expect(first).toBe(`clerk asks: a Decide here: ${'x'.repeat(600 - 'a Decide here: '.length)}`)
     expect(rest).toEqual([
-      'Decide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.',
+      'Decide it in a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.',
     ])
   })
 
@@ -82,8 +82,8 @@ describe('a notice', () => {
     [80, 7.9, 'USD 7.90 of USD 10.00 for today (80 %).'],
     [100, 10, 'USD 10.00 of USD 10.00 for today (100 %).'],
     [100, 10.2, 'USD 10.20 of USD 10.00 for today (100 %).'],
-    [100, 9.99, 'USD 9.99 of USD 10.00 for today, and what is left is too little for its next call.'],
-    [100, 0, 'USD 0.00 of USD 10.00 for today, and what is left is too little for its next call.'],
+    [100, 9.99, 'USD 9.99 of USD 10.00 for today, and the rest is too small for its next call.'],
+    [100, 0, 'USD 0.00 of USD 10.00 for today, and the rest is too small for its next call.'],
   ])(
     'of a budget at %d percent of which USD %d are spent claims no more than that',
     (percent, spent_usd, words) => {

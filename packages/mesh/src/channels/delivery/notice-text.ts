@@ -7,25 +7,25 @@ export type NoticeKind = Settings['channels']['notices']['about'][number]
 
 export interface Notice {
   readonly kind: NoticeKind
-  /** Who speaks, whose name then stands before every piece; null for the mesh. */
+  /** The agent whose name prefixes every part; null for the mesh. */
   readonly agentId: string | null
   readonly text: string
-  /** What is told of, by name; the same is told once a day. The words, where it is nothing that has a name. */
+  /** The key by which a notice is sent at most once a day: an id, or the text where there is none. */
   readonly about: string
 }
 
 const endedTaskStates: readonly string[] = ['done', 'failed', 'blocked', 'cancelled']
 const textMaxChars = 2000
-/** Of an agent's words within ours: on one line, and short enough for one message of every platform. */
+/** The maximum length of an agent's text within a notice. It is one line and fits one message on every platform. */
 const summaryMaxChars = 600
 const repeatsMax = 3
 const repeatMaxChars = 300
 
-/** What owners are told of an event, or null. Nothing can be decided by what it says. Pure. */
+/** The notice for an event, or null. People cannot decide anything by replying to it. Pure. */
 export function noticeOf(event: FleetEventBody): Notice | null {
   if (event.type === 'note.added') {
     const text = event.message.slice(0, textMaxChars)
-    // The mesh says nothing twice: an agent in quarantine again is news in the same words.
+    // Notes of the mesh are never duplicates: an agent that enters quarantine again causes the same text.
     const about = event.by === 'mesh' ? event.note_id : text
     return { kind: 'notes', agentId: event.agent_id, text, about }
   }
@@ -33,8 +33,8 @@ export function noticeOf(event: FleetEventBody): Notice | null {
     return {
       kind: 'approvals',
       agentId: null,
-      text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\n${repeatsText(event.repeats)}Decide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.`,
-      // Whoever asks again in the same words waits again.
+      text: `${event.agent_id} asks: ${oneLine(event.summary, summaryMaxChars)}\n${repeatsText(event.repeats)}Decide it in a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.`,
+      // A repeated request with the same text is a new request.
       about: event.approval_id,
     }
   }
@@ -60,17 +60,15 @@ function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reac
   const { spent_usd: spent, limit_usd: limit, period, percent } = event
   const whose = event.scope === 'fleet' ? 'The fleet' : `The ${event.scope} ${event.scope_id}`
   const said = `${whose} has spent USD ${spent.toFixed(2)} of USD ${limit.toFixed(2)} for ${period}`
-  // A budget is used up as well where what is left pays for no call.
+  // A budget also counts as used up if the rest is too small for a call.
   return percent >= 100 && spent < limit
-    ? `${said}, and what is left is too little for its next call.`
+    ? `${said}, and the rest is too small for its next call.`
     : `${said} (${percent} %).`
 }
 
-/** So that nothing of it can pass for a line of ours. Pure. */
-
 /**
- * When something may be told that would be told now: at once, or when the quiet hours end. `now` in milliseconds since 1970,
- * hours as the machine has them. Pure but for the machine's time zone.
+ * When to send a notice: now, or at the end of the quiet hours. `now` is in milliseconds since 1970, hours are local
+ * time. Pure except for the time zone of the machine.
  */
 export function tellAt(now: number, quiet: Settings['channels']['notices']['quiet_hours']): number {
   if (quiet === null || quiet.from === quiet.to) return now
@@ -82,7 +80,7 @@ export function tellAt(now: number, quiet: Settings['channels']['notices']['quie
   const [hours = 0, minutes = 0] = quiet.to.split(':').map(Number)
   const end = new Date(now)
   end.setHours(hours, minutes, 0, 0)
-  // Where clocks were set back, that time of the day comes twice; the second is meant while it is still to come.
+  // When clocks are set back, a time of day occurs twice. The second occurrence counts while it is still ahead.
   if (end.getTime() <= now && time < quiet.to) {
     const minutesLeft = hours * 60 + minutes - (at.getHours() * 60 + at.getMinutes())
     return now - (now % 60_000) + minutesLeft * 60_000

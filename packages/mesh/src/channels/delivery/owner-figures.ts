@@ -1,11 +1,11 @@
 import type { ConversationPlace } from '../adapter.ts'
 
-/** Problems whose details say how much money there is. */
+/** Problems whose details contain amounts of money. */
 const figureCodes: ReadonlySet<string> = new Set(['budget-exhausted'])
 
-const withoutFigures = 'a budget is used up; its figures are told only in a direct conversation'
+const withoutFigures = 'a budget is used up; its figures are shown only in a direct conversation'
 
-/** What may be told of a problem at that place: no figures of the owner where other people read along. Pure. */
+/** The detail of a problem that may be shown at a place. In groups the owner's figures are hidden. Pure. */
 export function tellableDetail(
   { code, detail }: { readonly code?: string | undefined; readonly detail: string },
   { isPrivate }: Pick<ConversationPlace, 'isPrivate'>,

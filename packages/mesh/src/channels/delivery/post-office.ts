@@ -6,21 +6,21 @@ import { createRungWork } from '../work-when-rung.ts'
 import type { LetterTable } from './letter-table.ts'
 import type { SendLetter } from './send-letter.ts'
 
-/** The longest sleep of a post office that nobody wakes, milliseconds. */
+/** The longest sleep without a wake-up, in milliseconds. */
 const idleMs = 30_000
-/** After something that should not happen, milliseconds. */
+/** The delay after an internal error, in milliseconds. */
 const stumbleMs = 5000
 
 export interface PostOffice {
-  /** Letters were written. */
+  /** New letters were written. */
   wake(): void
-  /** Sends what is due until the signal aborts; then those under way are waited for. */
+  /** Sends due letters until the signal aborts, then waits for those in progress. */
   run(adapter: ChannelAdapter, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Sends the letters of one channel: in each conversation one after the other, in their order; several conversations at once,
- * whoever has waited longest first, so that nobody's long answer holds up another's.
+ * Sends the letters of one channel. Letters of one conversation are sent in order; several conversations are served
+ * in parallel, the longest waiting first, so that a long answer does not delay other people.
  */
 export function createPostOffice(deps: {
   readonly letters: LetterTable
@@ -34,7 +34,7 @@ export function createPostOffice(deps: {
 
   function begin(adapter: ChannelAdapter, signal: AbortSignal): number {
     const now = clock.now()
-    // Those under way are among what is read.
+    // The result includes letters in progress, hence twice the limit.
     const next = letters
       .next(adapter.name, 2 * channelLimits.conversationsAtOnce)
       .filter(({ conversation }) => !underWay.has(conversation))
@@ -49,7 +49,7 @@ export function createPostOffice(deps: {
           )
           letters.postpone(letter.id, clock.now() + stumbleMs, {
             certain: false,
-            detail: 'the mesh stumbled; its log says over what',
+            detail: 'internal error; see the log of the mesh',
           })
         })
         .finally(() => {

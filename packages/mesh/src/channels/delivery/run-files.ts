@@ -3,7 +3,7 @@ import type { Database } from '../../storage/index.ts'
 import { channelLimits } from '../channel-limits.ts'
 
 export const sentFileSchema = z.object({ agentId: z.string(), name: z.string() })
-/** An artifact that goes beside an answer. */
+/** An artifact that is sent with an answer. */
 export type SentFile = z.infer<typeof sentFileSchema>
 
 const rowSchema = z
@@ -12,10 +12,13 @@ const rowSchema = z
 
 export type RunFiles = ReturnType<typeof createRunFiles>
 
-/** Which artifacts an agent saved in which run that somebody on a channel asked for. */
+/** The artifacts that agents saved in runs that people on channels requested. */
 export function createRunFiles(database: Database) {
   return {
-    /** Joins the caller's transaction. The same name is one file; what is over the bound is the dashboard's alone. */
+    /**
+     * Joins the caller's transaction. A repeated name is the same file. Files above the limit appear only in the
+     * dashboard.
+     */
     add: (runId: string, { agentId, name }: SentFile, now: number): void => {
       database
         .prepare(
@@ -25,7 +28,7 @@ export function createRunFiles(database: Database) {
         )
         .run(runId, name, agentId, now, channelLimits.filesPerRunMax)
     },
-    /** In the order in which they were saved last. */
+    /** In the order in which they were last saved. */
     of: (runId: string): readonly SentFile[] =>
       database
         .prepare('SELECT agent_id, name FROM channel_run_files WHERE run_id = ? ORDER BY saved_at, name')

@@ -25,7 +25,7 @@ const rowSchema = z
     replyToId: row.reply_to,
     liveMessageId: row.live_message_id,
   }))
-/** Where the outcome of a run is told. */
+/** The conversation that gets the outcome of a run. */
 export type RunPlace = z.infer<typeof rowSchema>
 
 const columns = 'run_id, channel, person, agent_id, place, reply_to, live_message_id'
@@ -41,7 +41,7 @@ export function createRunPlaces(database: Database) {
     )
 
   return {
-    /** In the transaction of the run. The same run stays where it was. */
+    /** Joins the transaction of the run. A repeated run keeps its place. */
     add: (
       place: {
         readonly runId: string
@@ -80,7 +80,7 @@ export function createRunPlaces(database: Database) {
         .prepare('UPDATE channel_runs SET ended_at = ? WHERE run_id = ? AND ended_at IS NULL')
         .run(now, runId)
     },
-    /** The message that shows what the agent says while it says it. */
+    /** Stores the message that shows the live text. */
     setLive: (runId: string, messageId: string): void => {
       database.prepare('UPDATE channel_runs SET live_message_id = ? WHERE run_id = ?').run(messageId, runId)
     },
@@ -96,7 +96,7 @@ export function createRunPlaces(database: Database) {
         .prepare(`SELECT ${columns} FROM channel_runs WHERE ended_at IS NULL ORDER BY created_at LIMIT ?`)
         .all(limit)
         .map((row) => rowSchema.parse(row)),
-    /** How much of a lane people on channels have taken. */
+    /** How much of an agent's lane people on channels use. */
     shares: (agentId: string, person: string) => ({
       ofPerson: count('AND agent_id = ? AND person = ?', agentId, person),
       ofAgent: count('AND agent_id = ?', agentId),

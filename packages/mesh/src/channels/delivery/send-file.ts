@@ -10,7 +10,7 @@ import type { SentFile } from './run-files.ts'
 
 export interface SendFileDeps {
   readonly split: SplitChannelText
-  /** Null where it is not kept any more. */
+  /** Null if the artifact no longer exists. */
   readonly readArtifact: (file: SentFile) => Promise<Uint8Array | null>
 }
 
@@ -24,8 +24,8 @@ const nameCharsMax = 120
 const answerName = 'answer.md'
 
 /**
- * Sends one file of a letter. What cannot go as a file is told in words in its place: a letter is not lost over it. Rejects
- * with the `ChannelFailure` of what may go better later.
+ * Sends one file of a letter. A file that cannot be sent is replaced by a text message. Rejects with a
+ * `ChannelFailure` if a retry may succeed.
  */
 export async function sendFile(
   adapter: ChannelAdapter,
@@ -38,13 +38,13 @@ export async function sendFile(
   const reason = await tryUpload(adapter, { place, clientId, name, bytes }, signal)
   if (reason === null) return
   const where = part.kind === 'answer' ? 'Chats' : 'Artifacts'
-  const text = `${name} is not sent here, ${reason}: it is at the dashboard, under ${where}.`
+  const text = `${name} is not sent here, ${reason}: it is in the dashboard, under ${where}.`
   const lead = letter.agentId === null ? '' : leadOf(letter.agentId)
   const [words = name] = (await deps.split({ channel: adapter.name, text, format: 'plain', lead })).pieces
   await adapter.send({ place, clientId, text: words, buttons: [], replyToId: null }, signal)
 }
 
-/** Null once the platform has it, else why it never will. */
+/** Null once the platform has the file, else the permanent reason why it does not. */
 async function tryUpload(
   { upload, traits }: ChannelAdapter,
   file: {
@@ -56,17 +56,17 @@ async function tryUpload(
   signal: AbortSignal,
 ): Promise<string | null> {
   const { bytes } = file
-  if (bytes === null) return 'since it is not kept any more'
-  if (upload === undefined || traits.fileBytesMax === 0) return 'since this channel takes no files'
-  if (bytes.length === 0) return 'since it is empty'
-  if (bytes.length > traits.fileBytesMax) return 'since it is too large'
+  if (bytes === null) return 'because it no longer exists'
+  if (upload === undefined || traits.fileBytesMax === 0) return 'because this channel accepts no files'
+  if (bytes.length === 0) return 'because it is empty'
+  if (bytes.length > traits.fileBytesMax) return 'because it is too large'
   try {
     await upload({ ...file, bytes, mediaType: mediaTypeOf(bytes) }, signal)
     return null
   } catch (error) {
     if (!(error instanceof ChannelFailure)) throw error
-    if (error.kind === 'too-large') return 'since it is too large'
-    if (error.kind === 'refused') return 'since it was not accepted'
+    if (error.kind === 'too-large') return 'because it is too large'
+    if (error.kind === 'refused') return 'because the platform rejected it'
     throw error
   }
 }
@@ -75,7 +75,7 @@ const pdfBegins = Buffer.from('%PDF-')
 const zipBegins = Buffer.from([0x50, 0x4b, 0x03, 0x04])
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** What a file is by its bytes, whatever its name says. Pure. */
+/** Detects the media type from the bytes and ignores the name. Pure. */
 export function mediaTypeOf(bytes: Uint8Array): string {
   const picture = imageTypeOf(bytes)
   if (picture !== null) return picture
@@ -94,7 +94,7 @@ function isText(bytes: Uint8Array): boolean {
   }
 }
 
-/** A name that an agent gave, as one that leads nowhere and hides nothing. Pure. */
+/** Turns a name that an agent chose into a safe file name for display. Pure. */
 function shownName(name: string): string {
   const plain = sanitizeForPrompt(name).replace(/[^\p{L}\p{N}\p{M} ()+,._-]/gu, '_')
   return plain.trim().replace(/^\.+/, '_').slice(-nameCharsMax) || 'file'

@@ -10,38 +10,42 @@ import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
 import { sendFile } from './send-file.ts'
 import type { SendFileDeps } from './send-file.ts'
 
-const stumbledWords = `given up after ${channelLimits.letterHoursMax} hours: the mesh stumbled; its log says over what`
-const whyDropped = 'for whom it was is not let in any more'
+const stumbledWords = `given up after ${channelLimits.letterHoursMax} hours: internal error; see the log of the mesh`
+const whyDropped = 'the recipient no longer has access'
 
 export interface SendLetterDeps extends SendFileDeps {
   readonly database: Pick<Database, 'transaction'>
   readonly letters: LetterTable
   readonly clock: Clock
-  /** The message that showed the answer while it was made, once nothing writes to it any more; null where there is none. */
+  /** Resolves with the id of the live message once nothing writes to it, or null if there is none. */
   readonly liveMessageOf: (runId: string) => Promise<string | null>
-  /** Writes in one transaction that the letter arrived whole, or never will. */
+  /** Records in one transaction that the letter was delivered or failed. */
   readonly settle: (letter: Letter, state: LetterEnd, detail: string) => void
-  /** Whether it may still be told to whom it is for. */
+  /** True if the recipient may still get the letter. */
   readonly isWanted: (letter: Letter) => boolean
 }
 
 export type SendLetter = (adapter: ChannelAdapter, letter: Letter, signal: AbortSignal) => Promise<void>
 
 /**
- * Sends what is left of a letter, its words and then its files, piece by piece; each is a row before it is sent and when the platform has it. Never throws
- * for what the platform does: the letter is sent, postponed or failed then. It stays as it is once the signal aborts.
+ * Sends the remaining parts of a letter: text first, then files. Each part is recorded before it is sent and after
+ * the platform confirmed it. Never throws for failures of the platform; the letter is then sent, postponed or failed.
+ * It stays unchanged if the signal aborts.
  */
 export function createSendLetter(deps: SendLetterDeps): SendLetter {
   const { letters, clock } = deps
 
-  /** Null where the end is written already: with the last piece, since every commit holds up all that the mesh does. */
+  /**
+   * Returns null if the end is already recorded: it shares the commit of the last part, because each commit blocks
+   * the mesh.
+   */
   async function sendPieces(
     adapter: ChannelAdapter,
     letter: Letter,
     signal: AbortSignal,
   ): Promise<LetterEnd | null> {
     const parts = await partsOf(deps.split, adapter, letter)
-    // Buttons belong to the last words, also where files stand behind them.
+    // Buttons go with the last text, even if files follow.
     const lastWords = parts.findLastIndex(({ kind }) => kind === 'words')
     const live = letter.runId === null ? null : await deps.liveMessageOf(letter.runId)
     for (let piece = letter.piecesOut; piece < parts.length; piece++) {
@@ -99,7 +103,7 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
   }
 }
 
-/** What cannot be sent does not hold up for ever what stands behind it. Pure. */
+/** A letter that cannot be sent must not block the following ones for ever. Pure. */
 function isTooOld({ createdAt }: Letter, at: number): boolean {
   return at - createdAt > channelLimits.letterHoursMax * 3600 * 1000
 }
@@ -121,11 +125,11 @@ async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSign
   const buttons = sent.isLast ? letter.buttons.slice(0, adapter.traits.buttonsMax) : []
   if (piece === 0 && live !== null && adapter.edit) {
     try {
-      // The same edit again changes nothing, so that no mark is wanted.
+      // Repeating the same edit changes nothing, so no repeat mark is needed.
       await adapter.edit({ place: letter.place, messageId: live, text: words, buttons }, signal)
       return
     } catch (error) {
-      // What cannot be edited any more is sent anew. «Gone» may be the message alone, which anybody may have deleted.
+      // A message that can no longer be edited is sent again. `gone` may mean that a user deleted the message.
       if (!(error instanceof ChannelFailure) || !cannotBeEdited.has(error.kind)) throw error
     }
   }
@@ -133,23 +137,24 @@ async function sendPiece(adapter: ChannelAdapter, sent: Piece, signal: AbortSign
   const { place } = letter
   const text = sent.isRepeat ? repeatMark + words : words
   const replyToId = piece === 0 ? letter.replyToId : null
-  // What is sent for the first time fits: some platforms count less than its length, once they have read the marks in it.
+  // A first attempt always fits. Some platforms count fewer characters than the string has, because they count after
+  // parsing the markup.
   if (!sent.isRepeat || text.length <= adapter.traits.messageCharsMax) {
     await adapter.send({ place, clientId, text, buttons, replyToId }, signal)
     return
   }
-  // The mark finds no room in a message that is as long as one can be, and stands before it.
+  // A message of maximum length has no space for the mark, so the mark is sent before it.
   await sendMark(adapter, { letter, clientId, replyToId }, signal)
   await adapter.send({ place, clientId, text: words, buttons, replyToId: null }, signal)
 }
 
-/** The same for the same piece of the same letter, and of no other home's. Pure. */
+/** Stable for each part of a letter, and different between homes. Pure. */
 export function clientIdOf({ channel, source, createdAt }: Letter, piece: number): string {
   const mark = createHash('sha256').update(`${channel} ${source} ${createdAt}`).digest('hex').slice(0, 32)
   return `${mark}-${piece}`
 }
 
-/** Says of the message behind it that it may be there already. */
+/** Announces that the next message may be a repeat. */
 async function sendMark(
   adapter: ChannelAdapter,
   {

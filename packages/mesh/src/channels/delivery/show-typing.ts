@@ -4,12 +4,12 @@ import type { ChannelAdapter, ConversationPlace } from '../adapter.ts'
 import { conversationOf } from '../conversation.ts'
 import type { RunPlaces } from './run-places.ts'
 
-/** Shorter than what platforms show it for, milliseconds. */
+/** Shorter than the time for which platforms show the indicator, in milliseconds. */
 const typingEveryMs = 4000
-/** Runs that are looked at each time. */
+/** Runs that are checked each time. */
 const checkedMax = 500
 
-/** Shows where an agent works for somebody that it does, until the signal aborts. */
+/** Shows the typing indicator while an agent works for a person, until the signal aborts. */
 export async function showTyping(
   deps: {
     readonly places: Pick<RunPlaces, 'open'>
@@ -26,7 +26,7 @@ export async function showTyping(
       .open(checkedMax)
       .filter(({ channel, runId }) => channel === adapter.name && deps.stateOf(runId) === 'running')
     const places = new Map(working.map(({ place }) => [conversationOf(place), place]))
-    // A failure of it is nobody's concern.
+    // The indicator is optional, so its failures are ignored.
     await Promise.allSettled([...places.values()].map(show))
     await deps.clock.sleep(typingEveryMs, signal).catch(() => {})
   }

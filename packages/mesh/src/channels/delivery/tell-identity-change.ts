@@ -23,8 +23,9 @@ export interface TellIdentityChangeDeps {
 }
 
 /**
- * Records that a known person has another id on a platform, and tells the owners what to type, once for each change. The
- * rights stay with the old id until an owner moves them: nothing that a platform says gives rights.
+ * Records that a known person has another id on a platform and sends the owners the commands to run, once per change.
+ * The person's permissions stay with the old id until an owner moves them, because data from a platform never grants
+ * permissions.
  */
 export function createTellIdentityChange(
   deps: TellIdentityChangeDeps,
@@ -35,7 +36,7 @@ export function createTellIdentityChange(
     if (person === undefined || from === to) return
     const [before, after] = [`${channel}:${from}`, `${channel}:${to}`]
     const text = [
-      `${person} has another id on ${channel}: ${after} instead of ${before}. The new one is not known yet, and the platform may give the old one to somebody else, who would be known as ${person} then.`,
+      `${person} has another id on ${channel}: ${after} instead of ${before}. The new id is not linked yet. The platform may give the old id to another user, who would then be treated as ${person}.`,
       `In a terminal of the machine: flotilla people unlink ${person} ${before} and flotilla people link ${person} ${after}`,
     ].join('\n')
     database.transaction(() => {

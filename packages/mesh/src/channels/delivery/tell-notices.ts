@@ -13,24 +13,24 @@ import { noticeOf, tellAt } from './notice-text.ts'
 import type { Notice } from './notice-text.ts'
 
 const hourMs = 3600 * 1000
-/** Behind the last that is told of a kind for a while. */
-const more = '\n(For a while no more of these are told here; the dashboard has all.)'
+/** The text below the last notice of a kind before the hourly limit. */
+const more = '\n(Further notices of this kind are paused here for up to an hour; the dashboard shows all.)'
 
-/** How the source of a letter begins that owners did not ask for. */
+/** The prefix of the source of unrequested letters to owners. */
 export const noticePrefix = 'notice:'
 
-/** Events that are read at once. */
+/** Events that are read in one page. */
 const pageEvents = 500
 
 export interface TellNotices {
-  /** Writes letters about all events that nobody was told of yet. */
+  /** Writes letters about all events that were not processed yet. */
   readonly catchUp: () => void
   readonly close: () => void
 }
 
 /**
- * Tells owners what they did not ask for, on the channels that they chose. Letters and the number of the event up to which
- * they were written are one transaction, so that each event is told once, over restarts; the same is told once a day.
+ * Sends owners notices on the channels that they chose. Letters and the sequence number of the last processed event
+ * are one transaction, so that each event is processed once, over restarts too. Equal notices are sent once a day.
  */
 export function createTellNotices(deps: {
   readonly database: Database
@@ -45,11 +45,11 @@ export function createTellNotices(deps: {
 }): TellNotices {
   const { database, events, letters, clock } = deps
 
-  /** Before the first time nothing is told of what was. */
+  /** At the first start, earlier events cause no notices. */
   function position(): number {
     const row = database.prepare('SELECT seq FROM channel_notices').get()
     const last = events.lastSeq()
-    // Numbers begin anew with another database.
+    // Sequence numbers start again with a new database.
     return row ? Math.min(last, Math.max(Number(row['seq']), events.droppedUntil())) : last
   }
 
@@ -117,7 +117,7 @@ export function createTellNotices(deps: {
   return { catchUp, close }
 }
 
-/** A short name for what stands in a source. Pure. */
+/** A short key for a source. Pure. */
 function markOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32)
 }

@@ -9,13 +9,13 @@ test.each([
   [
     'they have their part',
     { ...shares, ofPerson: 5 },
-    /^it has 5 messages of yours that are not answered yet; say/,
+    /^it has 5 messages of yours that are not answered yet; send/,
   ],
   ['twelve wait, and five of sixty are theirs still', { ...shares, ofPerson: 4, others: 11 }, null],
   [
     'others leave four of sixty',
     { ...shares, ofPerson: 4, others: 12 },
-    /^it has 4 messages .* yet, and 12 other people wait; say/,
+    /^it has 4 messages .* yet, and 12 other people wait; send/,
   ],
   [
     'others leave one',
@@ -24,9 +24,9 @@ test.each([
   ],
   ['others leave none, and they have none', { ...shares, others: 500 }, null],
   ['the agent has all but one', { ...shares, ofAgent: 59 }, null],
-  ['the agent has all that it may', { ...shares, ofAgent: 60 }, /^too many people wait for it/],
+  ['the agent has all that it may', { ...shares, ofAgent: 60 }, /^too many people are waiting/],
   ['the fleet has all but one', { ...shares, ofAll: 299 }, null],
-  ['the fleet has all that it may', { ...shares, ofAll: 300 }, /^the fleet has all it can do/],
+  ['the fleet has all that it may', { ...shares, ofAll: 300 }, /^the fleet is fully occupied/],
 ])('where %s', (_where, given, why) => {
   const found = whyBusy(given)
   if (why === null) expect(found).toBeNull()

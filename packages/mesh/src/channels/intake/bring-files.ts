@@ -17,29 +17,29 @@ import type { FileWork } from './message-table.ts'
 import { problemText, writeReply } from './write-answer.ts'
 import type { WriteDeps } from './write-answer.ts'
 
-/** Of a voice note, in words to whoever sent it. */
+/** The reply to a voice note that cannot be transcribed. */
 export const voiceRefusal =
-  'Voice notes are not understood here: no model writes down what is said in them. Write it, please.'
+  'Voice notes are not supported here, because no transcription model is configured. Please write it as text.'
 
-/** Longest sleep of a worker that nobody wakes, milliseconds. */
+/** The longest sleep without a wake-up, in milliseconds. */
 const idleMs = 30_000
 
-/** So long an agent that takes a file is waited for at the end, milliseconds. */
+/** How long shutdown waits for an agent that is receiving a file, in milliseconds. */
 const closeMaxMs = 3000
 
 export interface BringFilesDeps extends WriteDeps {
   readonly guard: Guard
   readonly log: Log
   readonly callerOf: (channel: ChannelName, senderId: string) => HumanCaller | null
-  /** Puts a file into the files of an agent, as a person does at the dashboard. Problems of that. */
+  /** Stores a file in the files of an agent, as the dashboard does. Throws its Problems. */
   readonly writeFile: (
     caller: HumanCaller,
     file: { readonly agentId: string; readonly path: string; readonly content: Uint8Array },
   ) => Promise<unknown>
   readonly voice: HearVoice
-  /** Before anything is paid for: throws the Problems that would keep what is said from becoming a run. */
+  /** Throws the Problems that would reject the run, before anything is paid for. */
   readonly requireTaken: (work: GivenWork) => void
-  /** Makes a run of it; joins the caller's transaction. Problems of `submitRun`. */
+  /** Submits the run. Joins the caller's transaction. Throws the Problems of `submitRun`. */
   readonly give: (work: GivenWork) => string
 }
 
@@ -49,13 +49,13 @@ export interface GivenWork extends FileWork {
 }
 
 export interface BringFiles {
-  /** Messages with files were written down. */
+  /** Messages with files were stored. */
   wake(): void
-  /** Fetches what people sent until the signal aborts; then what is under way is let go, and taken up by the next life. */
+  /** Fetches files until the signal aborts. Work in progress is then abandoned, and the next process resumes it. */
   run(adapter: ChannelAdapter, signal: AbortSignal): Promise<void>
 }
 
-/** It may be there later: the message stays open. */
+/** The file may be available later, so the message stays open. */
 class NotYet extends Error {
   override readonly name = 'NotYet'
   readonly waitMs: number
@@ -67,23 +67,23 @@ class NotYet extends Error {
 
 interface Brought {
   readonly attachments: readonly Attachment[]
-  /** What voice notes say. */
+  /** The transcripts of voice notes. */
   readonly spoken: readonly SpokenWords[]
-  /** Paths of attachments that somebody else made. */
+  /** Paths of attachments that the sender forwarded. */
   readonly forwarded: readonly string[]
-  /** In words, one for each. */
+  /** One text for each file that was left out. */
   readonly leftOut: readonly string[]
 }
 
 /**
- * Fetches the files of messages whose row stands, puts them where the dashboard's go, and makes runs of the messages. Of one
- * person one message after the other, so that words do not overtake files. A file has the same path however often it is
- * fetched, so that a mesh which died between any two steps does it again and nothing is there twice.
+ * Fetches the files of persisted messages, stores them where the dashboard stores uploads, and submits the runs.
+ * Messages of one person are handled in order, so that text does not overtake files. The path of a file is
+ * deterministic: after a crash every step can be repeated without duplicates.
  */
 export function createBringFiles(deps: BringFilesDeps): BringFiles {
   const { messages, clock, log } = deps
   const underWay = new Map<string, Promise<void>>()
-  /** How often each message was tried in this life, and when it is tried again; of messages that are open. */
+  /** Attempts of each open message in this process, and when the next one is due. */
   const tries = new Map<string, { readonly count: number; readonly dueAt: number }>()
   const loop = createRungWork(clock)
 
@@ -92,7 +92,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     const { message } = work
     const caller = deps.callerOf(channel, message.senderId)
     if (!caller) {
-      // Nobody any more: nothing of theirs is fetched.
+      // The sender was removed, so nothing is fetched.
       messages.filesOver({ channel, messageId: message.id }, 'refused')
       return
     }
@@ -106,7 +106,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     if (work.text === '' && attachments.length + spoken.length === 0) return over(channel, work, refusal)
     const text = textWith(work, brought)
     refusable(channel, work, () => {
-      // Before the transaction: a refusal is counted and journaled, which nothing may take back.
+      // The check runs before the transaction, so that the count and record of a refusal are not rolled back.
       deps.guard(caller, { do: 'submit-run', to: work.agentId })
       deps.database.transaction(() => {
         const runId = deps.give({ ...work, text, caller, channel })
@@ -116,7 +116,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     })
   }
 
-  /** False where it is refused, which ends the message in words. */
+  /** Runs a step. Returns false if it was refused; the message then ends with a reply. */
   function refusable(channel: ChannelName, work: FileWork, step: () => void): boolean {
     try {
       step()
@@ -128,7 +128,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
     }
   }
 
-  /** It becomes no run, and whoever sent it is told why. */
+  /** The message becomes no run, and its sender gets the reason. */
   function over(channel: ChannelName, { message }: FileWork, text: string): void {
     deps.database.transaction(() => {
       if (!messages.filesOver({ channel, messageId: message.id }, 'refused')) return
@@ -158,19 +158,19 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       tries.set(id, { count, dueAt: clock.now() + Math.max(askedMs, backOffMs(fileBackOffMs, count - 1)) })
       if (!(error instanceof NotYet) && !(error instanceof Problem) && count >= channelLimits.fileTriesMax) {
         forget(id)
-        over(adapter.name, work, 'Your files could not be kept; the log of the mesh says why.')
+        over(adapter.name, work, 'Your files could not be stored; see the log of the mesh.')
       }
     }
   }
 
-  /** Begins what is due; how long nothing more is, milliseconds. */
+  /** Starts due work. Returns the time until more is due, in milliseconds. */
   function begin(adapter: ChannelAdapter, signal: AbortSignal): number {
     const now = clock.now()
     const room = channelLimits.filesAtOnce - underWay.size
     if (room <= 0) return idleMs
     let waitMs: number = idleMs
     let begun = 0
-    // Of one person there is one; those that wait for their time are few, and the next stand behind them.
+    // Reads one message per person. Few of them wait for a backoff, so due ones are among the first rows.
     for (const work of messages.nextFiles(adapter.name, [...underWay.keys()], channelLimits.openFilesMax)) {
       const dueAt = tries.get(work.message.id)?.dueAt ?? work.album?.until ?? now
       if (dueAt > now) waitMs = Math.min(waitMs, dueAt - now)
@@ -208,7 +208,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
 interface Bringing {
   readonly adapter: ChannelAdapter
   readonly work: FileWork & { readonly caller: HumanCaller }
-  /** What cannot be had now is left out. */
+  /** A file that is not available now is left out. */
   readonly isLastTry: boolean
 }
 
@@ -255,13 +255,13 @@ async function bring(
   return { attachments, spoken, forwarded, leftOut }
 }
 
-/** What the agent reads: what was typed and said, which files came, whose they are, and what is missing. Pure. */
+/** The text for the agent: typed text, transcripts, the list of files, and what is missing. Pure. */
 function textWith({ text }: FileWork, { attachments, spoken, forwarded, leftOut }: Brought): string {
   const note = leftOut.length === 0 ? '' : `\n\n[Not passed on: ${leftOut.join('; ')}]`
   return withAttachments(withSpoken(text, spoken), attachments) + forwardedFiles(forwarded) + note
 }
 
-/** The same for the same file of the same message. Pure. */
+/** Stable for each file of a message. Pure. */
 function markOf(channel: ChannelName, messageId: string, index: number): string {
   return createHash('sha256').update(`${channel} ${messageId} ${index}`).digest('hex').slice(0, 8)
 }

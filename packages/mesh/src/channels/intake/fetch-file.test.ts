@@ -27,7 +27,7 @@ test.each([
     adapter,
     file({ kind: 'voice' }),
     false,
-    'voice notes are not understood here',
+    'voice notes are not supported here',
   ],
   ['a voice note of 8 MB', adapter, file({ kind: 'voice', sizeBytes: 8 * mb }), true, null],
   [
@@ -37,7 +37,7 @@ test.each([
     true,
     'it is larger than 8 MB',
   ],
-  ['a channel without files', deaf, file(), false, 'this channel takes no files'],
+  ['a channel without files', deaf, file(), false, 'this channel accepts no files'],
 ] as const)('%s', (...[, to, given, hearsVoice, why]) => {
   expect(fileFault(to, given, hearsVoice)).toBe(why)
 })
@@ -104,7 +104,7 @@ test('a try ends after two minutes, in words', async () => {
   await clock.advance(channelLimits.fileTryMaxMs)
   await expect(fetching).rejects.toMatchObject({
     kind: 'unsure',
-    message: 'it did not come within 120 seconds',
+    message: 'the download did not finish within 120 seconds',
   })
 })
 

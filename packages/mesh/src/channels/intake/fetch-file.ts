@@ -6,7 +6,7 @@ import { ChannelFailure } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import type { PlainFile } from './plain-message.ts'
 
-/** A voice note is for a model's ears and not for anybody's files. */
+/** Voice notes have the limit of the transcription model, because they are not stored as files. */
 const bytesMaxOf = (kind: PlainFile['kind']) =>
   kind === 'voice' ? voiceLimits.audioMaxBytes : channelLimits.fileInMaxBytes
 
@@ -18,12 +18,12 @@ export function fileFault(
   { kind, sizeBytes }: PlainFile,
   hearsVoice: boolean,
 ): string | null {
-  if (kind === 'voice' && !hearsVoice) return 'voice notes are not understood here'
-  if (download === undefined) return 'this channel takes no files'
+  if (kind === 'voice' && !hearsVoice) return 'voice notes are not supported here'
+  if (download === undefined) return 'this channel accepts no files'
   return sizeBytes !== null && sizeBytes > bytesMaxOf(kind) ? tooLarge(kind) : null
 }
 
-/** Rejects with a `ChannelFailure`, or with the signal. */
+/** Rejects with a `ChannelFailure`, or with the reason of the signal. */
 export async function fetchFile(
   { download }: ChannelAdapter,
   { kind, reference }: PlainFile,
@@ -32,7 +32,7 @@ export async function fetchFile(
   const ending = new AbortController()
   const until = AbortSignal.any([signal, ending.signal])
   const seconds = channelLimits.fileTryMaxMs / 1000
-  const late = new ChannelFailure('unsure', `it did not come within ${seconds} seconds`)
+  const late = new ChannelFailure('unsure', `the download did not finish within ${seconds} seconds`)
   void clock.sleep(channelLimits.fileTryMaxMs, until).then(
     () => ending.abort(late),
     () => {},
@@ -49,7 +49,7 @@ export async function fetchFile(
   }
 }
 
-/** In words, and how long to wait at least before it is tried again; null where that is of no use. Pure. */
+/** The reason, and the minimum delay before the next attempt; null if a retry does not help. Pure. */
 export function whyNoFile(
   { kind: fileKind }: PlainFile,
   error: unknown,

@@ -11,21 +11,21 @@ export interface SpokenNote {
   readonly caller: HumanCaller
   readonly agentId: string
   readonly messageId: string
-  /** Of the file in its message. */
+  /** The index of the file in its message. */
   readonly index: number
-  /** Whether only the sender reads what is told of it. */
+  /** True if only the sender can read the reply. */
   readonly isPrivate: boolean
 }
 
-/** What voice notes say, where the owner set a model that writes it down. */
+/** Transcribes voice notes, if the owner configured a model for it. */
 export interface HearVoice {
   isSet(): boolean
   /**
-   * Pays for a note once in this life, however often the message is tried for what is beside it. Rejects with a
-   * `ChannelFailure`: `refused` where asking again is of no use, or might be paid for twice.
+   * Pays for each note once per process, even if the message is attempted again because of other files. Rejects with
+   * a `ChannelFailure`: `refused` if a retry does not help or could be charged twice.
    */
   words(note: SpokenNote, fetch: () => Promise<Uint8Array>, signal: AbortSignal): Promise<string>
-  /** The message is over. */
+  /** The message is closed. */
   forget(messageId: string): void
 }
 
@@ -33,7 +33,7 @@ export function createHearVoice(deps: {
   readonly settings: () => Settings['channels']['voice']
   readonly transcribe: Transcribe
 }): HearVoice {
-  /** By message, then by file; of messages that are open. */
+  /** Transcripts of open messages, by message and file. */
   const heard = new Map<string, Map<number, string>>()
 
   function keep({ messageId, index }: SpokenNote, words: string): void {
@@ -50,7 +50,7 @@ export function createHearVoice(deps: {
       if (known !== undefined) return known
       const audio = await fetch()
       const voice = deps.settings()
-      if (voice === undefined) throw new ChannelFailure('refused', 'voice notes are not understood here')
+      if (voice === undefined) throw new ChannelFailure('refused', 'voice notes are not supported here')
       const { model, usd_per_minute: usdPerMinute = null } = voice
       const { caller, agentId } = note
       const said = await deps.transcribe(caller, { agentId, audio, model, usdPerMinute, signal })
@@ -60,7 +60,7 @@ export function createHearVoice(deps: {
         throw new ChannelFailure(waitMs === null ? 'refused' : 'rate-limited', detail, waitMs)
       }
       const words = sanitizeForPrompt(said.text).trim()
-      if (words === '') throw new ChannelFailure('refused', 'no words were heard in it')
+      if (words === '') throw new ChannelFailure('refused', 'it contains no words')
       keep(note, words)
       return words
     },
@@ -70,16 +70,16 @@ export function createHearVoice(deps: {
 
 export interface SpokenWords {
   readonly words: string
-  /** The sender passes the note on; somebody else spoke. */
+  /** True if the sender forwards a note that another person spoke. */
   readonly forwarded?: true | undefined
 }
 
-/** The message as the agent reads it: what was typed, then what was said. Pure. */
+/** The message as the agent reads it: typed text, then transcripts. Pure. */
 export function withSpoken(text: string, spoken: readonly SpokenWords[]): string {
   const said = spoken.map(({ words, forwarded }) =>
     forwarded
-      ? withForwarded('[A voice note, as a model wrote it down]', { text: words, by: '' })
-      : `[Said in a voice note, as a model wrote it down] ${words}`,
+      ? withForwarded('[Transcript of a voice note]', { text: words, by: '' })
+      : `[Transcript of a voice note] ${words}`,
   )
   return [text, ...said].filter((part) => part !== '').join('\n\n')
 }

@@ -2,15 +2,12 @@ import { channelLimits } from '../channel-limits.ts'
 import type { FileWork } from './message-table.ts'
 import type { PlainMessage } from './plain-message.ts'
 
-/** Until when others may join an album that had its first message at `since`. Pure. */
+/** The time until which an album accepts more messages, if its first one came at `since`. Pure. */
 export function albumTimes(now: number, since = now): NonNullable<FileWork['album']> {
   return { since, until: Math.min(now + channelLimits.albumQuietMs, since + channelLimits.albumMaxMs) }
 }
 
-/**
- * An album with one message more: its files behind those that came before, its words and whom they are for where the album
- * had none. Pure.
- */
+/** Adds a message to an album. Its files are appended; its text and agent are used if the album has none. Pure. */
 export function joinAlbum(
   album: FileWork,
   message: PlainMessage,
@@ -33,7 +30,7 @@ function wordsOf(
   return album.text === '' ? { agentId, text } : { agentId: album.agentId, text: `${album.text}\n${text}` }
 }
 
-/** Whether the album takes one more without being counted as a message of its own. Pure. */
+/** True if the album accepts another message without counting it separately. Pure. */
 export function hasRoom({ message }: FileWork): boolean {
   return message.files.length + message.filesLeftOut < channelLimits.albumFilesMax
 }

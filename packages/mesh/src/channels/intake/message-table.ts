@@ -8,8 +8,8 @@ import { plainMessageSchema } from './plain-message.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
 /**
- * What a message became; `limited` and `refused` were answered in words or not at all, `files` waits for its files to be
- * fetched and becomes something else then, `album` went along with another that did, `notice` was told to owners.
+ * What a message became. `limited` and `refused` got a reply or none. `files` waits for its files and changes
+ * afterwards. `album` was merged into another message. `notice` was reported to the owners.
  */
 export type Became =
   | 'files'
@@ -28,17 +28,20 @@ export interface TakenMessage {
   readonly senderId: string
   readonly became: Became
   readonly runId?: string | null
-  /** What is still to be done about it once the row stands. */
+  /** The work that remains after the row was written. */
   readonly open?: PlainMessage | FileWork
   readonly at: number
 }
 
-/** A message that waits for its files, and whom it is for. */
+/** A message that waits for its files, and its agent. */
 const fileWorkSchema = z.object({
   message: plainMessageSchema,
   agentId: z.string(),
   text: z.string(),
-  /** Of the first of an album: others join it until then, and nothing is fetched before. Milliseconds since 1970. */
+  /**
+   * Of the first message of an album: until when it accepts others. Nothing is fetched before. Milliseconds since
+   * 1970.
+   */
   album: z.object({ since: z.number(), until: z.number() }).nullable().default(null),
 })
 export type FileWork = z.infer<typeof fileWorkSchema>
@@ -49,14 +52,14 @@ const openSchema = z.object({ channel: z.string(), open: jsonColumn(plainMessage
 
 export type MessageTable = ReturnType<typeof createMessageTable>
 
-/** Which messages were taken, by the platform's own ids: what comes again is known, also after a restart. */
+/** The received messages, by the platform's ids, so that redelivered ones are recognized after a restart too. */
 export function createMessageTable(database: Database) {
   return {
     isTaken: (channel: ChannelName, messageId: string): boolean =>
       database
         .prepare('SELECT 1 AS one FROM channel_messages WHERE channel = ? AND message_id = ?')
         .get(channel, messageId) !== undefined,
-    /** False where it was taken already: then nothing of it may be done. Joins the caller's transaction. */
+    /** False if the message was taken before; the caller must then do nothing. Joins the caller's transaction. */
     take: (message: TakenMessage): boolean =>
       database
         .prepare(
@@ -71,7 +74,7 @@ export function createMessageTable(database: Database) {
           message.open === undefined ? null : JSON.stringify(message.open),
           message.at,
         ).changes === 1,
-    /** What was taken and not done, oldest first: a mesh that died left it. */
+    /** Messages that a previous process took and did not finish, oldest first. */
     open: (limit: number): readonly { readonly channel: string; readonly open: PlainMessage }[] =>
       database
         .prepare(
@@ -79,7 +82,7 @@ export function createMessageTable(database: Database) {
         )
         .all(limit)
         .map((row) => openSchema.parse(row)),
-    /** Of each person the one that waits longest for its files, but of `busy`. */
+    /** The oldest message with files of each person, except those in `busy`. */
     nextFiles: (channel: ChannelName, busy: readonly string[], limit: number): readonly FileWork[] =>
       database
         .prepare(
@@ -89,7 +92,7 @@ export function createMessageTable(database: Database) {
         )
         .all(channel, JSON.stringify(busy), limit)
         .map((row) => fileRowSchema.parse(row).open),
-    /** How many messages wait for their files: of the channel, and of this sender. */
+    /** The number of messages that wait for files: of the channel, and of this sender. */
     openFiles: (channel: ChannelName, senderId: string): { readonly all: number; readonly own: number } => {
       const row = database
         .prepare(
@@ -98,7 +101,7 @@ export function createMessageTable(database: Database) {
         .get(senderId, channel)
       return { all: Number(row?.['all_of_them'] ?? 0), own: Number(row?.['own'] ?? 0) }
     },
-    /** The first message of the same album, while others may join it. */
+    /** The first message of the same album, while it accepts others. */
     openAlbum: (
       channel: ChannelName,
       { senderId, albumId, place }: Pick<PlainMessage, 'senderId' | 'albumId' | 'place'>,
@@ -114,13 +117,13 @@ export function createMessageTable(database: Database) {
         .map((row) => fileRowSchema.parse(row).open)
       return found.find(({ message }) => conversationOf(message.place) === here) ?? null
     },
-    /** What the first of an album is now, with those that joined it. Joins the caller's transaction. */
+    /** Updates the first message of an album with those that joined it. Joins the caller's transaction. */
     changeAlbum: (channel: ChannelName, work: FileWork): void => {
       database
         .prepare('UPDATE channel_messages SET open = ? WHERE channel = ? AND message_id = ?')
         .run(JSON.stringify(work), channel, work.message.id)
     },
-    /** A mesh that died may have had a part of an album: the rest comes again, and finds it open. */
+    /** Reopens albums that a previous process received in part, because the platform redelivers the rest. */
     gatherAgain: (album: NonNullable<FileWork['album']>): void => {
       database
         .prepare(
@@ -128,7 +131,7 @@ export function createMessageTable(database: Database) {
         )
         .run(JSON.stringify(album))
     },
-    /** Its files are fetched, or never will be. Joins the caller's transaction; false where that was so before. */
+    /** Closes the wait for files. Joins the caller's transaction. False if it was closed before. */
     filesOver: (
       { channel, messageId }: Pick<TakenMessage, 'channel' | 'messageId'>,
       became: Became,

@@ -99,7 +99,7 @@ describe('what was passed over', () => {
     await fake.hear(aReceived({ id: 'hello', text: '/help' }))
     for (const _time of [1, 2]) harness.desk.passOver('telegram', { id: 'update:7', detail: 'not readable' })
     await harness.clock.settle()
-    const told = fake.messages().filter(({ text }) => text.includes('passed over'))
+    const told = fake.messages().filter(({ text }) => text.includes('was skipped'))
     expect(told.map(({ text }) => text)).toEqual([expect.stringMatching(/telegram:update:7.*not readable/)])
     expect(
       harness.rows("SELECT subject FROM journal WHERE action = 'channel.message-passed-over'"),

@@ -21,7 +21,7 @@ export interface PassOverDeps {
   readonly log: Log
 }
 
-/** Writes down that a message was passed over, and tells the owners of it where they speak alone with us, once. */
+/** Records that a message was skipped, and notifies the owners once in their direct conversations. */
 export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what: PassedOver) => void {
   const { database, journal, letters, talks, clock } = deps
   return (channel, { id, detail }) => {
@@ -33,10 +33,10 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
     database.transaction(() => {
       journal.append({ actor: 'system', action: 'channel.message-passed-over', subject, detail: { detail } })
       if (letters.openCount(channel) >= channelLimits.openLettersMax) return
-      const text = `A message here could not be taken and was passed over (${subject}): ${detail}. The log of the mesh says more.`
+      const text = `A message here could not be processed and was skipped (${subject}): ${detail}. See the log of the mesh.`
       for (const person of deps.ownersOn(channel)) {
         const place = talks.alonePlaceOf(channel, person)
-        // A channel is told of the same source once.
+        // A channel gets one letter per source.
         if (place !== null)
           letters.add({ channel, place, source: `passed:${person}:${subject}`, text }, clock.now())
       }
@@ -46,9 +46,9 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
 }
 
 /**
- * As `receive`, but a message over which the mesh stumbles again and again is passed over, so that what stands behind it is
- * heard. What holds for all messages (no room on the disk, nobody can be told apart, a database that cannot be written) is
- * no fault of the message, and is waited out.
+ * As `receive`, but a message that repeatedly causes an internal error is skipped, so that later messages are
+ * processed. Failures that affect all messages (disk full, people.json broken, database not writable) are not counted
+ * against the message.
  */
 export function createPatientReceive(deps: {
   readonly receive: ReceiveMessage
@@ -75,15 +75,15 @@ export function createPatientReceive(deps: {
         { channel, err: error },
         'a message from a channel could not be taken in any of its tries; it is passed over',
       )
-      deps.passOver(channel, { id: received.id, detail: `the mesh stumbled over it ${count} times` })
+      deps.passOver(channel, { id: received.id, detail: `it caused an internal error ${count} times` })
     }
   }
 }
 
-/** Result codes of SQLite that say something of the database: it is locked, read-only, broken, full or cannot be opened. */
+/** SQLite result codes that concern the whole database: locked, read-only, corrupt, full or not accessible. */
 const databaseCodes: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 26])
 
-/** Whether every other message would meet it too. Pure. */
+/** True if the error would affect every message. Pure. */
 function isOfTheMesh(error: unknown): boolean {
   if (error instanceof Problem) return true
   if (!(error instanceof Error)) return false

@@ -13,36 +13,36 @@ const fileNameMaxChars = 120
 
 const plainFileSchema = z.object({
   kind: z.enum(['picture', 'document', 'voice']),
-  /** For people's eyes, on one line. */
+  /** One line, for display. */
   name: z.string(),
   sizeBytes: z.number().nullable(),
   reference: z.string(),
-  /** The sender passes it on; somebody else made it. */
+  /** The sender forwards it; another person made it. */
   forwarded: z.literal(true).optional(),
 })
 export type PlainFile = z.infer<typeof plainFileSchema>
 
-/** What is kept of a message: its words without what a person could not see, and where and by whom they were said. */
+/** The stored form of a message: its text without invisible characters, its place and its sender. */
 export const plainMessageSchema = z.object({
   id: z.string(),
   senderId: z.string(),
   place: placeSchema,
-  /** The sender's own words. */
+  /** The text that the sender wrote. */
   text: z.string(),
-  /** What the sender passes on and somebody else wrote; absent where all of it is the sender's own. */
+  /** Forwarded text of another author; absent if the sender wrote everything. */
   forwarded: z.object({ text: z.string(), by: z.string() }).optional(),
   pressed: z.string().nullable(),
   files: z.array(plainFileSchema).default([]),
-  /** Files that were over a bound. */
+  /** The number of files above a limit. */
   filesLeftOut: z.number().default(0),
-  /** What the other messages of the same album bear; null for one alone. */
+  /** The id that all messages of one album share; null for a single message. */
   albumId: z.string().nullable().default(null),
 })
 export type PlainMessage = z.infer<typeof plainMessageSchema>
 
 /**
- * Null for what is nobody's business: words of people to one another, nothing said, ids that no platform gives out. What is
- * too long stays so long that it is seen to be. Pure.
+ * Null for messages to ignore: messages between people, empty ones, and ids that no platform issues. Text above the
+ * limit stays too long, so that later checks reject it. Pure.
  */
 export function plainMessage(channel: ChannelName, received: ReceivedMessage): PlainMessage | null {
   const { id, senderId, place, pressed, forwarded, albumId = '' } = received
@@ -101,7 +101,7 @@ function plainFile({
   return { kind, name: shown, sizeBytes, reference, ...(file.forwarded ? { forwarded: true } : {}) }
 }
 
-/** On one line. */
+/** Reduces a name to one line. */
 function plainName(name: string, maxChars: number): string {
   const words = sanitizeForPrompt(name.slice(0, 2 * maxChars)).replace(/\s+/g, ' ')
   return words.trim().slice(0, maxChars)

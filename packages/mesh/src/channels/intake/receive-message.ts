@@ -20,10 +20,10 @@ import type { WriteDeps } from './write-answer.ts'
 export interface ReceiveDeps extends WriteDeps {
   readonly journal: Journal
   readonly people: {
-    /** Why nobody can be told apart at the moment, or null. */
+    /** Why people.json cannot be used at present, or null. */
     broken(): string | null
     channelCaller(channel: ChannelName, id: string): HumanCaller | null
-    /** Makes the identity the issuer's own. Problems `conflict`, `unprocessable`. */
+    /** Links the identity to the issuer. Throws the Problems `conflict` and `unprocessable`. */
     adoptIdentity(issuer: HumanCaller, identity: string): Promise<string>
   }
   readonly strangers: StrangerTable
@@ -33,17 +33,17 @@ export interface ReceiveDeps extends WriteDeps {
 }
 
 /**
- * Takes in what somebody said on a platform: resolves once the message's row stands together with what it became (I1), or
- * where it need not be a row. The same message again does nothing (I2). Rejects where no row could be written, so that the
- * platform sends it again (I3).
+ * Receives a message of a platform. Resolves once the message and its effect are persisted (I1), or if it can be
+ * dropped. A repeated message has no effect (I2). Rejects if the row could not be written, so that the platform sends
+ * the message again (I3).
  */
 export type ReceiveMessage = (channel: ChannelName, received: ReceivedMessage) => Promise<void>
 
 export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
   const { people, messages, codes } = deps
-  /** Messages that are being taken, so that one that comes twice at once is waited for and not begun twice. */
+  /** Messages in progress. A concurrent duplicate waits for the first one. */
   const underWay = new Map<string, Promise<void>>()
-  /** Of which the first was answered in words: the rest would be answered the same. */
+  /** Albums whose first message got a reply; the others would get the same. */
   const answeredAlbums = createRecentIds(channelLimits.answeredAlbumsMax)
 
   async function take(channel: ChannelName, message: PlainMessage): Promise<void> {
@@ -60,7 +60,7 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
 
   async function answer(channel: ChannelName, message: PlainMessage, caller: HumanCaller): Promise<void> {
     const person = caller.person ?? message.senderId
-    // One that is told by time alone comes again: what was answered of the last says nothing of the next.
+    // The id of a time-based album is reused, so an earlier reply says nothing about the next album.
     const isNamed = message.albumId !== null && message.albumId !== albumByTime
     const albumKey = isNamed ? `${channel} ${message.senderId} ${message.albumId}` : null
     if (
@@ -74,9 +74,9 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
       if (album === null || !hasRoom(album)) deps.rate.take(person)
     } catch (error) {
       if (!(error instanceof Problem)) throw error
-      // Told once; of a flood nothing is kept that could fill the disk.
+      // One reply per flood. The other messages are not stored, so that a flood cannot fill the disk.
       if (!deps.rate.isFirstRefusal(person)) return
-      const text = `That was too much at once: ${error.detail}. What you said just now was left out; say it again in a while.`
+      const text = `Too many messages: ${error.detail}. Your last message was ignored; send it again later.`
       writeAnswered(deps, { channel, message, person, became: 'limited' }, { text })
       return
     }
@@ -95,7 +95,7 @@ export function createReceiveMessage(deps: ReceiveDeps): ReceiveMessage {
     }
   }
 
-  /** In a group only one message of an album names us; the others go along with it. */
+  /** In a group, only one message of an album mentions the bot; the others belong to it. */
   function partOfAlbum(channel: ChannelName, received: ReceivedMessage): PlainMessage | null {
     if (received.albumId === undefined || received.addressed) return null
     const message = plainMessage(channel, { ...received, addressed: true })
@@ -120,11 +120,11 @@ function refuseStranger(deps: ReceiveDeps, channel: ChannelName, message: PlainM
   const { senderId } = message
   const identity = `${channel}:${senderId}`
   deps.database.transaction(() => {
-    // Who was told is left alone, and nothing of what they say is kept.
+    // A stranger who got the reply is ignored from then on.
     if (!deps.strangers.refuse(channel, senderId, deps.clock.now())) return
     const text = [
-      `I do not know you. Here you are ${identity}.`,
-      `The owner of this fleet can let you in, in a terminal of its machine: flotilla people link NAME ${identity}`,
+      `I do not know you. Your id here is ${identity}.`,
+      `The owner of this fleet can give you access, in a terminal of its machine: flotilla people link NAME ${identity}`,
     ].join('\n')
     writeAnswered(deps, { channel, message, became: 'refused' }, { text })
     deps.journal.append({
@@ -157,7 +157,7 @@ async function pair(
   deps.database.transaction(() => {
     deps.strangers.forget(channel, message.senderId)
     deps.journal.append({ actor: 'system', action: 'channel.paired', subject: identity, detail: { channel } })
-    const text = `You are ${name} here, an owner of this fleet. /help says what can be done.`
+    const text = `You are ${name} here, an owner of this fleet. /help lists the commands.`
     writeAnswered(deps, { channel, message, person: name, became: 'paired' }, { text })
   })
   deps.codes.settle(channel, 'paired', `${name} (${identity})`)

@@ -9,9 +9,9 @@ const dayMs = 24 * 3600 * 1000
 export type StrangerTable = ReturnType<typeof createStrangerTable>
 
 /**
- * Who was told that nobody knows them: once, and then they hear nothing. Where as many were told as are kept, whoever was told
- * first is forgotten. In a minute only so many are told, and half of them only where they ask again after they were turned
- * away: a flood of names that come once keeps nobody from being told how to be let in.
+ * Strangers who got the reply that the mesh does not know them. Each gets it once. If the table is full, the oldest
+ * entry is removed. Replies per minute are limited, and half of them are reserved for strangers who ask again after
+ * they were turned away. A flood of new names therefore cannot prevent a stranger from learning how to get access.
  */
 export function createStrangerTable(database: Database) {
   const turnedAway = createRecentIds(channelLimits.strangersTurnedAwayMax)
@@ -37,7 +37,10 @@ export function createStrangerTable(database: Database) {
   }
 
   return {
-    /** Whether to tell them; false for one who was told, and while too many were. Joins the caller's transaction. */
+    /**
+     * True if the stranger gets the reply. False if they got it before or too many got it in this minute. Joins the
+     * caller's transaction.
+     */
     refuse: (channel: ChannelName, senderId: string, now: number): boolean => {
       if (isTold(channel, senderId)) return false
       const identity = `${channel}:${senderId}`
@@ -52,7 +55,7 @@ export function createStrangerTable(database: Database) {
       dropOldest(channel)
       return true
     },
-    /** They are somebody now; should that end, they are told once more. */
+    /** The person was linked. If they are unlinked later, they get the reply again. */
     forget: (channel: ChannelName, senderId: string): void => {
       database
         .prepare('DELETE FROM channel_strangers WHERE channel = ? AND sender_id = ?')

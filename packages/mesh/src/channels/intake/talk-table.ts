@@ -8,21 +8,21 @@ import { conversationOf, placeSchema } from '../conversation.ts'
 
 const talkSchema = z.object({ agent_id: z.string().nullable() })
 const placeRowSchema = z.object({ place: jsonColumn(placeSchema), sender_id: z.string() })
-/** Conversations of one person that are looked through for one that is still theirs. */
+/** Conversations of one person that are searched for one whose identity is still linked. */
 const placesMax = 50
 
 export type TalkTable = ReturnType<typeof createTalkTable>
 
 export interface Talk {
   readonly channel: ChannelName
-  /** By their name in `config/people.json`. */
+  /** The person's name in `config/people.json`. */
   readonly person: string
   readonly place: ConversationPlace
 }
 
 /**
- * Whom each person talks to in each conversation, and where they spoke last. `isTheirs` says whether an identity is that
- * person's at the moment: who has lost it is told nothing more where it speaks.
+ * The agent that each person chose in each conversation, and where they last wrote. `isTheirs` says whether an
+ * identity is linked to the person now; a conversation of an unlinked identity gets no more messages.
  */
 export function createTalkTable(
   database: Database,
@@ -37,7 +37,7 @@ export function createTalkTable(
   }
 
   return {
-    /** Null where they have chosen nobody. */
+    /** Null if the person chose no agent. */
     agentOf: ({ channel, person, place }: Talk): string | null => {
       const row = database
         .prepare('SELECT agent_id FROM channel_talks WHERE channel = ? AND person = ? AND conversation = ?')
@@ -59,7 +59,10 @@ export function createTalkTable(
         )
         .run(channel, person, conversationOf(place), JSON.stringify(place), senderId, now)
     },
-    /** Whether the identity by which this person spoke there last is still theirs: nobody else is told what they asked for. */
+    /**
+     * True if the identity by which the person last wrote there is still theirs. Otherwise another person might read
+     * the outcome.
+     */
     isTold: ({ channel, person, place }: Talk): boolean => {
       const row = database
         .prepare(
@@ -68,14 +71,14 @@ export function createTalkTable(
         .get(channel, person, conversationOf(place))
       return row !== undefined && isTheirs(channel, placeRowSchema.parse(row).sender_id, person)
     },
-    /** Where this person spoke last alone with us; null where they never did. */
+    /** The last direct conversation of this person; null if there is none. */
     alonePlaceOf: (channel: string, person: string): ConversationPlace | null =>
       firstPlace(
         "SELECT place, sender_id FROM channel_talks WHERE channel = ? AND person = ? AND json_extract(place, '$.isPrivate') ORDER BY spoke_at DESC LIMIT ?",
         channel,
         person,
       ),
-    /** Where this person spoke last, alone with us if they ever did; null where they never spoke. */
+    /** The last conversation of this person, direct ones first; null if there is none. */
     lastPlaceOf: (channel: string, person: string): ConversationPlace | null =>
       firstPlace(
         "SELECT place, sender_id FROM channel_talks WHERE channel = ? AND person = ? ORDER BY json_extract(place, '$.isPrivate') DESC, spoke_at DESC LIMIT ?",

@@ -20,21 +20,21 @@ export interface WriteDeps {
   readonly wake: (channel: ChannelName) => void
 }
 
-/** In a group, where the answer went to a direct conversation. */
+/** The reply in a group if the answer went to a direct conversation. */
 const answeredAlone = 'The answer is in our direct conversation.'
 
-/** What a refusal says at that place. Pure. */
+/** The text of a refusal at that place. Pure. */
 export function problemText(problem: Problem, place: ConversationPlace): string {
   const told = tellableDetail(problem, place)
   const detail = told === '' ? problem.code : told
-  return `That was not done: ${detail}${/[.!?]$/.test(detail) ? '' : '.'}`
+  return `Not done: ${detail}${/[.!?]$/.test(detail) ? '' : '.'}`
 }
 
 interface Answered {
   readonly channel: ChannelName
   readonly message: PlainMessage
   readonly became: Became
-  /** Who is answered; left out for one whom nobody knows. */
+  /** The person who gets the reply; absent for strangers. */
   readonly person?: string | undefined
   readonly runId?: string | undefined
 }
@@ -45,7 +45,7 @@ interface Answering {
   readonly person?: string | null | undefined
 }
 
-/** The message's row and the words that answer it, in one transaction. */
+/** Writes the message's row and the reply in one transaction. */
 export function writeAnswered(
   deps: WriteDeps,
   { channel, message, person, became, runId }: Answered,
@@ -66,7 +66,7 @@ export function writeAnswered(
   })
 }
 
-/** Joins the caller's transaction. Words that nobody waits for are left out where too many wait to be sent. */
+/** Joins the caller's transaction. The reply is dropped if too many letters wait. */
 export function writeReply(
   deps: Omit<WriteDeps, 'messages'>,
   { channel, message, person = null }: Answering,

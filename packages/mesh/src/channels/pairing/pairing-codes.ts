@@ -6,22 +6,25 @@ import type { ChannelView } from '@flotilla/protocol/channels-api'
 import type { HumanCaller } from '../../access/index.ts'
 
 /**
- * Codes that are printed at the terminal and shown on a platform by whoever is the owner there. Each channel has one open at a
- * time: it holds ten minutes and opens once. Five wrong ones close it to whoever sent them and to nobody else, so that
- * strangers cannot use up the owner's; all wrong ones together are bounded where guessing is still of no use (a million of
- * 2^40). Nothing of it outlives the process.
+ * Pairing codes. The owner prints one at the terminal and sends it on the platform. Each channel has one open code,
+ * valid for ten minutes and for one use. Five wrong attempts lock out their sender only, so that strangers cannot use
+ * up the owner's attempts. A limit over all senders (a million of 2^40 codes) makes guessing useless. Codes live in
+ * memory only.
  */
 export interface PairingCodes {
-  /** The code before, if any, opens nothing any more. */
+  /** Replaces the previous code. */
   issue(channel: ChannelName, issuer: HumanCaller): { readonly code: string; readonly expiresAt: number }
   isOpen(channel: ChannelName): boolean
-  /** How the code stands that was issued last; null where none was. */
+  /** The state of the last code; null if none was issued. */
   find(channel: ChannelName): ChannelView['pairing']
-  /** Whose code it is; null for a wrong one, which counts as a try of the sender's. The right one is used up. */
+  /**
+   * The person who issued the code; null for a wrong code, which counts as an attempt of the sender. A right code is
+   * used up.
+   */
   take(channel: ChannelName, senderId: string, text: string): HumanCaller | null
-  /** What became of whoever showed the right one: who they are now, or why they are not. */
+  /** Records the result for the sender of the right code: the linked name, or why it failed. */
   settle(channel: ChannelName, end: 'paired' | 'refused', detail: string): void
-  /** The code opens nothing any more, and nothing is told of it. */
+  /** Invalidates the code and forgets its result. */
   close(channel: ChannelName): void
 }
 
@@ -32,15 +35,15 @@ interface IssuedCode {
   state: 'open' | 'taken' | 'paired' | 'refused' | 'ended'
   detail: string
   tries: number
-  /** Tries by sender, of as many senders as are told apart. */
+  /** Attempts per sender, for a limited number of senders. */
   readonly triesOf: Map<string, number>
 }
 
 export function createPairingCodes(deps: {
   readonly clock: Pick<Clock, 'now'>
-  /** A whole number from 0, below `below`. */
+  /** A random integer from 0 to `below` - 1. */
   readonly randomNumber: (below: number) => number
-  /** Wrong ones of all senders together, at which a code ends. */
+  /** Wrong attempts of all senders after which a code is closed. */
   readonly allTriesMax?: number
 }): PairingCodes {
   const { allTriesMax = channelPairing.allTriesMax } = deps
@@ -96,7 +99,7 @@ export function createPairingCodes(deps: {
   }
 }
 
-/** The code in what somebody wrote: alone, or behind `/start` or `/pair`; null where there is none. Pure. */
+/** The code in a message: alone, or after `/start` or `/pair`; null if there is none. Pure. */
 export function codeIn(text: string): string | null {
   const { alphabet, codeChars } = channelPairing
   const found = /^(?:\/(?:start|pair)(?:@\w{1,64})?\s+)?([A-Za-z0-9]+)$/.exec(text.trim())?.[1]?.toUpperCase()

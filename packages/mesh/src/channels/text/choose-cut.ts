@@ -3,13 +3,13 @@ import { runIndexAt } from './text-run.ts'
 import { wholePartAt } from './whole-part.ts'
 import type { WholePart } from './whole-part.ts'
 
-/** How good a place to cut is, from the best. */
+/** The quality of a place to cut; higher is better. */
 const ranks = { paragraph: 4, line: 3, sentence: 2, word: 1 } as const
 
-/** A better place is taken unless it leaves more than this share of a message empty. */
+/** A better place is used unless it leaves more than this share of a message empty. */
 const emptyShareMax = 2 / 3
 
-/** How far beyond a cut one looks for what belongs to the character before it, UTF-16 code units. */
+/** How far the search looks beyond a cut for combining characters, in UTF-16 code units. */
 const aheadChars = 64
 
 const words = new Intl.Segmenter('und', { granularity: 'word' })
@@ -18,13 +18,12 @@ const characters = new Intl.Segmenter('und', { granularity: 'grapheme' })
 const sentenceEnd = /[.!?…。！？।؟][)\]"'»”’]*$/
 const wideSentenceEnd = /[。！？]/
 const blank = /\s/
-/** Belongs to the character before it. */
+/** Characters that attach to the character before them. */
 const attached = /\p{M}|\u200C|\u200D|\uFE0E|\uFE0F/u
 
 /**
- * Where to end a message that begins at `from` and can hold what stands up to `to`: at most `to`, and beyond `from`.
- * `fits` says whether a part of the text fits into a message of its own: one that does is not divided, also where much of
- * this message stays empty. Pure.
+ * Where to end a message that begins at `from` and has space up to `to`: after `from`, at most `to`. `fits` tells
+ * whether a part fits into one message. Such a part is not divided, even if much of this message stays empty. Pure.
  */
 export function chooseCut(
   whole: RunText,
@@ -32,7 +31,10 @@ export function chooseCut(
   fits: (part: WholePart) => boolean,
 ): number {
   let last: (WholePart & { readonly fits: boolean }) | null = null
-  /** The part that a cut there would divide; a long one is looked for once, and not at each of its places. */
+  /**
+   * The part that a cut at `at` would divide. The last result is cached, so that a long part is searched for only
+   * once.
+   */
   const dividedAt = (at: number): WholePart | null => {
     if (last === null || at <= last.from || at >= last.to) {
       const part = wholePartAt(whole, at)
@@ -48,7 +50,7 @@ export function chooseCut(
   return divided === null || divided.from <= from ? place : divided.from
 }
 
-/** The best place of those that leave not too much empty; null where nothing ends there. */
+/** The best place that does not leave too much empty; null if there is none. */
 function bestPlace(
   whole: RunText,
   { from, to }: { readonly from: number; readonly to: number },
@@ -67,7 +69,7 @@ function bestPlace(
 /** The last place up to `to` between two words, or else between two characters. */
 function lastPlace(text: string, from: number, to: number): number {
   const least = from + Math.ceil((to - from) * (1 - emptyShareMax))
-  // Some more than fits, so that the last one is known to be whole.
+  // The slice extends beyond `to`, so that the last character is complete.
   const near = text.slice(from, to + aheadChars)
   const lastFitting = (segmenter: Intl.Segmenter): number => {
     let last = 0
@@ -81,7 +83,7 @@ function lastPlace(text: string, from: number, to: number): number {
   if (word >= least && characterBegins(text, word)) return word
   const character = lastFitting(characters)
   if (character > from) return character
-  // One character that fills a message is no character of any writing.
+  // A single grapheme that fills a message is not real text, so it may be cut.
   return isLowSurrogate(text, to) && to - 1 > from ? to - 1 : to
 }
 
@@ -102,7 +104,7 @@ function rankOf(whole: RunText, at: number): number {
   return ranks.word
 }
 
-/** Words of a segmenter may end within a character that joiners hold together. */
+/** A word boundary can lie within a grapheme that contains joiners. */
 function characterBegins(text: string, at: number): boolean {
   const from = Math.max(0, at - aheadChars)
   for (const { index } of characters.segment(text.slice(from, at + aheadChars))) {

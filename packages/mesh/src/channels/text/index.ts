@@ -1,4 +1,4 @@
-/** What agents say, in the spelling of each platform and cut to its messages. Pure. */
+/** Converts the text of agents to each platform's markup and splits it into messages. Pure. */
 
 export { channelCharsMax, createPacedSplit } from './split-text.ts'
 export type { SplitChannelText, SplitText, TextToSplit } from './split-text.ts'

@@ -7,27 +7,27 @@ import { tableText } from './table-text.ts'
 import { joinRuns } from './text-run.ts'
 import type { RunText, TextRun } from './text-run.ts'
 
-/** Lists in quotes in lists: what is deeper is read as one. */
+/** The maximum depth of nested lists and quotes. Deeper levels are flattened. */
 const nestingMax = 20
 
 const languageChars = /[^A-Za-z0-9+#_.-]/g
 const languageCharsMax = 32
 
 export interface ReadMarkdown extends RunText {
-  /** Whether a link was not kept as one. */
+  /** True if a link was not kept as a link. */
   readonly refusedLink: boolean
-  /** The fence that would close the last block of code; empty where it is closed. */
+  /** The fence that closes the last code block; empty if it is closed. */
   readonly openFence: string
 }
 
-/** Blocks whose words are read in one step. */
+/** Blocks whose inline markup is parsed in one step. */
 const blocksPerStep = 20
-/** Words of one block that are read in one step, UTF-16 code units. */
+/** Inline text of one block that is parsed in one step, in UTF-16 code units. */
 const paragraphCharsMax = 8000
 
 /**
- * Reads CommonMark with tables and strike-through; HTML is text. `keepsLinks` as of `createRunWriter`. In steps: the blocks
- * at once, their words a few blocks at a time. Pure.
+ * Parses CommonMark with tables and strikethrough; HTML is treated as text. `keepsLinks` is that of
+ * `createRunWriter`. Works in steps: all blocks at once, then the inline markup of a few blocks each. Pure.
  */
 export function createReadMarkdown(): (
   markdown: string,
@@ -40,7 +40,7 @@ export function createReadMarkdown(): (
   return function* (markdown, keepsLinks) {
     const writer = createRunWriter(keepsLinks)
     const lists: ListState[] = []
-    // What links are defined as, anywhere in the text.
+    // Link reference definitions, which may be anywhere in the text.
     const definitions = {}
     const tokens = blocks.parse(markdown, definitions)
     yield
@@ -72,7 +72,7 @@ export function createReadMarkdown(): (
   }
 }
 
-/** Within a list or a quote the end of that ends a block, so that only one of the top level stays open. */
+/** The end of a list or quote closes the blocks in it, so only a top-level block can stay open. */
 function openFenceOf(tokens: readonly Token[], markdown: string): string {
   const last = tokens.at(-1)
   if (last?.type !== 'fence' || last.map === null) return ''
@@ -82,7 +82,7 @@ function openFenceOf(tokens: readonly Token[], markdown: string): string {
   return isClosed ? '' : last.markup
 }
 
-/** A mark that would hold beyond the end of a part stays as it is written. */
+/** Parses a long text in parts. Markup that spans two parts stays as it is written. */
 function* readInParts(token: Token, readPart: (content: string) => readonly Token[]): Generator<void, void> {
   if (token.type !== 'inline') return
   const { content } = token
@@ -102,18 +102,18 @@ function* readInParts(token: Token, readPart: (content: string) => readonly Toke
 
 function createParser() {
   const parser = new MarkdownIt({ html: false, linkify: true, maxNesting: nestingMax })
-  // Only what says that it is an address is one: README.md is no host.
+  // Only text with a scheme becomes a link. README.md is not a host name.
   parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false })
-  // Names no scheme, so that it is none; looking for it takes time by the square of the text.
+  // Links without a scheme are not needed, and the search for them takes quadratic time.
   parser.linkify.add('//', null)
-  // Where a link may lead is judged by safe-link.ts, which sees the label too.
+  // safe-link.ts judges the target of a link, because it also sees the label.
   parser.validateLink = () => true
   parser.normalizeLink = (address) => address
   parser.normalizeLinkText = (address) => address
   return parser
 }
 
-/** Words that are no markup, as they are. Pure. */
+/** Reads plain text without markup. Pure. */
 export function readPlain(text: string): RunText {
   const writer = createRunWriter(false)
   writer.write(text)
@@ -123,7 +123,7 @@ export function readPlain(text: string): RunText {
 interface ListState {
   readonly isOrdered: boolean
   next: number
-  /** The mark of an item was written, and its first paragraph stands beside it. */
+  /** The marker of the item was written, and its first paragraph follows on the same line. */
   isMarked: boolean
 }
 
@@ -229,7 +229,7 @@ function readInline(writer: RunWriter, tokens: readonly Token[]): void {
   }
 }
 
-/** A picture is its words and its address: nobody fetches it for an agent. */
+/** A picture becomes its text and address, because the mesh never fetches pictures for agents. */
 function writeImage(writer: RunWriter, token: Token): void {
   const words = token.content === '' ? 'picture' : token.content
   if (writer.isInLink()) return writer.write(words)

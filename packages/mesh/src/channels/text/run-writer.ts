@@ -2,14 +2,17 @@ import { judgeLink } from './safe-link.ts'
 import type { CodeBlock, RunLink, RunStyle, TextRun } from './text-run.ts'
 import { plainStyle } from './text-run.ts'
 
-/** What links and tables may add to an answer, UTF-16 code units: an address that is named once can be used a thousand times. */
+/**
+ * The maximum length that link targets and tables may add to an answer, in UTF-16 code units. A reference defined
+ * once can be used a thousand times.
+ */
 const addedCharsMax = 64_000
 
 type Toggle = 'bold' | 'italic' | 'strike'
 
-/** Takes an answer down, part by part, and knows how far apart its parts stand. */
+/** Builds the runs of an answer and inserts the line breaks between blocks. */
 export interface RunWriter {
-  /** At least so many line ends stand before what comes next. */
+  /** Ensures at least this many line breaks before the next text. */
   readonly gap: (lines: number) => void
   readonly write: (text: string, own?: Partial<RunStyle>) => void
   readonly writeBlock: (text: string, language: string) => void
@@ -19,11 +22,11 @@ export interface RunWriter {
   readonly closeLink: () => void
   readonly isInLink: () => boolean
   readonly runs: readonly TextRun[]
-  /** Whether a link was not kept as one. */
+  /** True if a link was not kept as a link. */
   readonly refusedLink: () => boolean
 }
 
-/** `keepsLinks` is false where the platform has no links under other words: the address stands behind them then. */
+/** `keepsLinks` is false if the platform has no links with labels: the address then follows the label. */
 export function createRunWriter(keepsLinks: boolean): RunWriter {
   const runs: TextRun[] = []
   const depth = { bold: 0, italic: 0, strike: 0, quote: 0 }
@@ -60,7 +63,7 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
     })
   }
 
-  /** Behind the label, where it is not the label. */
+  /** Writes the address after the label, unless it is the label. */
   function writeAddress(address: string, label: string): void {
     if (label.trim() === address || addedChars + address.length > addedCharsMax) return
     addedChars += address.length
@@ -123,8 +126,8 @@ export function createRunWriter(keepsLinks: boolean): RunWriter {
   }
 }
 
-/** An address is as it is: a mark beside it would be taken for a part of it. */
+/** Markup next to an address would be taken as part of it. */
 const unmarked: Partial<RunStyle> = { bold: false, italic: false, strike: false }
 
-/** What can stand between `<` and `>`. */
+/** An address that can be written between `<` and `>`. */
 const fitsBare = /^https?:\/\/[^\s<>\\`]+$/i

@@ -1,14 +1,14 @@
-/** Where a link of an agent may lead, and what is shown of one that may not be followed by a touch. */
+/** The decision on an agent's link: a link, visible text, or nothing. */
 export type LinkVerdict =
   | { readonly kind: 'link'; readonly href: string }
-  /** No link, but the address is worth reading. */
+  /** Not clickable, but the address is shown. */
   | { readonly kind: 'shown'; readonly address: string }
   | { readonly kind: 'dropped' }
 
-/** Longer addresses are read and not followed, UTF-16 code units: one must fit beside some text into every message. */
+/** Longer addresses are shown without a link, in UTF-16 code units. One must fit beside text into every message. */
 const hrefCharsMax = 800
 
-/** The mark of an address that names its scheme. */
+/** An address with a scheme. */
 const schemed = /^[a-z][a-z0-9+.-]*:/i
 
 /** A label that looks like an address. */
@@ -16,8 +16,8 @@ const addressLike =
   /^\s*(?:https?:\/\/)?(?:[^\s/@]*@)?((?:[\p{L}\p{N}-]+\.)+[\p{L}\p{N}-]{2,})(?=$|[\s:/?#])/iu
 
 /**
- * `label` is what one would touch. Followed are http and https alone, without a user name, and only where the label is not
- * another address than the one it leads to. Pure.
+ * Allows http and https links without a user name. The label must not look like another address than the target.
+ * Pure.
  */
 export function judgeLink(target: string, label: string): LinkVerdict {
   const url = URL.canParse(target) ? new URL(target) : null

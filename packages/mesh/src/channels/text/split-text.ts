@@ -19,7 +19,10 @@ const spellings: Readonly<Record<ChannelName, Spelling>> = {
   webhook: plainMarkdown,
 }
 
-/** The longest message of each platform, UTF-16 code units: Telegram's counts once its marks are read, the others' as it is sent. */
+/**
+ * The maximum length of a message on each platform, in UTF-16 code units. Telegram counts after parsing the markup,
+ * the others before.
+ */
 export const channelCharsMax: Readonly<Record<ChannelName, number>> = {
   telegram: telegramHtml.charsMax,
   discord: discordMarkdown.charsMax,
@@ -28,35 +31,38 @@ export const channelCharsMax: Readonly<Record<ChannelName, number>> = {
   webhook: plainMarkdown.charsMax,
 }
 
-/** UTF-16 code units. */
+/** In UTF-16 code units. */
 const leastGuessChars = 64
 
-/** UTF-16 code units. */
+/** In UTF-16 code units. */
 const leadCharsMax = 80
 
 export interface TextToSplit {
   readonly channel: ChannelName
-  /** An agent's or anybody's: hostile. */
+  /** Text of an agent or a person; untrusted. */
   readonly text: string
-  /** `markdown` of an agent, or words of the mesh and of people that are no markup. */
+  /** `markdown` for agents; `plain` for text of the mesh and of people. */
   readonly format: 'markdown' | 'plain'
-  /** Stands before every message, so that no later one can pass for somebody else's: `[agent]`. Empty for none. */
+  /**
+   * The prefix of every message, such as `[agent]`, so that no later part can impersonate another agent. Empty for
+   * none.
+   */
   readonly lead: string
 }
 
 export interface SplitText {
-  /** In the platform's own spelling, each within its limit; none where nothing would be read. */
+  /** In the platform's markup, each within its limit; empty if nothing would be visible. */
   readonly pieces: readonly string[]
-  /** Whether the text was longer than is put into messages; the last piece says so. */
+  /** True if the text exceeded the limit; the last part says so. */
   readonly wasCut: boolean
 }
 
 export type SplitChannelText = (split: TextToSplit) => Promise<SplitText>
 
-/** Work of one turn of the event loop, milliseconds: whoever else waits comes next. */
+/** The longest work without yielding to the event loop, in milliseconds. */
 const turnMs = 10
 
-/** As `createSplitText`, with the event loop let go in between: hostile text takes long, and holds up nobody. */
+/** As `createSplitText`, but yields to the event loop between steps, because hostile text can take long. */
 export function createPacedSplit(turn: () => Promise<void> = setImmediate): SplitChannelText {
   const steps = createSplitSteps()
   return async (split) => {
@@ -71,7 +77,7 @@ export function createPacedSplit(turn: () => Promise<void> = setImmediate): Spli
   }
 }
 
-/** All at once, for what is short. */
+/** Runs all steps at once, for short text. */
 export function createSplitText(): (split: TextToSplit) => SplitText {
   const steps = createSplitSteps()
   return (split) => {
@@ -84,9 +90,9 @@ export function createSplitText(): (split: TextToSplit) => SplitText {
 }
 
 /**
- * What an agent says, as messages of a platform. No character is cut in two, no mark is left open, code goes on as code;
- * nobody is called, no HTML passes, and links lead where they say. Its time is in proportion to the text's length, which is
- * bounded; it is done in steps, none of which reads or spells more than the text once. Pure.
+ * Converts the text of an agent to messages of a platform. No character is cut, no markup stays open, and code blocks
+ * continue. The result contains no mentions and no HTML, and links lead where their label says. Its time is linear in
+ * the bounded length of the text. No step parses or spells the text more than once. Pure.
  */
 export function createSplitSteps(): (split: TextToSplit) => Generator<void, SplitText> {
   const readMarkdown = createReadMarkdown()
@@ -111,12 +117,12 @@ export function createSplitSteps(): (split: TextToSplit) => Generator<void, Spli
   }
 }
 
-/** Behind all that is read, so that no block of code which was cut holds it. */
+/** Appended after parsing, so that it does not become part of a cut code block. */
 function withCutMark(whole: RunText, { wasCut }: { readonly wasCut: boolean }): RunText {
   return wasCut ? joinRuns([...whole.runs, { text: `\n\n${cutMark}`, style: plainStyle }]) : whole
 }
 
-/** Nothing that whoever shows it could take for HTML. */
+/** True if no client could interpret the text as HTML. */
 function isPlainMarkdown(source: string): boolean {
   return !/<[a-z!/?]/i.test(source)
 }
@@ -128,7 +134,7 @@ function leadOf(lead: string): string {
 interface PieceRules {
   readonly spelling: Spelling
   readonly lead: string
-  /** Where what is read ends. */
+  /** The end of the visible text. */
   readonly end: number
 }
 
@@ -140,7 +146,7 @@ function* split(whole: RunText, spelling: Spelling, lead: string): Generator<voi
   while (from < rules.end) {
     const { text, next } = yield* takePiece(whole, { from, guess }, rules)
     pieces.push(text)
-    // What stands near one another takes about the same room.
+    // Neighbouring text needs about the same space for its markup.
     guess = Math.max(leastGuessChars, next - from)
     from = begin(whole, next)
   }
@@ -161,19 +167,22 @@ function* takePiece(
   const bounds = { least, most: Math.min(end, from + spelling.charsMax), guess: from + guess }
   let to = yield* longestFitting(fits, bounds)
   if (to === end) return { text: spellUpTo(end).text, next: end }
-  // Blanks at the end of a message take no room in it.
+  // Trailing whitespace takes no space in a message.
   while (/\s/.test(whole.text[to] ?? '')) to += 1
   for (;;) {
     yield
     const next = to <= least ? least : Math.max(least, chooseCut(whole, { from, to }, fitsAlone))
     const { text, size } = spellUpTo(trimmedEnd(whole, from, next))
     if (size <= spelling.charsMax || next === least) return { text, next }
-    // Rare: less text takes more room, by a mark that is needed only now.
+    // Rare: shorter text needs more space because of an additional mark.
     to = next - 1
   }
 }
 
-/** The last place up to which it fits, if more takes more room; tried from the guess on, so that far more is not spelled. */
+/**
+ * The largest end that fits, assuming that longer text needs more space. Starts from the guess to avoid spelling much
+ * more than fits.
+ */
 function* longestFitting(
   fits: (to: number) => boolean,
   { least, most, guess }: { readonly least: number; readonly most: number; readonly guess: number },
@@ -203,11 +212,11 @@ function withLead(slice: readonly TextRun[], lead: string): readonly TextRun[] {
   return [{ text: lead + (standsAlone ? '\n' : ' '), style: plainStyle }, ...slice]
 }
 
-/** Where the next message begins: none begins with an empty line. */
+/** Where the next message begins. Skips empty lines. */
 function begin({ text }: RunText, at: number): number {
   let from = at
   while (text[from] === '\n') from += 1
-  // What stands in front of a line's first word belongs to the line.
+  // Indentation belongs to the line.
   if (from === at && at > 0 && text[at - 1] !== '\n') while (text[from] === ' ') from += 1
   return from
 }

@@ -1,4 +1,4 @@
-/** No column is made wider than this by blanks: what is longer stands out, and a table cannot grow by what it lacks. */
+/** The maximum padding of a column. Longer cells stick out, so that padding cannot enlarge a table without bound. */
 const columnCharsMax = 32
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
@@ -6,7 +6,7 @@ const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
 /** Rows that are measured or written in one step. */
 const rowsPerStep = 100
 
-/** A table as lines of one width, for a block of code: no platform has tables. In steps. Pure. */
+/** A table as aligned text for a code block, because no platform has tables. Works in steps. Pure. */
 export function* tableText(rows: readonly (readonly string[])[]): Generator<void, string> {
   const widths: number[] = []
   for (const [at, row] of rows.entries()) {

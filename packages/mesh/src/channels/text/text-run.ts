@@ -1,6 +1,6 @@
 /**
- * A message as what one reads of it, and how: runs of text, one after the other, each with one style. Every spelling is
- * made of these, so that a cut between two characters is a cut of runs and never of somebody's markup.
+ * A message as visible text with styles: consecutive runs, each with one style. Every spelling is built from runs, so
+ * that a cut never divides markup.
  */
 export interface TextRun {
   readonly text: string
@@ -11,19 +11,19 @@ export interface RunStyle {
   readonly bold: boolean
   readonly italic: boolean
   readonly strike: boolean
-  /** Code within a line. */
+  /** Inline code. */
   readonly code: boolean
-  /** One object for all runs of one link. */
+  /** All runs of one link share this object. */
   readonly link: RunLink | null
-  /** One object for all of one block. */
+  /** All runs of one block share this object. */
   readonly block: CodeBlock | null
   readonly quote: boolean
 }
 
 export interface RunLink {
-  /** http or https, as `URL` writes it, without a user name. */
+  /** An http or https address, as `URL` formats it, without a user name. */
   readonly href: string
-  /** The address as it stands in the text, where it is its own label; null where the label is another. */
+  /** The address as written in the text, if it is its own label; otherwise null. */
   readonly written: string | null
 }
 
@@ -42,15 +42,15 @@ export const plainStyle: RunStyle = {
   quote: false,
 }
 
-/** A message of runs, and where each begins. */
+/** The runs of a message and their start offsets. */
 export interface RunText {
   readonly runs: readonly TextRun[]
-  /** All that is read. */
+  /** The visible text of all runs. */
   readonly text: string
   readonly starts: readonly number[]
 }
 
-/** Neighbours of one style become one run. Pure. */
+/** Merges neighbouring runs of the same style. Pure. */
 export function joinRuns(runs: readonly TextRun[]): RunText {
   const joined: { parts: string[]; style: RunStyle }[] = []
   for (const { text, style } of runs) {
@@ -69,7 +69,7 @@ export function joinRuns(runs: readonly TextRun[]): RunText {
   return { runs: whole, text: whole.map(({ text }) => text).join(''), starts }
 }
 
-/** The index of the run that holds the character at `at`. Pure. */
+/** The index of the run that contains the character at `at`. Pure. */
 export function runIndexAt({ starts }: RunText, at: number): number {
   let [low, high] = [0, starts.length - 1]
   while (low < high) {
@@ -80,7 +80,7 @@ export function runIndexAt({ starts }: RunText, at: number): number {
   return low
 }
 
-/** What stands from `from` up to `to`. Pure. */
+/** The runs between `from` and `to`. Pure. */
 export function sliceRuns(whole: RunText, from: number, to: number): TextRun[] {
   const slice: TextRun[] = []
   for (let index = runIndexAt(whole, from); index < whole.runs.length; index += 1) {

@@ -1,12 +1,14 @@
 import { runIndexAt } from './text-run.ts'
 import type { RunStyle, RunText } from './text-run.ts'
 
-/** What is emphasised is kept whole up to this length, UTF-16 code units. */
+/** Emphasized text up to this length is not divided, in UTF-16 code units. */
 const emphasisCharsMax = 240
 
-/** An address, as far as its signs go; those that close what stands around it are none of it. A scheme is short. */
+/** An address without the brackets or quotes around it. The scheme is bounded, because longer ones do not exist. */
 const address = /[a-z][a-z0-9+.-]{0,30}:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]+/giu
-/** A longer address fits into no message, UTF-16 code units on both sides of a place. */
+/**
+ * How far an address is searched on both sides of a place, in UTF-16 code units. A longer one fits into no message.
+ */
 const addressReachChars = 16_384
 const addressSign = /[\w\-.~:/?#[\]@!$&'()*+,;=%]/u
 const opening = /[([<"'\u2018\u201C\u00AB]/u
@@ -16,7 +18,7 @@ export interface WholePart {
   readonly to: number
 }
 
-/** The part of a text that a cut at `at` would divide and that belongs together: an address, a link, code in a line, an emphasis. Pure. */
+/** The unit that a cut at `at` would divide: an address, a link, inline code or emphasized text. Pure. */
 export function wholePartAt(whole: RunText, at: number): WholePart | null {
   if (at <= 0 || at >= whole.text.length) return null
   return styledPartAt(whole, at) ?? addressAt(whole.text, at)
@@ -51,7 +53,7 @@ function addressAt(text: string, at: number): WholePart | null {
   for (const { 0: found, index } of text.slice(first, at + addressReachChars).matchAll(address)) {
     const [from, to] = [first + index, first + index + found.length]
     if (from >= at) return null
-    // What opens around it goes along.
+    // An opening bracket or quote belongs to the address.
     if (to > at) return { from: opening.test(text[from - 1] ?? '') ? from - 1 : from, to }
   }
   return null

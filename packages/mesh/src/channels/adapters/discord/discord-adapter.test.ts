@@ -180,7 +180,7 @@ describe('Discord', () => {
     const { server, row } = await started()
     row.isBroken = true
     server.dispatch('INTERACTION_CREATE', command(server))
-    await vi.waitFor(() => expect(lastAnswer(server)).toContain('could not be kept'))
+    await vi.waitFor(() => expect(lastAnswer(server)).toContain('could not be stored'))
   })
 
   test('words in a thread are for us once we are in it', async () => {
@@ -260,7 +260,7 @@ describe('Discord', () => {
     await vi.waitFor(() =>
       expect(states.at(-1)).toMatchObject({
         state: 'connected',
-        detail: expect.stringMatching(/another program writes .*last seen at \d\d:\d\d UTC/),
+        detail: expect.stringMatching(/another program uses .*last seen at \d\d:\d\d UTC/),
         repair: expect.stringContaining('End the other one'),
       }),
     )
@@ -304,7 +304,7 @@ describe('Discord', () => {
       await vi.waitFor(() => expect(looks).toHaveLength(1))
       looks.shift()?.()
       await setImmediate()
-      return states.some(({ detail }) => detail.includes('another program writes'))
+      return states.some(({ detail }) => detail.includes('another program uses'))
     }
     looks.shift()?.()
     expect(await isTold({})).toBe(false)

@@ -36,19 +36,19 @@ export interface DiscordOptions {
   readonly clock: Clock
   /** The menu of slash commands, the same in every guild. */
   readonly commands: readonly DiscordCommand[]
-  /** Without one, what came while the mesh was down is not heard. */
+  /** Without it, messages that were sent while the mesh was down are lost. */
   readonly marks?: ChannelMarks
   readonly api?: string
   readonly fetch?: Fetch
 }
 
-/** Messages that are handed on at one time; what is over is read from the history. */
+/** Messages that are processed at the same time. Messages above it are read from the history later. */
 const underWayMax = 500
 
 /**
- * Discord by its gateway. It has no acknowledgement, so what could not be kept, or came while nobody listened, is read
- * again from the channels' histories (`discord-history.ts`). A command or a press of a button is in no history: whoever
- * gave it is told where it could not be kept.
+ * The Discord adapter, over the gateway. The gateway has no acknowledgement, so messages that were missed or not
+ * persisted are read again from the channel history (`discord-history.ts`). Commands and button presses are not in
+ * the history: if one cannot be persisted, its sender gets an error message.
  */
 export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
   const { token, clock, commands, marks = createMemoryMarks(), api = 'https://discord.com/api' } = options
@@ -119,7 +119,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
     void registerCommands(rest, { applicationId: read.data.application.id, commands }, ending.signal).catch(
       (error: unknown) => {
         if (ending.signal.aborted || !(error instanceof ChannelFailure)) return
-        const detail = `its slash commands could not be registered: ${error.message}`
+        const detail = `failed to register the slash commands: ${error.message}`
         hearing?.stateChanged({ state: 'connected', detail, repair: '' })
       },
     )
@@ -143,7 +143,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
       channelId,
       isDirect,
       take: async () => {
-        // What has another form never becomes readable, and does not hold up what comes after it.
+        // A message of unknown form never becomes readable, so it must not block later ones.
         if (!read.success || !isSpoken(read.data, ourUserId)) return false
         const channel = await channels.find(channelId, ending.signal)
         const message = readMessage(read.data, {
@@ -169,7 +169,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
 
   return {
     name: 'discord',
-    // Discord takes five edits of a channel in five seconds.
+    // Discord allows five edits per channel in five seconds.
     traits: {
       messageCharsMax: 2000,
       editEveryMs: 1200,
@@ -183,9 +183,9 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
         if (!ending.signal.aborted) given.stateChanged(state)
       }
       const detail = history.starts()
-        ? 'what is said to it alone before it is connected is heard only once its writer writes again'
+        ? 'direct messages that are sent before the channel is connected arrive only with the next message of their sender'
         : ''
-      const repair = detail === '' ? '' : 'Send the code when it is connected.'
+      const repair = detail === '' ? '' : 'Send the pairing code after the channel is connected.'
       stateChanged({ state: 'connecting', detail, repair })
       gateway = createDiscordGateway({ token, rest: { api, fetch }, clock, onDispatch, stateChanged })
       await gateway.start()

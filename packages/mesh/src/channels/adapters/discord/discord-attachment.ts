@@ -6,7 +6,7 @@ import type { DiscordAttachment } from './discord-wire.ts'
 
 const hosts = new Set(['cdn.discordapp.com', 'media.discordapp.net'])
 
-/** A file that somebody attached. Its address is signed by Discord and holds for about a day. Pure. */
+/** A received attachment. Discord signs its URL, which expires after about a day. Pure. */
 export function receivedAttachment(attachment: DiscordAttachment): ReceivedAttachment {
   const { filename, content_type: mediaType, size, url } = attachment
   return {
@@ -26,7 +26,7 @@ export function createFetchFile({
   readonly fetch: Fetch
 }): NonNullable<ChannelAdapter['download']> {
   return async (url, maxBytes, signal) => {
-    if (!isDiscords(url, api)) throw new ChannelFailure('refused', 'Discord does not keep this file itself')
+    if (!isDiscords(url, api)) throw new ChannelFailure('refused', 'the file is not stored at Discord')
     return downloadBounded({ fetch, url, headers: {}, platform: 'Discord', maxBytes, signal })
   }
 }

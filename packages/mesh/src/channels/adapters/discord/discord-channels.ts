@@ -3,28 +3,28 @@ import { channelSchema } from './discord-wire.ts'
 import type { DiscordChannel } from './discord-wire.ts'
 import type { DiscordRest } from './discord-rest.ts'
 
-/** How many channels are remembered; the oldest are asked for again. */
+/** The number of cached channels. Older ones are requested again. */
 const rememberedMax = 5000
 const threadTypes = new Set([10, 11, 12])
 const directMessage = 1
 
 export interface KnownChannel {
   readonly place: ConversationPlace
-  /** A thread that we are in, or a private conversation. */
+  /** True for a thread that the bot is in and for a direct conversation. */
   readonly isOurs: boolean
 }
 
 export interface DiscordChannels {
   readonly learn: (channel: DiscordChannel) => void
-  /** What is said there came without a guild. */
+  /** A message in this channel came without a guild, so it is a direct conversation. */
   readonly learnPrivate: (channelId: string) => void
-  /** We are in this thread from now on. */
+  /** The bot has joined this thread. */
   readonly joined: (channelId: string) => void
-  /** Rejects with a `ChannelFailure` where it is not known and Discord cannot be asked now. */
+  /** Rejects with a `ChannelFailure` if the channel is not cached and Discord cannot be asked now. */
   readonly find: (channelId: string, signal: AbortSignal) => Promise<KnownChannel>
 }
 
-/** What kind of place each channel is: a message does not say whether it was written in a thread. */
+/** The kind of each channel, because a message does not say whether its channel is a thread. */
 export function createDiscordChannels(rest: DiscordRest, ourUserId: () => string): DiscordChannels {
   const known = new Map<string, KnownChannel>()
 
@@ -67,7 +67,7 @@ function knownChannel(channel: DiscordChannel, ourUserId: string): KnownChannel 
   return { place: { conversationId: channel.id, threadId: null, isPrivate }, isOurs: isPrivate }
 }
 
-/** The channel that messages of a place go to: a thread is one of its own. Pure. */
+/** The channel that gets the messages of a place. On Discord a thread is a channel. Pure. */
 export function channelOf(place: ConversationPlace): string {
   return place.threadId ?? place.conversationId
 }

@@ -2,7 +2,7 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelFailureKind } from '../../adapter.ts'
 import { failureOfCall, rateLimited } from '../call-failure.ts'
 
-/** Discord's own codes, where its status does not say enough. */
+/** Discord error codes that say more than the HTTP status. */
 const kinds: Readonly<Record<number, ChannelFailureKind>> = {
   // Request entity too large.
   40005: 'too-large',
@@ -14,7 +14,7 @@ const kinds: Readonly<Record<number, ChannelFailureKind>> = {
   160005: 'gone',
 }
 
-/** Whether Discord does not accept the token itself, as its REST says or discord.js before it asks. Pure. */
+/** True if Discord, or discord.js before the request, rejects the token. Pure. */
 export function isTokenRefused(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if ('status' in error && error.status === 401) return true
@@ -23,7 +23,7 @@ export function isTokenRefused(error: unknown): boolean {
   )
 }
 
-/** What an error of discord.js means. Says Discord's own code and nothing that was sent. Pure. */
+/** Classifies an error of discord.js. Reports Discord's code and none of the sent data. Pure. */
 export function discordFailure(error: unknown): ChannelFailure {
   if (error instanceof ChannelFailure) return error
   if (isTokenRefused(error)) return new ChannelFailure('refused', 'Discord does not accept the token')
@@ -34,7 +34,10 @@ export function discordFailure(error: unknown): ChannelFailure {
   if (!('status' in error) || typeof error.status !== 'number') return failureOfCall(error, 'Discord')
   const code = 'code' in error && typeof error.code === 'number' ? error.code : null
   const said = `${error.status}${code === null ? '' : `, code ${code}`}`
-  return new ChannelFailure(kinds[code ?? 0] ?? kindOfStatus(error.status), `Discord refused it (${said})`)
+  return new ChannelFailure(
+    kinds[code ?? 0] ?? kindOfStatus(error.status),
+    `Discord rejected the call (${said})`,
+  )
 }
 
 function kindOfStatus(status: number): ChannelFailureKind {

@@ -18,13 +18,13 @@ export interface GatewayDeps {
   readonly token: Secret
   readonly rest: DiscordRestOptions
   readonly clock: Clock
-  /** Every dispatch by its name, in the order in which Discord sent them. */
+  /** Receives every dispatch by its name, in the order in which Discord sent them. */
   readonly onDispatch: (name: HeardDispatch, data: unknown) => void
   readonly stateChanged: (state: ChannelState) => void
 }
 
 export interface DiscordGateway {
-  /** Resolves once Discord has told who we are; rejects where the token or an intent is refused, or with `close`. */
+  /** Resolves once Discord has identified the bot. Rejects if the token or an intent is rejected, or on `close`. */
   readonly start: () => Promise<void>
   readonly close: () => Promise<void>
 }
@@ -40,27 +40,27 @@ export const heardDispatches = [
 ] as const
 export type HeardDispatch = (typeof heardDispatches)[number]
 
-/** Why Discord ends a connection for good, by its close codes. */
+/** The close codes with which Discord ends a connection permanently. */
 const refusals: Readonly<Record<number, { readonly detail: string; readonly repair: string }>> = {
   4004: {
     detail: 'Discord does not accept the token',
     repair: 'Reset the token at discord.com/developers/applications, Bot, and set the new one.',
   },
   4014: {
-    detail: 'the bot may not read what people write',
+    detail: 'the bot may not read messages',
     repair:
       'Switch on Message Content Intent at discord.com/developers/applications, Bot, Privileged Gateway Intents.',
   },
 }
 const tokenRefused = 4004
 
-/** For the goodbye of both sides, milliseconds; then it goes on without. */
+/** The time limit for closing the connection cleanly, in milliseconds. */
 const goodbyeMaxMs = 2000
 const pollEveryMs = 50
 
 /**
- * Discord's gateway by discord.js, which identifies, beats, resumes and reconnects by itself. It is begun again only where
- * it could not begin at all; what ends it for good is told and not tried again.
+ * The Discord gateway. discord.js identifies, sends heartbeats, resumes and reconnects. The loop here starts a new
+ * client only if one failed to start. A permanent refusal is reported and not retried.
  */
 export function createDiscordGateway(deps: GatewayDeps): DiscordGateway {
   const ending = new AbortController()
@@ -109,26 +109,29 @@ export function createDiscordGateway(deps: GatewayDeps): DiscordGateway {
   }
 }
 
-/** Discord resets the token of a bot that begins more sessions in a day than it may. */
+/** Discord resets the token of a bot that starts too many sessions in a day. */
 function noMoreSessions(waitMs: number): ChannelFailure {
-  const detail = 'Discord lets this bot begin no more sessions today'
+  const detail = 'Discord allows this bot no more sessions today'
   return new ChannelFailure('rate-limited', detail, rateLimited('Discord', waitMs).retryAfterMs)
 }
 
 function refusalOf(code: number): ChannelFailure {
-  const said = refusals[code]?.detail ?? `Discord ended the connection for good (${code})`
+  const said = refusals[code]?.detail ?? `Discord closed the connection permanently (${code})`
   return new ChannelFailure('refused', said)
 }
 
 interface GatewaySession {
   readonly login: () => Promise<void>
-  /** Resolves with the close code after which discord.js does not reconnect; rejects where what Discord says begins no session. */
+  /**
+   * Resolves with the close code after which discord.js does not reconnect. Rejects if a packet of Discord prevents
+   * the session.
+   */
   readonly ended: Promise<number>
   readonly refusedBy: () => number | null
   readonly end: () => Promise<void>
 }
 
-/** One client of discord.js, which keeps the session alone: what is said is read from the packets, past the guard. */
+/** One discord.js client. It only maintains the session; messages are read from the packets behind the guard. */
 async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<GatewaySession> {
   const discord = await loadDiscord()
   const { Client, Events, GatewayIntentBits, SimpleShardingStrategy } = discord
@@ -136,7 +139,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
   const over = new AbortController()
   const isOver = () => over.signal.aborted || signal.aborted
   let refused: number | null = null
-  /** Whether Discord has told who we are since the line was last made. */
+  /** True if the bot was identified on the current connection. */
   let isReady = false
   let strategy: IShardingStrategy | null = null
   let onNoSession = (): void => {}
@@ -153,8 +156,8 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     ws: {
       buildStrategy: (manager) => {
         const { retrieveSessionInfo } = manager.options
-        // discord.js reconnects half a second after a break, also when it was destroyed in between. A connection that
-        // never learns of its session is none.
+        // discord.js reconnects half a second after an interruption, even if it was destroyed in between. Without
+        // session data this attempt never connects.
         manager.options.retrieveSessionInfo = (shardId) =>
           over.signal.aborted ? new Promise<never>(() => {}) : retrieveSessionInfo(shardId)
         const fetchAddress = manager.fetchGatewayInformation.bind(manager)
@@ -162,7 +165,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
           const address = await fetchAddress(force)
           const read = gatewayAddressSchema.safeParse(address)
           if (!read.success || !isGateway(read.data.url, api))
-            throw new ChannelFailure('unsure', 'Discord named no gateway of its own')
+            throw new ChannelFailure('unsure', 'Discord returned an invalid gateway address')
           const { remaining, reset_after: resetMs } = read.data.session_start_limit
           if (remaining < 1) throw noMoreSessions(resetMs)
           return address
@@ -187,14 +190,13 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     if (isOver()) return
     deps.stateChanged({
       state: isReady ? 'connected' : 'connecting',
-      detail: `Discord sent what was left out: it ${fault}`,
+      detail: `a packet of Discord was dropped: it ${fault}`,
       repair: '',
     })
   }
 
   const ended = new Promise<number>((resolve, reject) => {
-    onNoSession = () =>
-      reject(new ChannelFailure('unsure', 'Discord begins a session in a way that is not known'))
+    onNoSession = () => reject(new ChannelFailure('unsure', 'Discord started a session in an unknown form'))
     client.on(Events.ShardDisconnect, ({ code }) => {
       refused = code
       resolve(code)
@@ -205,7 +207,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
   client.on(Events.ShardReconnecting, () => {
     if (over.signal.aborted) return
     isReady = false
-    deps.stateChanged({ state: 'connecting', detail: 'Discord ended the connection', repair: '' })
+    deps.stateChanged({ state: 'connecting', detail: 'Discord closed the connection', repair: '' })
   })
   return {
     ended,
@@ -226,7 +228,7 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     },
   }
 
-  /** A socket that discord.js destroys while it connects brings the process down when that fails: it is let connect first. */
+  /** A socket that discord.js destroys while it connects can crash the process. This waits until it is connected. */
   async function destroy(): Promise<void> {
     while ((await strategy?.fetchStatus())?.first() === discord.WebSocketShardStatus.Connecting) {
       await deps.clock.sleep(pollEveryMs)

@@ -5,25 +5,25 @@ import type { ChannelMarks } from '../channel-marks.ts'
 import { before, isLater, latest, snowflakeAt, timeOfSnowflake } from './snowflake.ts'
 
 /**
- * Discord's gateway has no acknowledgement. So for each channel there is a mark, the last message that stands:
+ * Discord's gateway has no acknowledgement. Therefore each channel has a mark: its last persisted message.
  *
- * 1. A channel's mark is written before its first message is handed on, and moves only when a message stands; so whatever
- *    came after it, and was not taken or never came, is read again from the channel's history.
- * 2. A channel that is behind hands nothing on but what its history has, in order, until it has caught up.
- * 3. A channel without a mark has had no message while we listened: for it the moment counts until which we have listened,
- *    or since which we have wanted to. Discord lists no private conversations to a bot, so that one which began while nobody
- *    listened is found by its next message, and read from that moment on.
+ * 1. A channel's mark is written before its first message is passed on, and moves only when a message was persisted.
+ * Later messages that were missed or failed are read again from the history.
+ * 2. A channel that is behind passes on only messages from its history, in order, until it has caught up.
+ * 3. A channel without a mark had no message while the bot was connected. For it the global mark counts: the time
+ * until which the bot was connected, or since which it should have been. Discord does not list direct conversations
+ * to bots. One that began while the bot was offline is found by its next message and read from the global mark on.
  */
 export interface DiscordHistory {
-  /** From now on somebody may speak to us, connected or not; whether it is the first time ever. */
+  /** From now on messages are expected, connected or not. Returns true at the very first start. */
   readonly starts: () => boolean
-  /** A message came over the gateway. */
+  /** A message arrived over the gateway. */
   readonly came: (message: HistoryMessage) => void
-  /** Discord told of a channel and its last message: whatever came while nobody listened is fetched. */
+  /** Discord reported a channel and its last message. Missed messages are fetched. */
   readonly seen: (channelId: string, lastMessageId: string | null) => void
-  /** A new session began: private conversations are of no guild, so they are looked at by themselves. */
+  /** A new session began. Direct conversations belong to no guild, so they are checked separately. */
   readonly began: () => void
-  /** Hands on nothing any more; resolves when what was under way has ended, or after a bound. */
+  /** Passes on nothing more. Resolves when the work in progress has ended, or after a time limit. */
   readonly close: () => Promise<void>
 }
 
@@ -31,7 +31,10 @@ export interface HistoryMessage {
   readonly id: string
   readonly channelId: string
   readonly isDirect: boolean
-  /** Resolves to whether it was for us, when it stands or need not stand; rejects where it could not be kept. */
+  /**
+   * Processes the message. Resolves when it is persisted or can be dropped, with true if it was for the bot. Rejects
+   * if it could not be persisted.
+   */
   readonly take: () => Promise<boolean>
 }
 
@@ -39,7 +42,7 @@ export interface HistoryDeps {
   readonly marks: ChannelMarks
   readonly clock: Clock
   readonly lanes: EventLanes
-  /** At most `pageMax` messages after this one, the oldest first. Rejects with a `ChannelFailure`. */
+  /** At most `pageMax` messages after this one, oldest first. Rejects with a `ChannelFailure`. */
   readonly fetchAfter: (
     channelId: string,
     after: string,
@@ -48,17 +51,17 @@ export interface HistoryDeps {
 }
 
 export const pageMax = 100
-/** What is older is not read again, milliseconds. */
+/** Older messages are not read again. Milliseconds. */
 const readAgainMaxMs = 7 * 24 * 3_600_000
-/** Messages of different channels may overtake one another by so much, milliseconds. */
+/** Messages of different channels may arrive out of order by this much, in milliseconds. */
 const overtakenMs = 60_000
-/** Discord tells of its guilds one by one, for so long at most, milliseconds. */
+/** The time in which Discord lists its guilds one by one, in milliseconds. */
 const guildsMaxMs = 60_000
-/** Channels of which more was read than is written. */
+/** Channels whose progress is held in memory and not yet written. */
 const readMax = 5000
-/** Private conversations that are looked at after a restart: those that spoke last. */
+/** Direct conversations that are checked after a restart: the most recent ones. */
 const privateMax = 200
-/** Channels that catch up at one time. */
+/** Channels that catch up in parallel. */
 const catchingUpMax = 4
 const firstPauseMs = 100
 const lastPauseMs = 60_000
@@ -68,14 +71,14 @@ const privateKey = 'discord:private'
 const keyOf = (channelId: string) => `discord:${channelId}`
 
 interface Behind {
-  /** Something came while its history was read. */
+  /** True if a message arrived while the history was read. */
   isStale: boolean
 }
 
 export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: HistoryDeps): DiscordHistory {
   const ending = new AbortController()
   const behind = new Map<string, Behind>()
-  /** Ahead of what is written for channels where nothing was for us; an answer to nobody need not cost a row. */
+  /** Progress in channels without messages for the bot. It is kept in memory to save database writes. */
   const read = new Map<string, string>()
   const waiting: (() => void)[] = []
   let catchingUp = 0
@@ -104,7 +107,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
   }
 
   function listenedUntil(ms: number): void {
-    // Until all guilds have been told of, those to come are judged by the moment before.
+    // Until all guilds were listed, the remaining ones need the previous global mark.
     if (clock.now() - beganAt < guildsMaxMs) return
     const last = marks.read(listenedKey)
     if (last !== null && ms - timeOfSnowflake(last) < overtakenMs) return
@@ -137,7 +140,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
         pauseMs = firstPauseMs
       } catch (error) {
         const failure = error instanceof ChannelFailure ? error : null
-        // Whoever shut us out of a channel has nothing to be caught up with.
+        // The bot was removed from the channel, so there is nothing to catch up.
         if (failure?.kind === 'gone') break
         await clock.sleep(Math.max(pauseMs, failure?.retryAfterMs ?? 0), ending.signal).catch(() => {})
         pauseMs = Math.min(lastPauseMs, pauseMs * 2)
@@ -146,7 +149,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
     behind.delete(channelId)
   }
 
-  /** Whether that was all. */
+  /** True if that was the last page. */
   async function readPage(channelId: string): Promise<boolean> {
     ending.signal.throwIfAborted()
     const state = behind.get(channelId)
@@ -163,7 +166,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
   function inLane<T>(channelId: string, work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       const isTaken = lanes.run(channelId, () => work().then(resolve, reject))
-      if (!isTaken) reject(new ChannelFailure('rate-limited', 'too much is under way'))
+      if (!isTaken) reject(new ChannelFailure('rate-limited', 'too many messages are in progress'))
     })
   }
 
@@ -213,7 +216,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
       fallBehind(channelId)
     },
     starts: () => {
-      // The first time ever: what was said before is nobody's business.
+      // At the very first start, earlier messages are ignored.
       const isFirst = marks.read(listenedKey) === null
       if (isFirst) marks.write(listenedKey, snowflakeAt(clock.now()))
       return isFirst

@@ -13,7 +13,7 @@ export interface DiscordRestOptions {
 }
 
 export interface DiscordRest {
-  /** Asks once, and never sooner than Discord allows. Rejects with a `ChannelFailure`. */
+  /** Sends one request, not earlier than the rate limit allows. Rejects with a `ChannelFailure`. */
   readonly ask: <T extends z.ZodType>(
     request: RestRequest,
     answer: T,
@@ -26,14 +26,17 @@ export interface RestRequest extends Pick<RequestData, 'body' | 'files'> {
   readonly method: 'get' | 'post' | 'patch' | 'put'
   readonly path: `/${string}`
   readonly query?: Readonly<Record<string, string>>
-  /** False for what bears a token of its own in its path. */
+  /** False if the path contains its own token. */
   readonly auth?: boolean
 }
 
-/** One call may take so long, milliseconds. */
+/** The time limit of one call, in milliseconds. */
 const callMaxMs = 60_000
 
-/** discord.js keeps count of its limits; what would have to wait is refused with how long, since whoever sends can wait better. */
+/**
+ * discord.js tracks the rate limits. A call that would have to wait is rejected with the delay, because the caller
+ * schedules retries.
+ */
 export function restSettings({ api, fetch }: DiscordRestOptions): Partial<RESTOptions> {
   const ask = withBoundedAnswers(fetch, 'Discord')
   return {
@@ -43,13 +46,13 @@ export function restSettings({ api, fetch }: DiscordRestOptions): Partial<RESTOp
     offset: 0,
     timeout: callMaxMs,
     rejectOnRateLimit: () => true,
-    // Both are the fetch of the Web; the types are of two versions of one library.
+    // Both are the Fetch API; the types come from two versions of one library.
     makeRequest: ((url: string, init: RequestInit) =>
       ask(url, init)) as unknown as RESTOptions['makeRequest'],
   }
 }
 
-/** Discord's REST by discord.js, which is loaded with the first call. */
+/** Discord's REST API through discord.js, which is loaded with the first call. */
 export function createDiscordRest(token: Secret, options: DiscordRestOptions): DiscordRest {
   let rest: Promise<REST> | null = null
 
@@ -72,12 +75,12 @@ export function createDiscordRest(token: Secret, options: DiscordRestOptions): D
         })
       } catch (error) {
         signal.throwIfAborted()
-        // After a 401 discord.js forgets the token, and would then say of a good one that there is none.
+        // discord.js forgets the token after a 401 and would then report a missing token.
         client.setToken(token.reveal())
         throw discordFailure(error)
       }
       const read = answer.safeParse(reply)
-      if (!read.success) throw new ChannelFailure('unsure', 'Discord answered in a form that is not known')
+      if (!read.success) throw new ChannelFailure('unsure', 'Discord sent a response of unknown form')
       return read.data
     },
     close: () => {

@@ -1,16 +1,16 @@
 import * as z from 'zod'
 import { wireList, wireText } from '../wire-text.ts'
 
-/** Bounds of what is read of one packet, in UTF-16 code units and pieces. */
+/** Limits for parsing one packet, in UTF-16 code units and items. */
 const textMaxChars = 4000
 const nameMaxChars = 128
 const attachmentsMax = 10
 const mentionsMax = 100
 const channelsMax = 2000
-/** Discord puts one into a forward today. */
+/** Discord currently puts one message into a forward. */
 const snapshotsMax = 10
 
-/** 64 bits, the upper 42 of them milliseconds: the later of two is the greater. */
+/** A 64-bit id whose upper 42 bits are milliseconds. A later id is greater. */
 export const snowflake = z.string().regex(/^[1-9]\d{4,19}$/)
 
 const userSchema = z.looseObject({
@@ -32,7 +32,7 @@ export const channelSchema = z.looseObject({
   parent_id: snowflake.nullish(),
   owner_id: snowflake.nullish(),
   last_message_id: snowflake.nullish(),
-  /** Of a thread: that we are in it. */
+  /** Present for a thread that the bot is in. */
   member: z.unknown().optional(),
 })
 export type DiscordChannel = z.infer<typeof channelSchema>
@@ -63,7 +63,7 @@ export const messageSchema = z.looseObject({
   type: z.number().int(),
   author: userSchema,
   webhook_id: z.string().nullish(),
-  /** What whoever sent it gave it, so that Discord has it once. */
+  /** The value by which Discord deduplicates the message, set by its sender. */
   nonce: z.string().max(nameMaxChars).nullish().catch(null),
   content: wireText(textMaxChars),
   mentions: wireList(z.looseObject({ id: snowflake }), mentionsMax),
@@ -72,7 +72,7 @@ export const messageSchema = z.looseObject({
     .nullish()
     .catch(null),
   attachments: wireList(attachmentSchema, attachmentsMax),
-  /** Copies of the messages that a forward passes on. */
+  /** Copies of the forwarded messages. */
   message_snapshots: wireList(
     z.looseObject({
       message: z.looseObject({
@@ -85,7 +85,7 @@ export const messageSchema = z.looseObject({
 })
 export type DiscordMessage = z.infer<typeof messageSchema>
 
-/** What must be known of a message that cannot be read otherwise, so that it is left behind. */
+/** The minimum that must be known of an unreadable message to skip it. */
 export const messageHeadSchema = z.looseObject({ id: snowflake, channel_id: snowflake })
 
 export const interactionSchema = z.looseObject({

@@ -16,7 +16,7 @@ function passed(packet: unknown): unknown {
   const read = readPacket(JSON.stringify(packet), gatewayPacketSchema)
   return 'fault' in read ? read.fault : packetForLibrary(read.packet, api)
 }
-const unknownForm = 'is of a form that is not known'
+const unknownForm = 'has an unknown form'
 
 describe('discord.js is given', () => {
   test.each([

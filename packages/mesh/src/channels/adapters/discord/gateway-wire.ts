@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { gatewayLimits } from '../gateway-packet.ts'
 import { snowflake } from './discord-wire.ts'
 
-/** Between two heartbeats that Discord asks for, milliseconds; it says about 40 seconds. */
+/** The accepted heartbeat intervals, in milliseconds. Discord asks for about 40 seconds. */
 const heartbeatMs = { min: 100, max: 10 * 60_000 } as const
 
 const name = z.string().min(1).max(gatewayLimits.nameMaxChars)
 const sequence = z.number().int().nonnegative()
 
-/** What comes over the gateway, by its operation; of a dispatch the data are read by whoever wants them. */
+/** A gateway packet by its operation. The consumers parse the data of a dispatch. */
 export const gatewayPacketSchema = z.discriminatedUnion('op', [
   z.looseObject({ op: z.literal(0), t: name, s: sequence, d: z.unknown().optional() }),
   z.looseObject({ op: z.literal(1) }),
@@ -29,7 +29,7 @@ const sessionSchema = z.looseObject({
   application: z.looseObject({ id: snowflake }),
 })
 
-/** Who asks for the gateway's address is told no more than this. */
+/** The fields of the gateway response that are passed on to discord.js. */
 export const gatewayAddressSchema = z.looseObject({
   url: z.string().max(gatewayLimits.urlMaxChars),
   shards: z.number().int().positive(),
@@ -42,8 +42,8 @@ export const gatewayAddressSchema = z.looseObject({
 })
 
 /**
- * What discord.js is given of a packet: what it keeps a session by, and nothing that people or other servers said. Null for
- * what begins a session and is of another form, or leads elsewhere than to Discord. Pure.
+ * The part of a packet that discord.js gets: what it needs to maintain the session, without content from users. Null
+ * for a session start of unknown form or with a foreign address. Pure.
  */
 export function packetForLibrary(packet: GatewayPacket, api: string): unknown {
   if (packet.op === 10) return { op: 10, d: { heartbeat_interval: packet.d.heartbeat_interval } }
@@ -67,7 +67,10 @@ export function packetForLibrary(packet: GatewayPacket, api: string): unknown {
   return { op: 0, t, s, d }
 }
 
-/** The token goes there: to Discord over TLS, or to where the owner has it asked, in the open only where that is too. Pure. */
+/**
+ * The token is sent to this address. Allows Discord over TLS, and the owner's own API host, unencrypted only if that
+ * API is too. Pure.
+ */
 export function isGateway(address: string, api: string): boolean {
   if (!URL.canParse(address)) return false
   const { protocol, hostname, username, password } = new URL(address)

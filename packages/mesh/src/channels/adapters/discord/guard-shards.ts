@@ -9,15 +9,18 @@ type Dispatch = Extract<GatewayPacket, { readonly op: 0 }>
 
 export interface ShardGuard {
   readonly api: string
-  /** Each dispatch, in order, once discord.js has its number. */
+  /** Receives each dispatch in order, after discord.js processed its sequence number. */
   readonly onDispatch: (packet: Dispatch) => void
-  /** A packet was left out; in words. */
+  /** A packet was dropped; the text says why. */
   readonly onFault: (fault: string) => void
-  /** What begins the session was left out: discord.js would identify anew every few seconds, which Discord counts by the day. */
+  /**
+   * The packet that starts the session was dropped. discord.js would identify again every few seconds, and Discord
+   * limits that per day.
+   */
   readonly onNoSession: () => void
 }
 
-/** As discord.js has it: a line that can be ended, of one handshake. */
+/** The connection as discord.js has it, which can be terminated. */
 type Line = Pick<EventEmitter, 'once'> & { terminate(): void }
 
 interface Shard {
@@ -26,9 +29,9 @@ interface Shard {
 }
 
 /**
- * Stands between a gateway's line and discord.js: a packet is bounded and of a known form before discord.js sees it, and
- * then it sees only what a session is kept by. Without this a packet of another form ends the process, since discord.js
- * reads it where nobody waits for what it throws.
+ * Filters packets between the gateway connection and discord.js. discord.js sees only bounded packets of a known
+ * form, and only the fields that maintain the session. Without it a malformed packet ends the process, because
+ * discord.js throws where no handler catches.
  */
 export function guardShards(strategy: IShardingStrategy, guard: ShardGuard): void {
   const spawn = strategy.spawn.bind(strategy)
@@ -40,7 +43,7 @@ export function guardShards(strategy: IShardingStrategy, guard: ShardGuard): voi
   }
 }
 
-/** What ends the wait for a session. */
+/** The dispatches that start a session. */
 const beginsSession: ReadonlySet<string> = new Set(['READY', 'RESUMED'])
 
 function guardShard(given: unknown, { api, onDispatch, onFault, onNoSession }: ShardGuard): void {
@@ -72,9 +75,9 @@ function guardShard(given: unknown, { api, onDispatch, onFault, onNoSession }: S
     if ('fault' in read) return onFault(read.fault)
     const { packet } = read
     const known = packetForLibrary(packet, api)
-    // Each hello would begin one more beat.
+    // Each hello would start another heartbeat timer.
     if (known === null || (packet.op === 10 && hasHello)) {
-      onFault('begins a session in a way that is not known')
+      onFault('starts a session in an unknown form')
       if (known === null && !hasSession) onNoSession()
       return
     }
@@ -86,17 +89,17 @@ function guardShard(given: unknown, { api, onDispatch, onFault, onNoSession }: S
         await pass(text, false)
         if (packet.op === 0) onDispatch(packet)
       } catch {
-        onFault('could not be taken')
+        onFault('could not be processed')
       }
     }
-    // A hello takes as long as the first beat waits for; what is dispatched stays in order.
+    // A hello is processed until the first heartbeat, so it must not delay dispatches. Those stay in order.
     if (packet.op !== 0) return take()
     last = last.then(take)
     return last
   }
 }
 
-/** Counts what comes over each connection of the shard before a whole packet is there. */
+/** Counts the bytes of each connection before a packet is complete. */
 function boundLine(
   shard: Shard,
   on: { readonly begun: () => void; readonly bytes: (count: number, line: Line) => void },
@@ -110,7 +113,7 @@ function boundLine(
       if (next === null) return
       on.begun()
       next.once('upgrade', ({ socket }: { readonly socket: Socket }) => {
-        // Whoever listens before the line itself does takes its first packet away.
+        // A listener that is added before the WebSocket's own would consume the first packet.
         next.once('open', () => {
           socket.on('data', (part: Uint8Array) => on.bytes(part.length, next))
         })
@@ -130,5 +133,5 @@ function isShard(value: unknown): value is Shard {
 }
 
 function unknownForm(): Error {
-  return new Error('a shard of discord.js is not of the form that is guarded')
+  return new Error('the shard of discord.js has an unknown form')
 }

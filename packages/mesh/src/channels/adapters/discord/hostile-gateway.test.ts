@@ -100,7 +100,7 @@ describe('a gateway that means harm', () => {
       states.length = 0
       server.sendRaw(hostile)
       await until(() => expect(states, name).toMatchObject([{ state: 'connected' }]))
-      expect(states[0]?.detail, name).toMatch(/^Discord sent what was left out: it /)
+      expect(states[0]?.detail, name).toMatch(/^a packet of Discord was dropped: it /)
       await say(name)
       await until(() => expect(heard.at(-1)?.text).toBe(name))
     }
@@ -115,7 +115,7 @@ describe('a gateway that means harm', () => {
       await until(() => expect(heard.at(-1)?.text).toBe(name))
     }
     expect(heard).toHaveLength(Object.keys(heardAsNothing).length)
-    expect(states.filter(({ detail }) => detail.includes('left out'))).toEqual([])
+    expect(states.filter(({ detail }) => detail.includes('was dropped'))).toEqual([])
     expect(server.connections()).toBe(1)
   })
 
@@ -138,7 +138,7 @@ describe('a gateway that means harm', () => {
     await until(() =>
       expect(states.at(-1)).toMatchObject({
         state: 'connecting',
-        detail: expect.stringContaining('begins a session in a way'),
+        detail: expect.stringContaining('starts a session in an unknown'),
       }),
     )
     await until(() => expect(states.at(-1)?.state).toBe('failing'))
@@ -163,7 +163,7 @@ describe('a gateway that means harm', () => {
     await until(() =>
       expect(states.at(-1)).toMatchObject({
         state: 'failing',
-        detail: 'Discord named no gateway of its own',
+        detail: 'Discord returned an invalid gateway address',
       }),
     )
     expect(server.connections()).toBe(0)
@@ -177,7 +177,7 @@ describe('a gateway that means harm', () => {
         sayDiscord(response, 200, { url, shards: 1, session_start_limit: limits })
       }),
     )
-    const detail = 'Discord lets this bot begin no more sessions today'
+    const detail = 'Discord allows this bot no more sessions today'
     await until(() => expect(states.at(-1)).toMatchObject({ state: 'failing', detail }))
     expect(server.heard).toEqual([])
   })
@@ -191,6 +191,6 @@ describe('a gateway that means harm', () => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(answer)
       }),
     )
-    await until(() => expect(states.at(-1)?.detail).toBe('Discord answered with more than is read'))
+    await until(() => expect(states.at(-1)?.detail).toBe('Discord sent a response that is too large'))
   })
 })

@@ -1,4 +1,4 @@
-/** Discord, by discord.js. */
+/** Discord, through discord.js. */
 
 export { createDiscordAdapter } from './discord-adapter.ts'
 export type { DiscordOptions } from './discord-adapter.ts'

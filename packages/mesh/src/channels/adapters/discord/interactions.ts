@@ -6,13 +6,13 @@ import type { DiscordRest } from './discord-rest.ts'
 import type { DiscordInteraction } from './discord-wire.ts'
 import { isCommand, readInteraction } from './read-message.ts'
 
-/** Answers that Discord knows: «thinks», for a command, and none that can be seen, for a button. */
+/** Discord's response types: a "thinking" state for a command, and an invisible one for a button. */
 const deferredReply = 5
 const deferredUpdate = 6
-/** For the eyes of whoever gave the command alone. */
+/** Visible only to the user of the command. */
 const ephemeral = 64
 
-const lostWords = 'This could not be kept at the moment. Please give it again in a minute.'
+const lostWords = 'This could not be stored. Please send it again in a minute.'
 
 interface InteractionDeps {
   readonly rest: DiscordRest
@@ -23,8 +23,9 @@ interface InteractionDeps {
 }
 
 /**
- * Commands and buttons. Discord wants an answer within three seconds, and never sends one again: so «thinks» is said at
- * once, and in its place, when the message stands, what was given; or that it could not be kept.
+ * Handles commands and buttons. Discord requires a response within three seconds and never repeats an interaction.
+ * The adapter therefore responds "thinking" at once. It replaces this with the command when the message is persisted,
+ * or with an error.
  */
 export function createInteractions({ rest, lanes, channels, signal, received }: InteractionDeps) {
   async function answer(interaction: DiscordInteraction): Promise<void> {
@@ -35,7 +36,7 @@ export function createInteractions({ rest, lanes, channels, signal, received }: 
     await rest.ask({ method: 'post', path, body, auth: false }, z.unknown(), signal)
   }
 
-  /** A failure of it is nobody's concern: the message stands, or it was told as well as could be. */
+  /** Failures are ignored: the message is persisted, or the error message was the best effort. */
   async function say(interaction: DiscordInteraction, content: string): Promise<void> {
     const { application_id: applicationId, token } = interaction
     const body = { content, flags: ephemeral, allowed_mentions: { parse: [] } }

@@ -1,6 +1,8 @@
 import type * as Discord from 'discord.js'
 
-/** discord.js, from the first call on. Bundled, a late import of a module of the older form has nothing but its default. */
+/**
+ * Loads discord.js at the first call. In the bundle, a dynamic import of a CommonJS module has only a default export.
+ */
 export async function loadDiscord(): Promise<typeof Discord> {
   const loaded = await import('discord.js')
   return 'default' in loaded ? (loaded.default as typeof Discord) : loaded

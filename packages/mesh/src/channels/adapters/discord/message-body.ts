@@ -1,6 +1,6 @@
 import type { ChannelButton } from '../../adapter.ts'
 
-/** Discord's bounds: characters of a label, buttons in a row. */
+/** Discord's limits: characters of a label, buttons in a row. */
 const labelMaxChars = 80
 const rowMax = 5
 
@@ -9,7 +9,7 @@ const button = 2
 const secondary = 2
 const suppressEmbeds = 4
 
-/** Text and buttons as Discord takes them: nobody is called by what an agent writes, and no link is shown as a preview. Pure. */
+/** Text and buttons in Discord's form, without mentions and link previews. Pure. */
 export function messageBody(text: string, buttons: readonly ChannelButton[]) {
   return {
     content: text,
@@ -24,7 +24,7 @@ function rows(buttons: readonly ChannelButton[]) {
     type: button,
     style: secondary,
     label: label.slice(0, labelMaxChars),
-    // Discord wants them to differ within a message.
+    // Discord requires unique ids within a message.
     custom_id: `${index}:${value}`,
   }))
   return Array.from({ length: Math.ceil(all.length / rowMax) }, (_row, index) => ({
@@ -33,7 +33,7 @@ function rows(buttons: readonly ChannelButton[]) {
   }))
 }
 
-/** The value of a button of ours. Pure. */
+/** The value of one of the mesh's buttons. Pure. */
 export function pressedValue(customId: string): string {
   return customId.slice(customId.indexOf(':') + 1)
 }

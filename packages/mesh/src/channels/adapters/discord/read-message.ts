@@ -5,11 +5,11 @@ import { pressedValue } from './message-body.ts'
 import type { KnownChannel } from './discord-channels.ts'
 import type { DiscordInteraction, DiscordMessage } from './discord-wire.ts'
 
-/** What people write, and what they write as an answer; joins, pins and the like have other types. */
+/** Types of messages and replies that users write. Joins, pins and the like have other types. */
 export const spokenTypes: ReadonlySet<number> = new Set([0, 19])
 const textMaxChars = 4000
 
-/** Whether it is what a person said, and not a bot, a web-hook, ourselves or Discord. Pure. */
+/** True for a message of a person, false for bots, webhooks, this bot and Discord. Pure. */
 export function isSpoken(message: DiscordMessage, ourUserId: string): boolean {
   const { author, webhook_id: webhookId, type } = message
   return spokenTypes.has(type) && author.bot !== true && !webhookId && author.id !== ourUserId
@@ -20,7 +20,6 @@ export interface MessageSurroundings {
   readonly channel: KnownChannel
 }
 
-/** Pure. */
 export function readMessage(message: DiscordMessage, around: MessageSurroundings): ReceivedMessage {
   const { ourUserId, channel } = around
   const { author } = message
@@ -40,7 +39,7 @@ export function readMessage(message: DiscordMessage, around: MessageSurroundings
   }
 }
 
-/** A forward bears copies of what others wrote; its own text is the sender's. Discord does not say who wrote them. */
+/** A forward contains copies of other messages; its own text is the sender's. Discord does not name the authors. */
 function forwardedIn({ message_snapshots: snapshots }: DiscordMessage): Pick<ReceivedMessage, 'forwarded'> {
   if (snapshots.length === 0) return {}
   const copies = snapshots.map(({ message }) => message)
@@ -57,7 +56,7 @@ function withoutMention(text: string, ourUserId: string): string {
   return text
 }
 
-/** A command or a press of a button; null where nobody is named. Pure. */
+/** Reads a command or button press. Null if it names no user. Pure. */
 export function readInteraction(
   interaction: DiscordInteraction,
   channel: KnownChannel,

@@ -10,20 +10,20 @@ import type { DiscordRest, RestRequest } from './discord-rest.ts'
 import { sentSchema, snowflake } from './discord-wire.ts'
 import { snowflakeAt } from './snowflake.ts'
 
-/** What Discord takes as a nonce, characters. */
+/** The maximum length of a nonce at Discord, in characters. */
 const nonceMaxChars = 25
-/** Discord knows a nonce for «the past few minutes»; after this much nobody relies on it, milliseconds. */
+/** Discord remembers a nonce for "the past few minutes". After this time it is not relied on, in milliseconds. */
 const nonceHoldsMs = 120_000
-/** Messages of which is not known whether they arrived; the oldest are forgotten. */
+/** Messages whose delivery is unknown. The oldest are forgotten. */
 const unsureMax = 100
-/** A message is tried for a day and given up then, and nobody asks for it any more, milliseconds. */
+/** A message is retried for a day, so older entries are not needed, in milliseconds. */
 const unsureHoldsMs = 25 * 3_600_000
-/** So far back a message may be for the clocks of both sides differing, milliseconds. */
+/** The allowed difference between the two clocks, in milliseconds. */
 const clocksDifferMs = 60_000
-/** So much of a channel is looked through for a message that may have arrived, pages of a hundred. */
+/** How many pages of a channel are searched for a message that may have been delivered. */
 const pagesMax = 5
 const pageMax = 100
-/** Messages that were sent here, and are known when Discord tells of them. */
+/** Messages sent by this process, to recognize them when Discord reports them. */
 const sentMax = 2000
 const unsureKey = 'discord:unsure'
 
@@ -31,7 +31,7 @@ interface Sending extends Pick<RestRequest, 'files'> {
   readonly channelId: string
   readonly clientId: string
   readonly body: Readonly<Record<string, unknown>>
-  /** The text by which it is found again in its channel; null for what has none. */
+  /** The text by which the message is found in its channel; null if it has none. */
   readonly looksLike: string | null
 }
 
@@ -53,17 +53,17 @@ const pageSchema = wireList(
 
 export interface SendOnce {
   readonly send: (sending: Sending, signal: AbortSignal) => Promise<SentMessage>
-  /** Whether a message that bears our name may be one that was sent here. */
+  /** True if a message under the bot's name may have been sent by this process. */
   readonly mayBeOurs: (message: { readonly id: string; readonly nonce: string | null }) => boolean
 }
 
 /**
- * Sends a message so that Discord has it once. For a few minutes Discord itself throws a repeat away, by its nonce. Of a
- * message that may have arrived is kept when it was sent first: a repeat that comes later than those minutes is looked for
- * in its channel before it is sent, and a file, which nothing there is known by, is marked as one.
+ * Sends a message exactly once. For a few minutes Discord deduplicates by nonce. For a message whose delivery is
+ * unknown, the time of the first attempt is stored. A later repeat is searched for in the channel before it is sent.
+ * A file cannot be searched for, so its repeat carries the repeat mark.
  */
 export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps): SendOnce {
-  /** Ids and nonces of this life. */
+  /** Ids and nonces of this process. */
   const sent = createRecentIds(sentMax)
   const kept = () =>
     new Map(
@@ -114,7 +114,7 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps):
         return found
       }
     }
-    // What has no text is not found again; it bears the mark itself.
+    // A message without text cannot be found again, so it carries the repeat mark itself.
     const marked = isForgotten && looksLike === null ? { content: repeatMark.trim() } : {}
     try {
       const request: RestRequest = {
@@ -129,7 +129,7 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps):
       return { id }
     } catch (error) {
       const isUnsure = !(error instanceof ChannelFailure) || error.kind === 'unsure'
-      // What was refused after an attempt that may have arrived is as unsure as before.
+      // If an earlier attempt may have succeeded, a refusal now does not change that.
       if (!isUnsure && firstAt === undefined) change((unsure) => unsure.delete(nonce))
       throw error
     }
@@ -139,7 +139,7 @@ export function createSendOnce({ rest, marks, clock, ourUserId }: SendOnceDeps):
     send,
     mayBeOurs: ({ id, nonce }) => {
       if (sent.has(id)) return true
-      // While there is one of which nobody knows whether it arrived, any that says nothing else of itself may be it.
+      // While the delivery of a message is unknown, any message without a nonce may be that one.
       return nonce === null ? kept().size > 0 : sent.has(nonce) || kept().has(nonce)
     },
   }

@@ -4,23 +4,23 @@ import type { DiscordRest } from './discord-rest.ts'
 export interface DiscordCommand {
   /** Without its `/`: 1 to 32 of a-z, 0-9, `_` and `-`. */
   readonly name: string
-  /** What people read beside it, at most 100 characters. */
+  /** The description that users see, at most 100 characters. */
   readonly description: string
-  /** What the words after it are; null where it takes none. */
+  /** The description of the argument; null if the command takes none. */
   readonly argument: string | null
 }
 
-/** What Discord takes, pieces and characters. */
+/** Discord's limits, in items and characters. */
 const commandsMax = 100
 const descriptionMaxChars = 100
 const argumentMaxChars = 1800
 
 const chatInput = 1
 const textOption = 3
-/** In guilds, and in private conversations with us. */
+/** In guilds and in direct conversations with the bot. */
 const contexts = [0, 1]
 
-/** Puts exactly these into the menu, in place of what was there. Rejects with a `ChannelFailure`. */
+/** Replaces the command menu. Rejects with a `ChannelFailure`. */
 export async function registerCommands(
   rest: DiscordRest,
   menu: { readonly applicationId: string; readonly commands: readonly DiscordCommand[] },

@@ -1,17 +1,17 @@
 const discordEpochMs = 1_420_070_400_000
 const timeShift = 22n
 
-/** The first id that Discord could have given at that time. Pure. */
+/** The smallest id that Discord could have issued at that time. Pure. */
 export function snowflakeAt(ms: number): string {
   return (BigInt(Math.max(0, Math.floor(ms) - discordEpochMs)) << timeShift).toString()
 }
 
-/** When Discord gave it, milliseconds since 1970. Pure. */
+/** The time at which Discord issued the id, in milliseconds since 1970. Pure. */
 export function timeOfSnowflake(id: string): number {
   return Number(BigInt(id) >> timeShift) + discordEpochMs
 }
 
-/** Whether the one is later than the other. Pure. */
+/** True if `id` is later than `other`. Pure. */
 export function isLater(id: string, other: string): boolean {
   return BigInt(id) > BigInt(other)
 }

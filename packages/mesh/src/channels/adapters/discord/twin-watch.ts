@@ -3,9 +3,9 @@ import type { ChannelState } from '../../adapter.ts'
 import { messageSchema } from './discord-wire.ts'
 import { spokenTypes } from './read-message.ts'
 
-/** So long the answer about a message that we sent may take to come behind the message itself, milliseconds. */
+/** The API response for a sent message may arrive this much later than its gateway event, in milliseconds. */
 export const answerMaxMs = 15_000
-/** Messages of our own name that are looked at together. */
+/** Messages under the bot's name that are checked at the same time. */
 const checkedMax = 100
 
 interface TwinWatchDeps {
@@ -17,8 +17,8 @@ interface TwinWatchDeps {
 }
 
 /**
- * Discord tells nobody how many programs listen with one token, and sends everything to each. Another one is known by what it
- * does: a message comes that bears our name, and nobody here sent it.
+ * Detects another program that uses the same token. Discord sends all events to every connection and does not report
+ * their number. The sign of another program is a message under the bot's name that this process did not send.
  */
 export function createTwinWatch({ clock, signal, ourUserId, mayBeOurs, stateChanged }: TwinWatchDeps) {
   let underWay = 0
@@ -31,20 +31,20 @@ export function createTwinWatch({ clock, signal, ourUserId, mayBeOurs, stateChan
     const time = new Date(clock.now()).toISOString().slice(11, 16)
     stateChanged({
       state: 'connected',
-      detail: `another program writes with this bot's token (last seen at ${time} UTC): both hear, and both answer`,
+      detail: `another program uses this bot's token (last seen at ${time} UTC), so both answer`,
       repair:
-        'End the other one, or make a bot of its own for this fleet at discord.com/developers/applications.',
+        'Stop the other program, or create a separate bot for this fleet at discord.com/developers/applications.',
     })
   }
 
   return {
-    /** A message came, of whoever. */
+    /** A message of any author arrived. */
     came: (data: unknown): void => {
       const read = messageSchema.safeParse(data)
       if (!read.success || underWay >= checkedMax) return
       const { id, type, author, webhook_id: webhookId, nonce } = read.data
-      // Answers to commands are sent by a web-hook of the interaction. What Discord itself says of us bears our name too: that
-      // we joined a guild, or a thread.
+      // Responses to commands are sent through a webhook of the interaction. System messages, such as the bot's
+      // joining a guild or thread, also bear the bot's name.
       const isWritten = spokenTypes.has(type) && !webhookId
       if (isWritten && author.id === ourUserId()) void check({ id, nonce: nonce ?? null })
     },

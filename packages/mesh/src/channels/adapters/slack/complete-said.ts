@@ -3,7 +3,7 @@ import type { SlackSaid } from './read-envelope.ts'
 import { receivedFile } from './slack-files.ts'
 import type { SlackMemory } from './slack-memory.ts'
 
-/** What was said with what Slack has to be asked for: the sender's name, and whether a thread is ours. */
+/** Adds what only Slack's API knows: the sender's name, and whether the bot takes part in the thread. */
 export async function completeSaid(
   said: SlackSaid,
   known: SlackMemory,
@@ -13,7 +13,7 @@ export async function completeSaid(
   const { threadTs, ts } = said.at
   const addressed =
     said.isForUs || (threadTs !== null && (await known.isOurThread({ channelId, threadTs }, signal)))
-  // Our answer to words at the top of a channel begins a thread, which is their session.
+  // A reply to a top-level message of a channel starts a thread, which becomes its session.
   const threadId = threadTs ?? (addressed && !isPrivate ? ts : null)
   if (addressed && threadId !== null) known.joined({ channelId, threadTs: threadId })
   return {

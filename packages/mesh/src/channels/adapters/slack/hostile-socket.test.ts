@@ -82,7 +82,7 @@ describe('a socket that means harm', () => {
       states.length = 0
       workspace.sendRaw(hostile)
       await until(() => expect(states, name).toMatchObject([{ state: 'connected' }]))
-      expect(states[0]?.detail, name).toMatch(/^Slack sent what was left out: it /)
+      expect(states[0]?.detail, name).toMatch(/^a packet of Slack was dropped: it /)
       await say(name)
       await until(() => expect(heard.at(-1)?.text).toBe(name))
     }
@@ -123,7 +123,7 @@ describe('a socket that means harm', () => {
     await until(() =>
       expect(states.at(-1)).toMatchObject({
         state: 'failing',
-        detail: 'Slack answered with more than is read',
+        detail: 'Slack sent a response that is too large',
       }),
     )
   })

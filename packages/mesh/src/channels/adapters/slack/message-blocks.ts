@@ -1,10 +1,10 @@
 import type { KnownBlock } from '@slack/web-api'
 import type { ChannelButton } from '../../adapter.ts'
 
-/** Slack shows at most so much on a button, characters. */
+/** The maximum length of a button label at Slack, in characters. */
 const labelMaxChars = 75
 
-/** The text and its buttons as blocks; nothing where there are no buttons, since the text then says it all. Pure. */
+/** Text and buttons as blocks; empty if there are no buttons, because the text field is enough then. Pure. */
 export function messageBlocks(
   text: string,
   buttons: readonly ChannelButton[],

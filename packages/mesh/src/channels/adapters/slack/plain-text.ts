@@ -1,9 +1,12 @@
-/** `<@U1>`, `<#C1|general>`, `<!here>`, `<https://example.org|a page>`: how Slack writes what is more than words. */
+/**
+ * Slack's notation for mentions, channels and links: `<@U1>`, `<#C1|general>`, `<!here>`, `<https://example.org|a
+ * page>`.
+ */
 const marked = /<([@#!]?)([^<>|]{1,3000})(?:\|([^<>]{0,3000}))?>/g
 
 /**
- * What somebody wrote in Slack, as they see it: links and channels by their names, a mention of us at the beginning left
- * out, the three escaped characters themselves. Pure.
+ * The text of a Slack message as users see it: links and channels by name, without a leading mention of the bot,
+ * entities decoded. Pure.
  */
 export function plainText(text: string, ourUserId: string): string {
   const ours = `<@${ourUserId}>`

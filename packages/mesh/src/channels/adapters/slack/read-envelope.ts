@@ -9,30 +9,30 @@ import {
 } from './slack-wire.ts'
 import type { SlackFile, SlackMessageEvent } from './slack-wire.ts'
 
-/** What somebody did in Slack, read from an envelope and bounded; nothing was asked of Slack yet. */
+/** A user action from an envelope, parsed and bounded, before any call to Slack. */
 export interface SlackSaid {
-  /** The same for every event about the one message, and whenever Slack sends it again. */
+  /** The same for all events about one message and for redeliveries. */
   readonly id: string
   readonly teamId: string
   readonly userId: string
-  /** Where the envelope has it. */
+  /** Only if the envelope contains it. */
   readonly userName: string | null
   readonly channelId: string
   readonly isPrivate: boolean
   readonly at: SlackPosition
   readonly text: string
   readonly pressed: string | null
-  /** Whether the envelope itself says that it is for us: a private conversation, a mention, a command, a button of ours. */
+  /** True if the envelope shows that it is for the bot: a direct message, mention, command or button. */
   readonly isForUs: boolean
   readonly files: readonly SlackFile[]
-  /** Messages that the sender shared and somebody else wrote; null where there are none. */
+  /** Messages of others that the sender shared; null if there are none. */
   readonly shared: SlackShared | null
 }
 
 export interface SlackPosition {
-  /** The thread of the message; null at the top. */
+  /** The thread of the message; null at the top level. */
   readonly threadTs: string | null
-  /** When the message was written, which names the thread that it begins; null of commands and buttons. */
+  /** The timestamp of the message, which is also the id of a thread below it. Null for commands and buttons. */
   readonly ts: string | null
 }
 
@@ -42,19 +42,19 @@ export interface SlackShared {
   readonly files: readonly SlackFile[]
 }
 
-/** What people write comes under these; edits, joins, deletions and the like under others. */
+/** Subtypes of messages that users write. Edits, joins, deletions and the like have others. */
 const spokenSubtypes = new Set(['file_share', 'thread_broadcast', 'me_message'])
 
-/** Slack's own program writes reminders and mails under this id. */
+/** The id under which Slack itself writes reminders and mails. */
 const slackbot = 'USLACKBOT'
 
 export interface SlackSelf {
   readonly userId: string
-  /** The command that stands for all of ours, with its `/`: `/flotilla status` is `/status`. */
+  /** The one registered command, with its `/`: `/flotilla status` means `/status`. */
   readonly command: string
 }
 
-/** Null for what need not be heard: bots, ourselves, edits, what has another form. Pure. */
+/** Null for envelopes to ignore: bots, this bot, edits, unknown forms. Pure. */
 export function readEnvelope(type: string, body: unknown, self: SlackSelf): SlackSaid | null {
   switch (type) {
     case 'events_api':
@@ -68,7 +68,7 @@ export function readEnvelope(type: string, body: unknown, self: SlackSelf): Slac
   }
 }
 
-/** A channel whose id changes, as Slack tells it; null for any other envelope. Pure. */
+/** A channel whose id changed; null for any other envelope. Pure. */
 export function readMoved(type: string, body: unknown): MovedConversation | null {
   const read = type === 'events_api' ? channelMovedSchema.safeParse(body) : null
   if (read?.success !== true) return null
@@ -100,7 +100,7 @@ function readMessage(body: unknown, self: SlackSelf): SlackSaid | null {
   }
 }
 
-/** A shared message stands in an attachment; the text of the event is the sender's own. */
+/** A shared message is an attachment; the text of the event is the sender's own. */
 function sharedIn({ attachments }: SlackMessageEvent, ourUserId: string): SlackShared | null {
   const shared = attachments.filter((one) => one.is_share === true || one.is_msg_unfurl === true)
   if (shared.length === 0) return null
@@ -132,7 +132,7 @@ function readCommand(body: unknown, self: SlackSelf): SlackSaid | null {
   }
 }
 
-/** A value of ours has at most 64 bytes. */
+/** Values of the mesh's buttons have at most 64 bytes. */
 const pressedMaxChars = 64
 
 function readPress(body: unknown): SlackSaid | null {

@@ -144,7 +144,7 @@ describe('Slack', () => {
     expect(open.states.at(-1)).toMatchObject({
       state: 'connected',
       detail: expect.stringContaining('2 connections'),
-      repair: expect.stringContaining('End the other one'),
+      repair: expect.stringContaining('Stop the other program'),
     })
     await vi.waitFor(() => expect(workspace.connections()).toBeGreaterThan(2))
     workspace.helloWith(1)

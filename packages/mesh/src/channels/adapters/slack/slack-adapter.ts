@@ -25,21 +25,24 @@ export interface SlackOptions {
   /** Begins with `xapp-` and has the scope connections:write. */
   readonly appToken: Secret
   readonly clock: Clock
-  /** The command that stands for all of ours; a workspace has many apps, and Slack keeps some names for itself. */
+  /** The registered command. A workspace has many apps, and Slack reserves some names. */
   readonly command?: string
   readonly apiUrl?: string
-  /** Until when everything was taken, so that what came since is read; kept for as long as the process lives by default. */
+  /**
+   * The position up to which messages were processed, so that later ones are read after a restart. In memory by
+   * default.
+   */
   readonly marks?: ChannelMarks
   readonly fetch?: Fetch
 }
 
-/** Envelopes that are read at one time; Slack keeps what is over and sends it again. */
+/** Envelopes that are processed at the same time. Slack redelivers the others. */
 const underWayMax = 500
 
 /**
- * Slack in Socket Mode: what people say comes over a connection that the mesh makes, and an envelope is acknowledged once
- * its message stands. A thread is a session: an answer to a mention at the top of a channel begins one. Slack has no id of
- * the sender's for messages that apps write (`client_msg_id` is its own programs' alone), so repeats are not thrown away.
+ * The Slack adapter, in Socket Mode. The mesh opens the connection and acknowledges an envelope once its message is
+ * persisted. A thread is a session; a reply to a mention at the top level starts one. Slack has no client-chosen id
+ * for messages of apps (`client_msg_id` is for its own clients), so it does not deduplicate.
  */
 export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
   const { botToken, appToken, clock, command = slackCommand, apiUrl = 'https://slack.com/api/' } = options
@@ -83,7 +86,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
     await socket.start()
   }
 
-  /** Who the bot token is of; tried until Slack answers. */
+  /** Finds the bot user of the token, with retries until Slack answers. */
   async function findSelf(hearing: ChannelHearing): Promise<{ self: SlackSelf; teamId: string }> {
     for (;;) {
       ending.signal.throwIfAborted()
@@ -104,7 +107,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
 
   return {
     name: 'slack',
-    // Slack's tier for edits is about one a second in one channel.
+    // Slack's rate limit allows about one edit per second and channel.
     traits: {
       messageCharsMax: 3000,
       editEveryMs: 1200,
@@ -139,7 +142,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
             channel: place.conversationId,
             ts: messageId,
             text,
-            // No buttons any more is an empty list, and not none.
+            // An empty list removes the buttons; without a list they would stay.
             blocks: [],
             ...messageBlocks(text, buttons),
           }),
@@ -163,7 +166,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
     },
     close: async () => {
       isClosing = true
-      // What is under way is acknowledged while there is a line for it.
+      // Acknowledges work in progress while the connection is open.
       await lanes.idle(clock)
       ending.abort()
       await socket?.close()
@@ -179,7 +182,7 @@ function closedEarly(): ChannelFailure {
   return new ChannelFailure('unreachable', 'the channel was closed before Slack answered')
 }
 
-/** The two are easily taken for one another. */
+/** Checks the prefixes, because the two tokens are easily swapped. */
 function checkTokens(botToken: Secret, appToken: Secret, hearing: ChannelHearing): void {
   const wrong = !botToken.reveal().startsWith('xoxb-')
     ? { detail: 'the bot token does not begin with xoxb-', repair: botTokenRepair }

@@ -14,7 +14,7 @@ export interface SlackCallsOptions {
 }
 
 export interface SlackCalls {
-  /** Asks Slack once, with no retry of its own: whoever asks knows when to. Rejects with a `ChannelFailure`. */
+  /** Sends one request without retries, because the caller schedules them. Rejects with a `ChannelFailure`. */
   readonly ask: <T extends z.ZodType>(
     call: (client: WebClient) => Promise<unknown>,
     answer: T,
@@ -22,15 +22,15 @@ export interface SlackCalls {
   ) => Promise<z.output<T>>
 }
 
-/** One call may take so long, milliseconds. */
+/** The time limit of one call, in milliseconds. */
 const callMaxMs = 60_000
 
-/** The Web API by Slack's own client, which is loaded with the first call. */
+/** Slack's Web API through Slack's client, which is loaded with the first call. */
 export function createSlackCalls({ botToken, apiUrl, fetch }: SlackCallsOptions): SlackCalls {
   return {
     ask: async (call, answer, signal) => {
       signal.throwIfAborted()
-      // Bundled, a late import of a module of the older form has nothing but its default.
+      // In the bundle, a dynamic import of a CommonJS module has only a default export.
       const { default: slack } = await import('@slack/web-api')
       const client = new slack.WebClient(botToken.reveal(), {
         ...quietClient(fetch, signal),
@@ -44,13 +44,13 @@ export function createSlackCalls({ botToken, apiUrl, fetch }: SlackCallsOptions)
         throw slackFailure(error)
       }
       const read = answer.safeParse(reply)
-      if (!read.success) throw new ChannelFailure('unsure', 'Slack answered in a form that is not known')
+      if (!read.success) throw new ChannelFailure('unsure', 'Slack sent a response of unknown form')
       return read.data
     },
   }
 }
 
-/** Settings under which Slack's client waits for nothing, retries nothing and writes nothing to the log. */
+/** Client settings: no waits, no retries, no log output. */
 export function quietClient(fetch: Fetch, signal: AbortSignal) {
   return {
     fetch: boundFetch(fetch, signal),
@@ -60,7 +60,7 @@ export function quietClient(fetch: Fetch, signal: AbortSignal) {
   }
 }
 
-/** As the client calls it: ends with the signal, and a 429 always says how long. */
+/** Adapts `fetch` for the client: it ends with the signal, and a 429 always has a wait. */
 function boundFetch(fetch: Fetch, signal: AbortSignal): typeof globalThis.fetch {
   const ask = withBoundedAnswers(fetch, 'Slack')
   return async (url, init) => {
@@ -73,7 +73,7 @@ function boundFetch(fetch: Fetch, signal: AbortSignal): typeof globalThis.fetch 
   }
 }
 
-/** Slack's packages would write to the console, answers and all. */
+/** Slack's packages would write whole responses to the console. */
 export const silentLogger = {
   debug: () => {},
   info: () => {},

@@ -2,7 +2,7 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelFailureKind } from '../../adapter.ts'
 import { failureOfCall, rateLimited, waitWithoutWordMs } from '../call-failure.ts'
 
-/** Slack's own words for why it refused, by what they mean for whoever sends. */
+/** Slack's error names, and what they mean for the sender. */
 const kinds: Readonly<Record<string, ChannelFailureKind>> = {
   channel_not_found: 'gone',
   is_archived: 'gone',
@@ -20,14 +20,14 @@ const kinds: Readonly<Record<string, ChannelFailureKind>> = {
   msg_too_long: 'too-large',
   msg_blocks_too_long: 'too-large',
   file_upload_size_restricted: 'too-large',
-  // By Slack's own documentation some of the operation may have been done before these.
+  // According to Slack's documentation, part of the operation may have happened before these.
   fatal_error: 'unsure',
   internal_error: 'unsure',
   request_timeout: 'unsure',
   service_unavailable: 'unsure',
 }
 
-/** These are said of the token, whatever was asked. */
+/** Errors that concern the token, whatever the call. */
 const tokenErrors = new Set([
   'invalid_auth',
   'not_authed',
@@ -39,18 +39,18 @@ const tokenErrors = new Set([
   'team_disabled',
 ])
 
-/** Whether Slack does not accept the token itself. Pure. */
+/** True if Slack rejects the token. Pure. */
 export function isTokenRefused(error: unknown): boolean {
   return tokenErrors.has(slackError(error))
 }
 
-/** What an error of `@slack/web-api` means. Says Slack's own short word and nothing that was sent. Pure. */
+/** Classifies an error of `@slack/web-api`. Reports Slack's error name and none of the sent data. Pure. */
 export function slackFailure(error: unknown): ChannelFailure {
   if (error instanceof ChannelFailure) return error
   const said = slackError(error)
   if (said !== '') {
     if (said === 'ratelimited' || said === 'rate_limited') return rateLimited('Slack', waitWithoutWordMs)
-    return new ChannelFailure(kinds[said] ?? 'refused', `Slack refused it (${said})`)
+    return new ChannelFailure(kinds[said] ?? 'refused', `Slack rejected the call (${said})`)
   }
   if (hasNumber(error, 'retryAfter')) return rateLimited('Slack', error.retryAfter * 1000)
   if (hasNumber(error, 'statusCode')) {

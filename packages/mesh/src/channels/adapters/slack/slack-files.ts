@@ -11,7 +11,7 @@ interface FileAccess {
   readonly fetch: Fetch
 }
 
-/** A file that somebody shared; its address is what it is fetched by. Pure. */
+/** A received file, with its URL as the reference. Pure. */
 export function receivedFile(file: SlackFile): ReceivedAttachment {
   return {
     kind: kindOf(file),
@@ -22,14 +22,14 @@ export function receivedFile(file: SlackFile): ReceivedAttachment {
   }
 }
 
-/** The bytes of it are Slack's to give out, with our token. */
+/** Downloads files from Slack with the bot's token. */
 export function createFetchFile({
   botToken,
   apiUrl,
   fetch,
 }: FileAccess): NonNullable<ChannelAdapter['download']> {
   return async (url, maxBytes, signal) => {
-    if (!isSlacks(url, apiUrl)) throw new ChannelFailure('refused', 'Slack does not keep this file itself')
+    if (!isSlacks(url, apiUrl)) throw new ChannelFailure('refused', 'the file is not stored at Slack')
     const headers = { authorization: `Bearer ${botToken.reveal()}` }
     return downloadBounded({ fetch, url, headers, platform: 'Slack', maxBytes, signal })
   }
@@ -40,7 +40,7 @@ function kindOf({ mimetype, subtype }: SlackFile): ReceivedAttachment['kind'] {
   return mimetype.startsWith('image/') ? 'picture' : 'document'
 }
 
-/** The token goes to Slack alone: an address in an event may have been chosen by whoever shared the file. */
+/** The token goes only to Slack, because the user who shared the file may have chosen the URL. */
 function isSlacks(address: string, apiUrl: string): boolean {
   if (!URL.canParse(address)) return false
   const url = new URL(address)

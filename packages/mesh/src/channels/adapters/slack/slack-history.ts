@@ -10,22 +10,22 @@ import type { HistoryMessage } from './slack-wire.ts'
 import { isLater, timeOf, timestampAt } from './timestamp.ts'
 
 /**
- * Slack sends an event again for a few minutes and then never. So after each connection the mesh reads what was written
+ * Slack redelivers an event for a few minutes only. After each connection the mesh therefore reads what was written
  * since:
  *
- * 1. One mark says until when everything was taken, by Slack's own times of messages. It moves with the messages that are
- *    taken, and stays while one of them could not be written down or a reading is not complete. Before the first message
- *    there is none, and nothing to be read.
- * 2. Conversations are read from the mark on: those in which somebody spoke to us, and where the token may list them, all
- *    that we are a member of. A message that is known by its id is not taken twice.
- * 3. Threads are read where they are ours, or began after the mark.
+ * 1. One mark stores until when all messages were processed, by Slack's timestamps. It moves with processed messages,
+ * and stays while a message could not be persisted or a read is incomplete. Before the first message there is no mark
+ * and nothing to read.
+ * 2. Conversations are read from the mark on: those in which a user wrote to the bot, and if the token may list them,
+ * all that the bot is a member of. Known ids are skipped.
+ * 3. Threads are read if the bot takes part in them or they began after the mark.
  */
 export interface SlackHistory {
   /** A connection began. */
   readonly began: () => void
-  /** A message is durable, or need not be. `place` names a conversation in which somebody speaks to us. */
+  /** A message was persisted or dropped. `place` is the conversation if it was for the bot. */
   readonly stood: (ts: string, place: SlackPlace | null) => void
-  /** A message could not be written down; null for what is no message. */
+  /** A message could not be persisted; null if it has no timestamp. */
   readonly failed: (ts: string | null) => void
 }
 
@@ -40,23 +40,26 @@ export interface SlackHistoryDeps {
   readonly lanes: EventLanes
   readonly calls: SlackCalls
   readonly signal: AbortSignal
-  /** Takes a message of the channel as its event would be; resolves when it is durable or need not be. */
+  /** Processes a message of the channel as its event would be. Resolves when it is persisted or dropped. */
   readonly take: (channelId: string, message: HistoryMessage) => Promise<void>
   readonly passedOver: (what: PassedOver) => void
 }
 
-/** What is older is not read, milliseconds. */
+/** Older messages are not read. Milliseconds. */
 const readAgainMaxMs = 7 * 24 * 3_600_000
-/** Messages of different channels may overtake one another by so much, milliseconds. */
+/** Messages of different channels may arrive out of order by this much, in milliseconds. */
 const overtakenMs = 60_000
-/** Connections that follow one another faster are read up to once, milliseconds: Slack itself sends again what they missed. */
+/**
+ * The minimum interval between two reads after reconnections, in milliseconds. Slack redelivers what shorter
+ * interruptions missed.
+ */
 const readAgainEveryMs = 5 * 60_000
-/** The mark is written again when it moves by so much, milliseconds. */
+/** The mark is written when it moves by this much, in milliseconds. */
 const markEveryMs = 10_000
 const pageMax = 200
-/** Pages of one channel or one thread. */
+/** Pages of one channel or thread. */
 const pagesMax = 5
-/** Threads of one channel, and places that are remembered: those that spoke last. */
+/** Threads of one channel, and remembered places: the most recent ones. */
 const threadsMax = 50
 const placesMax = 200
 const firstPauseMs = 1000
@@ -64,7 +67,7 @@ const lastPauseMs = 60_000
 
 const listenedKey = 'slack:listened'
 const placesKey = 'slack:places'
-/** What Slack refuses for good: a channel that is gone, or that the token may not read. */
+/** Permanent errors: the channel is gone or the token may not read it. */
 const skipped: ReadonlySet<ChannelFailureKind> = new Set(['gone', 'refused'])
 
 export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
@@ -94,7 +97,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
   function remember({ channelId, threadTs }: SlackPlace): void {
     const known = places()
     const named = threadTs === null ? [channelId] : [channelId, `${channelId}/${threadTs}`]
-    // Those in the younger half stay where they are, so that not every message is a row.
+    // Recent places keep their position, so that not every message causes a write.
     const fresh = named.filter((place) => !known.slice(-placesMax / 2).includes(place))
     if (fresh.length === 0) return
     const kept = known.filter((place) => !fresh.includes(place))
@@ -105,7 +108,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
     const remembered = places().toReversed()
     const listed = await listChannels(calls, signal)
     const channels = new Set([...remembered.map((place) => place.split('/')[0] ?? ''), ...listed])
-    // Private conversations first: there a person waits.
+    // Direct conversations first, because a person waits there.
     const inOrder = [...channels].toSorted((one, other) => rank(one) - rank(other))
     for (const channelId of inOrder) {
       const threads = remembered.flatMap((place) => {
@@ -160,14 +163,14 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
   }
 
   function tellUnread(channelId: string): void {
-    const detail = `more than ${pageMax * pagesMax} messages came while nobody listened; the oldest of them were not read`
+    const detail = `more than ${pageMax * pagesMax} messages arrived while the channel was disconnected; the oldest were not read`
     deps.passedOver({ id: `${channelId}:history`, detail })
   }
 
   function inLane(channelId: string, work: () => Promise<void>): Promise<void> {
     return new Promise((resolve, reject) => {
       const isTaken = lanes.run(channelId, () => work().then(resolve, reject))
-      if (!isTaken) reject(new ChannelFailure('rate-limited', 'too much is under way'))
+      if (!isTaken) reject(new ChannelFailure('rate-limited', 'too many messages are in progress'))
     })
   }
 
@@ -190,7 +193,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
       if (!isBehind && now - beganAt < readAgainEveryMs) return
       beganAt = now
       isBehind = true
-      // By Slack's clock, which this machine's need not agree with.
+      // Computed with Slack's timestamps, because the local clock may differ.
       const earliest = timestampAt(timeOf(last.ts) + now - last.writtenAt - readAgainMaxMs)
       catchUp(isLater(last.ts, earliest) ? last.ts : earliest).catch(() => {})
     },
@@ -216,7 +219,7 @@ const rank = (channelId: string): number => (channelId.startsWith('D') ? 0 : 1)
 
 interface Pages {
   readonly messages: readonly HistoryMessage[]
-  /** False where there is more than is read. */
+  /** False if there is more than is read. */
   readonly isWhole: boolean
 }
 
@@ -230,14 +233,14 @@ async function readPages(
     const { messages: some, response_metadata: next } = await ask(cursor)
     const fresh = some.filter(({ ts }) => isLater(ts, since))
     for (const message of fresh) messages.push(message)
-    // Histories begin with the newest: what is behind the mark ends them.
+    // Histories are sorted newest first, so the first message before the mark ends the read.
     if (!next?.next_cursor || fresh.length === 0) return { messages, isWhole: true }
     cursor = { cursor: next.next_cursor }
   }
   return { messages, isWhole: false }
 }
 
-/** Conversations that we are a member of; none where the token may not list them. */
+/** The conversations that the bot is a member of; empty if the token may not list them. */
 async function listChannels(calls: SlackCalls, signal: AbortSignal): Promise<readonly string[]> {
   const wanted = { types: 'im,public_channel,private_channel', exclude_archived: true, limit: pageMax }
   const { channels } = await calls

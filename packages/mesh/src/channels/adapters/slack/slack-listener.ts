@@ -11,7 +11,7 @@ import { createSlackHistory } from './slack-history.ts'
 import type { SlackMemory } from './slack-memory.ts'
 import type { SlackEnvelope } from './slack-socket.ts'
 
-/** Messages that are known to be taken. */
+/** The number of processed messages that are remembered. */
 const takenMax = 2000
 
 export interface SlackListenerDeps {
@@ -27,10 +27,10 @@ export interface SlackListenerDeps {
   readonly signal: AbortSignal
 }
 
-/** Takes what people say, whether Slack sends it as an event or a history has it. */
+/** Processes messages, from events and from the history. */
 export function createSlackListener(deps: SlackListenerDeps) {
   const { self, teamId, known, hearing, lanes, isClosing, signal } = deps
-  // A mention is two events, an acknowledgement may cross with a repeat, and a history has what came as an event too.
+  // A mention causes two events, an acknowledgement may cross a redelivery, and the history repeats events.
   const taken = createRecentIds(takenMax)
   const history = createSlackHistory({
     ...deps,
@@ -42,7 +42,7 @@ export function createSlackListener(deps: SlackListenerDeps) {
     },
   })
 
-  /** Once, however often it comes. */
+  /** Processes each message once. */
   async function take(said: SlackSaid): Promise<void> {
     if (taken.has(said.id)) return
     const message = await completeSaid(said, known, signal)
@@ -61,7 +61,7 @@ export function createSlackListener(deps: SlackListenerDeps) {
       const moved = readMoved(envelope.type, envelope.body)
       const said = moved === null ? readEnvelope(envelope.type, envelope.body, self) : null
       if (moved !== null) hearing.moved?.(moved)
-      // What need not be heard, or cannot be read, does not become better by being sent again.
+      // An envelope that can be ignored or not parsed is acknowledged, because a redelivery does not help.
       if (said === null) {
         void envelope.acknowledge()
         return

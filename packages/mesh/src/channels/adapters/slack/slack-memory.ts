@@ -3,17 +3,20 @@ import type { ChannelFailureKind } from '../../adapter.ts'
 import type { SlackCalls } from './slack-calls.ts'
 import { repliesSchema, userInfoSchema } from './slack-wire.ts'
 
-/** How many names and threads are remembered; the oldest are asked for again. */
+/** The number of cached names and threads. Older ones are requested again. */
 const rememberedMax = 2000
-/** So much of a thread is looked at. */
+/** Messages of a thread that are checked. */
 const repliesMax = 200
 
 const unreadable: ReadonlySet<ChannelFailureKind> = new Set(['refused', 'gone'])
 
 export interface SlackMemory {
-  /** What somebody calls themselves; their id where Slack does not tell. Never rejects but with the signal. */
+  /** The display name of a user; the id if Slack does not return one. Rejects only with the signal. */
   readonly nameOf: (userId: string, signal: AbortSignal) => Promise<string>
-  /** Whether we wrote or were mentioned in it. Rejects with a `ChannelFailure` where Slack cannot be asked now. */
+  /**
+   * True if the bot wrote or was mentioned in the thread. Rejects with a `ChannelFailure` if Slack cannot be asked
+   * now.
+   */
   readonly isOurThread: (thread: SlackThread, signal: AbortSignal) => Promise<boolean>
   readonly joined: (thread: SlackThread) => void
 }
@@ -23,7 +26,7 @@ export interface SlackThread {
   readonly threadTs: string
 }
 
-/** What Slack was asked before. A thread that was nobody's business may become ours: `joined`. */
+/** Caches answers of Slack. `joined` marks a thread that the bot joined later. */
 export function createSlackMemory(calls: SlackCalls, ourUserId: string): SlackMemory {
   const names = new Map<string, string>()
   const threads = new Map<string, boolean>()
@@ -57,7 +60,7 @@ export function createSlackMemory(calls: SlackCalls, ourUserId: string): SlackMe
           signal,
         )
         .catch((error: unknown) => {
-          // What we may not read is not ours; what could not be asked now is asked again.
+          // An unreadable thread is not the bot's. Other errors are temporary and are retried.
           if (error instanceof ChannelFailure && unreadable.has(error.kind)) return { messages: [] }
           throw error
         })

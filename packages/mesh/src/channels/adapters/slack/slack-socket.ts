@@ -19,7 +19,7 @@ import type { SocketPacket } from './socket-packet.ts'
 export interface SlackEnvelope {
   readonly type: string
   readonly body: unknown
-  /** Tells Slack that it was taken; without it Slack sends the envelope again. Does nothing once its connection has ended. */
+  /** Acknowledges the envelope; otherwise Slack redelivers it. Has no effect after its connection ended. */
   readonly acknowledge: () => Promise<void>
 }
 
@@ -33,26 +33,26 @@ export interface SlackSocketDeps {
 }
 
 export interface SlackSocket {
-  /** Resolves with the first hello of Slack; rejects where the token is refused, or with `close`. */
+  /** Resolves with Slack's first hello. Rejects if the token is rejected, or on `close`. */
   readonly start: () => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Between the call for an address and Slack's hello, milliseconds. */
+/** The time limit from the request for a URL to Slack's hello, in milliseconds. */
 const helloMaxMs = 20_000
-/** Silence after which a connection is given up, milliseconds; Slack pings every few seconds. */
+/** A connection that is silent for this long is closed, in milliseconds. Slack sends pings every few seconds. */
 const silenceMaxMs = 30_000
-/** So long a connection that is not alone is kept before the next one tells whether it is, milliseconds. */
+/** If the app has other connections, the connection is renewed after this time to check again, in milliseconds. */
 export const recheckMs = 2 * 60_000
-/** For the closing words of both sides, milliseconds; then the socket is cut. */
+/** The time limit for closing a connection cleanly, in milliseconds. */
 const goodbyeMaxMs = 1000
 
 const tokenRepair =
-  'Make an app-level token with the scope connections:write at api.slack.com/apps, Basic Information, and set it.'
+  'Create an app-level token with the scope connections:write at api.slack.com/apps, Basic Information, and set it.'
 
 /**
- * Connections of Socket Mode, one after the other, for as long as it is open. Slack's client makes each; that there is a
- * next one is decided here, since the client's own reconnecting ends for good when a call for an address fails.
+ * A loop of Socket Mode connections. Slack's client opens each; the loop reconnects, because the client's own
+ * reconnecting ends when a request for a URL fails.
  */
 export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
   const ending = new AbortController()
@@ -73,7 +73,7 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
         }
         await connection.ended
         if (ending.signal.aborted) return
-        deps.stateChanged({ state: 'connecting', detail: 'Slack ended the connection', repair: '' })
+        deps.stateChanged({ state: 'connecting', detail: 'Slack closed the connection', repair: '' })
         await pace.afterEnd(ending.signal)
       } catch (error) {
         if (ending.signal.aborted) return
@@ -88,7 +88,7 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
     }
   }
 
-  /** Whether it ended before so long was over. */
+  /** True if the connection ended within the time. */
   async function hasEndedBy({ ended }: Connection, ms: number): Promise<boolean> {
     const over = new AbortController()
     const late = deps.clock.sleep(ms, AbortSignal.any([over.signal, ending.signal])).then(
@@ -115,22 +115,22 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
 interface Connection {
   readonly ended: Promise<void>
   readonly end: () => void
-  /** Of the same app, this one among them, when it began. */
+  /** The number of connections of the app, including this one, when it began. */
   readonly connections: number
 }
 
-/** Slack gives each envelope to one of an app's connections, so that two programs hear a part each. Pure. */
+/** Slack delivers each envelope to one connection of the app, so two programs would each get a part. Pure. */
 function stateAmong(connections: number): ChannelState {
   if (connections <= 1) return { state: 'connected', detail: '', repair: '' }
   return {
     state: 'connected',
-    detail: `Slack has ${connections} connections with this app token: another program takes part of what is said`,
+    detail: `Slack has ${connections} connections with this app token: another program receives some of the messages`,
     repair:
-      'End the other one, or make an app of its own for this fleet at api.slack.com/apps; it is looked at again every two minutes.',
+      'Stop the other program, or create a separate app for this fleet at api.slack.com/apps. The check is repeated every two minutes.',
   }
 }
 
-/** Resolves with Slack's hello. The connection ends by itself, with `signal`, or when Slack says so. */
+/** Resolves with Slack's hello. The connection ends by itself, with `signal`, or when Slack closes it. */
 async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Connection> {
   const line = openLine()
   const { default: slack } = await import('@slack/socket-mode')
@@ -164,7 +164,7 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
       deps.onEnvelope({
         type,
         body,
-        // Slack sends again what it was not told of: an acknowledgement that fails needs nothing else.
+        // A failed acknowledgement needs no handling, because Slack redelivers.
         acknowledge: async () => {
           if (!over.signal.aborted) await ack().catch(() => {})
         },
@@ -172,14 +172,14 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
     },
     onFault: (fault) => {
       if (over.signal.aborted || signal.aborted) return
-      const detail = `Slack sent what was left out: it ${fault}`
+      const detail = `a packet of Slack was dropped: it ${fault}`
       deps.stateChanged({ state: hasHello ? 'connected' : 'connecting', detail, repair: '' })
     },
   })
 
   const end = (): void => {
     void client.disconnect()
-    // A peer that does not say goodbye is not waited for.
+    // Does not wait for a peer that does not close the connection.
     void deps.clock.sleep(goodbyeMaxMs, over.signal).then(line.cut, () => {})
   }
   signal.addEventListener('abort', end, { once: true })
@@ -190,7 +190,7 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
     const { connections } = await Promise.race([
       client.start().then(() => ({ connections: toldConnections })),
       deps.clock.sleep(helloMaxMs, AbortSignal.any([late.signal, over.signal])).then((): never => {
-        throw new ChannelFailure('unreachable', 'Slack did not say hello in time')
+        throw new ChannelFailure('unreachable', 'Slack sent no hello in time')
       }),
     ])
     signal.throwIfAborted()
@@ -198,8 +198,8 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
   } catch (error) {
     end()
     line.cut()
-    // The client says nothing at all of a connection that ended before the hello.
-    throw error ?? new ChannelFailure('unreachable', 'Slack ended the connection before its hello')
+    // The client throws no error if the connection ends before the hello.
+    throw error ?? new ChannelFailure('unreachable', 'Slack closed the connection before its hello')
   } finally {
     late.abort()
   }
@@ -208,9 +208,9 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
 type Envelope = Extract<SocketPacket, { readonly kind: 'envelope' }>
 
 /**
- * Stands between the line and Slack's client: a packet is bounded and of a known form before the client sees it, and then it
- * sees only what it connects and acknowledges by. Without this a packet of another form ends the process, since the client
- * reads it where nobody waits for what it throws.
+ * Filters packets between the connection and Slack's client. The client sees only bounded packets of a known form,
+ * with the fields for connecting and acknowledging. Without it a malformed packet ends the process, because the
+ * client throws where no handler catches.
  */
 function guardClient(
   client: SocketModeClient,
@@ -221,8 +221,7 @@ function guardClient(
   },
 ): void {
   const [hear, another] = client.listeners('ws_message')
-  if (hear === undefined || another !== undefined)
-    throw new Error('the client of Slack is not of the form that is guarded')
+  if (hear === undefined || another !== undefined) throw new Error('the client of Slack has an unknown form')
   let envelope: Envelope | null = null
   client.off('ws_message', hear)
   client.on('ws_message', (data: unknown) => {
@@ -230,7 +229,7 @@ function guardClient(
     if ('fault' in read) return on.onFault(read.fault)
     if (read.packet.kind === 'hello') on.onHello(read.packet.connections)
     envelope = read.packet.kind === 'envelope' ? read.packet : null
-    // It emits what it hears before it returns.
+    // The client emits its event synchronously.
     hear.call(client, packetForClient(read.packet), false)
   })
   client.on('slack_event', ({ ack }: { readonly ack: () => Promise<void> }) => {
@@ -238,7 +237,7 @@ function guardClient(
   })
 }
 
-/** A way to Slack whose sockets can be cut: those of a WebSocket belong to nobody else once it is open. */
+/** A dispatcher that can close its sockets. After the upgrade no other object can close the socket of a WebSocket. */
 function openLine() {
   const sockets = new Set<Socket>()
   const connectSocket = buildConnector({ allowH2: false })

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { wireList, wireText } from '../wire-text.ts'
 
-/** Bounds of what is read of one envelope, in UTF-16 code units and pieces. */
+/** Limits for parsing one envelope, in UTF-16 code units and items. */
 const textMaxChars = 40_000
 const nameMaxChars = 128
 const attachmentsMax = 10
@@ -20,7 +20,7 @@ export const slackFileSchema = z.looseObject({
 })
 export type SlackFile = z.infer<typeof slackFileSchema>
 
-/** `message` and `app_mention`, as the Events API has them. */
+/** `message` and `app_mention` of the Events API. */
 export const messageEventSchema = z.looseObject({
   type: z.enum(['message', 'app_mention']),
   subtype: z.string().nullish(),
@@ -33,13 +33,13 @@ export const messageEventSchema = z.looseObject({
   thread_ts: timestamp.nullish(),
   text: wireText(textMaxChars),
   files: wireList(slackFileSchema, attachmentsMax),
-  /** Messages that are passed on, among previews of links and what apps add. */
+  /** Shared messages, link previews and additions of apps. */
   attachments: wireList(
     z.looseObject({
       is_share: z.boolean().nullish(),
       is_msg_unfurl: z.boolean().nullish(),
       text: wireText(textMaxChars),
-      /** The same in short, where the message has blocks alone. */
+      /** A short version, if the message consists of blocks only. */
       fallback: wireText(textMaxChars),
       author_name: wireText(nameMaxChars),
       files: wireList(slackFileSchema, attachmentsMax),
@@ -52,7 +52,7 @@ export type SlackMessageEvent = z.infer<typeof messageEventSchema>
 
 export const eventCallbackSchema = z.looseObject({ team_id: id, event: messageEventSchema })
 
-/** A channel that became shared with another workspace may have another id. */
+/** A channel that is shared with another workspace may get another id. */
 export const channelMovedSchema = z.looseObject({
   event: z.looseObject({ type: z.literal('channel_id_changed'), old_channel_id: id, new_channel_id: id }),
 })
@@ -90,7 +90,7 @@ export const userInfoSchema = z.looseObject({
 export const repliesSchema = z.looseObject({
   messages: wireList(z.looseObject({ user: wireText(nameMaxChars), text: wireText(textMaxChars) }), 200),
 })
-/** A message as `conversations.history` and `conversations.replies` have it: read further as an event is. */
+/** A message of `conversations.history` or `conversations.replies`. It is parsed further as an event. */
 const historyMessageSchema = z.looseObject({ ts: timestamp, reply_count: z.number().nullish() })
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
 export const historySchema = z.looseObject({

@@ -51,7 +51,7 @@ describe('a packet of Socket Mode', () => {
     {},
     null,
   ])('%j is none', (packet) => {
-    expect(read(packet)).toEqual({ fault: 'is of a form that is not known' })
+    expect(read(packet)).toEqual({ fault: 'has an unknown form' })
   })
 })
 

@@ -22,20 +22,20 @@ const envelopeSchema = z
 
 const packetSchema = z.union([helloSchema, goodbyeSchema, envelopeSchema])
 
-/** `connections` are those of the app that are open at this moment, this one among them. */
+/** `connections` is the number of open connections of the app, including this one. */
 export type SocketPacket = z.output<typeof packetSchema>
 
-/** One packet of Socket Mode, bounded. Pure. */
+/** Parses one packet of Socket Mode, bounded. Pure. */
 export function readSocketPacket(data: unknown): ReadPacket<SocketPacket> {
   return readPacket(data, packetSchema)
 }
 
-/** The one kind of envelope that Slack's client is given. */
+/** The only envelope type that Slack's client gets. */
 const relayed = 'relayed'
 
 /**
- * What Slack's client is given of a packet: what it connects, ends and acknowledges by. It emits an event under each name
- * that it is sent, its own among them, so that it is sent none of the platform's. Pure.
+ * The part of a packet that Slack's client gets: what it needs to connect, end and acknowledge. The client emits
+ * events under received names, its internal ones too, so it gets none from the platform. Pure.
  */
 export function packetForClient(packet: SocketPacket): string {
   switch (packet.kind) {

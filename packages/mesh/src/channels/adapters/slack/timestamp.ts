@@ -1,18 +1,18 @@
-/** Digits behind the point, at most; Slack writes six. */
+/** The maximum number of fraction digits. Slack writes six. */
 const fractionDigits = 10
 
-/** Whether the one message was written after the other, by their times as Slack writes them. Pure. */
+/** Compares two Slack timestamps. True if `ts` is later. Pure. */
 export function isLater(ts: string, other: string): boolean {
   const [one, two] = [partsOf(ts), partsOf(other)]
   return one.seconds === two.seconds ? one.fraction > two.fraction : one.seconds > two.seconds
 }
 
-/** So many milliseconds since 1970. Pure. */
+/** A Slack timestamp from milliseconds since 1970. Pure. */
 export function timestampAt(ms: number): string {
   return `${Math.max(0, Math.floor(ms / 1000))}.000000`
 }
 
-/** Milliseconds since 1970, the fraction of a second left out. Pure. */
+/** Milliseconds since 1970, without the fraction of a second. Pure. */
 export function timeOf(ts: string): number {
   return partsOf(ts).seconds * 1000
 }

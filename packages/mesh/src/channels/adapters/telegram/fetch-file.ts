@@ -8,18 +8,18 @@ import type { PlatformHttp } from '../platform-http.ts'
 import type { GrammySignal } from './poll-updates.ts'
 import { telegramFailure } from './telegram-failure.ts'
 
-/** A path as Telegram gives it out, and none that leads elsewhere. */
+/** The form of Telegram's file paths, without `..`. */
 const filePath = /^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]{0,255}$/
 
 export interface FetchFileDeps {
   readonly api: Api
   readonly http: PlatformHttp
-  /** What the token and the path follow. */
+  /** The URL before the token and the path. */
   readonly root: string
   readonly token: Secret
 }
 
-/** Files are fetched when somebody wants them, and no further than wanted. */
+/** Downloads a file at most up to the requested size. */
 export function createFetchFile({
   api,
   http,
@@ -35,7 +35,7 @@ export function createFetchFile({
     const { file_path: path, file_size: size } = found
     if (size !== undefined && size > maxBytes) throw tooLarge(maxBytes)
     if (path === undefined || !filePath.test(path))
-      throw new ChannelFailure('gone', 'Telegram has the file no more')
+      throw new ChannelFailure('gone', 'the file no longer exists at Telegram')
     const url = new URL(`${root}${token.reveal()}/${path}`)
     const { status, headers, body } = await http.call(
       { method: 'GET', url, headers: {}, body: null, maxBytes },

@@ -5,31 +5,31 @@ import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelHearing, ChannelState } from '../../adapter.ts'
 import { telegramCode, telegramFailure } from './telegram-failure.ts'
 
-/** How long Telegram holds a poll open for want of news, seconds. */
+/** How long Telegram holds a poll open without updates, in seconds. */
 const pollSeconds = 30
 const updatesPerPoll = 50
-/** A poll that comes back empty at once is not asked again before this, milliseconds. */
+/** The minimum interval after a poll that returned empty at once, in milliseconds. */
 const emptyPollPauseMs = 200
-/** Between two tries, doubled from the least up to the most, milliseconds. */
+/** The delay between attempts, doubled from the least to the most, in milliseconds. */
 const backOffMs = { least: 500, most: 30_000 } as const
 
-/** grammY's own type of a signal, which any is. */
+/** grammY's type of an abort signal; any signal fits. */
 export type GrammySignal = Parameters<Api['getUpdates']>[1]
 
 export interface PollDeps {
   readonly api: Api
   readonly clock: Clock
   readonly hearing: ChannelHearing
-  /** Resolves when what was said stands; then Telegram may forget it. */
+  /** Resolves when the message is persisted. Telegram may then delete it. */
   readonly take: (update: Update) => Promise<void>
 }
 
 /**
- * Hears until `signal` ends it.
+ * Receives updates until `signal` aborts.
  *
- * 1. The offset moves past an update only after `take` resolved: what could not be written is asked for again.
- * 2. The first poll waits for nothing: it ends a poll that an earlier process of ours left open at Telegram.
- * 3. A conflict with another poll, a limit and a broken line are waited out. A token that is not accepted ends it.
+ * 1. The offset moves past an update only after `take` resolved, so that unpersisted updates are requested again.
+ * 2. The first poll returns at once. It ends a poll that a previous process left open at Telegram.
+ * 3. Conflicts with another poll, rate limits and network errors are retried. A rejected token ends the loop.
  */
 export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<void> {
   const { api, clock, hearing, take } = deps
@@ -69,14 +69,14 @@ export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<
   }
 }
 
-/** How long to wait after so many failures in a row, milliseconds. Pure. */
+/** The delay after consecutive failures, in milliseconds. Pure. */
 export function backOff(failures: number): number {
   return Math.min(backOffMs.most, backOffMs.least * 2 ** Math.min(16, failures - 1))
 }
 
 const connected: ChannelState = { state: 'connected', detail: '', repair: '' }
 
-/** What people read of it, and how long Telegram wants to be left alone. Pure. */
+/** The state that people see, and the wait that Telegram asks for. Pure. */
 export function stateAfter(error: unknown): { readonly state: ChannelState; readonly waitMs: number | null } {
   const code = telegramCode(error)
   if (code === 401 || code === 404) return { state: refused, waitMs: null }
@@ -85,15 +85,17 @@ export function stateAfter(error: unknown): { readonly state: ChannelState; read
     return {
       state: {
         state: 'failing',
-        detail: 'a message could not be written down',
-        repair: 'Look at `flotilla doctor`; Telegram sends it again.',
+        detail: 'a message could not be stored',
+        repair: 'Run `flotilla doctor`. Telegram sends the message again.',
       },
       waitMs: null,
     }
   }
   const failure = telegramFailure(error)
   const repair =
-    failure.kind === 'unreachable' ? 'Look whether this machine reaches the network; it is tried again.' : ''
+    failure.kind === 'unreachable'
+      ? 'Check the network connection of this machine. The mesh retries automatically.'
+      : ''
   return { state: { state: 'failing', detail: failure.message, repair }, waitMs: failure.retryAfterMs }
 }
 
@@ -109,6 +111,6 @@ export const refused: ChannelState = {
 
 const conflict: ChannelState = {
   state: 'failing',
-  detail: 'another program hears for the same bot',
-  repair: 'End the other one, or give it a bot of its own; it is tried again.',
+  detail: 'another program receives the messages of the same bot',
+  repair: 'Stop the other program, or give it a separate bot. The mesh retries automatically.',
 }

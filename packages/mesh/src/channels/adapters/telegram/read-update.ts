@@ -1,11 +1,11 @@
 import type { Message, Update, User } from 'grammy/types'
 import type { ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
 
-/** Twice what Telegram lets people write, UTF-16 code units. */
+/** Twice Telegram's limit for a message, in UTF-16 code units. */
 const textCharsMax = 8192
 const nameCharsMax = 64
 const fileNameCharsMax = 200
-/** Fields by which Telegram, and Bot API servers older than version 7, mark a forwarded message. */
+/** Fields of a forwarded message, including those of Bot API servers before version 7. */
 const forwardMarks = [
   'forward_origin',
   'forward_from',
@@ -20,13 +20,13 @@ export interface TelegramSelf {
 }
 
 export interface ReadUpdate extends ReceivedMessage {
-  /** The press of a button, which Telegram wants to be told of as seen; null for words. */
+  /** The id of a button press that must be acknowledged; null for a text message. */
   readonly callbackId: string | null
 }
 
 /**
- * What a person said; null for what is nobody's words to us: bots, channels, those who speak as a group, joins and edits.
- * Pure.
+ * Reads a message of a person. Null for updates to ignore: bots, channels, senders on behalf of a group, joins and
+ * edits. Pure.
  */
 export function readUpdate(update: Update, self: TelegramSelf): ReadUpdate | null {
   if (update.message !== undefined) return readMessage(update.message, self)
@@ -63,7 +63,7 @@ function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
   }
 }
 
-/** What a channel, a group as itself or another bot wrote in the sender's name. */
+/** True if a channel, an anonymous group admin or another bot wrote under the sender's name. */
 function isWrittenByProgram(message: Message): boolean {
   const { sender_chat: speaksAs, via_bot: via, sender_business_bot: business } = message
   return (
@@ -76,7 +76,7 @@ function isWrittenByProgram(message: Message): boolean {
 
 type Authored = Pick<ReadUpdate, 'text' | 'attachments' | 'forwarded'>
 
-/** Of a forwarded message nothing is the sender's own: neither text or caption, nor files. */
+/** Nothing in a forwarded message is the sender's own: neither text, caption nor files. */
 function authoredParts(
   message: Message,
   { text, files }: { readonly text: string; readonly files: readonly ReceivedAttachment[] },
@@ -121,17 +121,17 @@ function placeOf({ chat, is_topic_message: isTopic, message_thread_id: thread }:
 interface Words {
   readonly text: string
   readonly isForUs: boolean
-  /** A command that names another bot. */
+  /** True for a command that names another bot. */
   readonly isForOther: boolean
 }
 
-/** Our own name is taken out of a command, and from the beginning: there it only says who is meant. */
+/** Removes the bot's name from a command and from the beginning, where it only addresses the bot. */
 function wordsOf(message: Message, { username }: TelegramSelf): Words {
   const text = (message.text ?? message.caption ?? '').slice(0, textCharsMax)
   const own = `@${username.toLowerCase()}`
   let [isForUs, isForOther] = [false, false]
   let kept = text
-  // From the last, so that the places of those before stay.
+  // Processes entities from the end, so that earlier offsets stay valid.
   for (const { type, offset, length } of (message.entities ?? message.caption_entities ?? []).toReversed()) {
     const named = text.slice(offset, offset + length)
     if (type === 'mention' && named.toLowerCase() === own) {
@@ -151,7 +151,7 @@ function wordsOf(message: Message, { username }: TelegramSelf): Words {
 
 function filesOf(message: Message): ReceivedAttachment[] {
   const files: ReceivedAttachment[] = []
-  // The last is the largest of the same picture.
+  // The last entry is the largest size of the picture.
   const photo = message.photo?.at(-1)
   if (photo) files.push(fileOf('picture', photo, { name: 'picture.jpg', mediaType: 'image/jpeg' }))
   const { voice, document, audio, video, video_note: round } = message

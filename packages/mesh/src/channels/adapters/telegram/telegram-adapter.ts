@@ -24,16 +24,16 @@ import { telegramFailure } from './telegram-failure.ts'
 export interface TelegramConfig {
   readonly token: Secret
   readonly clock: Clock
-  /** What stands in Telegram's own menu of commands: lower-case names without the slash. */
+  /** The commands for Telegram's menu: lower-case names without the slash. */
   readonly menu: readonly { readonly command: string; readonly description: string }[]
-  /** Only tests and owners of a server of their own need another than Telegram's. */
+  /** For tests and for owners with their own Bot API server. */
   readonly apiRoot?: string
 }
 
 const publicRoot = 'https://api.telegram.org'
-/** For one call; a poll takes half of it, a large file on a slow line most. */
+/** The time limit of one call, in seconds. A poll takes 30 of them; a large file on a slow connection needs most. */
 const callSeconds = 90
-/** Of one answer: 50 updates of long messages are a few hundred kilobytes, bytes. */
+/** The maximum size of a response, in bytes. 50 updates of long messages are a few hundred kilobytes. */
 const answerMaxBytes = 8 * 1024 * 1024
 const descriptionCharsMax = 256
 const fileNameCharsMax = 120
@@ -46,7 +46,7 @@ const traits: ChannelTraits = {
   fileBytesMax: 50 * 1024 * 1024,
 }
 
-/** Telegram's Bot API by long polling. */
+/** The Telegram adapter, over the Bot API with long polling. */
 export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   const { token, clock, menu, apiRoot = publicRoot } = config
   const agent = apiRoot.startsWith('https:')
@@ -55,7 +55,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   const api = new Api(token.reveal(), {
     apiRoot,
     timeoutSeconds: callSeconds,
-    // What people are told goes where the owner said, and nowhere from there.
+    // Redirects are refused, so that data goes only to the configured address.
     baseFetchConfig: { agent, compress: true, size: answerMaxBytes, redirect: 'error' },
   })
   const http = createPlatformHttp()
@@ -64,14 +64,14 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   let polling: Promise<void> = Promise.resolve()
   let heardBy: ChannelHearing | null = null
 
-  /** Resolves once Telegram answered; rejects where it does not accept the token. */
+  /** Resolves once Telegram answered. Rejects if the token is rejected. */
   async function greet(hearing: ChannelHearing): Promise<TelegramSelf> {
     const signal = ending.signal as GrammySignal
     for (let failures = 1; ; failures += 1) {
       ending.signal.throwIfAborted()
       try {
         const { id, username } = await api.getMe(signal)
-        // While a webhook is set, polls are refused.
+        // Telegram refuses polls while a webhook is set.
         await api.deleteWebhook({ drop_pending_updates: false }, signal)
         return { id, username }
       } catch (error) {
@@ -84,7 +84,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     }
   }
 
-  /** The menu is a help and no need: Telegram keeps the one before where this fails. */
+  /** Sets the command menu. Failures are ignored, because the menu is optional and the old one stays. */
   async function setMenu(): Promise<void> {
     const commands = menu.map(({ command, description }) => ({
       command,
@@ -93,7 +93,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     await api.setMyCommands(commands, {}, ending.signal as GrammySignal).catch(() => {})
   }
 
-  /** Calls for a place; where its group became a supergroup, the mesh is told and the supergroup is called. */
+  /** Makes a call for a place. If the group became a supergroup, reports the move and calls the supergroup. */
   async function askedAt<T>(
     place: ConversationPlace,
     signal: AbortSignal,
@@ -108,7 +108,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
         try {
           heardBy?.moved?.(moved)
         } catch {
-          throw new ChannelFailure('unreachable', 'the new id of a group could not be written down')
+          throw new ChannelFailure('unreachable', 'the new id of a group could not be stored')
         }
         return await ask(moved.to, signal)
       }
@@ -122,7 +122,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     if (read === null) return
     const { callbackId, ...message } = read
     await hearing.received(message)
-    // Takes the waiting mark off the button; nobody is harmed where it stays.
+    // Clears the loading state of the button. A failure has no consequence.
     if (callbackId !== null)
       await api.answerCallbackQuery(callbackId, {}, ending.signal as GrammySignal).catch(() => {})
   }
@@ -161,7 +161,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     edit: ({ place, messageId, text, buttons }, signal) =>
       askedAt(place, signal, async (chat, signal) => {
         if (!isMessageIn(chat, messageId))
-          throw new ChannelFailure('gone', 'the message is in the group that became a supergroup')
+          throw new ChannelFailure('gone', 'the message belongs to the group before it became a supergroup')
         const { message_thread_id: _thread, ...options } = written(place, buttons)
         await api
           .editMessageText(chat, messageNumber(messageId), text, options, signal)
@@ -188,18 +188,18 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   }
 }
 
-/** An update of another form than Telegram's page has it never becomes readable, and must not hold up those behind it. */
+/** An update of unknown form never becomes readable, so it must not block later ones. */
 function readOrPassOver(update: Update, self: TelegramSelf, hearing: ChannelHearing) {
   try {
     return readUpdate(update, self)
   } catch {
-    const detail = 'Telegram sent it in a form that is not known'
+    const detail = 'Telegram sent it in an unknown form'
     hearing.passedOver({ id: `update:${update.update_id}`, detail })
     return null
   }
 }
 
-/** What Telegram answers becomes a `ChannelFailure`; who gives up hears its own reason. */
+/** Converts errors of Telegram to `ChannelFailure`. An aborted signal throws its own reason. */
 async function asked<T>(signal: AbortSignal, ask: (signal: GrammySignal) => Promise<T>): Promise<T> {
   signal.throwIfAborted()
   try {
@@ -229,7 +229,7 @@ function threadOf({ threadId }: ConversationPlace): { message_thread_id?: number
   return threadId === null ? {} : { message_thread_id: Number(threadId) }
 }
 
-/** Numbers of messages begin anew in a supergroup, so that one of the group before is none there. */
+/** Message numbers restart in a supergroup, so a number of the old group is not valid there. */
 function isMessageIn(chat: string, id: string): boolean {
   return /^-?\d+:\d+$/.test(id) && id.startsWith(`${chat}:`)
 }
@@ -238,7 +238,7 @@ function messageNumber(id: string): number {
   return Number(id.slice(id.indexOf(':') + 1))
 }
 
-/** grammY writes a name into a header as it is. */
+/** grammY writes the name into a header without escaping. */
 function plainName(name: string): string {
   return name.replace(/[^\p{L}\p{N}._-]/gu, '_').slice(-fileNameCharsMax)
 }

@@ -4,8 +4,8 @@ import { failureOfDownload } from '../call-failure.ts'
 import type { PlatformHttp } from '../platform-http.ts'
 
 /**
- * Fetches a file from the owner's place by a GET whose empty body is signed, so that nobody else is given it. Rejects with a
- * `ChannelFailure`.
+ * Downloads a file from the owner's server. The GET request has a signature over an empty body, so that the server
+ * can authenticate it. Rejects with a `ChannelFailure`.
  */
 export async function fetchSigned(
   http: PlatformHttp,

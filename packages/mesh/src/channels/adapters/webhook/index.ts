@@ -22,32 +22,32 @@ import { createPlatformHttp } from '../platform-http.ts'
 import { fetchSigned } from './fetch-signed.ts'
 import { postSigned } from './post-signed.ts'
 
-/** Files of one message that are read. */
+/** The maximum number of files of one message. */
 const filesMax = 20
 
-/** What the other side sends, signed by Standard Webhooks. */
+/** The body that the other system sends, signed according to Standard Webhooks. */
 const saidSchema = z.looseObject({
-  /** The id of the person, as `channelIdentities.webhook` spells it: the other side's name, a colon, theirs. */
+  /** The id of the person, as in `channelIdentities.webhook`: the system's name, a colon, the person's id. */
   sender: z.string().max(256),
   sender_name: z.string().max(200).optional(),
   conversation: z.string().min(1).max(200),
   thread: z.string().min(1).max(200).nullish(),
-  /** True where nobody else reads along; left out, it is so. */
+  /** True if only the sender reads the conversation; the default. */
   private: z.boolean().default(true),
-  /** In a group: whether it is meant for us. */
+  /** In a group: true if it is for the bot. */
   addressed: z.boolean().default(true),
   text: z.string().max(100_000).default(''),
-  /** Whether the sender only passes on `text` and `files`, which somebody else made. */
+  /** True if the sender forwards `text` and `files` of another person. */
   forwarded: z.boolean().default(false),
   pressed: z.string().max(100).nullish(),
-  /** Where they are fetched from, once they are wanted: at the place that takes answers, by a signed GET. */
+  /** Files are downloaded later by a signed GET. They must be on the host that receives answers. */
   files: z
     .array(
       z.looseObject({
         name: z.string().max(200),
         media_type: z.string().max(100).default('application/octet-stream'),
         size: z.int().nonnegative().nullish(),
-        /** Somebody said it, instead of writing it. */
+        /** True for a voice note. */
         voice: z.boolean().default(false),
         url: z.string().min(1).max(referenceMaxChars),
       }),
@@ -59,16 +59,17 @@ const saidSchema = z.looseObject({
 const { messageIdMaxChars } = channelLimits
 const faultMaxChars = 500
 const messageCharsMax = 20_000
-/** Of one file that is told, as base64 within its event. */
+/** The maximum size of a file that is sent, as base64 within its event. */
 const fileBytesMax = 4 * 1024 * 1024
 
 /**
- * A channel for whatever speaks JSON over HTTP: what people say is posted to `/channel/webhook`, answers are posted to the
- * owner's address, both signed by Standard Webhooks with one secret. The other side throws away what it has under an id.
+ * A channel for systems that speak JSON over HTTP. Messages are posted to `/channel/webhook`, and answers to the
+ * owner's URL. Both are signed according to Standard Webhooks with one secret. The other system must deduplicate by
+ * id.
  */
 export function createWebhookChannel(deps: {
   readonly secret: Secret
-  /** Where answers go. */
+  /** The URL that receives answers. */
   readonly url: string | null
   readonly clock: Clock
 }): ChannelAdapter {
@@ -76,7 +77,7 @@ export function createWebhookChannel(deps: {
   const { url } = deps
   if (url === null) {
     throw new Problem('not-configured', {
-      detail: 'channels.webhook.url is missing in config/settings.json: answers have nowhere to go',
+      detail: 'channels.webhook.url is missing in config/settings.json, so answers have no address',
     })
   }
   const secret = deps.secret.reveal()
@@ -86,7 +87,7 @@ export function createWebhookChannel(deps: {
   }
   const http = createPlatformHttp()
   let hearing: ChannelHearing | null = null
-  /** Since when, so that nothing is heard of a life before or after. */
+  /** True after close, so that no later call is processed. */
   let isClosed = false
 
   async function post(id: string, body: object, signal: AbortSignal): Promise<{ readonly id: string }> {
@@ -101,7 +102,7 @@ export function createWebhookChannel(deps: {
   }
 
   async function receive({ headers, body, method }: CallbackRequest): Promise<CallbackReply> {
-    if (method === 'GET') return reply(405, 'post what people say here, signed')
+    if (method === 'GET') return reply(405, 'send signed messages with POST')
     const id = headers['webhook-id'] ?? ''
     const signed = {
       id,
@@ -115,7 +116,9 @@ export function createWebhookChannel(deps: {
     if (!said.success) throw malformed(z.prettifyError(said.error).slice(0, faultMaxChars))
     const { sender, sender_name: senderName = '', conversation, thread = null } = said.data
     if (!channelIdentities.webhook.form.test(sender))
-      throw malformed('sender is the name of your system, a colon and what it calls the person: intranet:ann')
+      throw malformed(
+        'sender must be the name of your system, a colon and its id of the person: intranet:ann',
+      )
     if (id.length > messageIdMaxChars)
       throw malformed(`webhook-id has at most ${messageIdMaxChars} characters`)
     await hearing.received({
@@ -143,7 +146,7 @@ export function createWebhookChannel(deps: {
         type: 'message.edited',
         ...wire({ place, clientId: messageId, text, buttons, replyToId: null }),
       }
-      // Each edit is an event of its own, and the last one holds.
+      // Each edit is a separate event; the last one counts.
       await post(`${messageId}-edit-${clock.now()}`, body, signal)
     },
     upload: ({ place, clientId, name, mediaType, bytes }, signal) => {
@@ -155,9 +158,9 @@ export function createWebhookChannel(deps: {
     download: async (reference, maxBytes, signal) => {
       signal.throwIfAborted()
       const address = URL.canParse(reference) ? new URL(reference) : null
-      // What a person sends must not choose where the mesh goes.
+      // A sender must not choose the host that the mesh connects to.
       if (address === null || address.origin !== new URL(url).origin)
-        throw new ChannelFailure('refused', 'the file is not kept where answers go')
+        throw new ChannelFailure('refused', 'the file is not on the host that receives answers')
       return fetchSigned(http, { url: address, sign: (id) => signedHead(id, ''), maxBytes }, signal)
     },
     receiveRequest: receive,
@@ -169,15 +172,15 @@ export function createWebhookChannel(deps: {
   }
 }
 
-/** What is sent again as it is becomes no better. */
+/** A status that tells the sender not to retry. */
 function malformed(detail: string): Problem {
   return new Problem('bad-request', {
     detail,
-    repair: 'Send it as docs/channels.md has it, under The webhook channel; nothing of it was kept.',
+    repair: 'Nothing was stored. Send it in the form of docs/channels.md, under The webhook channel.',
   })
 }
 
-/** What is forwarded is not the sender's own: no text, no file and no button of it. */
+/** Forwarded content is not the sender's own: no text, no file and no button. */
 function authoredParts({
   text,
   forwarded,

@@ -2,12 +2,12 @@ import { request } from 'undici'
 import type { StandardSigned } from '../../../triggers/webhook/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 
-/** From the first byte out to the last of the answer's head, milliseconds. */
+/** The time limit for the response headers, in milliseconds. */
 const answerMaxMs = 15_000
-/** Of what is read of an answer. */
+/** The maximum part of a response that is read, in bytes. */
 const answerMaxBytes = 64 * 1024
 
-/** Posts one event to the owner's address. Resolves at a 2xx; rejects with a `ChannelFailure`. */
+/** Posts one event to the owner's URL. Resolves with a 2xx status. Rejects with a `ChannelFailure`. */
 export async function postSigned(
   url: string,
   { body, id, timestamp, signature }: StandardSigned & { readonly body: string },
@@ -37,7 +37,7 @@ export async function postSigned(
   throw statusFailure(status, String(answer.headers['retry-after'] ?? ''))
 }
 
-/** Before a connection stood nothing was sent; after it nobody knows. */
+/** Before the connection was open, nothing was sent. After that the delivery is unknown. */
 function lineFailure(error: unknown): ChannelFailure {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const isBefore = [

@@ -203,7 +203,7 @@ describe('what is posted to the webhook channel', () => {
   test.each([
     ['a field of another kind', { sender: 1 }, /sender/],
     ['no conversation', { conversation: undefined }, /conversation/],
-    ['a sender of no system', { sender: 'ann' }, /^sender is the name of your system/],
+    ['a sender of no system', { sender: 'ann' }, /^sender must be the name of your system/],
     ['a sender with a blank', { sender: 'intranet:ann lee' }, /intranet:ann/],
   ])('is refused with what to do about it where it has %s', async (_what, said, detail) => {
     const good = { conversation: 'c', sender: 'intranet:ann', text: 'hi' }

@@ -9,15 +9,15 @@ import { graphFailure } from './graph-failure.ts'
 
 const answerBytesMax = 256 * 1024
 
-/** The one other host from which Meta gives out files. */
+/** The other host from which Meta serves files. */
 const mediaHost = 'lookaside.fbsbx.com'
 
-/** Calls of the Graph API with our token; reject with a `ChannelFailure`. */
+/** Calls of the Graph API with the access token. They reject with a `ChannelFailure`. */
 export interface GraphClient {
   readonly get: (path: string, signal: AbortSignal) => Promise<unknown>
   readonly post: (path: string, body: object, signal: AbortSignal) => Promise<unknown>
   readonly upload: (path: string, form: FormData, signal: AbortSignal) => Promise<unknown>
-  /** A file at an address that Meta gave, which may be at Meta alone: the token goes with it. */
+  /** Downloads a file from a URL of Meta. Only Meta's hosts are allowed, because the token is sent. */
   readonly download: (address: string, maxBytes: number, signal: AbortSignal) => Promise<Uint8Array>
 }
 

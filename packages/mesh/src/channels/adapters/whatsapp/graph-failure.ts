@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChannelFailure } from '../../adapter.ts'
 
-/** What Meta asks for where it names no time, milliseconds. */
+/** The wait where Meta asks for one without a duration, in milliseconds. */
 const retryAfterMs = 60_000
 const retryAfterMaxMs = 60 * 60 * 1000
 
@@ -13,16 +13,16 @@ export const graphErrorSchema = z.looseObject({
   }),
 })
 
-/** Numbers of the page "Error codes" of the Cloud API. */
+/** Codes of the page "Error codes" of the Cloud API. */
 const limited: ReadonlySet<number> = new Set([4, 80007, 130429, 131048, 131056, 133016])
 const gone: ReadonlySet<number> = new Set([131021, 131026, 131030, 131045, 131050, 133010])
 const unsure: ReadonlySet<number> = new Set([1, 2, 131000, 131016, 133004])
 const tooLarge: ReadonlySet<number> = new Set([131052])
 
-/** A person wrote longer ago than a day. */
+/** The person's last message is more than a day old. */
 const windowClosed = 131047
 
-/** What an answer that is no success means. Pure. */
+/** Classifies an error response. Pure. */
 export function graphFailure(
   status: number,
   answer: unknown,
@@ -35,7 +35,7 @@ export function graphFailure(
   if (code === windowClosed) {
     return new ChannelFailure(
       'gone',
-      'WhatsApp takes an answer only within 24 hours of what the person wrote last; once they write again, answers reach them again',
+      'WhatsApp accepts answers only within 24 hours of the person’s last message; answers work again after their next message',
     )
   }
   if (status === 429 || limited.has(code)) {

@@ -1,4 +1,4 @@
-/** WhatsApp, by Meta's Cloud API. */
+/** WhatsApp, through Meta's Cloud API. */
 
 export { createWhatsAppAdapter } from './whatsapp-adapter.ts'
 export type { WhatsAppConfig } from './whatsapp-adapter.ts'

@@ -1,13 +1,13 @@
 import type { ConversationPlace, OutgoingMessage } from '../../adapter.ts'
 
-/** What WhatsApp takes of each; longer labels lose their end, characters. */
+/** WhatsApp's limits in characters. Longer labels are cut. */
 const buttonLabelMax = 20
 const rowLabelMax = 24
-/** Beside buttons only this much is read; a list takes as much as a message, characters. */
+/** The text limit next to buttons, in characters. A list allows a full message. */
 const buttonTextMax = 1024
 const buttonsInTextMax = 3
 
-/** The body of a message as the Cloud API has it. Pure. */
+/** The body of a message for the Cloud API. Pure. */
 export function outgoingBody({ place, text, buttons, replyToId }: OutgoingMessage): object {
   const head = {
     ...addressed(place),

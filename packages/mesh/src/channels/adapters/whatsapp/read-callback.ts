@@ -4,14 +4,14 @@ import { readJson } from '../../../intake/index.ts'
 import { albumByTime } from '../../adapter.ts'
 import type { ChangedIdentity, ReceivedAttachment, ReceivedMessage } from '../../adapter.ts'
 
-/** Messages of one call-back that are read; Meta sends a few at once. */
+/** The maximum number of messages of one webhook call. Meta sends a few at a time. */
 const messagesMax = 1000
-/** Twice what WhatsApp lets people write, UTF-16 code units. */
+/** Twice WhatsApp's limit for a message, in UTF-16 code units. */
 const textCharsMax = 8192
 const nameCharsMax = 64
 /**
- * Meta sends again for a week what was not taken. A signature has no moment of its own, so that a call-back which somebody
- * kept would be good for ever: what is older than this is heard no more, and what is younger is known by its id.
+ * Meta redelivers for a week. Its signature has no timestamp, so a captured call would stay valid for ever. Older
+ * messages are therefore dropped, and younger ones are deduplicated by id.
  */
 const messageMaxMs = 8 * 24 * 3_600_000
 const fileNameCharsMax = 200
@@ -33,7 +33,7 @@ const messageSchema = z.looseObject({
   id: z.string().min(1).max(256),
   from: phoneNumber,
   group_id: z.string().max(128).nullish(),
-  /** When it was written, seconds since 1970. */
+  /** When it was written, in seconds since 1970. */
   timestamp: z
     .string()
     .regex(/^\d{1,12}$/)
@@ -64,7 +64,7 @@ const valueSchema = z.looseObject({
       z.looseObject({ wa_id: z.string(), profile: z.looseObject({ name: z.string().nullish() }).nullish() }),
     )
     .nullish(),
-  /** Each is read by itself, so that one of a new kind does not keep the others out. */
+  /** Each message is parsed separately, so that an unknown kind does not affect the others. */
   messages: z.array(z.unknown()).nullish(),
 })
 type WireValue = z.infer<typeof valueSchema>
@@ -74,7 +74,7 @@ const callbackSchema = z.looseObject({
   entry: z.array(z.looseObject({ changes: z.array(z.looseObject({ value: z.unknown() })) })),
 })
 
-/** A person has another number: WhatsApp says so itself, and no person can write it. */
+/** A system message about a new phone number, which users cannot write. */
 const changeSchema = z.looseObject({
   type: z.literal('system'),
   id: z.string().min(1).max(256),
@@ -94,13 +94,13 @@ function changedNumber({ id, from, system }: z.infer<typeof changeSchema>): Chan
 
 export interface WhatsAppCallback {
   readonly messages: readonly ReceivedMessage[]
-  /** People who have another number. */
+  /** People whose phone number changed. */
   readonly changes: readonly ChangedIdentity[]
 }
 
 /**
- * All that people wrote to our number, of all entries; null for what is no call-back of WhatsApp. What went out, what was
- * read, reactions and other numbers are nobody's words to us. Pure.
+ * Reads all messages to this phone number. Null if the body is not a webhook call of WhatsApp. Status updates,
+ * reactions and messages to other numbers are ignored. Pure.
  */
 export function readCallback(
   body: Uint8Array,
@@ -156,7 +156,7 @@ function readMessage(message: WireMessage, { metadata, contacts }: WireValue): R
       ? { text: '', attachments: [], forwarded: { text, by: '', attachments: files }, pressed: null }
       : { text, attachments: files, pressed }),
     addressed: group === null || pressed !== null || context?.from?.replace(/\D/g, '') === own,
-    // WhatsApp sends an album as one message for each file, and nothing that they share.
+    // WhatsApp sends an album as one message per file without a common id.
     ...(files.some(({ kind }) => kind !== 'voice') ? { albumId: albumByTime } : {}),
   }
 }

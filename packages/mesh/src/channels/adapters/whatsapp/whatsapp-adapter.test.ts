@@ -324,7 +324,7 @@ describe('the WhatsApp adapter', () => {
     graph.failNext('gone')
     await expect(adapter.send(message('late'), never)).rejects.toMatchObject({
       kind: 'gone',
-      message: expect.stringContaining('once they write again'),
+      message: expect.stringContaining('after their next message'),
     })
   })
 

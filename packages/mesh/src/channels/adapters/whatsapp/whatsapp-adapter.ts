@@ -20,24 +20,24 @@ import { handshake, isSigned } from './verify-callback.ts'
 
 export interface WhatsAppConfig {
   readonly accessToken: Secret
-  /** Signs call-backs. Null where the owner set none: nothing is heard then. */
+  /** The key of webhook signatures. Null if the owner set none: no messages are accepted then. */
   readonly appSecret: Secret | null
-  /** What the owner types into Meta's page beside the call-back's address; null where none is set. */
+  /** The token that the owner enters on Meta's page with the webhook URL; null if none is set. */
   readonly verifyToken: Secret | null
   readonly phoneNumberId: string
   readonly clock: Clock
-  /** What stands in WhatsApp's own menu of commands, behind its `/`: lower-case names without the slash. */
+  /** The commands for WhatsApp's menu: lower-case names without the slash. */
   readonly menu?: readonly { readonly command: string; readonly description: string }[]
   /** With its version, as in `https://graph.facebook.com/v23.0`. */
   readonly graphRoot?: string
 }
 
 const publicRoot = 'https://graph.facebook.com/v23.0'
-/** Between two tries of the first call, milliseconds. */
+/** The delay between attempts of the first call, in milliseconds. */
 const greetAgainMs = { least: 500, most: 60_000 } as const
-/** Conversations whose last message is known, for the mark that somebody writes. */
+/** Conversations whose last message id is kept, which the typing indicator needs. */
 const lastHeardMax = 1000
-/** What WhatsApp takes of its menu, pieces and characters. */
+/** WhatsApp's limits for its menu, in items and characters. */
 const commandsMax = 30
 const descriptionMaxChars = 256
 
@@ -53,7 +53,7 @@ const sentSchema = z.looseObject({ messages: z.array(z.looseObject({ id: z.strin
 const mediaSchema = z.looseObject({ id: z.string().regex(/^[\w-]{1,128}$/) })
 const fileSchema = z.looseObject({ url: z.string(), file_size: z.number().nullish() })
 
-/** WhatsApp's Cloud API: call-backs in, Graph out. */
+/** The WhatsApp adapter: webhook calls in, Graph API out. */
 export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
   const { accessToken, appSecret, verifyToken, phoneNumberId, clock } = config
   const { menu = [], graphRoot = publicRoot } = config
@@ -66,17 +66,17 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
 
   async function post(body: object, signal: AbortSignal): Promise<SentMessage> {
     const answer = sentSchema.safeParse(await graph.post(`${phoneNumberId}/messages`, body, signal))
-    if (!answer.success) throw new ChannelFailure('unsure', 'WhatsApp took it and named no message')
+    if (!answer.success) throw new ChannelFailure('unsure', 'WhatsApp accepted the message without an id')
     return { id: answer.data.messages[0]!.id }
   }
 
   async function hear({ body, headers }: CallbackRequest): Promise<CallbackReply> {
-    if (appSecret === null || hearing === null) return reply(503, 'this channel is not set up')
+    if (appSecret === null || hearing === null) return reply(503, 'this channel is not configured')
     if (!isSigned(body, headers['x-hub-signature-256'], appSecret.reveal())) {
       return reply(401, 'the signature is missing or wrong')
     }
     const read = readCallback(body, phoneNumberId, clock.now())
-    if (read === null) return reply(400, 'this is no call-back of WhatsApp')
+    if (read === null) return reply(400, 'this is not a webhook call of WhatsApp')
     try {
       for (const change of read.changes) hearing.identityChanged?.(change)
       for (const message of read.messages) {
@@ -84,13 +84,13 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
         await hearing.received(message)
       }
     } catch {
-      // Meta sends all of it again; what stands already is known by its id.
-      return reply(500, 'it could not be written down; send it again')
+      // Meta redelivers the whole call; messages that were persisted are recognized by their ids.
+      return reply(500, 'it could not be stored; send it again')
     }
     return reply(200, '')
   }
 
-  /** The menu is a help and no need: a token may lack the right to it, and WhatsApp keeps the one before then. */
+  /** Sets the command menu. Failures are ignored: the token may lack the permission, and the old menu stays. */
   async function setMenu(): Promise<void> {
     if (menu.length === 0) return
     const commands = menu.slice(0, commandsMax).map(({ command, description }) => ({
@@ -103,9 +103,9 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
   }
 
   function greeted({ query, ...request }: CallbackRequest): CallbackReply {
-    if (verifyToken === null) return reply(503, 'this channel is not set up')
+    if (verifyToken === null) return reply(503, 'this channel is not configured')
     const challenge = handshake({ query, ...request }, verifyToken.reveal())
-    return challenge === null ? reply(403, 'the verify token is another') : reply(200, challenge)
+    return challenge === null ? reply(403, 'the verify token is wrong') : reply(200, challenge)
   }
 
   return {
@@ -134,11 +134,11 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
       given.stateChanged(appSecret === null ? unsigned : { state: 'connected', detail: '', repair: '' })
     },
     send: async (message, signal) => post(outgoingBody(message), signal),
-    // In two steps: where the file is, then the file.
+    // Requests the URL of the file first, then the file.
     download: async (mediaId, maxBytes, signal) => {
       const path = `${encodeURIComponent(mediaId)}?phone_number_id=${phoneNumberId}`
       const found = fileSchema.safeParse(await graph.get(path, signal))
-      if (!found.success) throw new ChannelFailure('gone', 'WhatsApp has the file no more')
+      if (!found.success) throw new ChannelFailure('gone', 'the file no longer exists at WhatsApp')
       const { url, file_size: size } = found.data
       if (size != null && size > maxBytes) throw tooLarge(maxBytes)
       return graph.download(url, maxBytes, signal)
@@ -149,7 +149,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
       form.set('type', mediaTypeOf(mediaType))
       form.set('file', new Blob([Buffer.from(bytes)], { type: mediaTypeOf(mediaType) }), name)
       const media = mediaSchema.safeParse(await graph.upload(`${phoneNumberId}/media`, form, signal))
-      if (!media.success) throw new ChannelFailure('refused', 'WhatsApp named no file')
+      if (!media.success) throw new ChannelFailure('refused', 'WhatsApp returned no media id')
       return post(
         { ...addressed(place), type: 'document', document: { id: media.data.id, filename: name } },
         signal,
@@ -186,7 +186,7 @@ function reply(status: number, body: string): CallbackReply {
   return { status, contentType: 'text/plain; charset=utf-8', body }
 }
 
-/** WhatsApp takes text under one name only. */
+/** WhatsApp accepts text files only as text/plain. */
 function mediaTypeOf(mediaType: string): string {
   return /^(?:text\/|application\/(?:json|x-ndjson|xml|yaml))/.test(mediaType) ? 'text/plain' : mediaType
 }
@@ -202,19 +202,19 @@ function stateAfter(error: unknown): ChannelState {
   const detail = error instanceof ChannelFailure ? error.message : 'the first call failed'
   if (error instanceof ChannelFailure && (error.kind === 'refused' || error.kind === 'gone')) {
     const repair =
-      'Make a permanent token of a system user with whatsapp_business_messaging, look at the phone number id, and set both: flotilla channels add whatsapp'
+      'Create a permanent token of a system user with whatsapp_business_messaging, check the phone number id, and set both: flotilla channels add whatsapp'
     return { state: 'refused', detail, repair }
   }
   return {
     state: 'failing',
     detail,
-    repair: 'Look whether this machine reaches graph.facebook.com; it is tried again.',
+    repair: 'Check that this machine reaches graph.facebook.com. The mesh retries automatically.',
   }
 }
 
 const unsigned: ChannelState = {
   state: 'failing',
-  detail: 'no app secret is set, so that nothing that comes in can be believed',
+  detail: 'no app secret is set, so incoming messages cannot be verified',
   repair:
     'Copy the app secret of your Meta app (App settings, Basic), and set it: flotilla channels add whatsapp',
 }

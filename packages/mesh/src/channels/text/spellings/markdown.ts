@@ -4,17 +4,17 @@ import { spellMarked } from './marked-lines.ts'
 import type { LineMarks } from './marked-lines.ts'
 import type { Spelling } from './spelling.ts'
 
-/** Parts what would call everybody, somebody or a command; as `‹ZWSP›`, which nobody sees. */
+/** A zero-width space that prevents mentions and commands. */
 const parting = '\u200B'
 
-/** Discord's own Markdown: nothing in it calls anybody, shows a preview or hides an address. */
+/** Discord's Markdown. The result mentions nobody, shows no previews and hides no addresses. */
 export const discordMarkdown: Spelling = {
   charsMax: 2000,
   keepsLinks: true,
   spell: (runs) => spellMarked(runs, { ...markdownMarks, block: parted, escape: escapeDiscord }),
 }
 
-/** CommonMark for whoever reads it, without HTML. */
+/** CommonMark without HTML, for webhook clients. */
 export const plainMarkdown: Spelling = {
   charsMax: 16_000,
   keepsLinks: true,
@@ -34,11 +34,11 @@ const markdownMarks: Omit<LineMarks, 'block' | 'escape'> = {
   guard: (spelled) =>
     spelled
       .replace(/@(?=everyone|here)/gi, `@${parting}`)
-      // What is a link of ours begins with a letter of its scheme.
+      // The links that the mesh writes begin with the letter of a scheme.
       .replace(/<(?=@|#|!|\/|a?:|t:|id:)/gi, `<${parting}`),
 }
 
-/** An address that is its own label stands between angles where all of it is there; else it is words. */
+/** An address that is its own label is written in angle brackets if it is complete, else as text. */
 function spellLink({ href, written }: RunLink, label: string, text: string): string {
   if (written === null) return `[${label}](<${href.replaceAll('@', '%40')}>)`
   return written === text ? `<${written.replaceAll('@', '%40')}>` : label
@@ -49,7 +49,7 @@ function escapeDiscord(text: string, isLineStart: boolean): string {
   return isLineStart ? escaped.replace(/^(\s*)([-#+])/, '$1\\$2') : escaped
 }
 
-/** Blanks that begin a line would make it code. */
+/** Leading spaces would turn a line into code. */
 function escapeMarkdown(text: string, isLineStart: boolean): string {
   const escaped = text.replace(/[\\`*_~|[\]<>&]/g, '\\$&')
   if (!isLineStart) return escaped
@@ -58,7 +58,7 @@ function escapeMarkdown(text: string, isLineStart: boolean): string {
     .replace(/^(\u00A0*)([-#+=])/, '$1\\$2')
 }
 
-/** Three ticks end a block there, however many began it. */
+/** On Discord three backticks close a block, no matter how many opened it. */
 function parted(text: string, language: string): string {
   const inner = text.replace(/`(?=``)/g, `\`${parting}`).replace(/`$/, `\`${parting}`)
   return `\`\`\`${language}\n${inner}\n\`\`\``

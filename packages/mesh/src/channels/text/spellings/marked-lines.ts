@@ -2,34 +2,34 @@ import { joinRuns } from '../text-run.ts'
 import type { RunLink, RunStyle, TextRun } from '../text-run.ts'
 import type { Spelled } from './spelling.ts'
 
-/** What a platform that marks text with characters has of its own. */
+/** The markup of a platform that marks text with characters. */
 export interface LineMarks {
   readonly bold: string
   readonly italic: string
   readonly strike: string
-  /** Words as they are read, outside of code. `isLineStart` where nothing stands before them. */
+  /** Escapes text outside of code. `isLineStart` is true at the start of a line. */
   readonly escape: (text: string, isLineStart: boolean) => string
   readonly code: (text: string) => string
   readonly block: (text: string, language: string) => string
-  /** `label` is spelled already, `text` what is read of it. */
+  /** `label` is already spelled; `text` is its visible text. */
   readonly link: (link: RunLink, label: string, text: string) => string
-  /** Whether a mark counts only beside what is no letter and no digit. */
+  /** True if a mark works only next to a character that is not a letter or digit. */
   readonly wantsEdges: boolean
-  /** The last pass over the whole: takes the sting out of what calls people. */
+  /** The last pass over the whole text, which disables mentions. */
   readonly guard: (spelled: string) => string
 }
 
-/** Between two marks that would be read as one; nobody sees it. */
+/** A zero-width space between two marks that would otherwise be read as one. */
 const edge = '\u200B'
 
-// With `u` this engine does not see a letter of two code units at the end of a text; with `v` it does.
+// With flag `u`, this engine misses a letter of two code units at the end of a text; with `v` it does not.
 const endsInWord = /[\p{L}\p{N}]$/v
 const blank = /\s/
 const beginsWithWord = /^[\p{L}\p{N}]/u
 
 /**
- * Every stretch of one style is opened and closed by itself and within its line, blanks outside: so no mark can be left
- * open, whatever is cut. Pure.
+ * Opens and closes the marks of each stretch within its line, with spaces outside. No cut can therefore leave a mark
+ * open. Pure.
  */
 export function spellMarked(runs: readonly TextRun[], marks: LineMarks): Spelled {
   const lines = linesOf(joinRuns(runs).runs)
@@ -39,7 +39,7 @@ export function spellMarked(runs: readonly TextRun[], marks: LineMarks): Spelled
 
 type Line = readonly TextRun[]
 
-/** A block of code is one line of its own, whatever stands before it. */
+/** A code block is always a line of its own. */
 function linesOf(runs: readonly TextRun[]): Line[] {
   const lines: TextRun[][] = [[]]
   for (const run of runs) {
@@ -77,7 +77,7 @@ function spellLine(line: Line, marks: LineMarks): string {
   return (first.style.quote ? '> ' : '') + spelled.text()
 }
 
-/** Puts stretches side by side, and what is needed between them. */
+/** Joins stretches and inserts separators where they are needed. */
 function createLine(marks: LineMarks) {
   const parts: string[] = []
   let lastRead = ''
@@ -97,7 +97,7 @@ function createLine(marks: LineMarks) {
 
   function add(run: TextRun): void {
     const { style } = run
-    // Behind an address that is no link of ours a closing mark would be taken for its end.
+    // A closing mark after an address that is not a link would become part of the address.
     const holdsAddress = marks.wantsEdges && !style.code && run.text.includes('://')
     if (holdsAddress || !isMarked(style))
       return put(marks.escape(run.text, parts.length === 0), run.text, false)
@@ -134,9 +134,12 @@ function isMarked(style: RunStyle): boolean {
   return style.bold || style.italic || style.strike || style.code
 }
 
-/** Where a platform makes a link of an address, the mark behind it would become a part of it. `before` says it of what stands before. */
+/**
+ * A mark after an address becomes part of the platform's automatic link. `before` says whether the preceding text
+ * ended in an address.
+ */
 function endsInAddress(text: string, before: boolean): boolean {
-  // From the end: a pattern that ends there is tried from every place before it, which takes time by the square.
+  // Searches from the end: a regular expression anchored at the end takes quadratic time.
   let at = text.length
   while (at > 0 && !blank.test(text[at - 1]!)) at -= 1
   const last = text.slice(at)

@@ -2,15 +2,15 @@ import type { TextRun } from '../text-run.ts'
 
 /** How one platform writes runs of text. */
 export interface Spelling {
-  /** The longest message, in what `spell` measures. */
+  /** The maximum length of a message, in the unit of `spell`. */
   readonly charsMax: number
-  /** Whether words can lead to an address that they are not. */
+  /** True if the platform supports links with labels. */
   readonly keepsLinks: boolean
   readonly spell: (runs: readonly TextRun[]) => Spelled
 }
 
 export interface Spelled {
   readonly text: string
-  /** As the platform counts it, UTF-16 code units. */
+  /** The length as the platform counts it, in UTF-16 code units. */
   readonly size: number
 }

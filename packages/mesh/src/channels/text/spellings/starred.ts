@@ -12,13 +12,13 @@ export const slackMrkdwn: Spelling = {
       escape: (text, isLineStart) => escapeEntities(withoutMarks(text, isLineStart)),
       code: (text) => `\`${escapeEntities(withoutTicks(text))}\``,
       block: (text) => `\`\`\`\n${escapeEntities(partedTicks(text))}\n\`\`\``,
-      // Marks do not count within a label.
+      // Slack ignores markup in a label.
       link: ({ href }, _label, text) =>
         `<${escapeEntities(href.replaceAll('|', '%7C'))}|${escapeEntities(text)}>`,
     }),
 }
 
-/** WhatsApp's marks; it has no links under other words. */
+/** WhatsApp's markup. It has no links with labels. */
 export const whatsappMarks: Spelling = {
   charsMax: 4096,
   keepsLinks: false,
@@ -28,8 +28,8 @@ export const whatsappMarks: Spelling = {
       escape: withoutMarks,
       code: (text) => `\`${withoutTicks(text)}\``,
       block: (text) => `\`\`\`\n${partedTicks(text)}\n\`\`\``,
-      // A whole address is as it is, but for the sign by which people are called: what parts words would end it, and the
-      // marks in the rest of it would count. What is left of one that was cut is words.
+      // A complete address is kept, except for `@` before a group name: a separator or escapes would break the
+      // address. A cut address is plain text.
       link: ({ written }, label, text) => (written === text ? text.replace(calling, '%40') : label),
     }),
 }
@@ -44,7 +44,7 @@ const starred: Pick<LineMarks, 'bold' | 'italic' | 'strike' | 'wantsEdges' | 'gu
   guard: (spelled) => spelled.replace(calling, '@\u200B'),
 }
 
-/** Neither platform has a way to write a mark as it is: a joiner on both sides, which nobody sees, keeps it from being one. */
+/** Neither platform can escape a mark. A word joiner on both sides disables it. */
 const joiner = '\u2060'
 const looseMark = /(?<![\p{L}\p{N}])[*_~]|[*_~](?![\p{L}\p{N}])/gu
 
@@ -53,7 +53,7 @@ function withoutMarks(text: string, isLineStart: boolean): string {
   return isLineStart ? words.replace(/^(\s*)>/, `$1${joiner}>${joiner}`) : words
 }
 
-/** A tick would begin code; this one looks like it. */
+/** A backtick would begin code; this character looks like one. */
 function withoutTicks(text: string): string {
   return text.replaceAll('`', '\u2035')
 }

@@ -2,19 +2,18 @@ import { joinRuns, plainStyle } from '../text-run.ts'
 import type { RunStyle, TextRun } from '../text-run.ts'
 import type { Spelling } from './spelling.ts'
 
-/** Telegram forgets what stands beyond, without a word. */
+/** Telegram silently ignores further entities. */
 const entitiesMax = 100
 
-/** Of one message before Telegram reads its marks, UTF-16 code units. */
+/** The maximum length of a message before Telegram parses its markup, in UTF-16 code units. */
 const htmlCharsMax = 16_384
 
 /**
- * What Telegram makes a mention of, or a link into itself, wherever it stands in the text. As code it is read the same,
- * and nobody is called by it.
+ * Text that Telegram turns into a mention or an internal link. Written as code it looks the same and does nothing.
  */
 const acting = /(?<![\p{L}\p{N}_])@[A-Za-z0-9_]+|(?:tg|ton|tonsite):\/\/\S*/giu
 
-/** HTML of Telegram's `parse_mode`; its length counts once the marks are read. */
+/** HTML for Telegram's `parse_mode`. Telegram counts the length after parsing. */
 export const telegramHtml: Spelling = {
   charsMax: 4096,
   keepsLinks: true,
@@ -41,7 +40,7 @@ export const telegramHtml: Spelling = {
 function marked(text: string, style: RunStyle, count: { entities: number }): string {
   const escaped = escapeHtml(text)
   const tags = tagsOf(style)
-  // Blanks alone show no mark.
+  // Markup on whitespace is invisible.
   if (tags.length === 0 || (text.trim() === '' && style.block === null)) return escaped
   count.entities += tags.length
   return (
@@ -56,7 +55,7 @@ function marked(text: string, style: RunStyle, count: { entities: number }): str
 
 type Tag = readonly [open: string, close: string]
 
-/** Code stands alone: Telegram has nothing within it or around it but a quote. */
+/** Telegram allows no other markup in or around code, except a quote. */
 function tagsOf(style: RunStyle): readonly Tag[] {
   if (style.block !== null) {
     const { language } = style.block
@@ -73,7 +72,7 @@ function tagsOf(style: RunStyle): readonly Tag[] {
   return tags
 }
 
-/** Looks at the text and not at the runs: a mention may be in two styles. */
+/** Searches the joined text and not single runs, because a mention may span two styles. */
 function withoutActing(runs: readonly TextRun[], text: string): readonly TextRun[] {
   const ranges = [...text.matchAll(acting)].map(({ 0: found, index }) => [index, index + found.length])
   if (ranges.length === 0) return runs
