@@ -60,7 +60,7 @@ describe('a notice', () => {
       'WARNING: one more',
       'WARNING: two',
       'WARNING: three',
-      'Decide it in a terminal of the machine: flotilla pending; or at the dashboard, under Approvals.',
+      'Decide it in a terminal of the machine: flotilla pending; or in the dashboard, under Approvals.',
     ])
   })
 

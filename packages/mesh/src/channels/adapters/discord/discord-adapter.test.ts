@@ -261,7 +261,7 @@ describe('Discord', () => {
       expect(states.at(-1)).toMatchObject({
         state: 'connected',
         detail: expect.stringMatching(/another program uses .*last seen at \d\d:\d\d UTC/),
-        repair: expect.stringContaining('End the other one'),
+        repair: expect.stringContaining('Stop the other program'),
       }),
     )
     expect(texts(heard)).toEqual(['hi'])
