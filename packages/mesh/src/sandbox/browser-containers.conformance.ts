@@ -32,7 +32,7 @@ export function browserContainersConformance(
       expect(walls.filter(({ holds }) => !holds)).toEqual([])
     })
 
-    test('what is unknown is no error and is not there', async () => {
+    test('stopping or removing an unknown browser is not an error, and inspecting it gives null', async () => {
       const { containers } = await under()
       await containers.stop('nobody')
       await containers.removeProfile('nobody')
@@ -58,7 +58,7 @@ export function browserContainersConformance(
       expect(await containers.inspect('ada')).toBeNull()
     })
 
-    test('those of an earlier life are taken away together', async () => {
+    test('removeAll removes the browsers that an earlier process started', async () => {
       const { containers, specOf } = await under()
       await containers.start(specOf('ada'))
       await containers.start(specOf('bob'))

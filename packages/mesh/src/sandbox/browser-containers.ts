@@ -1,16 +1,17 @@
 import type { WallReport } from './wall-report.ts'
 
 /**
- * PORT: where the browsers of agents live, one container for each. Adapters pass `browser-containers.conformance.ts`.
+ * PORT: runs the browser of each agent in a container of its own. Adapters pass
+ * `browser-containers.conformance.ts`.
  *
  * Contract
- * - B1 `start` re-creates: whatever ran for this agent before is gone, its profile stays.
- * - B2 `start` resolves once the process has been started, not once it answers.
- * - B3 `stop`, `removeProfile` and `removeAll` are idempotent; what is unknown is no error.
- * - B4 `removeAll` takes away what an earlier process of ours left, and keeps profiles.
- * - B5 one browser reaches neither another nor an agent: what is on the gateway's proxy port alone.
- * - B6 what cannot be done rejects with `SandboxError`, whose message names the repair.
- * - B7 `checkWalls` tries from inside what B5 says, and the way out, as they are at that moment.
+ * - B1 `start` re-creates the container: an earlier one of this agent is removed, its profile is kept.
+ * - B2 `start` resolves once the process has been started, before it answers.
+ * - B3 `stop`, `removeProfile` and `removeAll` are idempotent; an unknown agent is not an error.
+ * - B4 `removeAll` removes the containers that an earlier mesh process left, and keeps profiles.
+ * - B5 A browser reaches no other browser and no agent, only the proxy port of the gateway.
+ * - B6 An operation that cannot be done rejects with `SandboxError`, whose message names the repair.
+ * - B7 `checkWalls` tests B5 and the outbound path from inside, as they are at that time.
  */
 export interface BrowserContainers {
   /** Makes image and network ready. Idempotent; minutes the first time on a machine. */
@@ -21,7 +22,7 @@ export interface BrowserContainers {
   checkWalls(signal: AbortSignal): Promise<readonly WallReport[]>
   /** Resolves to where the mesh reaches it. */
   start(spec: BrowserSpec): Promise<{ readonly host: string; readonly port: number }>
-  /** Null where there is none. */
+  /** Null if the agent has no browser container. */
   inspect(agentId: string): Promise<BrowserContainerState | null>
   stop(agentId: string): Promise<void>
   removeProfile(agentId: string): Promise<void>

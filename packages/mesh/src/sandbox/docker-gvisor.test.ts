@@ -13,7 +13,10 @@ import {
 import { tryEscapes } from '../../../../tests/support/escape-attempts.ts'
 import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
 
-/** An engine that the mesh started on this machine is told of gVisor; any other is asked whether it knows it. */
+/**
+ * An engine that the mesh started on this machine gets gVisor registered; any other is asked whether it
+ * knows it.
+ */
 const options = {
   stateDirectory: join(cachesFolder(process.env['XDG_CACHE_HOME'], homedir()), 'flotilla', 'engine'),
   noInstall: process.env['FLOTILLA_NO_INSTALL'] === '1',
@@ -21,7 +24,9 @@ const options = {
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 
-/** Asked once, before the suites are collected, so that they are skipped by name where there is none. */
+/**
+ * Runs once, before the suites are collected, so that suites without gVisor are reported as skipped by name.
+ */
 async function engineWithGvisor() {
   const found = await engineOfThisMachine()
   if (found.engine === null) return found
@@ -79,7 +84,8 @@ withEngine(
       )
       const through = (outcomes: typeof inside) =>
         outcomes.filter(({ held }) => !held).map(({ attempt }) => attempt)
-      // What an agent is started with holds no key and no door token; its programs are given it as well.
+      // The environment at the start contains no key and no agent token; programs of the agent get the same
+      // values.
       const known = ['read environment of the agent', 'read environment of the first process']
       expect(through(beside)).toEqual(known.slice(1))
       expect(through(inside)).toEqual(known)
@@ -95,7 +101,7 @@ withEngine(
       expect(ends).toEqual([expect.objectContaining({ agentId: 'eater', outOfMemory: true })])
     })
 
-    it('whose kernel is killed is told as ended, and starts again with its data', async () => {
+    it('whose kernel is killed is reported as ended, and starts again with its data', async () => {
       const state = await start('killed')
       await subjectHands.writeFile(state, 'kept', 'yes')
       const ends: unknown[] = []

@@ -22,7 +22,10 @@ const run = promisify(execFile)
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const found = await engineOfThisMachine()
 const meshPort = 8420
-/** The image takes minutes where nobody has made it yet, and software takes its time over each machine. */
+/**
+ * Building the image takes minutes on a machine without it, and each start is slow without hardware
+ * virtualization.
+ */
 const slowMs = patient(900_000)
 
 withEngine(
@@ -88,7 +91,7 @@ withEngine(
       expect(await mb('/tmp')).toBe(sandboxHardening.tmpSizeBytes / 2 ** 20)
       expect(await mb('/data')).toBeGreaterThan(40)
       expect(await mb('/data')).toBeLessThanOrEqual(64)
-      // Two disks, what it prints, the network and the briefing.
+      // Two disks, the console, the network and the bootstrap files.
       expect(await said('ls /sys/bus/virtio/devices | wc -l')).toBe('5')
       expect(await said('ls /dev | tr "\\n" " "')).not.toMatch(/vd|vport|ttyS|mem|kvm/)
       const { HostConfig } = await containerOf('limited').inspect()
@@ -102,7 +105,7 @@ withEngine(
     })
 
     it.runIf(isSoak)(
-      'whoever had taken over its QEMU cannot make its disk longer than the agent may fill',
+      'an attacker in control of its QEMU cannot grow its disk beyond the limit of the agent',
       { timeout: slowMs },
       async () => {
         await start('prisoner')
@@ -112,7 +115,7 @@ withEngine(
             'prisoner',
             `printf x | dd of=/machine/disk bs=1 seek=${byte} conv=notrunc; echo ended $?`,
           )
-        // That what is tried would else come through.
+        // Without the limit this write would succeed.
         expect(await at(disk.size - 1)).toContain('ended 0')
         // By the signal that says so.
         expect(await at(disk.size)).toContain('ended 153')
@@ -137,7 +140,7 @@ withEngine(
     )
 
     it.runIf(isSoak)(
-      'is told where this machine has no room for its disk, and lives',
+      'gets an error if this machine has no room for its disk, and keeps running',
       { timeout: slowMs },
       async () => {
         const folder = await mkdtemp(join(tmpdir(), 'flotilla-small-'))
@@ -202,7 +205,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
     })
 
     it.runIf(isSoak)(
-      'whose QEMU is killed is told as ended, and starts again with its data',
+      'whose QEMU is killed is reported as ended, and starts again with its data',
       { timeout: slowMs },
       async () => {
         const state = await start('killed')
@@ -219,7 +222,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
     )
 
     it.runIf(isSoak)(
-      'whose kernel gives up is told as one that did not end well',
+      'whose kernel panics is reported as ended with an error',
       { timeout: slowMs },
       async () => {
         await start('panicked')

@@ -69,7 +69,7 @@ withEngine(
       expect(volume.Labels).toMatchObject({ 'flotilla.home': home().homeTag, 'flotilla.agent': 'owner' })
     })
 
-    it('writes seed files as the agent, for nobody else', async () => {
+    it('writes seed files as the agent, readable by no other user', async () => {
       const state = await home().start({ agentId: 'seeded', files: { '.flotilla/door-token': 'secret' } })
       const seen = await home().run(
         state,
@@ -94,7 +94,7 @@ withEngine(
       ).toContain(agentCommand(sandboxSizes.worker.memoryLimitBytes).slice(1).join(' '))
     })
 
-    it('tells an end by lack of memory apart from a program of the agent that lacked it', async () => {
+    it('distinguishes an agent killed for lack of memory from one whose program was killed', async () => {
       const ends: unknown[] = []
       const leave = home().runtime.onEnd((end) => ends.push(end))
       const state = await home().start({ agentId: 'hungry', memoryLimitBytes: 128 * 1024 * 1024 })

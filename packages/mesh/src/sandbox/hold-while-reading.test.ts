@@ -19,20 +19,20 @@ function aReading() {
   return { reading, clock, done }
 }
 
-test('what is read to its end is let go once', async () => {
+test('a reading that reaches its end releases the hold once', async () => {
   const { reading, done } = aReading()
   expect(await Array.fromAsync(reading.tar)).toHaveLength(2)
   await reading.leave()
   expect([reading.held(), done]).toEqual([true, ['released', 'closed']])
 })
 
-test('what nobody began to read is let go where its reader leaves', async () => {
+test('an unread reading releases the hold when its reader leaves', async () => {
   const { reading, done } = aReading()
   await Promise.all([reading.leave(), reading.leave()])
   expect(done).toEqual(['released', 'closed'])
 })
 
-test('what nobody began to read, nor left, goes on at the bound', async () => {
+test('a reading that was neither read nor left releases the hold at the time limit', async () => {
   const { reading, clock, done } = aReading()
   await clock.advance(29_999)
   expect(done).toEqual([])

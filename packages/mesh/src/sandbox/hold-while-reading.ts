@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { DataReading } from './sandbox-runtime.ts'
 
-/** What an agent does is held for so long at most: its lease is 60 s, and its asker waits. */
+/** The longest time for which an agent is frozen: its lease is 60 s, and its caller waits. */
 const holdMaxMs = 30_000
 
 /**
@@ -13,7 +13,7 @@ export function readWhileHeld(options: {
   /** False where it could not be held. */
   readonly isHeld: boolean
   readonly release: () => Promise<void>
-  /** Once nothing is read any more. */
+  /** Called once, when the reading is over. */
   readonly close: () => Promise<void>
   readonly clock: Clock
 }): DataReading {
@@ -30,7 +30,7 @@ export function readWhileHeld(options: {
     },
     () => {},
   )
-  // Told to whoever leaves; until then nobody waits for it.
+  // The promise is awaited by `leave`; until then a rejection must not be unhandled.
   bound.catch(() => {})
 
   const leave = (): Promise<void> =>

@@ -1,4 +1,4 @@
-/** The port of what an agent runs in, and its adapters. */
+/** The port for sandboxes, and its adapters. */
 
 export type { BrowserContainers, BrowserContainerState, BrowserSpec } from './browser-containers.ts'
 export { createDockerRuntime } from './docker-runtime.ts'

@@ -23,7 +23,7 @@ import { createStartGate } from './start-gate.ts'
 import { workThrough } from './work-through.ts'
 import { sweepTrials, trialInfix, tryClaims } from './kubernetes/try-claims.ts'
 
-/** Pods whose start or sweep is under way at once. */
+/** The maximum number of concurrent pod starts or sweeps. */
 const startsAtOnce = 16
 const logLinesMax = 2_000
 const goneMaxMs = 60_000
@@ -49,7 +49,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
   const selector = `${labelKeys.home}=${homeTag(homeId)}`
   const listeners = new Set<(end: SandboxEnd) => void>()
   const backListeners = new Set<() => void>()
-  /** Pods whose end nobody asked for yet, by uid. */
+  /** Pods whose end was not requested, by uid. */
   const running = new Map<string, string>()
   /** Uids of pods that are asked to end, until they are gone. */
   const ending = new Set<string>()
@@ -141,7 +141,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
         ? { available: true, detail: '', repair: '' }
         : {
             available: false,
-            detail: `${rung} is not used in clusters`,
+            detail: `the isolation level ${rung} is not available in clusters`,
             repair: 'Ask for containers, or run the fleet on one machine.',
           },
 
@@ -165,7 +165,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
         }),
       ),
 
-    // A node lends nothing to a pod that begins; but what it was given for its start it has taken by now.
+    // A node lends no processor share to a starting pod; but the pod has read its start files by now.
     endStartShare: (agentId) => forgetFiles(prepared(), agentId),
 
     async stop(agentId, { graceMs }) {
@@ -245,7 +245,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
   }
 }
 
-/** An earlier life that was killed may have left an agent held while it was read, or a throw-away pod. */
+/** A previous process that was killed may have left an agent frozen during a read, or a throw-away pod. */
 async function putRight(
   to: PreparedCluster,
   pod: Pod,
@@ -254,7 +254,8 @@ async function putRight(
   if (pod.metadata.labels?.[labelKeys.role] !== 'agent') await removePod(to, pod.metadata.name, onEnding)
   else if (pod.status?.phase === 'Running')
     await letGo(to, pod).catch((error: unknown) => {
-      // Its node may be lost or have begun anew; one that is held all the same gives no sign of life, and is started again.
+      // Its node may be lost or may have restarted. An agent that is still frozen loses its lease and is
+      // restarted.
       log.warn({ err: error, agentId: agentIdOf(pod) }, 'an agent of the life before could not be let go')
     })
 }

@@ -65,14 +65,14 @@ async function aRunningAgent() {
   return { ...home, runtime, spec, data }
 }
 
-test('an agent whose shell alone is killed is ended before its end is told', async () => {
+test('an agent whose shell is killed is stopped before its end is reported', async () => {
   const { runtime, folder, data } = await aRunningAgent()
   const left = new Promise<number[]>((resolve) => runtime.onEnd(() => resolve(workersIn(data))))
   process.kill((await readRecord(folder))?.pid ?? 0, 'SIGKILL')
   expect(await left).toEqual([])
 })
 
-test('an agent whose shell was killed while no mesh was there is ended by the next, and so is one whose record is lost', async () => {
+test('the next mesh stops an agent whose shell was killed meanwhile or whose record is lost', async () => {
   const { runtime, open, folder, data, spec } = await aRunningAgent()
   await runtime.close()
   const shell = (await readRecord(folder))?.pid ?? 0
@@ -89,7 +89,7 @@ test('an agent whose shell was killed while no mesh was there is ended by the ne
   await third.close()
 })
 
-test('a process that got the number of an agent that is gone is left alone', async () => {
+test('a process that reuses the pid of an ended agent is not touched', async () => {
   const { runtime, folder, spec } = await aRunningAgent()
   await runtime.stop('scout', { graceMs: 0 })
   const stranger = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })

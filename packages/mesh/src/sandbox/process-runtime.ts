@@ -28,15 +28,17 @@ export interface ProcessRuntimeOptions extends LaunchOptions {
 }
 
 /**
- * ADAPTER of `sandbox-runtime.ts`: agents as plain processes of this user. Nothing is walled in: they see the owner's
- * files and network. For machines where no container engine can run, and only when asked for by name. Linux only.
+ * ADAPTER of `sandbox-runtime.ts`: agents as plain processes of this user. There is no isolation: they see
+ * the owner's files and network. For machines on which no container engine can run, and only if the owner
+ * selects it. Linux only.
  *
- * Two never work on one data folder: a process begins once its record is on the disk, `prepare` ends whatever works in
- * this home and has no record, and a start waits until the group of the one before is gone, whoever of it died first.
+ * Two processes never work on one data folder: a process begins once its record is on the disk, `prepare`
+ * stops every process of this home that has no record, and a start waits until the process group of the
+ * previous one is gone, whichever of its processes ended first.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRuntime {
   const listeners = new Set<(end: SandboxEnd) => void>()
-  /** Processes whose end nobody asked for yet, by agent id. */
+  /** Processes whose end was not requested, by agent id. */
   const running = new Map<string, ProcessRecord>()
   const closing = new AbortController()
   let watching: Promise<void> | null = null
@@ -79,7 +81,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     }
   }
 
-  /** Its first process is gone; what is left of its group may be the agent itself. */
+  /** The first process is gone; the rest of its group may be the agent itself. */
   async function endRemains(record: ProcessRecord): Promise<void> {
     if (!hasGroup(record.pid)) return
     const data = join(folderOf(record.agentId), 'data')
@@ -97,7 +99,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     }
   }
 
-  /** What a mesh left behind that was killed before it could note it, or whose note is lost. */
+  /** Stops processes that a killed mesh left before it recorded them, or whose record is lost. */
   async function endUnrecorded(): Promise<void> {
     const records = await readAllRecords(options.dataRoot)
     const alive = await Promise.all(records.map(async (record) => ((await isAlive(record)) ? record : null)))
@@ -132,7 +134,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     kind: 'process',
     isolates: false,
     crossesMachines: false,
-    // What a page does must not be done as the owner's own user.
+    // Pages must not run code as the owner's own user, so this adapter has no browsers.
     browsers: null,
     listenHost: () => '127.0.0.1',
     meshAddress: () => '127.0.0.1',
@@ -144,7 +146,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       await endUnrecorded()
       for (const record of await readAllRecords(options.dataRoot)) {
         if (!(await isAlive(record))) continue
-        // A life of ours that was killed while it read the data has left it held.
+        // A previous mesh process that was killed while it read the data has left the group stopped.
         signalGroup(record.pid, 'SIGCONT')
         running.set(record.agentId, record)
       }

@@ -1,8 +1,8 @@
-/** A step that was in vain, and why; what comes after stands in for it. */
+/** A failed step and its reason; the caller continues with a fallback. */
 export interface FailedStep {
-  /** Its words, as they were told. */
+  /** The text of the step, as it was reported. */
   readonly step: string
-  /** Whole sentences: what happened, and what the owner does to have it otherwise. */
+  /** Whole sentences: what happened, and what the owner does about it. */
   readonly why: string
 }
 

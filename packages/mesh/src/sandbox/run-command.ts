@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 
-/** Kept of each stream, bytes; what a program printed earlier is dropped. */
+/** How many bytes of each stream are kept; earlier output is dropped. */
 const outputMaxBytes = 256 * 1024
 
 export interface CommandResult {
@@ -44,7 +44,10 @@ export function runCommand(
   })
 }
 
-/** The last lines of what a failed program said, short enough for an error message; how it ended where it said nothing. */
+/**
+ * The last output lines of a failed program, short enough for an error message; its exit code if it printed
+ * nothing.
+ */
 export function lastWords(result: CommandResult): string {
   if (`${result.stdout}${result.stderr}`.trim() === '') return `it said nothing and ended with ${result.code}`
   const lines = `${result.stdout}\n${result.stderr}`.split('\n').filter((line) => line.trim() !== '')

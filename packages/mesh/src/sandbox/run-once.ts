@@ -4,13 +4,13 @@ import { ulimitsOf } from './docker/engine-dialect.ts'
 import type { Engine } from './engine/connect-engine.ts'
 import { SandboxError } from './sandbox-error.ts'
 
-/** Kept of what a throw-away container printed. */
+/** How many bytes of a throw-away container's output are kept. */
 const outputMaxBytes = 256 * 1024
 
 export interface OnceOptions {
   readonly image: string
   readonly command: readonly string[]
-  /** `NAME=value`, beside what the image says. */
+  /** `NAME=value`, added to the image's environment. */
   readonly env?: readonly string[]
   readonly labels: Readonly<Record<string, string>>
   readonly host: Dockerode.HostConfig
@@ -76,7 +76,7 @@ export async function runOnce(
 function within<Value>(promise: Promise<Value>, options: OnceOptions): Promise<Value> {
   const deadline = AbortSignal.timeout(options.timeoutMs)
   const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
-  // Whoever loses the race must not end the process as an unhandled rejection.
+  // The promise that loses the race must not end the process as an unhandled rejection.
   promise.catch(() => undefined)
   return new Promise((resolve, reject) => {
     const stop = () =>

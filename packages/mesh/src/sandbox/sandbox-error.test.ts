@@ -3,7 +3,7 @@ import { SandboxError, sandboxWords } from './sandbox-error.ts'
 import { lastWords, runCommand } from './run-command.ts'
 
 describe('what keeps a sandbox from being', () => {
-  it('is told apart from its repair', () => {
+  it('is split into detail and repair', () => {
     const error = new SandboxError('network-unusable', 'It is not.\nRepair: run\n  this\n  and that')
     expect(sandboxWords(error)).toEqual({ detail: 'It is not.', repair: 'run\n  this\n  and that' })
   })

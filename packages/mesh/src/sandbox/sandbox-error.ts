@@ -1,5 +1,5 @@
 /**
- * Why a sandbox, its network or its engine cannot be what was asked for. The message names the repair in words
+ * The reason why a sandbox, its network or its engine cannot be used. The message names the repair in words
  * that the owner can follow; `id` is stable, for `doctor` and tests.
  */
 export class SandboxError extends Error {
@@ -12,7 +12,10 @@ export class SandboxError extends Error {
   }
 }
 
-/** What happened, and what the owner does, apart; a message that names no repair sends to the doctor. Pure. */
+/**
+ * Splits the message into what happened and what the owner does; without a repair it points to `doctor`.
+ * Pure.
+ */
 export function sandboxWords(error: SandboxError): { readonly detail: string; readonly repair: string } {
   const [detail = '', repair = ''] = error.message.split(/\nRepair: (.*)/s)
   const words = repair.trim()

@@ -14,7 +14,7 @@ import { patient } from '../../../../tests/support/patience.ts'
 /** A home with sandboxes in it, and hands inside the processes that run there. */
 export interface ConformanceHome {
   readonly runtime: SandboxRuntime
-  /** A second runtime over the same home, prepared: what a restarted mesh would have. */
+  /** A second, prepared runtime over the same home, as after a restart of the mesh. */
   readonly again: () => Promise<SandboxRuntime>
   /** Resolves once the process answers. */
   readonly answers: (state: SandboxState) => Promise<void>
@@ -117,13 +117,13 @@ export function sandboxRuntimeConformance(
       expect(listed.map((state) => state.labels['flotilla.start'])).toEqual(['two'])
     })
 
-    it('stopping and removing what is not there is no error (S3)', async () => {
+    it('stopping and removing an unknown sandbox is not an error (S3)', async () => {
       await home.runtime.stop('never-was', { graceMs: 10 })
       await home.runtime.remove('never-was', { data: true })
       expect(await home.runtime.inspect('never-was')).toBeNull()
     })
 
-    it('a stopped sandbox stays to be looked at and can be stopped again (S3)', async () => {
+    it('a stopped sandbox can be inspected and stopped again (S3)', async () => {
       await started({ agentId: 'stopped' })
       await home.runtime.stop('stopped', { graceMs: 2_000 })
       await home.runtime.stop('stopped', { graceMs: 2_000 })
@@ -141,17 +141,17 @@ export function sandboxRuntimeConformance(
       expect(tar.includes('a line that was kept')).toBe(true)
       expect(data?.held()).toBe(true)
       await home.answers(state)
-      // Whoever leaves early lets it go on, too.
+      // A reader that stops early ends the hold, too.
       const left = await home.runtime.readData('read', dataLimit)
       for await (const _ of left?.tar ?? []) break
       await home.answers(state)
-      // So does whoever never begins.
+      // A reader that never begins ends the hold, too.
       await (await home.runtime.readData('read', dataLimit))?.leave()
       await home.answers(state)
       expect(await home.runtime.readData('never-was', dataLimit)).toBeNull()
     })
 
-    it('data is put where there is none, and where there is some nothing is touched (S10)', async () => {
+    it('data is written only if there is none; existing data is not touched (S10)', async () => {
       const state = await started({ agentId: 'giver' })
       await home.writeFile(state, 'kept', 'handed on')
       await home.runtime.stop('giver', { graceMs: 2_000 })
@@ -180,7 +180,7 @@ export function sandboxRuntimeConformance(
       expect(await home.readFile(await started({ agentId: 'mortal' }), 'note')).toBeNull()
     })
 
-    it('a later runtime over the same home lists what an earlier one started (S4)', async () => {
+    it('a later runtime over the same home lists the sandboxes of an earlier one (S4)', async () => {
       const state = await started({ agentId: 'adopted', labels: { 'flotilla.start': 's-4' } })
       const later = await home.again()
       const listed = (await later.list()).find((entry) => entry.agentId === 'adopted')
@@ -192,7 +192,7 @@ export function sandboxRuntimeConformance(
       await later.close()
     })
 
-    it('an end that nobody asked for is told once, with its code, to every runtime (S5)', async () => {
+    it('an unrequested end is reported once, with its exit code, to every runtime (S5)', async () => {
       const state = await started({ agentId: 'ending' })
       const later = await home.again()
       const [told, toldLater] = [collectEnds(home.runtime, 'ending'), collectEnds(later, 'ending')]
@@ -206,7 +206,7 @@ export function sandboxRuntimeConformance(
       await later.close()
     })
 
-    it('ends that stop, remove and a new start bring about are not told (S5)', async () => {
+    it('ends caused by stop, remove and a new start are not reported (S5)', async () => {
       const told = collectEnds(home.runtime, 'asked')
       await started({ agentId: 'asked' })
       await started({ agentId: 'asked' })
@@ -218,7 +218,7 @@ export function sandboxRuntimeConformance(
       told.leave()
     })
 
-    it('a listener that left hears nothing', async () => {
+    it('a removed listener is not called', async () => {
       const state = await started({ agentId: 'unheard' })
       const left = collectEnds(home.runtime, 'unheard')
       const stays = collectEnds(home.runtime, 'unheard')
@@ -255,7 +255,7 @@ export function sandboxRuntimeConformance(
       await home.runtime.endStartShare('never-was')
     })
 
-    it('has it after a while, though nobody asked for it (S8)', async () => {
+    it('has its own share after a time limit without a request (S8)', async () => {
       await home.runtime.start(spec({ agentId: 'forgotten' }))
       if ((await home.shareOf('forgotten')) !== null)
         await delay(isolation === 'microvm' ? machineShareMs : startShareMs)
@@ -278,7 +278,7 @@ export function sandboxRuntimeConformance(
       expect(await home.readFile(dash, 'whose')).toBe('dash')
     })
 
-    it('what a sandbox takes is told while it runs', async () => {
+    it('resource use is reported while a sandbox runs', async () => {
       await started({ agentId: 'eater' })
       const uses = await home.runtime.measureUse(['eater', 'nobody'])
       expect([...uses.keys()]).toEqual(['eater'])
@@ -288,7 +288,7 @@ export function sandboxRuntimeConformance(
       expect([...(await home.runtime.measureUse(['eater'])).keys()]).toEqual([])
     })
 
-    it('logs are the last bytes of what the process printed', async () => {
+    it('logs are the last bytes of the process output', async () => {
       await started({ agentId: 'talker' })
       await waitUntil(async () => (await home.runtime.logs('talker', 1_000)).includes('started talker'))
       expect(await home.runtime.logs('talker', 7)).toBe('talker\n')
@@ -376,7 +376,7 @@ export const subjectHands = {
   },
 } as const
 
-/** The reply's text; null for anything but 200. Rejects where nobody answers. */
+/** The text of the reply; null unless the status is 200. Rejects if the connection fails. */
 function ask(state: SandboxState, path: string): Promise<string | null> {
   return new Promise((resolve, reject) => {
     const { host, port } = state.address ?? { host: '', port: 0 }

@@ -5,25 +5,27 @@ import type { SandboxSpec } from './sandbox-spec.ts'
 import type { WallReport } from './wall-report.ts'
 
 /**
- * PORT: where an agent's process lives. Adapters stand beside this file and pass `sandbox-runtime.conformance.ts`.
+ * PORT: runs the process of each agent. Adapters are beside this file and pass
+ * `sandbox-runtime.conformance.ts`.
  *
  * Contract
- * - S1 `start` re-creates: whatever ran under this agent id before is gone, its data directory stays.
+ * - S1 `start` re-creates: an earlier sandbox of this agent id is removed, its data directory is kept.
  * - S2 `start` resolves once the process has been started, not once it answers; the caller polls health.
  * - S3 `stop` and `remove` are idempotent; an unknown agent id is not an error.
- * - S4 `list` returns every sandbox of this home, also those that an earlier process of ours started.
- * - S5 an end that nobody asked for reaches `onEnd` listeners once; ends asked for by `stop` and `remove` do not.
- * - S6 anything that cannot be done rejects with `SandboxError`, whose message names the repair.
- * - S7 data that is there is kept whatever its limit: a limit that cannot be had is a warning of the state that `start`
- *   gives, and data that was limited once is never started without its limit.
- * - S8 a sandbox may have more of the processor than its spec says until `endStartShare` resolves, or for 2 s (a
- *   machine of its own for 90 s) from when its process began, whichever is first; then it has what the spec says for the rest of its life, also where the mesh
- *   that started it is gone: `endStartShare` brings one back that an earlier process of ours left with more. All that
- *   have more at once leave a part of the machine free, and one that starts over and over gets no more than its share
- *   again.
- * - S9 `readData` gives data as it stood at one moment: what runs on it is held while it is read, for half a minute at most,
- *   and goes on afterwards whoever ended the reading. After a life of ours that was killed meanwhile, `prepare` lets it go on.
- * - S10 `writeData` puts data only where there is none.
+ * - S4 `list` returns every sandbox of this home, also those that an earlier mesh process started.
+ * - S5 An unrequested end reaches `onEnd` listeners once; ends requested by `stop` and `remove` do not.
+ * - S6 An operation that cannot be done rejects with `SandboxError`, whose message names the repair.
+ * - S7 Existing data is kept whatever its limit. A limit that cannot be applied is a warning in the state
+ *   that `start` returns. Data that was limited once is never started without its limit.
+ * - S8 A sandbox may use more processor time than its spec allows until `endStartShare` resolves, or for 2 s
+ *   (a machine: 90 s) after its process began, whichever is first. Afterwards the spec applies, even if the
+ *   mesh that started it is gone: `endStartShare` also resets sandboxes that an earlier process left with
+ *   more. All start shares together leave a part of the machine free, and a sandbox that restarts repeatedly
+ *   gets no more than its share on average.
+ * - S9 `readData` gives a consistent snapshot: the sandbox is frozen while its data is read, for half a
+ *   minute at most, and continues afterwards however the reading ended. If the mesh was killed meanwhile,
+ *   `prepare` of the next process resumes the sandbox.
+ * - S10 `writeData` writes data only if there is none.
  */
 export interface SandboxRuntime {
   readonly kind: string
@@ -35,18 +37,24 @@ export interface SandboxRuntime {
   readonly browsers: BrowserContainers | null
   /** Address on which the agent API must listen so that sandboxes reach it. Known after `prepare`. */
   listenHost(): string
-  /** Where sandboxes call it: the same, unless something stands in front of the mesh. Known after `prepare`. */
+  /**
+   * The mesh's address for sandboxes: the same, unless something is in front of the mesh. Known after
+   * `prepare`.
+   */
   meshAddress(): string
   /** Every network of the engine as it is now, so that nothing is fetched from one. Known after `prepare`. */
   networks(): Promise<readonly SandboxNetwork[]>
   /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
   prepare(options: { readonly progress: ReportStep; readonly signal?: AbortSignal }): Promise<void>
   /**
-   * Whether sandboxes can be had on this rung, found out by making one, anew with each call. Installs what it needs where
-   * that is allowed.
+   * Tests by experiment whether sandboxes can run at this isolation level, again with each call. Installs
+   * what it needs if that is allowed.
    */
   tryRung(rung: IsolationRung, progress?: (step: string) => void): Promise<RungTrial>
-  /** Tries the walls from inside a throw-away sandbox on a rung that can be had. The agent API must be listening. */
+  /**
+   * Tests the walls from inside a throw-away sandbox at an available isolation level. The agent API must be
+   * listening.
+   */
   checkIsolation(options: {
     readonly meshPort: number
     /** `container` where it is left out. */
@@ -60,45 +68,51 @@ export interface SandboxRuntime {
    */
   endStartShare(agentId: string): Promise<void>
   stop(agentId: string, options: { readonly graceMs: number }): Promise<void>
-  /** Stops and deletes; with `data` also what the agent kept. */
+  /** Stops and deletes the sandbox; with `data` also the agent's data. */
   remove(agentId: string, options: { readonly data: boolean }): Promise<void>
   /** Null where this home has no sandbox for the agent. */
   inspect(agentId: string): Promise<SandboxState | null>
   list(): Promise<readonly SandboxState[]>
-  /** The last `maxBytes` of what the process printed. */
+  /** The last `maxBytes` of the process output. */
   logs(agentId: string, maxBytes: number): Promise<string>
   /** What sandboxes take of the machine now; those that do not run are left out. */
   measureUse(agentIds: readonly string[]): Promise<ReadonlyMap<string, SandboxUse>>
   /** What bounds the data of agents that are created now. Known after `prepare`. */
   dataBound(): DataBound
-  /** What agents keep whose data no volume bounds; others, and those without data, are left out. */
+  /**
+   * The stored data of agents whose data no volume limits; other agents, and those without data, are left
+   * out.
+   */
   measureData(agentIds: readonly string[]): Promise<ReadonlyMap<string, DataUse>>
-  /** What an agent keeps, as a POSIX archive; null where it keeps nothing. */
+  /** An agent's data as a POSIX archive; null if there is none. */
   readData(agentId: string, options: { readonly dataLimitBytes: number }): Promise<DataReading | null>
   writeData(
     agentId: string,
     tar: AsyncIterable<Uint8Array>,
     options: { readonly dataLimitBytes: number },
   ): Promise<void>
-  /** Hears each time the engine is back after it was out of reach: it may have changed networks and rules meanwhile. */
+  /**
+   * Called each time the engine is back after it was unreachable: its networks and rules may have changed
+   * meanwhile.
+   */
   onEngineBack(listener: () => void): () => void
   onEnd(listener: (end: SandboxEnd) => void): () => void
   /** Deletes everything that this home has: sandboxes, their data, network and rules. Needs no `prepare`. Idempotent. */
   erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
-  /** Lets go of the engine; sandboxes go on. */
+  /** Disconnects from the engine; sandboxes continue. */
   close(): Promise<void>
 }
 
 export interface RungTrial {
   readonly available: boolean
-  /** What it is made of, or why it cannot be had. */
+  /** A description of the level, or why it is not available. */
   readonly detail: string
-  /** What the owner does about it; empty where it can be had. */
+  /** What the owner does about it; empty if the level is available. */
   readonly repair: string
 }
 
 export interface SandboxUse {
-  /** Without what the kernel keeps of files and can let go of. */
+  /** Without reclaimable page cache. */
   readonly memoryBytes: number
   /** Null where nothing bounds it. */
   readonly memoryLimitBytes: number | null
@@ -122,17 +136,20 @@ export interface SandboxState {
   readonly labels: Readonly<Record<string, string>>
   /** Set when not running: exit code, and whether memory ran out. */
   readonly exit?: { readonly code: number; readonly outOfMemory: boolean }
-  /** What was asked of this start and could not be had, in words for the owner. */
+  /** What this start requested and could not get, in words for the owner. */
   readonly warnings?: readonly string[]
 }
 
-/** `volume`: nothing can be written past the limit. `meter`: it is looked at now and then, and writing is stopped. */
+/**
+ * `volume`: writes past the limit fail. `meter`: the size is checked periodically, and writing is then
+ * stopped.
+ */
 export type DataBound =
   | { readonly kind: 'volume' }
   | { readonly kind: 'meter'; /** Why it is no volume. */ readonly why: string }
 
 export interface DataReading {
-  /** Read to its end, it ends the hold too; whoever does not come so far, or never begins, calls `leave`. */
+  /** Reading it to the end releases the hold too; a caller that stops early or never begins calls `leave`. */
   readonly tar: AsyncIterable<Uint8Array>
   /** False once what runs there had to go on before all was read: files that it was changing may be torn. */
   held(): boolean

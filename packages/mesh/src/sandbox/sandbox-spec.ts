@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { IsolationRung } from '@flotilla/protocol/isolation'
 import { limits } from '@flotilla/protocol/limits'
 
-/** What a sandbox is asked to be, in words of the product and not of an engine. Pure. */
+/** The specification of a sandbox, independent of the engine. Pure. */
 export interface SandboxSpec {
   /** Agent id as the owner wrote it; engine names derive from it injectively. */
   readonly agentId: string
@@ -27,8 +27,8 @@ export interface SandboxSpec {
 }
 
 /**
- * Memory and processor by kind, as the engine takes them: a share is given anew every half second, and the operator's
- * smaller one every second.
+ * Memory and processor by kind, in the engine's units: a quota is renewed every half second, and the
+ * operator's smaller one every second.
  */
 export const sandboxSizes = {
   worker: sizeOf(limits.worker, 500_000),
@@ -52,14 +52,14 @@ export const sandboxHardening = {
   agentPort: 8400,
 } as const
 
-/** Eight hex digits that tell two homes on one machine apart in every engine name. */
+/** Eight hex digits that distinguish the homes on one machine in every engine name. */
 export function homeTag(homeId: string): string {
   return createHash('sha256').update(homeId).digest('hex').slice(0, 8)
 }
 
 /**
- * Name of an agent's container, and its host name. The engine's name server answers for such names inside every
- * container, so that it tells nothing of the agent and is not guessed without the home's id.
+ * Name of an agent's container, and its host name. The engine's name server resolves such names inside every
+ * container, so the name reveals nothing about the agent and cannot be guessed without the home's id.
  */
 export function sandboxName(homeId: string, agentId: string): string {
   const digest = createHash('sha256').update(`${homeId}\0${agentId}`).digest('hex')

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { createStartGate } from './start-gate.ts'
 
 describe('createStartGate', () => {
-  it('lets no more than its width inside at once, and everybody in the end', async () => {
+  it('limits concurrency to its width and admits every caller in the end', async () => {
     const gate = createStartGate(3)
     let inside = 0
     let most = 0

@@ -13,7 +13,7 @@ export function createStartGate(width: number): <Value>(action: () => Promise<Va
     }
     if (waiting.length >= waitingMax)
       throw new RangeError(`more than ${waitingMax} sandboxes wait for their start`)
-    // A place is handed over by whoever leaves, so `inside` stays as it is.
+    // The caller that leaves hands its place over, so `inside` does not change.
     await new Promise<void>((resolve) => waiting.push(resolve))
   }
 

@@ -19,7 +19,7 @@ function aMachine(processors = 4) {
   return { clock, shares, takenBack, start }
 }
 
-describe('what an agent is lent for its start', () => {
+describe('the start share of an agent', () => {
   it('is one processor over its own period, and half of a machine that has but one', () => {
     expect(aMachine().start('w')?.cpu).toEqual({ quotaUs: 500_000, periodUs: 500_000 })
     expect(aMachine().start('o', operator)?.cpu).toEqual({ quotaUs: 1_000_000, periodUs: 1_000_000 })
@@ -68,7 +68,7 @@ describe('what an agent is lent for its start', () => {
     expect(takenBack).toEqual(['w'])
   })
 
-  it('is tried to take back until the engine does it, and meanwhile nobody else has it', async () => {
+  it('is reclaimed with retries, and no other agent gets it meanwhile', async () => {
     const { clock, shares, start } = aMachine(2)
     let isDeaf = true
     let tries = 0
@@ -146,7 +146,7 @@ describe('what an agent is lent for its start', () => {
     expect(takenBack).toEqual(['m'])
   })
 
-  it('is not asked back from a machine, whose kernel took it', async () => {
+  it('is not paid back by a machine, because its kernel used it', async () => {
     const { clock, shares } = aMachine(2)
     for (let starts = 0; starts < 3; starts++) {
       const share = await shares.lendInTurn('m', worker)

@@ -4,39 +4,45 @@ import type { SandboxSpec } from './sandbox-spec.ts'
 
 /** Longest that a sandbox has more than its own share, from when its process began. */
 export const startShareMs = 2_000
-/** Of a machine, whose kernel starts before its agent: seven seconds of a processor where software does that, beside others. */
+/**
+ * Duration for a machine, whose kernel boots before its agent: seven processor seconds with software
+ * emulation, on a busy machine.
+ */
 export const machineShareMs = 90_000
 /** Waited for a share at most; then a start goes on with its own, within which hardly any machine starts in time. */
 const turnMaxMs = 600_000
 /** Processors that one start may take. */
 const startProcessors = 1
-/** What an engine takes to change a share on a busy machine: by so much earlier it is asked to. */
+/**
+ * The time that an engine takes to change a share on a busy machine; the request is sent this much earlier.
+ */
 const changeMs = 300
 const retryMs = 250
 
 type CpuShare = SandboxSpec['cpu']
 
 /**
- * Lends processor time to agents that start: most of a start is the start of Node, and a tenth of a processor would
- * take a second over it.
+ * Lends processor time to starting agents: most of a start is the start of Node, which would take over a
+ * second at a tenth of a processor.
  *
- * - One processor is always left to the rest of the machine, whoever starts; who comes when none is left to lend starts
- *   at its own share.
- * - It is paid back: an agent is lent the next one when its own share would have come to what it had of the last. So
- *   one that starts over and over has twice its share, however it goes about it.
+ * - One processor is always left to the rest of the machine. An agent that starts when no share is left
+ *   starts at its own share.
+ * - Shares are paid back: an agent gets the next one when its own share would have added up to the last. An
+ *   agent that restarts repeatedly thus uses at most twice its share.
  */
 export interface StartShares {
   /** Null where nothing is lent. One that has been lent something before gives that back first. */
   lend(agentId: string, own: CpuShare): StartShare | null
   /**
-   * For the longer start of a machine: waits for its turn where others have what can be lent. What its kernel takes is not
-   * the agent's, so it is not paid back; how often one that ends is started anew is bounded by its quarantine.
+   * For the longer start of a machine: waits for its turn while others use the available share. Its kernel
+   * uses the time and not the agent, so it is not paid back; quarantine limits how often a machine is
+   * restarted.
    */
   lendInTurn(agentId: string, own: CpuShare): Promise<StartShare | null>
   of(agentId: string): StartShare | null
   /** Its process is gone, or never began. */
   release(agentId: string): void
-  /** Resolves when nothing is lent any more, or what is cannot be taken back. */
+  /** Resolves when no share is lent any longer, or cannot be taken back. */
   close(): Promise<void>
 }
 
@@ -44,7 +50,7 @@ export interface StartShare {
   readonly cpu: CpuShare
   /** The process has begun. `takeBack` brings it to its own share, and is tried until it succeeds or the process is gone. */
   begin(takeBack: () => Promise<void>): void
-  /** Resolves when a process that has begun has its own share and no more; rejects with what the engine said. */
+  /** Resolves when a started process is back at its own share; rejects with the engine's error. */
   end(): Promise<void>
 }
 

@@ -3,6 +3,6 @@ export interface WallReport {
   /** Stable id, e.g. `host-ports-closed`. */
   readonly id: string
   readonly holds: boolean
-  /** What was tried and what happened. */
+  /** What was tested and the result. */
   readonly detail: string
 }

@@ -6,8 +6,8 @@ import { workThrough } from './work-through.ts'
 const count = 5_000
 const items = Array.from({ length: count }, (_, index) => index)
 
-describe('what is done with each of a list', () => {
-  it('is done with no more than so many at once, and with all', async () => {
+describe('processing a list', () => {
+  it('processes all items within the concurrency limit', async () => {
     const done = new Set<number>()
     let [inside, most] = [0, 0]
     await workThrough(items, 7, async (item) => {
@@ -20,7 +20,7 @@ describe('what is done with each of a list', () => {
     expect([done.size, most]).toEqual([count, 7])
   })
 
-  it('fits through a gate before which no more than 2,000 may wait', async () => {
+  it('passes a gate with a queue limit of 2,000', async () => {
     const gate = createStartGate(4)
     let done = 0
     await workThrough(items, 16, (item) =>

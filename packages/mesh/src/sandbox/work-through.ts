@@ -1,6 +1,6 @@
 /**
- * Does something with each of a list, never with more than `atOnce` beside each other. Rejects with the first failure;
- * what is under way then goes on, and so do those that come after it.
+ * Processes each item of a list, at most `atOnce` concurrently. Rejects with the first failure; running and
+ * remaining items still continue.
  */
 export async function workThrough<Item>(
   items: readonly Item[],

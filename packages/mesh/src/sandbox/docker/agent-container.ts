@@ -42,7 +42,7 @@ export interface PreparedEngine {
   readonly closeNames: (networkFile: string | null | undefined) => Promise<void>
 }
 
-/** One container in the place of whatever stood under the agent's name. */
+/** Starts one container and replaces any container that has the agent's name. */
 export async function startContainer(
   prepared: PreparedEngine,
   spec: SandboxSpec,
@@ -100,7 +100,10 @@ export async function startContainer(
 interface LaidOut {
   readonly volume: AgentVolume
   readonly options: Dockerode.ContainerCreateOptions
-  /** What the engine unpacks below `/data` before the start; null where there is nothing, or a machine does it itself. */
+  /**
+   * The archive that the engine unpacks below `/data` before the start; null if it is empty or a machine
+   * unpacks it itself.
+   */
   readonly archive: Readable | null
 }
 
@@ -152,7 +155,7 @@ export async function inspectContainer(
   return { ...state, exit: { ...state.exit, outOfMemory } }
 }
 
-/** What the engine tells of a container; null where there is none. */
+/** Inspects a container; null if it does not exist. */
 export async function inspectedOf(engine: Engine, idOrName: string): Promise<InspectedContainer | null> {
   try {
     return inspectSchema.parse(await engine.docker.getContainer(idOrName).inspect())
@@ -162,7 +165,9 @@ export async function inspectedOf(engine: Engine, idOrName: string): Promise<Ins
   }
 }
 
-/** Ends one that runs; a machine has the time to put away what it has not written yet. One that is not there is none. */
+/**
+ * Stops a running container; a machine gets time to flush its writes. A missing container is not an error.
+ */
 export async function stopContainer(engine: Engine, name: string, graceMs: number): Promise<void> {
   const isMachine = (await inspectedOf(engine, name))?.Config.Labels?.[labelKeys.machine] !== undefined
   const seconds = Math.ceil(Math.max(graceMs, isMachine ? machineGraceMs : 0) / 1000)
@@ -172,7 +177,7 @@ export async function stopContainer(engine: Engine, name: string, graceMs: numbe
     .catch(unlessStatus([304, 404]))
 }
 
-/** Removed by force, a machine would lose what it has not written yet. */
+/** Stops a machine in order: a forced removal would lose writes that it has not flushed. */
 export async function endMachine(engine: Engine, name: string): Promise<void> {
   const found = await inspectedOf(engine, name)
   if (found?.State.Running && found.Config.Labels?.[labelKeys.machine] !== undefined)

@@ -17,12 +17,14 @@ import { listContainers } from './list-containers.ts'
 import { restoreShare } from './own-share.ts'
 import { unlessStatus } from './unless-status.ts'
 
-/** One container in the place of whatever stood under the agent's name, in its turn. */
+/**
+ * Starts one container and replaces any that has the agent's name; starts of the same agent are serialized.
+ */
 export async function startAgent(home: DockerHome, spec: SandboxSpec): Promise<SandboxState> {
   const { shares } = home.starts
   const { agentId, cpu } = spec
   const isMachine = spec.isolation === 'microvm'
-  // Before the gate: whoever waits for a turn there would keep others from their start.
+  // Acquired before the gate: a machine that waits for its turn inside the gate would block other starts.
   const turn =
     isMachine && preparedEngine(home).dialect.changesShares ? await shares.lendInTurn(agentId, cpu) : null
   const started = home.starts.gate(async () => {
@@ -50,7 +52,7 @@ export async function endStartShare(home: DockerHome, agentId: string): Promise<
 export async function stopAgent(home: DockerHome, agentId: string, graceMs: number): Promise<void> {
   expectEnd(home, agentId)
   await stopContainer(preparedEngine(home).engine, nameOf(home, agentId), graceMs)
-  // Not before: until it is gone it has what it was lent.
+  // Released only now: a container keeps its borrowed share until it is gone.
   home.starts.shares.release(agentId)
 }
 

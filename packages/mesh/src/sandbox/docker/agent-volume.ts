@@ -26,9 +26,9 @@ export type VolumeSpec = Pick<SandboxSpec, 'agentId' | 'dataLimitBytes'>
 const plain: AgentVolume = { limited: false, warnings: [], release: async () => undefined }
 
 /**
- * Brings the engine's volume of an agent about (S7). What is there already decides: a volume from before limits stays
- * what it is; one that has a file of its own is started with it or not at all. Only a new agent gets what this
- * machine can do now.
+ * Creates the engine's volume of an agent (S7). Existing data decides: a volume from before limits stays as
+ * it is, and one with its own file is started with that file or not at all. Only a new agent gets what this
+ * machine supports now.
  */
 export async function openAgentVolume(
   engine: Engine,
@@ -71,7 +71,10 @@ export async function openAgentVolume(
   return { limited: true, warnings: open.refused === null ? [] : [open.refused], release: open.release }
 }
 
-/** The file of an agent's volume as the disk of its machine (S7); data in a folder of the engine's is none. */
+/**
+ * The file of an agent's volume as the disk of its machine (S7); data in a folder of the engine has no such
+ * file.
+ */
 export async function openAgentDisk(
   engine: Engine,
   volumes: LimitedVolumes,
@@ -89,7 +92,10 @@ export async function openAgentDisk(
   return volumes.asDisk(agentId, dataLimitBytes)
 }
 
-/** What the engine mounts as the volume: a path; null for a folder of its own; undefined where there is no volume. */
+/**
+ * The path that the engine mounts as the volume; null for the engine's own folder; undefined if there is no
+ * volume.
+ */
 async function deviceOf(engine: Engine, name: string): Promise<string | null | undefined> {
   try {
     const volume = volumeSchema.parse(await engine.docker.getVolume(name).inspect())

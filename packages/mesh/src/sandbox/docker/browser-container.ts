@@ -4,18 +4,20 @@ import { homeTag, sandboxHardening, spelledName } from '../sandbox-spec.ts'
 import { hardenedHost, labelKeys } from './container-options.ts'
 import type { ContainerGround } from './container-options.ts'
 
-/** What the browser of one agent is asked to be. */
+/** Options of one agent's browser container. */
 export interface BrowserSpec {
   readonly agentId: string
   /** Raw, base64url. */
   readonly meshPublicKey: string
-  /** Of the mesh's browser proxy, at the gateway of its network: the one way out. */
+  /** Port of the mesh's browser proxy on the network's gateway: the only egress. */
   readonly proxyPort: number
   /** Host directory mounted read-only at /briefing; holds `browserTokenFile` until the browser has taken it. */
   readonly briefingDirectory: string
 }
 
-/** What Chromium needs for itself and eight tabs; a busy page may have one processor, as long as nobody else wants it. */
+/**
+ * Memory for Chromium and eight tabs; a busy page may use one processor while no other container needs it.
+ */
 export const browserSize = {
   memoryLimitBytes: 2 * 1024 ** 3,
   cpu: { quotaUs: 100_000, periodUs: 100_000 },
@@ -46,7 +48,7 @@ export function browserContainerOptions(
   return {
     name: browserName(ground.homeId, spec.agentId),
     Image: ground.image,
-    // Until the filter stands; what serves and all that it starts is UID 1000.
+    // Root only until the seccomp filter is installed; the server and all its children run as UID 1000.
     User: '0:0',
     WorkingDir: '/data',
     Hostname: 'browser',

@@ -60,7 +60,7 @@ export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Pr
   }
 }
 
-/** Another machine reads the disk, while the one that works on it holds what it would write, or where none does. */
+/** Reads the disk with a second machine. If the agent's machine is running, it is frozen meanwhile. */
 async function readOfMachine(
   to: PreparedEngine,
   of: DataOfAgent,
@@ -98,7 +98,7 @@ export async function writeContainerData(
   }
 }
 
-/** What a mesh that was killed while it read has left held, goes on. */
+/** Resumes containers that a mesh left frozen because it was killed while it read their data. */
 export async function releaseHeld(engine: Engine, homeTag: string): Promise<void> {
   for (const container of await listContainers(engine, homeTag)) {
     if (container.State !== 'paused') continue
@@ -113,7 +113,7 @@ async function hasVolume(
   { engine, volumes }: PreparedEngine,
   { homeId, homeTag, agentId }: DataOfAgent,
 ): Promise<boolean> {
-  // That of a machine is none of the engine's.
+  // The data of a machine is a file and not a volume of the engine.
   if (volumes.has(agentId)) return true
   const label = [`${labelKeys.home}=${homeTag}`]
   const { Volumes } = volumesSchema.parse(await engine.docker.listVolumes({ filters: { label } }))

@@ -95,7 +95,7 @@ describe('containerOptions', () => {
     ])
   })
 
-  it('neither the name of a container nor its host name tells whose it is, or is guessed from another home', () => {
+  it('container and host names do not reveal the agent and cannot be guessed from another home', () => {
     const options = containerOptions(ground, aSpec({ briefingDirectory: '/b', agentId: 'scout' }))
     for (const name of [options.name, options.Hostname]) {
       expect(name).toMatch(/^flotilla-[0-9a-f]{8}-[0-9a-f]{32}$/)

@@ -10,11 +10,11 @@ export const labelKeys = {
   kind: 'flotilla.kind',
   /** Processor share, quota over period, of a container that was made with the larger one of a start. */
   ownShare: 'flotilla.cpu',
-  /** On containers that a machine runs in: how it ended is told by its launcher. */
+  /** Label of containers in which a machine runs; the launcher reports how the machine ended. */
   machine: 'flotilla.machine',
 } as const
 
-/** What the container of every agent stands on, beside its own spec. */
+/** What every agent container needs in addition to its spec. */
 export interface ContainerGround {
   readonly homeId: string
   readonly image: string
@@ -37,7 +37,7 @@ export const tmpFilesMax = 32_768
  * them. The limit of processes itself holds inside.
  */
 const hostThreadsPerProcess = 16
-/** What stands for a shared kernel where an agent has one of its own. */
+/** What replaces the shared kernel for agents under gVisor. */
 export interface GvisorGround {
   /** The engine's name for it. */
   readonly runtime: string
@@ -47,7 +47,7 @@ export interface GvisorGround {
   readonly seccomp: string
 }
 
-/** What gVisor's kernel needs for itself, beside what the agent may have. */
+/** Memory that gVisor's kernel needs in addition to the agent's limit. */
 const gvisorOwnBytes = 96 * 1024 * 1024
 
 /** The walls alone, as every agent and the probe have them; with gVisor, behind that. Pure. */
@@ -63,7 +63,7 @@ export function hardenedHost(
     ...host,
     SecurityOpt: ['no-new-privileges', `seccomp=${gvisor.seccomp}`],
     Runtime: gvisor.runtime,
-    // Its kernel lets a program read nobody's memory but that of those that it started itself.
+    // gVisor's kernel lets a program read only the memory of processes that it started itself.
     Mounts: [{ Type: 'bind', Source: gvisor.nodePath, Target: '/usr/local/bin/node', ReadOnly: true }],
     PidsLimit: size.pidsLimit * hostThreadsPerProcess,
     Memory: memory,
@@ -85,8 +85,9 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
     CpuQuota: size.cpu.quotaUs,
     Tmpfs: {
       '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes},nr_inodes=${tmpFilesMax}`,
-      // Engines bring one for message queues, which a plain file made there is: the kernel counts them by user id, over
-      // all containers, and the filter of system calls cannot tell it from other files.
+      // Engines mount a message queue file system here. The kernel limits queues by user id across all
+      // containers, and the seccomp filter cannot tell queue files from other files. This read-only tmpfs
+      // replaces it.
       '/dev/mqueue': 'ro,noexec,nosuid,nodev,mode=0555,size=4k,nr_inodes=1',
     },
     Init: true,
@@ -107,8 +108,9 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
 }
 
 /**
- * Those of an engine, which a list replaces, and what the first process of a container says of itself: its program
- * belongs to the engine and is readable, so that other programs of its user might choose who is killed first.
+ * Read-only paths of the engine, which this list replaces, and the files in which the first process of a
+ * container describes itself. Its program belongs to the engine and is readable, so other programs of its
+ * user could otherwise choose which process the kernel kills first.
  */
 export const readonlyPaths = [
   '/proc/bus',
@@ -183,8 +185,9 @@ export function volumeLabels(homeId: string, agentId: string): Record<string, st
 }
 
 /**
- * What every Node of ours is started with: a signal, which any program of the same user may send, would open an
- * inspector, and with it the memory. What the environment says counts less than the command line.
+ * Command line of every Node process in a container. Without the flag, any program of the same user could
+ * open the inspector, and so the memory, with a signal. The command line takes precedence over the
+ * environment.
  */
 export const guardedNode = ['node', '--disable-sigusr1'] as const
 

@@ -3,7 +3,7 @@ import { sandboxHardening } from '../sandbox-spec.ts'
 import type { SandboxState } from '../sandbox-runtime.ts'
 import { labelKeys } from './container-options.ts'
 
-/** The part of an engine's answers that tells what a sandbox is. */
+/** The part of an engine's answers that describes a sandbox. */
 const networksSchema = z.record(z.string(), z.looseObject({ IPAddress: z.string().nullish() }))
 
 export const inspectSchema = z.looseObject({

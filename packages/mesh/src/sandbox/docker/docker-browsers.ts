@@ -72,7 +72,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
     async checkWalls(signal) {
       const { engine, ground } = prepared()
       const { network } = made()
-      // An agent's own image stands in: what is tried is the network, and not what a browser's container adds to it.
+      // Uses an agent's image: this check tests the network and not what a browser's container adds to it.
       return checkIsolation(engine, {
         ground: { ...ground, network },
         homeTag: tag,
@@ -106,7 +106,8 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
         const inspected = await inspectedOf(engine, nameOf(agentId))
         // The engine's name server its own filter shuts, which refuses rules that are not its own while it is laid.
         const host = inspected?.NetworkSettings.Networks?.[network.name]?.IPAddress
-        // One that ended at once has no address; why it did is asked for by whoever waits for its answer.
+        // A container that ended at once has no address; the caller learns the reason when it waits for the
+        // answer.
         return { host: host ? host : network.gateway, port: browserServicePort }
       } catch (cause) {
         await removeContainer(engine, nameOf(agentId)).catch(() => undefined)

@@ -35,7 +35,7 @@ export interface DockerHome {
 }
 
 export interface ContainerEnds {
-  /** Containers whose end nobody asked for yet, by id: the agent of each. */
+  /** Running containers whose end was not requested, by id, with the agent of each. */
   readonly running: Map<string, string>
   readonly listeners: Set<(end: SandboxEnd) => void>
   readonly memoryEnds: ReturnType<typeof createMemoryEnds>
@@ -46,7 +46,10 @@ export interface EngineLink {
   readonly backListeners: Set<() => void>
   watching: Promise<void> | null
   isLost: boolean
-  /** A stream that ends in order is not told as lost, and the engine may be another one since. */
+  /**
+   * True after a connection. A stream that ended in order is not reported as lost; the engine may have
+   * changed since.
+   */
   wasConnected: boolean
 }
 

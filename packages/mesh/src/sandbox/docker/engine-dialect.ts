@@ -60,9 +60,9 @@ export async function engineDialect(engine: Engine, recipeDirectory: string): Pr
 }
 
 /**
- * Podman asks for a million processes unless told otherwise and fails where this machine's own limit is lower. The
- * limit counts all agents together, since they share a user id, so it must be as high as it may; what bounds one
- * agent is its cgroup.
+ * Podman requests a limit of a million processes by default and fails if the host's own limit is lower. The
+ * limit counts all agents together, because they share a user id, so it is set to the highest allowed value.
+ * The cgroup limits each agent.
  */
 export async function ulimitsOf(engine: Engine): Promise<Ulimits> {
   const ulimits = [

@@ -8,7 +8,7 @@ import { watchEngine } from './watch-ends.ts'
 import type { EngineEvent } from './watch-ends.ts'
 import { workThrough } from '../work-through.ts'
 
-/** More do not come to the gate together, which lets so many starts wait and no more. */
+/** Concurrency limit: the start gate allows only a bounded number of waiting starts. */
 const putRightAtOnce = 64
 
 /** Follows what happens to the containers of a home, from the first call on. Resolves once those that run are known. */
@@ -41,7 +41,7 @@ export function followEngine(home: DockerHome): Promise<void> {
   })
 }
 
-/** Containers that run are adopted, put right first; those that ended while nobody listened are reported. */
+/** Adopts and repairs running containers, and reports those that ended while no mesh was listening. */
 async function catchUp(home: DockerHome): Promise<void> {
   const { running } = home.ends
   const live = new Map<string, string>()
@@ -81,8 +81,8 @@ async function reportEnd(home: DockerHome, containerId: string, endedAt: number 
 }
 
 /**
- * One of an earlier life or release, or that the engine started anew, may have its name server open, and one of a
- * mesh that died may have the share of its start.
+ * Repairs a container of an earlier process or release, or one that the engine restarted: its name server
+ * may be open, and it may still have its start share.
  */
 async function putRight(home: DockerHome, containerId: string, agentId: string): Promise<void> {
   const { engine, closeNames } = preparedEngine(home)

@@ -25,7 +25,7 @@ async function numberIn(path: string): Promise<number | null> {
   return /^\d+$/.test(text) ? Number(text) : null
 }
 
-/** Whose id on this machine is that of the agents inside. Pure. */
+/** Finds the host user with the id that agents have inside. Pure. */
 function userIn(passwd: string): string | null {
   const fields = passwd.split('\n').map((line) => line.split(':'))
   return fields.find(([, , id]) => id === String(sandboxHardening.uid))?.[0] ?? null

@@ -22,7 +22,7 @@ export async function renameContainers(engine: Engine, homeId: string, homeTag: 
 /** What containers are for that live no longer than one answer. */
 export const throwAwayRoles: readonly string[] = ['probe', 'warm-up', 'firewall', 'trial', 'meter', 'backup']
 
-/** Throw-away containers of an earlier process of ours that was killed while they ran, by id. */
+/** Ids of throw-away containers that an earlier mesh process left when it was killed. */
 export async function leftovers(engine: Engine, homeTag: string): Promise<readonly string[]> {
   const label = [`${labelKeys.home}=${homeTag}`]
   const containers = listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))

@@ -8,11 +8,14 @@ import { homeTag } from '../sandbox-spec.ts'
 import { labelKeys } from './container-options.ts'
 import { eraseHome } from './erase-home.ts'
 
-/** What an engine holds for a home that is not there: it was deleted without `reset`, or nobody here knows of it. */
+/**
+ * What an engine holds for a home that does not exist here: it was deleted without `reset`, or belongs to
+ * another user.
+ */
 export interface LostHome {
   /** What all that it left is labelled and named by. */
   readonly tag: string
-  /** Where it was; null where nothing on this machine tells, as of another user's home. */
+  /** Path of the home; null if it is unknown, such as another user's home. */
   readonly place: string | null
   readonly networks: number
   readonly containers: number
@@ -85,5 +88,5 @@ async function countByHome({ docker }: Engine): Promise<ReadonlyMap<string, Coun
   return counts
 }
 
-/** As we make them: what bears another is none of ours. */
+/** The tag format that the mesh creates; any other name does not belong to the mesh. */
 const tagPattern = /^[0-9a-f]{8}$/

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { useOf } from './measure-containers.ts'
 
-test('what an engine says of a container is memory without cached files, and seconds of one processor', () => {
+test('container statistics are converted to memory without page cache and to processor seconds', () => {
   const answer = {
     memory_stats: { usage: 50_000, limit: 100_000, stats: { inactive_file: 8000 } },
     cpu_stats: { cpu_usage: { total_usage: 2_500_000_000 }, online_cpus: 2 },

@@ -14,7 +14,7 @@ it('an end that comes with the kill is for want of memory, and one that comes la
   expect(ends.isOf('c1', 24_000)).toBe(true)
 })
 
-it('what nobody heard is as the engine says, and each container is by itself', () => {
+it('an end without a received event follows the engine, and containers are independent', () => {
   const ends = createMemoryEnds()
   expect(ends.isOf('c1', 24_000)).toBe(true)
   ends.hear(oom(null))

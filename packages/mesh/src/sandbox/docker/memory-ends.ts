@@ -1,18 +1,25 @@
 import type { EngineEvent } from './watch-ends.ts'
 
-/** A container whose own process the kernel killed for want of memory is told as ended within this. */
+/**
+ * The maximum time between an out-of-memory kill of a container's own process and the report of the
+ * container's end.
+ */
 const endAfterKillMaxMs = 5000
 /** Beyond it all are forgotten, and the engine is believed. */
 const containersMax = 1000
 
 /**
- * Tells an end for want of memory from one that came later. An engine marks a container in which the kernel killed any
- * process for want of memory, and the mark stays: an agent whose program was killed, and that ended for another reason
- * afterwards, bears it too. What was killed while nobody listened is believed as the engine has it.
+ * Decides whether a container ended because of an out-of-memory kill. An engine marks a container in which
+ * the kernel killed any process for lack of memory, and the mark stays. An agent whose program was killed,
+ * and that ended for another reason later, bears it too. Without a received event the engine's mark is used
+ * as it is.
  */
 export interface MemoryEnds {
   hear(event: EngineEvent): void
-  /** Whether the mark is about this end; `endedAt` is null where the end was not heard. Forgets the container. */
+  /**
+   * Whether the mark belongs to this end; `endedAt` is null if no end event was received. Forgets the
+   * container.
+   */
   isOf(containerId: string, endedAt: number | null): boolean
 }
 

@@ -6,7 +6,10 @@ import { unlessStatus } from './unless-status.ts'
 
 type CpuShare = SandboxSpec['cpu']
 
-/** The spec with the larger share of a start, and with its own written down for whoever finds the container later. Pure. */
+/**
+ * The spec with the larger start share; its own share goes into a label, for the mesh that adopts the
+ * container. Pure.
+ */
 export function atStartShare(spec: SandboxSpec, cpu: CpuShare): SandboxSpec {
   const own = `${spec.cpu.quotaUs}/${spec.cpu.periodUs}`
   return { ...spec, cpu, labels: { ...spec.labels, [labelKeys.ownShare]: own } }

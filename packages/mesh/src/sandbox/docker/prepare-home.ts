@@ -24,7 +24,10 @@ interface Preparing {
   readonly signal?: AbortSignal | undefined
 }
 
-/** An engine with the agents' image and network; at the first time, all that an earlier life of the mesh left, too. */
+/**
+ * Prepares an engine with the agents' image and network. The first call also cleans up after earlier mesh
+ * processes.
+ */
 export async function prepareHome(home: DockerHome, preparing: Preparing): Promise<void> {
   const isFirst = home.ready === null
   home.ready = await prepareEngine(home, preparing)

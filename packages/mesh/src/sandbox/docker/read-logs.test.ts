@@ -16,6 +16,6 @@ it.each([404, 409])('a container that is gone or about to go (%i) has printed no
   expect(await readLogs(refusing(status), 'scout', 1000)).toBe('')
 })
 
-it('an engine that fails is told', async () => {
+it('an error of the engine is thrown', async () => {
   await expect(readLogs(refusing(500), 'scout', 1000)).rejects.toThrow('500')
 })

@@ -5,13 +5,13 @@ import { logText } from './container-state.ts'
 /** Asked of the engine's log at most; a line is bounded by the log's own rotation. */
 const logLinesMax = 2_000
 
-/** The last bytes of what a container printed; empty where there is none. */
+/** The last bytes that a container printed; empty if it does not exist. */
 export async function readLogs({ docker }: Engine, name: string, maxBytes: number): Promise<string> {
   const raw = await docker
     .getContainer(name)
     .logs({ stdout: true, stderr: true, follow: false, tail: logLinesMax })
     .catch((error: unknown) => {
-      // One that is being taken away has no log any more, which the engine calls a conflict.
+      // A container that is being removed has no log; the engine answers with a conflict.
       if (isStatus(error, 404) || isStatus(error, 409)) return Buffer.alloc(0)
       throw error
     })

@@ -12,7 +12,7 @@ function anEngine(inspect: () => Promise<unknown>): Engine {
   return { architecture: 'x64', docker: { getImage: () => ({ inspect }) } } as unknown as Engine
 }
 
-/** On a machine that can make no image; `told` counts what was said of it. */
+/** Simulates a machine that cannot build an image; `told` counts the reports. */
 async function restoring() {
   const cacheDirectory = await mkdtemp(join(tmpdir(), 'flotilla-restore-'))
   onTestFinished(() => rm(cacheDirectory, { recursive: true, force: true }))
@@ -57,7 +57,7 @@ test('of an engine that does not answer nothing is believed to be gone', async (
   expect(told).toEqual([])
 })
 
-test('one that is gone and cannot be made again is told once to all who miss it, with what to do', async () => {
+test('a missing image that cannot be rebuilt is reported once to all callers, with a repair', async () => {
   const { restore, told } = await restoring()
   const engine = anEngine(() =>
     Promise.reject(Object.assign(new Error('no such image'), { statusCode: 404 })),

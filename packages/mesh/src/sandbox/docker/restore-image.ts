@@ -15,17 +15,17 @@ export interface RestoreImageOptions extends Omit<
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
-/** Gives the id of the image where the engine holds it, else of one made anew. Rejects with `SandboxError`. */
+/** Gives the id of the image if the engine holds it, else builds it. Rejects with `SandboxError`. */
 export type RestoreImage = (engine: Engine, image: string) => Promise<string>
 
 /**
- * While no agent runs, no container stands on the image, and whoever cleans up the engine takes it away under a mesh
- * that runs. Many who miss it at once wait for one that makes it.
+ * Rebuilds the agent image when it is missing. While no agent runs, no container uses the image, so a
+ * cleanup of the engine removes it under a running mesh. Concurrent callers share one build.
  */
 export function createRestoreImage(options: RestoreImageOptions, signal: AbortSignal): RestoreImage {
   let making: Promise<string> | null = null
   return async (engine, image) => {
-    // An engine that does not answer is told by what is asked of it next.
+    // If the engine does not answer, the next request reports it.
     if ((await imageId(engine, image).catch(() => image)) !== null) return image
     making ??= make(engine, options, signal).finally(() => {
       making = null

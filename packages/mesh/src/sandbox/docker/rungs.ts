@@ -5,17 +5,17 @@ import type { MachineGround } from '../machine/machine-plan.ts'
 import type { RungTrial } from '../sandbox-runtime.ts'
 import type { GvisorGround } from './container-options.ts'
 
-/** What stands between an agent and this machine's kernel, beside what every container has. */
+/** What separates an agent from this machine's kernel, in addition to the settings of every container. */
 export type Behind =
   | { readonly rung: 'container' }
   | { readonly rung: 'gvisor'; readonly gvisor: GvisorGround }
   | { readonly rung: 'microvm'; readonly machine: MachineGround }
 
-/** The rungs of one engine, found out by running something on them. */
+/** The isolation levels of one engine, tested by running something on them. */
 export interface Rungs {
-  /** Machines may have to be made first, which takes minutes: `progress` hears of it. */
+  /** A machine image may have to be built first, which takes minutes: `progress` receives each step. */
   tryIt(rung: IsolationRung, on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
-  /** What was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent` or `machine-absent`. */
+  /** The last result, until `forget`. Rejects with `SandboxError` `gvisor-absent` or `machine-absent`. */
   behind(rung: IsolationRung, on: MachineBase): Promise<Behind>
   /** The engine was away: it may know other runtimes now. */
   forget(): void

@@ -1,7 +1,7 @@
 import { isStatus } from '../image/engine-images.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 
-/** What is already as asked for is no failure. */
+/** Swallows the given statuses, with which the engine says that the requested state already exists. */
 export function unlessStatus(statuses: readonly number[]): (error: unknown) => void {
   return (error) => {
     if (!statuses.some((status) => isStatus(error, status))) {

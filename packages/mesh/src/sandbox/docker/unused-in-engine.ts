@@ -8,16 +8,16 @@ import { homeTag } from '../sandbox-spec.ts'
 import { labelKeys } from './container-options.ts'
 import { throwAwayRoles } from './list-containers.ts'
 
-/** Work of ours in a throw-away container takes less, also on a slow machine. */
+/** The mesh's own throw-away containers take less than this, also on a slow machine. */
 const throwAwayMaxMs = 3_600_000
 /** Statuses with which an engine says that something is gone already, and that it is in use. */
 const goneStatus = 404
 const inUseStatus = 409
-/** What an agent has in the engine, by role. */
+/** Roles of the containers and volumes of an agent in the engine. */
 const containersOfAgents: readonly string[] = ['agent', 'browser']
 const volumesOfAgents: readonly string[] = ['data', 'browser-profile']
 
-/** What the engine holds for this home, or made for any, and nobody uses. */
+/** An object that the engine holds for this home, or for any home, and that is not in use. */
 export interface UnusedInEngine {
   readonly kind: 'container' | 'volume' | 'image'
   readonly name: string
@@ -130,7 +130,10 @@ async function ofOneHome(
   return found
 }
 
-/** Bytes by name of a volume, and by id of an image what it shares with no other. An engine that cannot count gives none. */
+/**
+ * Bytes by volume name, and by image id the bytes that no other image shares. Empty if the engine cannot
+ * count.
+ */
 async function sizesIn({ docker }: Engine): Promise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>()
   const answer = sizesSchema.safeParse(await docker.df().catch(() => null))

@@ -4,8 +4,8 @@ import { runOnce } from '../run-once.ts'
 const warmTimeoutMs = 60_000
 
 /**
- * Reads what an agent's start reads. The kernel charges a file's pages to whoever reads them first, and 108 MB of them
- * would eat most of the first agent's memory.
+ * Reads the files that an agent's start reads. The kernel charges a file's pages to the cgroup that reads
+ * them first, and 108 MB of them would use most of the first agent's memory.
  */
 export const warmCommand = 'cat /usr/local/bin/node /opt/flotilla/*.cjs > /dev/null; node -e 0'
 

@@ -3,7 +3,7 @@ import type Dockerode from 'dockerode'
 import * as z from 'zod'
 import { engineFindings, type EngineFacts, type Finding } from './engine-findings.ts'
 
-/** A live engine: the client and what it said of itself. */
+/** A connected engine: the client and the facts that the engine reported. */
 export interface Engine {
   readonly docker: Dockerode
   readonly socketPath: string
@@ -36,7 +36,8 @@ const infoSchema = z.looseObject({
 
 /** Asks the engine behind `socketPath` who it is. Rejects where nothing answers within 5 s. */
 export async function connectEngine(socketPath: string): Promise<Engine> {
-  // A tenth of a second of CPU, which a mesh whose agents are plain processes need not pay.
+  // Loaded late: the import costs a tenth of a second of CPU, and a mesh with plain processes does not need
+  // it.
   const { default: DockerClient } = await import('dockerode')
   const asking = new DockerClient({ socketPath, timeout: answerTimeoutMs })
   const version = versionSchema.parse(await asking.version())

@@ -1,5 +1,5 @@
 /**
- * What an engine says of itself, judged. Pure: `doctor` prints the findings, `ensureEngine` refuses an engine
+ * A judged fact about an engine. Pure: `doctor` prints the findings, and `ensureEngine` rejects an engine
  * with a finding that is not ok.
  */
 export interface Finding {
@@ -7,7 +7,7 @@ export interface Finding {
   readonly id: string
   readonly ok: boolean
   readonly detail: string
-  /** What the owner does about it; empty where the finding is ok. */
+  /** What the owner does to repair it; empty if the finding is ok. */
   readonly repair: string
 }
 

@@ -21,7 +21,7 @@ describe('ensureEngine', () => {
     })
   })
 
-  it('doctor is told what to type', async () => {
+  it('doctor gets the commands to type', async () => {
     const [finding] = await inspectEngine({ uid: 0, engineSocket: '/nowhere.sock' })
     expect(finding).toMatchObject({
       id: 'engine-answers',

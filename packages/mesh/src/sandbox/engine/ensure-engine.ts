@@ -16,7 +16,7 @@ const packageStartMs = 4_000
 const askEveryMs = 200
 
 export interface EnsureEngineOptions extends SocketHints {
-  /** True with `FLOTILLA_NO_INSTALL=1`: nothing is installed or started, the commands are told instead. */
+  /** True with `FLOTILLA_NO_INSTALL=1`: nothing is installed or started, the commands are printed instead. */
   readonly noInstall: boolean
   /** Log and process id of an engine that we start. */
   readonly stateDirectory: string
@@ -26,9 +26,9 @@ export interface EnsureEngineOptions extends SocketHints {
 }
 
 /**
- * An engine that answers and that can wall agents in; installs and starts one where that is allowed. Says what it
- * is about to do before it does it. Rejects with `SandboxError`: `engine-absent`, `engine-start-failed`,
- * `package-install-failed`, or the id of the first finding that is not ok.
+ * Returns an engine that answers and can isolate agents; installs and starts one if that is allowed.
+ * Announces each step before it takes it. Rejects with `SandboxError`: `engine-absent`,
+ * `engine-start-failed`, `package-install-failed`, or the id of the first finding that is not ok.
  */
 export async function ensureEngine(options: EnsureEngineOptions): Promise<Engine> {
   const found = await findEngine(options)

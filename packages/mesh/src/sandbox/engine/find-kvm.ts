@@ -4,7 +4,7 @@ const device = '/dev/kvm'
 
 export interface KvmDevice {
   readonly device: string
-  /** Whose members may use it. */
+  /** Id of the group whose members may use the device. */
   readonly group: number
 }
 

@@ -19,14 +19,16 @@ export function dockerdFiles(stateDirectory: string): {
 /** Where the owner has settings for engines of this machine, those hold. */
 const machineSettings = '/etc/docker/daemon.json'
 
-/** So that it can be told of other runtimes while it runs: it reads the file again when it is asked to. */
+/**
+ * Passes the file to dockerd so that runtimes can be added while it runs: it re-reads the file on a signal.
+ */
 async function settingsArguments(path: string): Promise<readonly string[]> {
   if (await exists(machineSettings)) return []
   await writeFile(path, '{}\n', { mode: 0o600 })
   return ['--config-file', path]
 }
 
-/** An engine that we started, that lives, and that reads our settings; null for any other. */
+/** The running engine that this mesh started with its own settings file; null for any other engine. */
 export async function ownDockerd(stateDirectory: string): Promise<{ readonly pid: number } | null> {
   const files = dockerdFiles(stateDirectory)
   const pid = Number((await readFile(files.pid, 'utf8').catch(() => '')).trim())
@@ -87,7 +89,7 @@ export async function startDockerd(options: {
   }
 }
 
-/** The last lines of the log of an engine that we started; empty where there is none. */
+/** The last lines of the log of an engine that the mesh started; empty if there is no log. */
 export async function dockerdLastWords(stateDirectory: string): Promise<string> {
   const text = await readFile(dockerdFiles(stateDirectory).log, 'utf8').catch(() => '')
   return text.trim().split('\n').slice(-6).join('\n').slice(-1500)

@@ -7,9 +7,9 @@ const profileSchema = z.looseObject({
 const notImplemented = 38
 
 /**
- * The filter of system calls of a container, for a program behind gVisor, which knows one refusal alone. Of a call that
- * programs must take for one that is not there, so that they use another, a tracer would be told, and there is none: then
- * it is not there. Pure.
+ * Adapts a container's seccomp filter for a program behind gVisor, which supports a single refusal action.
+ * Where programs must see ENOSYS to fall back to another call, the profile uses a tracer action: without a
+ * tracer the call fails with ENOSYS. Pure.
  */
 export function gvisorFilter(profile: string): string {
   const { syscalls, ...rest } = profileSchema.parse(JSON.parse(profile))

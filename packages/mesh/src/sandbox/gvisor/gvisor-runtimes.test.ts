@@ -23,7 +23,7 @@ test('an engine knows gVisor by its name or by its program', async () => {
   expect(await namesOf({ runc: { path: 'runc' } })).toEqual([])
 })
 
-test('what the owner set up is tried before ours, and of ours the faster before what works anywhere', async () => {
+test('runtimes of the owner are tried first, then our faster one, then our portable one', async () => {
   const ours = runtimeEntries('/usr/bin/runsc', { virtualizes: true })
   const shuffled = Object.fromEntries(Object.entries(ours).toReversed())
   expect(await namesOf({ ...shuffled, runsc: { path: '/usr/bin/runsc' } })).toEqual([
@@ -63,14 +63,14 @@ async function aFolder(): Promise<string> {
   return folder
 }
 
-test('a process that has the number of an engine of ours is not taken for it', async () => {
+test('a process that reuses the pid of our engine is not taken for it', async () => {
   const folder = await aFolder()
   expect(await ownDockerd(folder)).toBeNull()
   await writeFile(join(folder, 'dockerd.pid'), `${process.pid}\n`)
   expect(await ownDockerd(folder)).toBeNull()
 })
 
-test('an engine of somebody else’s is not changed, and the owner is told how', async () => {
+test('a foreign engine is not changed, and the owner gets the commands', async () => {
   const refused = await registerGvisor(anEngine({}), {
     uid: 0,
     noInstall: false,

@@ -4,7 +4,7 @@ import type { Engine } from '../engine/connect-engine.ts'
 /** A way to run containers behind gVisor's kernel that an engine knows by name. */
 export interface GvisorRuntime {
   readonly name: string
-  /** What it is made of, in words. */
+  /** A description of the runtime for people. */
   readonly detail: string
 }
 
@@ -32,7 +32,7 @@ export async function gvisorRuntimes({ docker }: Engine): Promise<readonly Gviso
     .toSorted((one, other) => rankOf(one.name) - rankOf(other.name))
 }
 
-/** What an engine of ours is told, for the file that it reads. Pure. */
+/** The runtime entries for the settings file of an engine that the mesh started. Pure. */
 export function runtimeEntries(
   runscPath: string,
   { virtualizes }: { readonly virtualizes: boolean },
@@ -60,7 +60,7 @@ const prefix = 'flotilla-gvisor-'
 const ourName = (platform: Platform, network: string): string => `${prefix}${platform}-${network}`
 const isOurs = (name: string): boolean => name.startsWith(prefix)
 
-/** What an owner has set up goes before what we did. */
+/** Runtimes that the owner set up go before those of the mesh. */
 function rankOf(name: string): number {
   if (!isOurs(name)) return -1
   return platforms.flatMap((platform) => networks.map((network) => ourName(platform, network))).indexOf(name)

@@ -8,7 +8,7 @@ import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { ownDockerd, writeDockerdSettings } from '../engine/start-dockerd.ts'
 import { filterArgument, gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
 
-/** What an engine takes to read its file again. */
+/** The time that an engine takes to reload its settings file. */
 const reloadMs = 10_000
 const askEveryMs = 100
 const gvisorPackage = 'runsc'
@@ -22,13 +22,13 @@ export interface RegisterOptions {
   readonly clock: Clock
 }
 
-/** What an owner types where we may not. */
+/** The commands for the owner if the mesh may not run them. */
 const installWords = `sudo apt-get install -y --no-install-recommends ${gvisorPackage}`
 const registerWords = `name it below "runtimes" of the engine's daemon.json, such as {"runsc": {"path": "/usr/bin/runsc", "runtimeArgs": ["--platform=systrap", "${filterArgument}"]}}, then sudo systemctl reload docker`
 
 /**
- * Sees to it that an engine that we started knows gVisor, with its package where that is allowed. An engine of somebody
- * else's is never changed. Null where it is done, else why not, and what the owner does.
+ * Registers gVisor with an engine that the mesh started, and installs its package if that is allowed. A
+ * foreign engine is never changed. Returns null when it is registered, else the reason and the repair.
  */
 export async function registerGvisor(
   engine: Engine,

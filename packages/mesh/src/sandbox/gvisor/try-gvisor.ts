@@ -29,7 +29,7 @@ const triedRepair =
 export interface Gvisor {
   /** Callers at the same time share one trial. */
   tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
-  /** What was found last, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
+  /** The last result, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
   ground(engine: Engine, ground: ContainerGround): Promise<GvisorGround>
   /** The engine was away: it may know other runtimes now. */
   forget(): void

@@ -9,7 +9,7 @@ import { ensureBaseImage } from './base-image.ts'
 const unreachable =
   '(HTTP code 500) server error - Get "https://registry-1.docker.io/v2/": dial tcp: lookup registry-1.docker.io on [::1]:53: read: connection refused'
 
-test('a base that no registry gave is told as failed, in a sentence with what to do, before one is made', async () => {
+test('a failed pull of the base image is reported with its repair before a base is built', async () => {
   const cacheDirectory = await mkdtemp(join(tmpdir(), 'flotilla-base-image-'))
   onTestFinished(() => rm(cacheDirectory, { recursive: true, force: true }))
   const engine = { docker: { pull: () => Promise.reject(new Error(unreachable)) } } as unknown as Engine

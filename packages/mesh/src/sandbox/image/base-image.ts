@@ -16,7 +16,7 @@ const registryBase = 'debian:bookworm-slim'
 const pullTimeoutMs = 120_000
 const bootstrapTimeoutMs = 15 * 60_000
 
-/** Left out of an offline base: nobody reads them in a container. */
+/** Excluded from an offline base: documentation is never read in a container. */
 const bootstrapOptions = [
   '--variant=minbase',
   '--aptopt=Acquire::Languages "none"',
@@ -42,10 +42,10 @@ export interface BaseImageOptions {
 }
 
 /**
- * An image to build the agent's on: the owner's own, else one made earlier from this host's packages, else Debian's
- * from a registry, else one made now from this host's packages. What only bears the name of one of ours is none of
- * them: each is known by its id, and what a registry gave by its digest, which the first fetching settles for good.
- * Gives the id, so that the name can be given to another image meanwhile. Rejects with `SandboxError` `no-base-image`.
+ * Returns a base for the agent image, in this order: the owner's own image, one built earlier from this
+ * host's packages, Debian from a registry, one built now from this host's packages. Images are identified by
+ * id and never by name alone; a registry image is pinned to the digest of its first pull. Returns the id,
+ * because the name may be given to another image meanwhile. Rejects with `SandboxError` `no-base-image`.
  */
 export async function ensureBaseImage(options: BaseImageOptions): Promise<string> {
   const { engine, cacheDirectory } = options

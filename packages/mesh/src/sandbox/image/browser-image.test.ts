@@ -23,7 +23,7 @@ test('the program of a browser is one file that asks for what drives Chromium an
 
 const builtins = new Set(builtinModules)
 
-test('an authority that the owner trusts is told to Chromium, each of a file', () => {
+test('each authority file that the owner trusts becomes part of the Chromium policy', () => {
   const pem = (body: string) => `-----BEGIN CERTIFICATE-----\n${body}\n-----END CERTIFICATE-----\n`
   const content = Buffer.from(`Bag of\n${pem('QUJD\nREVG')}words\n${pem('R0hJ')}`)
   expect(JSON.parse(authoritiesPolicy([{ name: 'own.crt', content }]).toString())).toEqual({

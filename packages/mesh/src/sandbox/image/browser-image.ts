@@ -63,7 +63,7 @@ export async function browserProgram(entry: string): Promise<Buffer> {
   const { outputFiles } = await build({
     ...bundleSettings,
     conditions: [...bundleSettings.conditions],
-    // Names of modules in it are told from here, so that it is the same wherever the sources lie.
+    // Module names are relative to this folder, so the bundle is the same wherever the sources are.
     absWorkingDir: dirname(entry),
     entryPoints: [entry],
     external: ['playwright-core', 'bufferutil', 'utf-8-validate'],
@@ -72,7 +72,10 @@ export async function browserProgram(entry: string): Promise<Buffer> {
   return Buffer.from(outputFiles?.[0]?.contents ?? [])
 }
 
-/** Chromium pays no heed to the system's authorities: what the owner trusts beside the public ones goes in as a policy. Pure. */
+/**
+ * Chromium ignores the system's certificate authorities, so the owner's additional ones go into a policy.
+ * Pure.
+ */
 export function authoritiesPolicy(authorities: readonly NamedFile[]): Buffer {
   const certificates = authorities.flatMap(({ content }) =>
     [

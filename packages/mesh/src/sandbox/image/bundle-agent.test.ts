@@ -56,14 +56,14 @@ describe('bundleAgent', () => {
     expect(hashes[0]).toBe(hashes[1])
   })
 
-  it('a damaged cache is made anew', async () => {
+  it('a damaged cache is rebuilt', async () => {
     const made = await bundle()
     await writeFile(mainOf(made), 'damaged')
     expect((await bundle()).hash).toBe(made.hash)
     expect(await readFile(mainOf(made), 'utf8')).not.toBe('damaged')
   })
 
-  it('what is imported late is a second file, and what both need is there once', async () => {
+  it('late imports go to a second file, and shared modules are bundled once', async () => {
     const folder = join(directory, 'halves')
     const entry = join(folder, 'main.ts')
     await mkdir(folder, { recursive: true })

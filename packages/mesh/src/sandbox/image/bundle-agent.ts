@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { bundlePart, bundleSettings, partsFolder, splitAgent } from './split-agent.ts'
 import type { SplitFile } from './split-agent.ts'
 
-/** What an earlier bundling read and wrote; `tool` changes when the settings below do. */
+/** Inputs and outputs of an earlier bundling; `tool` changes when the settings below do. */
 const recordSchema = z.strictObject({
   tool: z.string(),
   inputs: z.record(z.string(), z.string()),
@@ -30,9 +30,10 @@ export interface AgentBundle {
 }
 
 /**
- * The agent as files without dependencies: one that every start loads, one with what is imported late (`splitAgent`),
- * and one for each file of `parts/` beside the entry, so that what is heavy and seldom used costs nothing until then. Unchanged sources are recognised by their
- * content in milliseconds; the bundler is loaded only when something changed.
+ * Bundles the agent into files without dependencies: one that every start loads, one with late imports
+ * (`splitAgent`), and one for each file of `parts/` beside the entry, so that heavy, rarely used code costs
+ * nothing until it is needed. Unchanged sources are recognized by their content in milliseconds; the bundler
+ * is loaded only after a change.
  */
 export async function bundleAgent(options: {
   readonly entry: string
@@ -60,7 +61,7 @@ export async function bundleAgent(options: {
   return bundle
 }
 
-/** What an agent is made of, made anew: `agent.cjs` first. */
+/** Builds the agent's files; `agent.cjs` is the first. */
 export async function agentFiles(entry: string): Promise<readonly SplitFile[]> {
   const files = [...(await splitAgent(entry))]
   for (const part of await partsBeside(entry)) files.push(await bundlePart(part.source, part.name))
@@ -125,7 +126,7 @@ async function writeFiles(
   try {
     await rename(temporary, folder)
   } catch {
-    // It is there: whole from another process, or damaged and made anew.
+    // The folder exists: either complete from another process, or damaged and replaced here.
     if ((await hashOfFiles(bundle.files)) !== bundle.hash) {
       await rm(folder, { recursive: true, force: true })
       await rename(temporary, folder)

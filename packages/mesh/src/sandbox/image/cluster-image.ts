@@ -29,8 +29,8 @@ export interface ClusterImageOptions extends Omit<AgentImageOptions, 'engine' | 
 }
 
 /**
- * Makes the agent image as pods want it, and that of the mesh on the same layers where it is asked for, and writes both into
- * one archive. Nothing of it stays in the engine but what it was made of.
+ * Builds the agent image for pods and, on request, the mesh image on the same layers, and writes both into
+ * one archive. The engine keeps only the base layers.
  */
 export async function writeClusterImage(
   options: ClusterImageOptions,
@@ -94,7 +94,7 @@ async function build(
   await followEngine(engine, stream)
 }
 
-/** One archive of all, so that what they share is in it once. */
+/** Writes one archive of all images, so that shared layers are in it once. */
 function archiveOf({ docker }: Engine, references: readonly string[]): Promise<NodeJS.ReadableStream> {
   const names = references.map((name) => `names=${encodeURIComponent(name)}`).join('&')
   return new Promise((resolve, reject) => {

@@ -2,12 +2,12 @@ import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { SandboxError } from '../sandbox-error.ts'
 
-/** Kept of what a build said, for the error message. */
+/** How many build events are kept for the error message. */
 const saidMaxEvents = 200
 
 const eventSchema = z.looseObject({ stream: z.string().nullish(), error: z.string().nullish() })
 
-/** Reads the engine's progress to its end. Rejects with what the engine called an error, and what it said before. */
+/** Reads the engine's progress to its end. Rejects with the engine's error and the output before it. */
 export function followEngine(engine: Engine, stream: NodeJS.ReadableStream): Promise<void> {
   return new Promise((resolve, reject) => {
     const said: string[] = []

@@ -17,7 +17,7 @@ import { pruneImages } from './prune-images.ts'
 /** Certificate authorities that the owner trusts beside the distribution's. */
 const hostAuthorities = '/usr/local/share/ca-certificates'
 
-/** How often an image is tried whose steps another mesh takes away. */
+/** How often a build is tried when another mesh removes its intermediate layers. */
 const buildTriesMax = 3
 
 export interface ImageOptions {
@@ -27,7 +27,10 @@ export interface ImageOptions {
   /** Where Node's packages are looked up from: the repository, or the installed package. */
   readonly packageDirectory: string
   readonly cacheDirectory: string
-  /** For whom it is made: the last two of each home stay, for as long as the folder around this one is there. */
+  /**
+   * The home that uses the image: the last two images of each home are kept while the folder around this one
+   * exists.
+   */
   readonly homeId: string
   readonly volumesFolder: string
   readonly baseImage?: string | undefined
@@ -53,7 +56,7 @@ export interface NamedFile {
   readonly content: Buffer
 }
 
-/** What is peculiar to one image. */
+/** The properties of one kind of image. */
 export interface ImagePlan {
   /** Of the images of this kind, up to the tag: named as local, so that no engine ever asks a registry for it. */
   readonly name: string
@@ -70,8 +73,9 @@ export interface ImagePlan {
 export const ofRoot = { uid: 0, mode: 0o644 } as const
 
 /**
- * An image whose tag is a hash of everything that goes in, so an unchanged one is found in milliseconds and a changed
- * one is never mistaken. One that bears the name and was not built by us is built anew. Rejects with `SandboxError`.
+ * Returns an image whose tag is a hash of all its inputs, so an unchanged one is found in milliseconds and a
+ * changed one is never confused with it. An image with that name that the mesh did not build is built again.
+ * Rejects with `SandboxError`.
  */
 export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promise<MadeImage> {
   const recipe = await Promise.all(
@@ -89,7 +93,7 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
   ])
   const reference = `${plan.name}${tag}`
   const home = { id: options.homeId, folder: dirname(options.volumesFolder) }
-  // Before it is looked for: what is noted is not taken away by another mesh that cleans up meanwhile.
+  // Recorded before the lookup: another mesh that cleans up meanwhile does not remove an image in use.
   const known = await knownImage(options.cacheDirectory, reference)
   if (known !== null) await noteUse(options.cacheDirectory, home, known.id)
   const held = await heldById(options.engine, options.cacheDirectory, reference)
@@ -103,12 +107,12 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
       .filter(Boolean) ?? []
   // Made while the base is fetched, which takes longer.
   const prepared = plan.prepare(authorities)
-  // Told where it is waited for.
+  // A rejection is handled where the promise is awaited.
   prepared.catch(() => undefined)
   const base = await ensureBaseImage({ ...options, packages })
   const entries = await prepared
   options.progress(`Building ${plan.words}`)
-  // Files are read as they are sent, so each try has them anew.
+  // Files are read while they are sent, so each try creates them again.
   const contextOf = async () => [
     ...recipe.map((file) => tarFile(file.name, file.content, ofRoot)),
     tarDirectory('ca', { uid: 0, mode: 0o755 }),
@@ -126,7 +130,7 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
   const id = await imageId(options.engine, reference)
   if (id === null)
     throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
-  // The use first: what is not known as made here is taken away by nobody.
+  // The use is recorded first: images that are not known as built here are never removed.
   await noteUse(options.cacheDirectory, home, id)
   await noteImage(options.cacheDirectory, { reference, id, digest: null })
   await pruneImages(options.engine, options.cacheDirectory, options.clock.now())
@@ -149,8 +153,8 @@ async function build(
 }
 
 /**
- * Whether the engine failed over a step that it had a moment before: another mesh of this machine took its old images
- * away meanwhile, and their steps with them. Built again, the step is made. Pure.
+ * Whether the engine lost an intermediate layer during the build: another mesh on this machine removed its
+ * old images with their layers. A new build creates the layer again. Pure.
  */
 export function isStepLost(error: unknown): boolean {
   return /unrecognized image ID|no such image/i.test(reasonOf(error))

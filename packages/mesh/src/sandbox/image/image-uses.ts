@@ -10,7 +10,7 @@ export interface ImageUser {
   readonly folder: string
 }
 
-/** In a home's folder of data: whose it is. */
+/** File in a home's data folder that contains the home's id. */
 const homeIdName = 'home-id'
 /** Images that stay for one home: the one in use, and the one before it for a step back. */
 const keptPerHome = 2
@@ -36,7 +36,10 @@ export async function noteUse(cacheDirectory: string, home: ImageUser, image: st
   await rename(`${path}.${process.pid}`, path)
 }
 
-/** Whether any home ever noted it: earlier releases did not, and what nobody noted may have its users all the same. */
+/**
+ * Whether any home ever recorded a use. Earlier releases did not, so an image without a record may still be
+ * in use.
+ */
 export async function wasNoted(cacheDirectory: string, image: string): Promise<boolean> {
   return isThere(markPath(cacheDirectory, image))
 }
@@ -68,7 +71,7 @@ export interface KnownHome {
   readonly isThere: boolean
 }
 
-/** Homes whose images were noted and that nobody has pruned since. */
+/** Homes with recorded images that have not been pruned yet. */
 export async function knownHomes(cacheDirectory: string): Promise<readonly KnownHome[]> {
   const folder = usesFolder(cacheDirectory)
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
@@ -95,7 +98,7 @@ async function readUse(path: string) {
   }
 }
 
-/** What cannot be looked at counts as there. */
+/** A folder that cannot be checked counts as existing. */
 async function isThere(folder: string): Promise<boolean> {
   return stat(folder).then(
     () => true,

@@ -6,8 +6,8 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
 
 /**
- * Images that we made or fetched ourselves, by the name under which they are looked for. Whoever may load an image into
- * the engine may give it any name; its id is a hash of what it holds.
+ * Images that the mesh built or pulled itself, by reference. Any client that may load an image into the
+ * engine may give it any name; its id is a hash of its content.
  */
 const knownSchema = z.strictObject({
   reference: z.string(),
@@ -18,7 +18,7 @@ const knownSchema = z.strictObject({
 
 export type KnownImage = z.infer<typeof knownSchema>
 
-/** What was noted of an image; null for one that is not known, or whose note cannot be read. */
+/** What was recorded for an image; null for an unknown image or an unreadable record. */
 export async function knownImage(cacheDirectory: string, reference: string): Promise<KnownImage | null> {
   const known = await readNote(noteOf(cacheDirectory, reference))
   return known?.reference === reference ? known : null
@@ -47,7 +47,7 @@ export async function knownImages(cacheDirectory: string): Promise<readonly Know
   return (await Promise.all(notes)).filter((note) => note !== null)
 }
 
-/** When it was made or fetched, milliseconds since 1970; null where it is not noted any more. */
+/** When it was built or pulled, in milliseconds since 1970; null if it has no record. */
 export async function knownSince(cacheDirectory: string, { reference }: KnownImage): Promise<number | null> {
   const found = await stat(noteOf(cacheDirectory, reference)).catch(() => null)
   return found?.mtimeMs ?? null

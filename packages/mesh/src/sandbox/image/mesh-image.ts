@@ -11,8 +11,9 @@ const place = '/usr/local/lib/flotilla'
 const program = [...meshNodeFlags, `${place}/dist/package/mesh/main.mjs`]
 
 /**
- * The image of the mesh: the package on the layers of the agent's image, which every node has anyway, without what is the
- * agent's own. Its home is below the one folder that a volume is to be mounted at; beside that it writes to /tmp. Pure.
+ * The image of the mesh: the package on the layers of the agent's image, which every node has anyway,
+ * without the agent's own files. Its home is below the one folder at which a volume is mounted; apart from
+ * that it writes only to /tmp. Pure.
  */
 export function meshRecipe(agentImage: string): string {
   const { uid } = sandboxHardening

@@ -20,7 +20,7 @@ test('agent images that no home needs are outdated, and a base or an image of ot
   expect(outdatedImages(known, new Set(['new']), 0).map(({ id }) => id)).toEqual(['old'])
 })
 
-test('an agent image that nobody ever noted stays for fourteen days, since an earlier release noted none', () => {
+test('an agent image without recorded uses is kept for fourteen days, because earlier releases recorded none', () => {
   const unnoted = { ...agent('unnoted'), since: 5, noted: false }
   const at = (now: number) => outdatedImages([unnoted], new Set(), now).map(({ id }) => id)
   expect(at(14 * dayMs)).toEqual([])
@@ -54,7 +54,7 @@ test('a home that was moved keeps its images once it has started again, and so d
   await rename(at('first').folder, at('moved').folder)
   await noteUse(cache, at('moved'), 'a')
   expect([...(await imagesInUse(cache))]).toEqual(['a'])
-  // The look has taken away what stood for the old folder, and nothing else.
+  // The check removed the mark of the old folder and nothing else.
   expect([...(await imagesInUse(cache))]).toEqual(['a'])
 
   await cp(at('moved').folder, at('copied').folder, { recursive: true })

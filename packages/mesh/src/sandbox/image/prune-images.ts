@@ -9,12 +9,10 @@ export const agentImageName = 'localhost/flotilla/agent:'
 export const browserImageName = 'localhost/flotilla/browser:'
 export const machineImageName = 'localhost/flotilla/machine:'
 
-/** An image that nobody noted stays this long: a home of an earlier release, which noted none, may run from it. */
+/** How long an image without recorded uses is kept: a home of an earlier release may run from it. */
 const unnotedKeptMs = 14 * 24 * 3_600_000
 
-/**
- * Takes away images that were made here and that no home of this machine needs any more. Gives the ids that are gone.
- */
+/** Removes images that were built here and that no home of this machine needs. Returns the removed ids. */
 export async function pruneImages(
   engine: Engine,
   cacheDirectory: string,
@@ -48,8 +46,8 @@ async function noLongerNeeded(cacheDirectory: string, now: number): Promise<read
 }
 
 /**
- * Removes images by their ids, so that what only bears such a name stays, as does one that a container stands on or that
- * bears another name too: the engine itself refuses those. Gives the ids that are gone.
+ * Removes images by their ids, so that foreign images with such a name stay. The engine itself refuses to
+ * remove an image that a container uses or that has another name too. Returns the removed ids.
  */
 export async function forgetImages(
   engine: Engine,
@@ -58,7 +56,7 @@ export async function forgetImages(
 ): Promise<readonly string[]> {
   const gone: string[] = []
   for (const image of images) {
-    // Another mesh may have come for it meanwhile; whoever does says so before it looks for it.
+    // Another mesh may need it now; each mesh records its use before it looks the image up.
     if ((await imagesInUse(cacheDirectory)).has(image.id)) continue
     try {
       await engine.docker.getImage(image.id).remove()

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Metafile, Plugin } from 'esbuild'
 
-/** How every file of the agent is made; a change of it makes all of them anew. */
+/** Build settings of every file of the agent; a change rebuilds all of them. */
 export const bundleSettings = {
   bundle: true,
   platform: 'node',
@@ -30,9 +30,10 @@ export interface SplitFile {
 export const partsFolder = 'parts'
 
 /**
- * Two files from one program. `agent.cjs` is what its start runs: the entry and what that imports. `late.cjs` is all
- * that is imported late, loaded with the first of it; a start would read it for nothing. What both need lives in
- * `agent.cjs` alone and `late.cjs` takes it from there, so that no class and no state is there twice.
+ * Splits one program into two files. `agent.cjs` is what a start runs: the entry and its imports. `late.cjs`
+ * contains all dynamic imports and is loaded with the first of them, so that a start does not read it.
+ * Shared modules are in `agent.cjs` alone and `late.cjs` takes them from there, so that no class and no
+ * state exists twice.
  */
 export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
   const late = new Set<string>()
@@ -63,7 +64,10 @@ export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
   return [whole.file, second.file]
 }
 
-/** A class of ours in both halves would be two: what one half throws the other would not know. */
+/**
+ * Rejects a module of this project in both halves: its classes would exist twice, and `instanceof` would
+ * fail across them.
+ */
 async function refuseTwins(first: ReadonlySet<string>, second: ReadonlySet<string>): Promise<void> {
   for (const path of first) {
     if (path === ownEntry || !second.has(path) || path.includes('/node_modules/')) continue
@@ -74,7 +78,7 @@ async function refuseTwins(first: ReadonlySet<string>, second: ReadonlySet<strin
   }
 }
 
-/** The modules of which something is in what was made. */
+/** The modules that contribute to the output. */
 function usedIn(root: string, metafile: Metafile): ReadonlySet<string> {
   const used = new Set<string>()
   for (const output of Object.values(metafile.outputs)) {
@@ -90,7 +94,7 @@ export async function bundlePart(source: string, name: string): Promise<SplitFil
   return (await make(entryOf(dirname(source), `module.exports = require(${quoted(source)})`), name, [])).file
 }
 
-/** What is shared stands before the entry, which may be at work when the late half comes. */
+/** Shared modules are loaded before the entry, which may already be running when the late half is loaded. */
 function startEntry(entry: string, shared: readonly string[]): string {
   const imports = shared.map((path, at) => `import * as shared${at} from ${quoted(path)}`)
   const members = shared.map((path, at) => `${quoted(nameOf(entry, path))}: shared${at}`)
@@ -98,8 +102,8 @@ function startEntry(entry: string, shared: readonly string[]): string {
 }
 
 /**
- * The modules of the start that are in it with all they import. Of the others only some names are used, and taking
- * them whole would bring what they import into the start.
+ * The modules of the start that are included with all their imports. Of the others only some names are used,
+ * and including them whole would add their imports to the start.
  */
 function wholeModules(root: string, metafile: Metafile, inputs: readonly string[]): ReadonlySet<string> {
   const used = usedIn(root, metafile)
@@ -138,7 +142,10 @@ function partsOutside(entry: string): Plugin {
   }
 }
 
-/** A late import of ours becomes one of the late half's members; `told` hears which module and may say its name. */
+/**
+ * A dynamic import becomes one of the late half's members; `told` receives the module and may return its
+ * name.
+ */
 function lateOutside(told: (path: string) => unknown): Plugin {
   return {
     name: 'late imports stay outside',
@@ -162,7 +169,7 @@ function lateOutside(told: (path: string) => unknown): Plugin {
 
 const resolving = { resolving: true }
 
-/** What the start has already is taken from it. */
+/** Takes modules that the start already contains from the start. */
 function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => string): Plugin {
   return {
     name: 'shared modules come from the start',
@@ -184,7 +191,7 @@ function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => strin
   }
 }
 
-/** What is made up here to begin with; no such file is read, and no package says what kind of module it is. */
+/** A virtual file name; no such file is read, and no package.json determines its module type. */
 const ownEntry = '/entry.js'
 
 /** `absWorkingDir`: the folder that sources are named from. */
@@ -195,8 +202,8 @@ function entryOf(absWorkingDir: string, contents: string): Entry {
 }
 
 /**
- * esbuild writes paths of sources into what it makes, as names of CommonJS modules. Told from the folder of the entry,
- * they are the same wherever that lies, and so is the image.
+ * esbuild writes source paths into its output, as names of CommonJS modules. Relative to the folder of the
+ * entry they are the same everywhere, and so is the image.
  */
 async function make(
   entry: Entry,

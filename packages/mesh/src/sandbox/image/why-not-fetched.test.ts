@@ -40,7 +40,7 @@ test.each([
   expect(whyNotFetched(new Error(words))).toBe(`the engine said: ${words}`)
 })
 
-test('what the engine said is told in one line that has an end, without the status before it', () => {
+test('the engine’s message is shortened to one line without its leading status', () => {
   expect(whyNotFetched(new Error('(HTTP code 500) server error - no space\n left on device.'))).toBe(
     'the engine said: no space left on device',
   )

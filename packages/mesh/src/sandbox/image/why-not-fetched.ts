@@ -4,17 +4,17 @@ import { reasonOf } from '../sandbox-error.ts'
 const engineWordsMaxChars = 240
 
 /**
- * What engines say of a registry that gave nothing, and what is the matter with it. The first that fits tells; what is not
- * surely one of these is none: a file that the engine may not open is `denied` too, and a program that it misses `not found`.
+ * Messages of engines about a failed pull, with their causes; the first match wins. The patterns are narrow:
+ * a file that the engine may not open is `denied` too, and a missing program is `not found`.
  */
 const causes: readonly (readonly [RegExp, string])[] = [
   [/toomanyrequests|too many requests|rate limit/i, 'its registry gives no more for now'],
-  // Before what a registry refuses: a proxy wants a login as well.
+  // Checked before refusals of a registry, because a proxy may require a login as well.
   [
     /proxyconnect|dial tcp|no such host|lookup |connection refused|unreachable|time(?:d )?out|\bEOF\b/i,
     'the engine cannot reach its registry',
   ],
-  // A registry does not say whether there is what it does not show.
+  // A registry does not reveal whether a hidden image exists.
   [
     /unauthorized|authentication required|access (?:to the resource is )?denied/i,
     'its registry has none of that name, or wants a login',
@@ -26,7 +26,7 @@ const causes: readonly (readonly [RegExp, string])[] = [
   [/x509/, 'its registry shows a certificate that the engine does not trust'],
 ]
 
-/** Why an image could not be fetched, in the words of a sentence, with what the engine itself said. Pure. */
+/** Why an image could not be pulled, as part of a sentence, with the engine's own message. Pure. */
 export function whyNotFetched(error: unknown): string {
   // Modules for engines write the status of the engine's answer before its words.
   const words = reasonOf(error)

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os'
 
 const reachTimeoutMs = 1_000
 
-/** A listener on every address of the host that greets and hangs up: what a sandbox must not reach. */
+/** Opens a listener on every address of the host that greets and hangs up: a sandbox must not reach it. */
 export async function openCanary(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
   const server = createServer((socket) => {
     socket.on('error', () => undefined)

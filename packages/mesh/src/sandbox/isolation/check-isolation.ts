@@ -42,9 +42,10 @@ interface IsolationOptions {
 }
 
 /**
- * Tries the walls from a throw-away container with an agent's hardening. What listens on the host and in other containers
- * is first shown to be reachable from the host, so that a failure to reach it means something. With `agents` it stands on
- * the network of browsers, and tells of that network alone: what their containers are they look at themselves.
+ * Tests the walls from a throw-away container with an agent's hardening. Targets on the host and in other
+ * containers are first shown to be reachable from the host, so that a failure to reach them means something.
+ * With `agents` it runs on the network of browsers and reports on that network alone; browser containers are
+ * inspected separately.
  */
 export async function checkIsolation(
   engine: Engine,

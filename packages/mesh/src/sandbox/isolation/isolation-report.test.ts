@@ -58,7 +58,7 @@ describe('the walls of agents', () => {
     expect([NoNewPrivs, CapAmb]).toEqual(['1', '0'])
   })
 
-  it('finds all walls standing in a report of refusals', () => {
+  it('reports that all walls hold if every attempt was refused', () => {
     expect(fallen(aReport())).toEqual([])
   })
 
@@ -72,7 +72,7 @@ describe('the walls of agents', () => {
     expect(fallen(withOutcome(group, 'ECONNREFUSED'))).toEqual([id])
   })
 
-  it('a refusal between them is none of the target’s, of one that was shown to listen', () => {
+  it('a refusal counts as a wall if the target was shown to listen', () => {
     const between = { ...controls, isRefusedBetween: true }
     expect(fallen(withOutcome('host', 'ECONNREFUSED'), between)).toEqual([])
     expect(fallen(withOutcome('host', 'connected'), between)).toEqual(['host-ports-closed'])
@@ -85,7 +85,7 @@ describe('the walls of agents', () => {
   )
 
   it.each(['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED'])(
-    'a name that gets %s was asked of nobody',
+    'a name lookup that ends with %s reached no name server',
     (outcome) => expect(fallen(withOutcome('names', outcome))).toEqual([]),
   )
 
@@ -104,7 +104,7 @@ describe('the walls of agents', () => {
     expect(fallen(aReport(), { ...controls, reachedFromHost: [sibling] })).toEqual(['host-ports-closed'])
   })
 
-  it('a closed agent API is told', () => {
+  it('a closed agent API is reported', () => {
     expect(fallen(withOutcome('mesh', 'EHOSTUNREACH'))).toEqual(['agent-door-open'])
   })
 
@@ -153,7 +153,7 @@ describe('the walls of browsers', () => {
   const open = (report: ProbeReport, controls = shown) =>
     networkWalls(report, controls, 'browsers').flatMap(({ id, holds }) => (holds ? [] : [id]))
 
-  it('stand where nothing but their proxy was reached', () => {
+  it('hold if only their proxy was reached', () => {
     expect(open(tried())).toEqual([])
     expect(networkWalls(tried(), shown, 'browsers').map(({ id }) => id)).toEqual([
       'browser-proxy-open',
@@ -177,7 +177,7 @@ describe('the walls of browsers', () => {
     expect(open(tried({ [target]: outcome }))).toEqual([id])
   })
 
-  it('agents that were not tried, or that nobody reached, prove nothing', () => {
+  it('agents that were not tried or not reachable prove nothing', () => {
     expect(open(aReport())).toEqual(['agents-closed'])
     expect(open(tried(), controls)).toEqual(['agents-closed'])
   })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { sandboxHardening } from '../sandbox-spec.ts'
 import type { WallReport } from '../wall-report.ts'
 
-/** What the probe printed from inside; see `images/agent/probe-walls.cjs`. */
+/** The output of the probe inside a sandbox; see `images/agent/probe-walls.cjs`. */
 export const probeReportSchema = z.strictObject({
   attempts: z.array(z.strictObject({ group: z.string(), target: z.string(), outcome: z.string() })),
   status: z.record(z.string(), z.string()),
@@ -36,21 +36,21 @@ const closedToBrowsers = {
   agents: { id: 'agents-closed', what: 'agents and what listens for them' },
 } as const
 
-/** What a probe tries to reach. */
+/** A target that the probe tries to reach. */
 export interface ProbeTarget {
   readonly group: ProbeGroup
   readonly host: string
   readonly port: number
 }
 
-/** Tried from inside; with the walls standing, no packet to them leaves the machine that the probe is on. */
+/** External targets; if the walls hold, no packet to them leaves the probe's machine. */
 export const outsideTargets: readonly ProbeTarget[] = [
   { group: 'internet', host: '1.1.1.1', port: 443 },
   { group: 'internet', host: '8.8.8.8', port: 53 },
   { group: 'metadata', host: '169.254.169.254', port: 80 },
 ]
 
-/** Whose network was tried. */
+/** The network on which the probe ran. */
 type WalledOff = 'agents' | 'browsers'
 
 const heard = {
@@ -61,12 +61,12 @@ const heard = {
 export type ProbeGroup = keyof typeof closedToBrowsers | 'mesh'
 
 /**
- * Nobody was asked, or whoever was asked asks nobody. That there is no such name is an answer too: what is asked for
- * has then left, and carries out whatever stands in it.
+ * Outcomes that show that a name lookup did not leave the host. NXDOMAIN is not among them: the query was
+ * then resolved by an outside server, and an agent can send data in the name itself.
  */
 const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED']
 
-/** What was shown from the host before: an unreachable target proves nothing when nobody could reach it. */
+/** What the host itself reached before: a target that the host cannot reach proves nothing. */
 export interface Controls {
   /** Targets of the groups `host`, `sibling` or `agents` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
@@ -74,10 +74,10 @@ export interface Controls {
   readonly isRefusedBetween?: boolean
 }
 
-/** Whose kernel answers inside: the machine's, or gVisor's, which says less of itself. */
+/** The kernel that processes see: the machine's own, or gVisor's, which reports fewer fields. */
 export type KernelInside = 'shared' | 'gvisor'
 
-/** What the network lets through, as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
+/** Judges which network walls hold. Pure; a missing attempt never counts as a wall that holds. */
 export function networkWalls(
   report: ProbeReport,
   controls: Controls,
@@ -119,7 +119,7 @@ export function networkWalls(
   ]
 }
 
-/** What the container of an agent itself keeps it from. Pure. */
+/** Judges the walls of the agent's container itself. Pure. */
 export function containerWalls(report: ProbeReport, kernel: KernelInside): readonly WallReport[] {
   const { status } = report
   // Older releases of gVisor have no ambient ones and say nothing of them.

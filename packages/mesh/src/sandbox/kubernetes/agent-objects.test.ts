@@ -94,7 +94,7 @@ describe('agentObjects', () => {
     })
   })
 
-  it('leaves a pod nothing to write to but its claim, which has the size of its data, and what it takes once', () => {
+  it('leaves a pod only its claim and its one-time files to write to', () => {
     const { pod, claim } = agentObjects(ground, spec, given)
     const writable = pod.spec.containers.flatMap(({ volumeMounts }) =>
       volumeMounts.filter((mount) => !('readOnly' in mount)).map(({ mountPath }) => mountPath),
@@ -111,7 +111,7 @@ describe('agentObjects', () => {
     )
   })
 
-  it('keeps what the agent is given in secrets, and only the first container sees its files', () => {
+  it('stores the agent’s files in secrets that only the first container mounts', () => {
     const { files, briefing, pod } = agentObjects(ground, spec, given)
     expect(files.data).toEqual({
       'files.tar': Buffer.from('archive').toString('base64'),
@@ -151,7 +151,7 @@ describe('agentObjects', () => {
     expect(dash.pod.metadata.name.length).toBeLessThanOrEqual(63)
   })
 
-  it('is put on nodes alone whose walls were tried, once any were', () => {
+  it('is scheduled only on tested nodes, once any node was tested', () => {
     const term = (node: string) => ({
       matchFields: [{ key: 'metadata.name', operator: 'In', values: [node] }],
     })
@@ -166,7 +166,7 @@ describe('agentObjects', () => {
     expect(agentObjects(ground, spec, given).pod.spec).not.toHaveProperty('affinity')
   })
 
-  it('takes the runtime’s filter of system calls and another rung where that is set', () => {
+  it('uses the runtime’s seccomp filter and another isolation level if set', () => {
     const { pod } = agentObjects(
       { ...ground, seccomp: { kind: 'runtime-default' }, userNamespaces: false, runtimeClass: 'gvisor' },
       spec,
@@ -190,7 +190,7 @@ describe('probePod', () => {
     expect(containers[0]?.securityContext).toEqual(ofAgent?.securityContext)
     expect(containers[0]?.command).toEqual([...(ofAgent?.command.slice(0, 4) ?? []), 'true'])
     expect(containers[0]?.resources.limits).toEqual(ofAgent?.resources.limits)
-    // A node whose processors are all promised to agents is tried all the same.
+    // A node without free processor requests must still be tested.
     expect(new Set(Object.values(containers[0]?.resources.requests ?? {}))).toEqual(new Set(['0']))
     expect(probe.metadata.labels['flotilla.home']).toBe(agent.metadata.labels['flotilla.home'])
   })

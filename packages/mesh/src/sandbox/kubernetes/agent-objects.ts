@@ -3,7 +3,7 @@ import { agentCommand, fixedEnvironment, labelKeys } from '../docker/container-o
 import { SandboxError } from '../sandbox-error.ts'
 import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
 
-/** What the pod of every agent stands on, beside its own spec. */
+/** What every agent pod needs in addition to its spec. */
 export interface PodGround {
   readonly homeId: string
   readonly namespace: string
@@ -11,26 +11,32 @@ export interface PodGround {
   readonly image: string
   /** Where pods call the mesh: the agent API and the forward proxy. */
   readonly meshAddress: string
-  /** Of this machine, where its servers listen: the same, unless a Service stands in front of them. */
+  /** The address on which this machine's servers listen; the same, unless a Service is in front of them. */
   readonly ownAddress: string
-  /** Ours, by its path below each kubelet's profiles; or what the runtime brings, which lets processes look into each other. */
+  /**
+   * The mesh's own profile, by its path below each kubelet's profiles; or the runtime's, which lets
+   * processes read each other's memory.
+   */
   readonly seccomp:
     | { readonly kind: 'localhost'; readonly path: string }
     | { readonly kind: 'runtime-default' }
-  /** Whether pods have a user namespace of their own: root inside, were there one, is nobody outside. */
+  /** Whether pods have their own user namespace: root inside a pod would be an unprivileged user outside. */
   readonly userNamespaces: boolean
   /** Of claims; absent for the cluster's own choice. */
   readonly storageClass?: string
-  /** Nodes whose walls were tried, and where alone agents are put; absent while none was. */
+  /** Nodes whose walls were tested and on which agents are scheduled; absent until one was tested. */
   readonly triedNodes?: readonly string[]
-  /** Rung of isolation; absent for the cluster's own choice. */
+  /** Runtime class as isolation level; absent for the cluster's default. */
   readonly runtimeClass?: string
 }
 
 /** Bytes of one secret; the API server refuses more than 1 MiB, of which some is its frame. */
 export const podFilesMaxBytes = 700 * 1024
 
-/** What a container may write to its node in all: its log, before the kubelet turns it over, and its last words. */
+/**
+ * What a container may write to its node in total: its log before the kubelet rotates it, and its
+ * termination message.
+ */
 const nodeStorage = '64Mi'
 
 /**
@@ -41,11 +47,11 @@ export function clusterRecipe(agentImage: string): string {
   return `FROM ${agentImage}\nUSER 0\nRUN rm -rf /tmp && ln -s /dev/shm /tmp\nUSER ${sandboxHardening.uid}:${sandboxHardening.uid}\n`
 }
 
-/** What an agent finds when it starts. */
+/** The files that an agent finds when it starts. */
 export interface PodFiles {
-  /** Archive of what is put below `/data`; see `seedEntries`. */
+  /** Archive that is unpacked below `/data`; see `seedEntries`. */
   readonly archive: Uint8Array
-  /** Archive of what the agent takes once: it is in memory alone, and nobody after the agent finds it. */
+  /** Archive that the agent reads once: it exists in memory alone and is gone afterwards. */
   readonly once: Uint8Array
   /** Files of `/briefing` by name. */
   readonly briefing: Readonly<Record<string, string>>
@@ -71,7 +77,7 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
       metadata: { ...metadata, name: filesSecret(name) },
       data: { 'files.tar': base64(given.archive), 'once.tar': base64(given.once) },
     },
-    // Whoever may look at pods is not to find the tokens in it.
+    // Tokens are in a secret, because users who may read pods must not find them there.
     environment: {
       apiVersion: 'v1',
       kind: 'Secret',
@@ -135,7 +141,9 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
   }
 }
 
-/** What takes the place of an agent's files once its pod has them: nothing is kept that nobody needs. Pure. */
+/**
+ * Replaces an agent's files once its pod has read them, so that no secret is kept longer than needed. Pure.
+ */
 export function emptyFiles(ground: PodGround, agentId: string) {
   const name = filesSecret(sandboxName(ground.homeId, agentId))
   // By which it is found when the home is erased.
@@ -152,7 +160,7 @@ const filesSecret = (pod: string): string => `${pod}-files`
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
 
-/** A throw-away pod with an agent's walls and nothing of an agent, on one node; its log is what it printed. Pure. */
+/** A throw-away pod on one node with an agent's walls but no agent; its log is the probe's output. Pure. */
 export function probePod(
   ground: PodGround,
   probe: {
@@ -193,7 +201,7 @@ export function probePod(
   }
 }
 
-/** A throw-away pod that keeps an agent's data at hand for `command`, and whose end comes by itself. Pure. */
+/** A throw-away pod that mounts an agent's data for `command` and that ends after a time limit. Pure. */
 export function helperPod(
   ground: PodGround,
   helper: {
@@ -232,7 +240,10 @@ export function nodesNeed({ image, seccomp }: Pick<PodGround, 'image' | 'seccomp
   return `bring the image ${image} to every node, as \`flotilla image FILE\` writes it${profile}`
 }
 
-/** Claims outlive pods, and their names tell agents apart as volumes of engines do; ids are longer than a label may be. */
+/**
+ * Name of an agent's claim. Claims outlive pods; the name is a digest, because ids are longer than a label
+ * may be.
+ */
 export function claimName(homeId: string, agentId: string): string {
   return `${sandboxName(homeId, agentId)}-data`
 }
@@ -260,13 +271,13 @@ function podWalls(ground: PodGround) {
   return {
     restartPolicy: 'Never',
     automountServiceAccountToken: false,
-    // The address of every service of the namespace would stand in the environment.
+    // Kubernetes would otherwise put the address of every service of the namespace into the environment.
     enableServiceLinks: false,
     hostUsers: !ground.userNamespaces,
     // The first process is then the runtime's, which takes in orphans; programs of the agent do not weigh on it for long.
     shareProcessNamespace: true,
     dnsPolicy: 'None',
-    // Nobody answers there: names of the cluster are told to nobody.
+    // No name server answers at this address, so pods cannot resolve names of the cluster.
     dnsConfig: {
       nameservers: [ground.meshAddress],
       options: [
@@ -300,7 +311,7 @@ function identity(ground: PodGround) {
   }
 }
 
-/** The walls of each container; requests are limits, so that what is promised is there, and no more. */
+/** The walls of each container. Requests equal limits, so that the promised resources exist and no more. */
 function containerWalls(ground: PodGround, podSize: PodSize) {
   const size = limitsOf(podSize)
   return {
@@ -341,8 +352,9 @@ const onceMount = { name: 'once', mountPath: onceFolder }
 
 const { openFilesMax } = sandboxHardening
 /**
- * As engines bound them: a cluster has no word for it, and its nodes may allow a million to each program. What a node allows
- * less of stays so, and where the bound does not come about nothing runs. Says nothing where it does: a probe is read by its log.
+ * Sets resource limits as container engines do: Kubernetes has no field for it, and nodes may allow a
+ * million open files to each program. A lower limit of the node is kept, and if a limit cannot be set
+ * nothing runs. Prints nothing on success, because the log of a probe is parsed.
  */
 const boundFiles = [
   'ulimit -c 0',
@@ -351,7 +363,7 @@ const boundFiles = [
 ].join('; ')
 const withBoundFiles = ['sh', '-c', boundFiles, 'sh'] as const
 
-/** A file takes the place of what stands there, be it a link; it belongs to whoever unpacks it. */
+/** Replaces an existing file or link; the file belongs to the user that unpacks it. */
 const seedCommand = [
   'sh',
   '-ec',

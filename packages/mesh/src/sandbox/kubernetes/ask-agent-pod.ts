@@ -3,7 +3,7 @@ import { runInPod } from './pod-data.ts'
 import { hasEnded, hasStarted } from './pod-state.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
-/** What a command in an agent's pod printed; null where the pod does not run, or ends while it is asked. */
+/** Output of a command in an agent's pod; null if the pod does not run or ends meanwhile. */
 export async function askAgentPod(
   { cluster, ground, watch }: PreparedCluster,
   agentId: string,

@@ -25,7 +25,7 @@ export interface ClusterCheckOptions extends ProbeOptions {
 
 export interface ClusterCheck {
   readonly walls: readonly WallReport[]
-  /** Those whose walls were tried: one that was lost meanwhile is none of them. */
+  /** Nodes whose walls were tested; a node that was lost meanwhile is not among them. */
   readonly triedNodes: readonly string[]
   readonly lostNodes: readonly string[]
 }
@@ -97,7 +97,7 @@ async function tryNodes(
   return { walls: joinedWalls([...tried.values()]), triedNodes: [...tried.keys()], lostNodes }
 }
 
-/** One report of those of all nodes, which tell of those that fell where any did. Pure. */
+/** Joins the reports of all nodes into one, with details of the nodes whose walls failed, if any. Pure. */
 export function joinedWalls(reports: readonly (readonly WallReport[])[]): readonly WallReport[] {
   const ids = [...new Set(reports.flat().map(({ id }) => id))]
   return ids.map((id) => {

@@ -36,7 +36,7 @@ describe('nodes for agents', () => {
     ).toEqual([true, false, false, false])
   })
 
-  it('tell the networks that nothing is fetched from, and which is the agents’ own', () => {
+  it('list the blocked networks and mark the agents’ own', () => {
     const host = { address: '10.0.0.2', prefix: 32, own: false }
     const nodes = agentNodes([aNode('n', { podCIDRs: ['10.1.2.0/24'] })])
     const outside = { meshAddress: '10.0.0.9', ownAddress: '10.0.0.9' }
@@ -60,10 +60,10 @@ describe('nodes for agents', () => {
   })
 })
 
-describe('what a pod takes', () => {
+describe('the resource use of a pod', () => {
   const group = (name: string, text: string) => `== /sys/fs/cgroup/${name}\n${text}\n`
 
-  it('is read of control groups of either version, without what can be let go', () => {
+  it('is read from cgroups of either version, without reclaimable memory', () => {
     const one =
       group('memory/memory.usage_in_bytes', '500') +
       group('memory/memory.limit_in_bytes', '900') +
@@ -80,7 +80,7 @@ describe('what a pod takes', () => {
     expect(useOfGroup('')).toBeNull()
   })
 
-  it('and keeps is one line, which tells a count that was cut off', () => {
+  it('on disk is one line that marks a truncated count', () => {
     expect(dataUseOf('4096 3 0\n')).toEqual({ bytes: 4096, files: 3, complete: true })
     expect(dataUseOf('4096 3 124\n')?.complete).toBe(false)
     expect(dataUseOf('sh: awk: not found')).toBeNull()
@@ -88,11 +88,11 @@ describe('what a pod takes', () => {
 })
 
 describe('words of the cluster', () => {
-  it('tell sizes in its units', () => {
+  it('parse sizes with Kubernetes units', () => {
     expect(['64', '1Gi', '1.5G', '10x', ''].map(bytesOf)).toEqual([64, 2 ** 30, 1.5e9, null, null])
   })
 
-  it('tell how a program ended', () => {
+  it('give the exit code of a program', () => {
     const causes = [{ reason: 'ExitCode', message: '7' }]
     expect(exitCodeOf({ status: 'Success' })).toBe(0)
     expect(exitCodeOf({ status: 'Failure', details: { causes } })).toBe(7)

@@ -25,8 +25,8 @@ const leaseSchema = z.looseObject({
 })
 
 /**
- * ADAPTER of `lease-records.ts`: a Lease beside the agents of a home. Looks at the cluster first as a start does, and makes
- * the namespace where there is none. Rejects with `SandboxError`.
+ * ADAPTER of `lease-records.ts`: a Lease object in the namespace of a home's agents. Checks the cluster as a
+ * start does, and creates the namespace if it is missing. Rejects with `SandboxError`.
  */
 export async function openClusterLease(options: ClusterLeaseOptions): Promise<LeaseRecords> {
   const cluster = await connectCluster(options)
@@ -85,7 +85,7 @@ export function clusterLease(
         over === null
           ? leases.createNamespacedLease(made, options)
           : leases.replaceNamespacedLease({ ...made, name }, options)
-      // 404: it was there, and somebody deleted it.
+      // 404: another client deleted it.
       const found = await written.catch(unlessRefused(over === null ? [409] : [404, 409], null))
       return found === null ? null : seenOf(found)
     },

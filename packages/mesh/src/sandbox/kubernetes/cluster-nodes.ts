@@ -49,7 +49,8 @@ export function clusterNetworks(
     (address) => ({
       address,
       prefix: isIP(address) === 6 ? 128 : 32,
-      // Where no node tells the range of its pods, the address of the mesh is all that is known of their network.
+      // If no node states the range of its pods, the address of the mesh is all that is known of their
+      // network.
       own: ranges.length === 0 && ownAddresses.includes(address),
     }),
   )

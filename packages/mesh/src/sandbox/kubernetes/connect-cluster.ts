@@ -21,13 +21,13 @@ export interface Cluster {
   readonly version: VersionApi
   /** Of its API server. */
   readonly url: URL
-  /** Null where there is none. */
+  /** Null if the pod does not exist. */
   readPod(namespace: string, name: string): Promise<Pod | null>
-  /** Tells changes of pods until the server ends it or `signal` aborts; rejects where it was lost. */
+  /** Watches pods until the server ends the watch or `signal` aborts; rejects if the connection is lost. */
   follow(
     namespace: string,
     query: Readonly<Record<string, string | number>>,
-    hears: {
+    handlers: {
       readonly onChange: (type: string, object: unknown) => void
       readonly signal: AbortSignal
     },
@@ -44,8 +44,10 @@ export interface ClusterAddress {
 }
 
 /**
- * Connects nothing yet. Rejects with `SandboxError` `cluster-unknown` where there is no such context, and `cluster-insecure`
- * where anybody could stand in its place: secrets of agents are sent there. The client is loaded here, since who runs containers on one machine has no use for its thousand files.
+ * Creates a client without connecting. Rejects with `SandboxError` `cluster-unknown` if the context does not
+ * exist, and `cluster-insecure` if the server cannot be authenticated, because agents' secrets are sent
+ * there. The client library is imported here, because its thousand files are of no use to a mesh without a
+ * cluster.
  */
 export async function connectCluster({ kubeconfig, context }: ClusterAddress): Promise<Cluster> {
   const client = await import('@kubernetes/client-node')
@@ -93,7 +95,7 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
   }
 }
 
-/** Of the API server, which is none of ours. */
+/** The API path of pods on the API server. */
 const podsPath = (namespace: string): string => ['', 'api', 'v1', 'namespaces', namespace, 'pods'].join('/')
 
 /** Where a pod finds the account that it runs as. */
@@ -128,7 +130,7 @@ function chooseContext(config: KubeConfig, context: string): void {
   if (config.getContextObject(context) !== null) return config.setCurrentContext(context)
   const names = config.getContexts().map(({ name }) => name)
   throw unknownCluster(
-    `there is no context ${context} in the kubeconfig; there ${names.length === 0 ? 'is none' : `are ${names.join(', ')}`}`,
+    `there is no context ${context} in the kubeconfig; its contexts: ${names.join(', ') || 'none'}`,
   )
 }
 
@@ -140,7 +142,7 @@ function unknownCluster(why: string, cause?: unknown): SandboxError {
   )
 }
 
-/** What the API server refused with: its status, or null where the error is none of its own. */
+/** The HTTP status with which the API server refused; null for any other error. */
 export function refusalStatus(error: unknown): number | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
 }

@@ -1,11 +1,13 @@
 import { SandboxError } from '../sandbox-error.ts'
 
 /**
- * Runs in the pod of an agent, as the agent's own user: stops every other process, writes the marker, and only then starts
- * the program whose output is read. It is the image's `node`, which nobody may read (mode 0711): the kernel therefore keeps
- * its open files from processes of the same user, so that none of them can write into this output before all are stopped.
- * A shell would not be kept. The first process of the pod is left out by the kernel, and is none of the agent's. It ends
- * last, so that what was held goes on though the reader is gone: the program then ends at its next write.
+ * Runs in the pod of an agent, as the agent's own user: stops every other process, writes the marker, and
+ * only then starts the program whose output is read. It runs with the image's `node`, which is executable
+ * but not readable (mode 0711). The kernel therefore protects its open files from processes of the same
+ * user, so none of them can write into this output before all are stopped; a shell has no such protection.
+ * The kernel does not stop the pod's first process, which does not belong to the agent. The script ends
+ * last, so the stopped processes continue even if the reader is gone: the program then ends at its next
+ * write.
  */
 const script = `
 const [marker, program, ...args] = process.argv.slice(1)

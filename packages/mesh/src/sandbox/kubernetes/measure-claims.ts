@@ -21,7 +21,7 @@ export function dataUseOf(line: string): DataUse | null {
   return { bytes: Number(bytes), files: Number(files), complete: code !== '124' }
 }
 
-/** What agents that run keep; whoever does not run writes nothing either. */
+/** Measures the stored data of running agents; a stopped agent writes nothing. */
 export function measureClaims(
   to: PreparedCluster,
   agentIds: readonly string[],

@@ -8,7 +8,7 @@ const askedAtOnce = 8
 const microPerSecond = 1e6
 const nanoPerSecond = 1e9
 
-/** What the kernel says of the container's own group, of either version; names of a file stand before what it holds. */
+/** Files of the container's own cgroup, of either version; the script prints each name before its content. */
 const files = [
   '/sys/fs/cgroup/memory.current',
   '/sys/fs/cgroup/memory.max',

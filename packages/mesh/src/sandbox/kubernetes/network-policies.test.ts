@@ -34,7 +34,7 @@ it('means one address alone, of either kind', () => {
   ).toContain('"fd00::9/128"')
 })
 
-it('means pods of the mesh by what they bear, where it is in the cluster itself', () => {
+it('selects pods of the mesh by label if the mesh runs in the cluster', () => {
   const [, toMesh] = networkPolicies({ ...home, mesh: { kind: 'pods', namespace: 'control' } })
   const mesh = {
     namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'control' } },
@@ -51,7 +51,7 @@ it('has two homes of one namespace meet nowhere', () => {
   expect(new Set(names).size).toBe(4)
 })
 
-it('asks the cluster to refuse what is more than an agent', () => {
+it('asks the cluster to reject pods with more rights than an agent', () => {
   expect(agentNamespace('fleet').metadata).toMatchObject({
     name: 'fleet',
     labels: { 'pod-security.kubernetes.io/enforce': 'restricted' },

@@ -3,9 +3,9 @@ import { labelKeys } from '../docker/container-options.ts'
 import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 
 /**
- * The walls of a home in the words of Kubernetes: whatever runs in its namespace reaches nothing and is reached by nobody,
- * but that pods of the home come to the listeners of the mesh, and the mesh to the agents. Whether a cluster keeps to it is
- * tried by a probe, since one whose network does not enforce policies takes them all the same. Pure.
+ * The network policies of a home. Pods in its namespace can neither connect anywhere nor be reached, except
+ * that pods of the home reach the listeners of the mesh and the mesh reaches the agents. A cluster whose
+ * network does not enforce policies accepts them all the same, so a probe tests them. Pure.
  */
 export function networkPolicies(home: {
   readonly homeId: string
@@ -44,7 +44,7 @@ export type MeshPlace =
 /** What every pod of a mesh bears. */
 export const meshPodLabels = { 'app.kubernetes.io/name': 'flotilla-mesh' } as const
 
-/** Of pods a policy speaks by what they bear: many networks take an address of theirs for none of an `ipBlock`. */
+/** Selects pods of the mesh by label: many network plugins do not match pod addresses with an `ipBlock`. */
 function peerOf(mesh: MeshPlace) {
   if (mesh.kind === 'address') {
     return { ipBlock: { cidr: `${mesh.address}/${isIPv6(mesh.address) ? 128 : 32}` } }
@@ -55,7 +55,7 @@ function peerOf(mesh: MeshPlace) {
   }
 }
 
-/** What the API server holds the pods of a namespace to. */
+/** The pod security level that the API server enforces in the namespace. */
 export const podSecurityLabel = 'pod-security.kubernetes.io/enforce'
 export const podSecurityLevel = 'restricted'
 

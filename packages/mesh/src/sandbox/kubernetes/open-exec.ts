@@ -4,7 +4,7 @@ import type { KubeConfig } from '@kubernetes/client-node'
 import * as z from 'zod'
 import { SandboxError } from '../sandbox-error.ts'
 
-/** Kept of what a program said on its second stream. */
+/** How much of a program's standard error is kept. */
 const saidMaxChars = 400
 /** Numbers of streams in one connection, and the word that ends one; see KEP-4006. */
 const stdinStream = 0
@@ -33,21 +33,21 @@ export interface ExecPlace {
 
 export interface ExecEnd {
   readonly code: number
-  /** The last of what it said on its second stream. */
+  /** The end of its standard error. */
   readonly said: string
 }
 
 /** A program that runs in a container. */
 export interface Execution {
-  /** To be read: while nobody does, the program waits. */
+  /** Must be read: the program blocks while its output is not read. */
   readonly stdout: Readable
-  /** Rejects where the connection was lost before the program's end was told. */
+  /** Rejects if the connection is lost before the program's exit code is known. */
   readonly ended: Promise<ExecEnd>
   /** Resolves when it has left this process. */
   write(piece: Uint8Array): Promise<void>
-  /** Ends what is written. Servers before 1.30 cannot tell the program. */
+  /** Closes standard input. Servers before 1.30 cannot pass this on to the program. */
   endInput(): void
-  /** Leaves it; what has been told of its end stays so. */
+  /** Closes the connection; an exit code that was already received stays valid. */
   close(): void
 }
 
@@ -108,7 +108,7 @@ export async function openExec(
       `The connection to a program in ${pod} was lost: ${said || 'nothing more is known'}\nRepair: try it again.`,
     )
     ended.reject(lost)
-    // After an end that was told, it has ended in order.
+    // After a received exit code, the stream ended in order.
     if (!stdout.writableEnded) stdout.destroy(lost)
   })
   return {
@@ -131,7 +131,7 @@ export async function openExec(
   }
 }
 
-/** The exit code stands in words in the cause of the refusal. Pure. */
+/** The exit code is text in the cause of the status. Pure. */
 export function exitCodeOf(answer: unknown): number {
   const { status, message, details } = statusSchema.parse(answer)
   if (status === 'Success') return 0

@@ -13,10 +13,10 @@ import { hasEnded, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
 import { removePod, type PreparedCluster } from './start-pod.ts'
 
-/** A helper ends by itself after so long, whoever made it is gone or not. */
+/** A helper pod ends by itself after this time, even if the mesh that created it is gone. */
 const helperLifeMs = 3_600_000
 const helperStartMs = 120_000
-/** What the system's `tar` says when something changed while it was read. */
+/** The exit code of the system's `tar` if a file changed while it was read. */
 const changedCode = 1
 const packCommand = ['tar', '--create', '--file=-', '--format=pax', '--directory=/data', '.'] as const
 const unpackCommand = [
@@ -38,7 +38,7 @@ export interface DataOfPod {
   readonly newName: () => string
 }
 
-/** Out of the pod that works on it, whose processes are held meanwhile, or of one that is made for it. */
+/** Reads data from the agent's running pod, whose processes are stopped meanwhile, or from a helper pod. */
 export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<DataReading | null> {
   const { cluster, ground } = to
   const name = sandboxName(ground.homeId, of.agentId)
@@ -121,17 +121,20 @@ export async function writePodData(
   }
 }
 
-/** What a mesh that was killed while it read has left held, goes on. */
+/** Resumes processes that a mesh left stopped because it was killed while it read their data. */
 export async function letGo({ cluster, ground }: PreparedCluster, pod: Pod): Promise<void> {
   const place = { namespace: ground.namespace, pod: pod.metadata.name, container: 'agent' }
   await runInPod(cluster, place, release).catch(async (error: unknown) => {
-    // One that ended meanwhile holds nobody.
+    // A pod that ended meanwhile has no stopped processes.
     const now = await cluster.readPod(ground.namespace, pod.metadata.name)
     if (now !== null && now.metadata.uid === pod.metadata.uid && !hasEnded(now)) throw error
   })
 }
 
-/** Runs a program to its end; what it printed is held in memory, so it must be one of ours that prints little. */
+/**
+ * Runs a program to its end. The output is buffered in memory, so it must be the mesh's own program with
+ * short output.
+ */
 export async function runInPod(
   cluster: Cluster,
   place: Parameters<Cluster['exec']>[0],

@@ -33,7 +33,7 @@ describe('the state of a pod', () => {
     expect(podState(ended(137, 'Error'))?.exit).toEqual({ code: 137, outOfMemory: false })
   })
 
-  it('is an end by force where nobody tells how, as with a node that is gone', () => {
+  it('is a kill if no exit code is known, such as after the loss of a node', () => {
     expect(podState(aPod({ phase: 'Failed', reason: 'NodeLost' }))).toMatchObject({
       running: false,
       exit: { code: 137, outOfMemory: false },

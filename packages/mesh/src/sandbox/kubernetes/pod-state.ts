@@ -3,7 +3,7 @@ import { labelKeys } from '../docker/container-options.ts'
 import type { SandboxState } from '../sandbox-runtime.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 
-/** What the kernel leaves of a process that was killed: of a pod that is gone nobody tells more. */
+/** The exit code of a killed process, used for pods that disappeared without an exit code. */
 const killedCode = 137
 
 const containerStateSchema = z.object({
@@ -16,7 +16,10 @@ const containerStateSchema = z.object({
 
 const containerStatusSchema = z.object({ name: z.string(), state: containerStateSchema.nullish() })
 
-/** The part of a pod that tells what a sandbox is. The rest is dropped, since all that are followed are kept. */
+/**
+ * The part of a pod that determines its sandbox state. The rest is dropped, because all watched pods are
+ * kept in memory.
+ */
 export const podSchema = z.object({
   metadata: z.object({
     name: z.string(),
@@ -83,7 +86,7 @@ export function exitOf(pod: Pod): { readonly code: number; readonly outOfMemory:
   return { code, outOfMemory: reason === 'OOMKilled' && code === killedCode }
 }
 
-/** Reasons that do not go by themselves: whoever waits is told at once. */
+/** Reasons that do not resolve by themselves: the start fails at once. */
 const lastingReasons = [
   'CreateContainerConfigError',
   'CreateContainerError',
@@ -103,7 +106,7 @@ export function startFailure(pod: Pod): string | null {
   return null
 }
 
-/** What a pod waits for, as the cluster says it. Pure. */
+/** Describes what a pod waits for, in the cluster's words. Pure. */
 export function waitsFor(pod: Pod): string {
   const said = [
     [pod.status?.reason, pod.status?.message],

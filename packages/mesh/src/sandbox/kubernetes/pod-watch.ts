@@ -12,17 +12,17 @@ const versionedSchema = z.looseObject({ metadata: z.looseObject({ resourceVersio
  * server that says nothing for 30 s as lost.
  */
 const watchSeconds = 25
-/** Pods in one answer to a list: all pages of it are of one moment. */
+/** Pods per page of a list; all pages have the same resource version. */
 const listedAtOnce = 250
 const againFirstMs = 200
 const againMaxMs = 10_000
 
 export interface PodWatch {
-  /** As they were last heard of, by name. */
+  /** The last known state of each pod, by name. */
   known(): ReadonlyMap<string, Pod>
   /**
-   * Resolves once `holds` of the pod of that name; null stands for one that is gone. Looks at what the cluster says now
-   * first, so that nothing older is taken for it. Rejects where the bound comes first, with the last that was seen.
+   * Resolves once `holds` is true for the pod of that name; null means that the pod is gone. Asks the
+   * cluster first, so that no older state is used. Rejects at the bound, with the last state seen.
    */
   reaches(name: string, holds: (pod: Pod | null) => boolean, bound: PodBound): Promise<Pod | null>
   close(): Promise<void>
@@ -52,7 +52,7 @@ export interface PodWatchOptions {
   readonly labelSelector: string
   readonly clock: Clock
   readonly log: Log
-  /** Hears every pod as it changes. */
+  /** Called with every changed pod. */
   readonly onPod: (pod: Pod) => void
   readonly onGone: (pod: Pod) => void
   /** Each time after the first that the cluster answers again. */
@@ -133,7 +133,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
         if (version === '') version = await list()
         if (lost) {
           lost = false
-          log.info({ namespace }, 'the cluster answers again; agents are looked at anew')
+          log.info({ namespace }, 'reconnected to the cluster; listing all agents again')
           options.onBack()
         }
         waitMs = againFirstMs
@@ -159,7 +159,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
       const over = new AbortController()
       const ending = AbortSignal.any([over.signal, closing.signal, ...(signal ? [signal] : [])])
       const reached = Promise.withResolvers<Pod | null>()
-      // Nobody waits for it where the first check throws.
+      // The promise is not awaited if the first check throws.
       reached.promise.catch(() => undefined)
       const look = (pod: Pod | null): void => {
         last = pod

@@ -20,7 +20,10 @@ interface GroundOptions {
   readonly meshPorts: readonly number[]
 }
 
-/** What stands in front of the listeners of a mesh that is a pod itself, and keeps its address when that pod moves. */
+/**
+ * A Service in front of the listeners of a mesh that runs as a pod; it keeps its address when that pod
+ * moves.
+ */
 export interface MeshService {
   readonly address: string
   /** Of the mesh's own pod. */
@@ -28,9 +31,10 @@ export interface MeshService {
 }
 
 /**
- * Looks whether agents can be had in a cluster, and makes their namespace and its policies. Nothing of others' is changed:
- * a namespace that is there is taken only where the cluster itself refuses more than an agent in it, and where nobody else
- * lives, since its policies cut everybody off. Rejects with `SandboxError`.
+ * Checks whether agents can run in a cluster, and creates their namespace and its policies. Foreign objects
+ * are never changed. An existing namespace is used only if the cluster itself rejects pods with more rights
+ * than an agent, and if nothing else runs there, because the policies would cut it off. Rejects with
+ * `SandboxError`.
  */
 export async function prepareGround(cluster: Cluster, options: GroundOptions): Promise<Ground> {
   const ground = await readyNamespace(cluster, options)

@@ -47,7 +47,7 @@ const unscheduled = {
 const nowhere: Fate = { status: { phase: 'Pending', conditions: [unscheduled] } }
 const turnedAway: Fate = { status: { phase: 'Failed', reason: 'OutOfpods', message: 'no room for more' } }
 
-/** What an API server keeps of pods and tells of them, below the real watch; nodes do with each what `fate` says. */
+/** A fake API server that stores pods below the real watch; `fate` decides what nodes do with each. */
 async function aCluster(names: readonly string[], fate: (order: Order) => Fate) {
   const clock = createManualClock()
   const stopping = new AbortController()
@@ -116,10 +116,10 @@ async function aCluster(names: readonly string[], fate: (order: Order) => Fate) 
     follow: async (
       _namespace: string,
       _query: object,
-      hears: { readonly onChange: (type: string, object: unknown) => void; readonly signal: AbortSignal },
+      handlers: { readonly onChange: (type: string, object: unknown) => void; readonly signal: AbortSignal },
     ) => {
-      tellWatch = hears.onChange
-      if (!hears.signal.aborted) await once(hears.signal, 'abort')
+      tellWatch = handlers.onChange
+      if (!handlers.signal.aborted) await once(handlers.signal, 'abort')
     },
   }
   const silent = () => undefined
@@ -141,7 +141,7 @@ async function aCluster(names: readonly string[], fate: (order: Order) => Fate) 
     takeOff,
     stop: () => stopping.abort(new Error('the mesh stops')),
     left: () => [...there.keys()],
-    /** The pods that were told of as left. */
+    /** The pods that were reported as left behind. */
     warned,
     options: {
       nodesNow: async () => state.nodes,
@@ -158,7 +158,10 @@ const plan = JSON.stringify({
   names: ['example.com'],
 })
 
-/** What the probe prints where every wall holds, by the plan that it was given; `outcomes` are those of groups. */
+/**
+ * The probe's output if every wall holds, for the plan that it received; `outcomes` replaces those of
+ * groups.
+ */
 function aReport(
   { command }: Pick<Order, 'command'>,
   changes: Partial<ProbeReport> = {},
@@ -198,7 +201,7 @@ async function probing(fate: (order: Order) => Fate) {
 }
 
 describe('the probe of a node', () => {
-  it('gives what it found there, and its pod is taken away without a grace', async () => {
+  it('gives the report, and its pod is deleted without a grace period', async () => {
     const { probed, left, state } = await probing((order) => printsReport(order))
     expect(await probed).toEqual(aReport({ command: [plan] }))
     expect([left(), state.made, state.removals]).toEqual([[], 1, [0]])
@@ -245,7 +248,7 @@ describe('the probe of a node', () => {
     ['half of its report', '{"attempts":['],
     ['nothing', ''],
     ['something else', '{"attempts":"all"}'],
-  ])('that printed %s is none that found anything', async (_what, log) => {
+  ])('that printed %s gives no report', async (_what, log) => {
     const { probed, left, state } = await probing(() => prints(log))
     await expect(probed).rejects.toMatchObject({ id: 'wall-probe-failed' })
     expect([left(), state.made]).toEqual([[], 3])
@@ -269,7 +272,7 @@ describe('the probe of a node', () => {
     expect(cluster.left()).toEqual([])
   })
 
-  it('is tried again where somebody took it away', async () => {
+  it('is tried again if its pod was deleted by another client', async () => {
     const fates = [waits]
     const { probed, left, takeOff, clock, state } = await probing(
       (order) => fates.shift() ?? printsReport(order),
@@ -306,7 +309,7 @@ describe('the probe of a node', () => {
     expect([left(), state.removals.length, end.ms, warned, clock.sleepers()]).toEqual([[], 3, 40_000, [], 0])
   })
 
-  it('is told as left where a cluster keeps silent, and what it found counts all the same', async () => {
+  it('is reported as left behind if the cluster does not answer, and its report still counts', async () => {
     const { probed, left, state, warned, clock } = await probing((order) => printsReport(order))
     state.silences = Infinity
     await clock.advance(3 * 15_000 + 2 * 5_000)
@@ -325,7 +328,7 @@ describe('the probe of a node', () => {
   })
 })
 
-describe('a pod of a probe that was made and nobody was told so', () => {
+describe('a probe pod that was created without a confirmed answer', () => {
   const ofServer = (code: number) => Object.assign(new Error(`HTTP ${code}`), { code })
 
   it.each([
@@ -368,7 +371,7 @@ async function checking(names: readonly string[], fate: (order: Order) => Fate) 
 
 type Breach = readonly [Partial<ProbeReport>, Readonly<Record<string, string>>]
 
-/** By wall: what the probe finds where that one alone does not hold. */
+/** For each wall, the probe's findings if only that wall fails. */
 const breaches: Readonly<Record<string, Breach>> = {
   'agent-door-open': [{}, { mesh: 'timeout' }],
   'host-ports-closed': [{}, { host: 'connected' }],
@@ -419,7 +422,7 @@ describe('the walls of a cluster', () => {
     expect([triedNodes, lostNodes, left()]).toEqual([['one'], ['two'], []])
   })
 
-  it('are not taken for standing where every node died', async () => {
+  it('do not count as holding if every node was lost', async () => {
     const { checked, left, state, clock } = await checking(['one'], () => waits)
     checked.catch(() => undefined)
     await vi.waitFor(() => expect(state.made).toBe(2))
@@ -429,7 +432,7 @@ describe('the walls of a cluster', () => {
     expect(left()).toEqual([])
   })
 
-  it('are not taken for standing where a node is full, and the neighbour goes too', async () => {
+  it('do not count as holding if a node is full and the neighbour is deleted too', async () => {
     const { checked, left } = await checking(['one', 'two'], (order) =>
       order.node === 'two' ? turnedAway : printsReport(order),
     )

@@ -12,7 +12,9 @@ import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver, type PodWatch } from './pod-watch.ts'
 
 const probeMaxMs = 120_000
-/** One node may fail so often while it takes agents: it was started anew meanwhile, or its end came in between. */
+/**
+ * Attempts on one node that still takes agents: it may have restarted, or the probe may have been deleted.
+ */
 const probesMax = 3
 /** How often it is looked whether a node that says nothing still takes agents. */
 const nodeAskMs = 5_000
@@ -25,10 +27,10 @@ const removalsMax = 3
 const removeAgainMs = 5_000
 /** A cluster that says nothing for so long of one request is taken for one that does not answer. */
 const answerMaxMs = 15_000
-/** From this status on nobody has refused: what was asked for may be done all the same. */
+/** From this status on the server has not refused: the request may have been carried out all the same. */
 const unknownFrom = 500
 
-/** What is asked of a cluster for a throw-away pod. */
+/** The operations of a cluster that a throw-away pod needs. */
 export interface ProbedCluster {
   readonly cluster: {
     readonly core: Pick<CoreV1Api, 'createNamespacedPod' | 'deleteNamespacedPod' | 'readNamespacedPodLog'>
@@ -38,7 +40,7 @@ export interface ProbedCluster {
 }
 
 export interface ProbeOptions {
-  /** Those that take agents at this moment. */
+  /** The nodes that take agents now. */
   readonly nodesNow: () => Promise<readonly AgentNode[]>
   readonly newName: () => string
   readonly clock: Clock
@@ -52,7 +54,10 @@ const probeSize = {
   cpu: { quotaUs: 50_000, periodUs: 100_000 },
 }
 
-/** Rules come to a pod a moment after it: until it may reach the mesh it reaches nothing, and a try would say so of the mesh too. */
+/**
+ * Network policies reach a pod with a short delay. Until the pod can reach the mesh it reaches nothing, and
+ * a test would report the mesh as unreachable too, so the script waits first.
+ */
 const probeOnceMeshAnswers = `
 const plan = JSON.parse(process.argv[1])
 const mesh = plan.connect[0]
@@ -68,8 +73,9 @@ const attempt = () => {
 attempt()`
 
 /**
- * What a probe found on a node; null where the node was lost meanwhile, on which no agent is put then. A node that goes on
- * taking agents and runs no probe is none that is lost: rejects with `SandboxError` `wall-probe-failed`.
+ * The probe's report on a node; null if the node was lost meanwhile, so that no agent is scheduled on it. A
+ * node that still takes agents but runs no probe is not lost: rejects with `SandboxError`
+ * `wall-probe-failed`.
  */
 export async function probeNode(
   to: ProbedCluster,
@@ -91,7 +97,7 @@ export async function probeNode(
     if (found.kind === 'lost') return null
     if (found.result !== null) return found.result
     why = found.pod === null ? 'it is gone' : waitsFor(found.pod)
-    // What no second try changes.
+    // A permanent failure is not retried.
     if (found.pod !== null && startFailure(found.pod) !== null) break
   }
   throw new SandboxError(
@@ -100,7 +106,7 @@ export async function probeNode(
   )
 }
 
-/** Null for what is none, as a log is that its node has not written to its end. */
+/** Null for an invalid report, such as a log that its node has not written to the end. */
 function readReport(log: string): ProbeReport | null {
   try {
     return probeReportSchema.safeParse(JSON.parse(log)).data ?? null
@@ -126,7 +132,7 @@ export async function withSibling<Result>(
       if (pod === null || hasEnded(pod) || host === '') return null
       const deadline = clock.now() + siblingReadyMs
       while (!(await reaches(host, port))) {
-        // What is not reached from here proves nothing: another node may have one that is.
+        // A target that this machine cannot reach proves nothing: a sibling on another node may be reachable.
         if (clock.now() >= deadline) return null
         await clock.sleep(siblingAskMs, signal)
       }
@@ -145,7 +151,9 @@ type Tried<Result> =
   | { readonly kind: 'lost' }
   | { readonly kind: 'seen'; readonly pod: Pod | null; readonly result: Result }
 
-/** A pod on a node, until it is as it is to be or was waited for in vain; what is done with it then; and its removal. */
+/**
+ * Creates a pod on a node, waits until it has the wanted state or the time is over, uses it, and removes it.
+ */
 async function withThrowAway<Result>(
   to: ProbedCluster,
   what: {
@@ -191,7 +199,7 @@ async function withThrowAway<Result>(
   }
 }
 
-/** Never rejects: what a probe found, or why it failed, is not lost for a pod that stays until the next start. */
+/** Never rejects: a report or its error must not be lost because a pod stays until the next start. */
 async function takeAway(
   { cluster, ground }: ProbedCluster,
   name: string,
@@ -240,7 +248,7 @@ async function takesAgents({ name }: AgentNode, options: ProbeOptions): Promise<
   return (await answered(options.nodesNow(), options)).some((node) => node.name === name)
 }
 
-/** Resolves once the node takes no agents any more; never where it goes on. */
+/** Resolves once the node takes no more agents; never if it still takes them. */
 async function untilLost(node: AgentNode, options: ProbeOptions, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await options.clock.sleep(nodeAskMs, signal).catch(() => undefined)

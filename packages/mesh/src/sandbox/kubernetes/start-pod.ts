@@ -12,11 +12,11 @@ import { unlessRefused, type Cluster } from './connect-cluster.ts'
 import { hasEnded, hasStarted, podSchema, podState, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver, type PodWatch } from './pod-watch.ts'
 
-/** Holds a pod that was deleted until its end was read; the part before the slash is a name of ours alone. */
+/** Finalizer that keeps a deleted pod until its exit code was read; only the mesh uses the prefix. */
 const endFinalizer = 'flotilla.local/end'
-/** A node may have to fetch the image first, and another node to let go of the claim. */
+/** A node may have to pull the image first, and another node to release the claim. */
 const startMaxMs = 180_000
-/** Beyond the grace that a program is given: what a node takes to end it and to say so. */
+/** Added to the program's grace period: the time that a node takes to end it and to report it. */
 const endMaxMs = 60_000
 
 export interface PreparedCluster {
@@ -25,7 +25,7 @@ export interface PreparedCluster {
   readonly watch: PodWatch
 }
 
-/** One pod in the place of whatever stood under the agent's name. */
+/** Starts one pod and replaces any that has the agent's name. */
 export async function startPod(
   to: PreparedCluster,
   spec: SandboxSpec,
@@ -74,13 +74,13 @@ export async function startPod(
 const neverStarts = (why: string, cause?: unknown): Error =>
   new Error(`its node does not start it: ${why}`, { cause })
 
-/** An ended pod whose agent never ran had a first container that failed. */
+/** An ended pod whose agent never ran had a failed first container. */
 function seedFailure(pod: Pod): string | null {
   const ran = (pod.status?.containerStatuses ?? []).some(({ state }) => state?.terminated || state?.running)
   return hasEnded(pod) && !ran ? waitsFor(pod) : null
 }
 
-/** Ends a pod and gives it as it ended; null where there is none. A pod that has ended is left as it is. */
+/** Stops a pod and returns it in its final state; null if it does not exist. An ended pod is not changed. */
 export async function endPod(
   { cluster, ground, watch }: PreparedCluster,
   name: string,
@@ -109,12 +109,12 @@ export async function endPod(
     })
 }
 
-/** Nobody works in it: it ended, or was called off before a node had it. */
+/** No process runs in it: it ended, or was deleted before it was scheduled. */
 function isOver(pod: Pod): boolean {
   return hasEnded(pod) || (Boolean(pod.metadata.deletionTimestamp) && !pod.spec?.nodeName)
 }
 
-/** Ends a pod and takes it away with what it was given; resolves when its name is free. */
+/** Stops a pod and deletes it with its secrets; resolves when its name is free. */
 export async function removePod(
   to: PreparedCluster,
   name: string,
@@ -142,7 +142,7 @@ export async function removePod(
   }
 }
 
-/** Once its pod has taken what it was given; idempotent. */
+/** Called once the pod has read its files; idempotent. */
 export async function forgetFiles({ cluster, ground }: PreparedCluster, agentId: string): Promise<void> {
   const body = emptyFiles(ground, agentId)
   const { namespace, name } = body.metadata
@@ -164,7 +164,7 @@ interface Named {
   readonly metadata: { readonly name: string }
 }
 
-/** S7: one that is there stays. Gives what the owner has to know of it. */
+/** Creates the claim; an existing one is kept (S7). Returns warnings for the owner. */
 async function putClaim(
   { cluster, ground }: PreparedCluster,
   body: V1PersistentVolumeClaim & Named,

@@ -19,8 +19,8 @@ const trialsMax = 3
 const roundingFactor = 1.25
 
 /**
- * Whether a claim bounds what is written to it: some storage classes give a folder of a larger disk. Found out by making
- * one, with a pod, so that an image which no node can fetch is told here as well. Rejects with `SandboxError`.
+ * Tests whether a claim limits its size: some storage classes give a folder of a larger disk. Creates a
+ * claim and a pod, so an image that no node can pull is reported here as well. Rejects with `SandboxError`.
  */
 export async function tryClaims(to: PreparedCluster, newName: () => string): Promise<DataBound> {
   for (let left = trialsMax - 1; ; left--) {
@@ -80,7 +80,7 @@ async function tryClaim(to: PreparedCluster, name: string): Promise<DataBound> {
   }
 }
 
-/** Claims of trials that an earlier life of ours did not end. Their names are told by `trialInfix`. */
+/** Deletes trial claims that a previous process left; `trialInfix` marks their names. */
 export async function sweepTrials({ cluster, ground }: PreparedCluster): Promise<void> {
   const { namespace } = ground
   const labelSelector = `${labelKeys.home}=${homeTag(ground.homeId)}`
@@ -106,7 +106,7 @@ const units: Readonly<Record<string, number>> = {
   Ti: 2 ** 40,
 }
 
-/** A quantity in the words of Kubernetes; null of what is none. Pure. */
+/** Parses a Kubernetes quantity; null if it is invalid. Pure. */
 export function bytesOf(quantity: string): number | null {
   const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)([kMGT]|[KMGT]i)?$/.exec(quantity) ?? []
   const factor = units[unit]

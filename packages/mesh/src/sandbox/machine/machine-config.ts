@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** What runs in a machine, and what it may have. */
+/** The program that runs in a machine, and its limits. */
 export interface MachineProgram {
   readonly args: readonly string[]
   /** `NAME=value`. */
@@ -22,7 +22,7 @@ const profileSchema = z.looseObject({ syscalls: z.array(z.unknown()) })
 const closedFolder = ['ro', 'noexec', 'nosuid', 'nodev']
 const ownFolder = ['rw', 'noexec', 'nosuid', 'nodev', 'mode=1777']
 
-/** What a container engine masks, and its names. */
+/** Paths that a container engine masks too. */
 const maskedPaths = [
   '/proc/acpi',
   '/proc/asound',
@@ -40,9 +40,9 @@ const maskedPaths = [
 const noCapabilities = { bounding: [], effective: [], inheritable: [], permitted: [], ambient: [] }
 
 /**
- * The walls of a container inside the machine, in the words of the Open Container Initiative: the kernel there is the
- * agent's own, and what the agent runs is kept from it all the same. The paths on the left are those of the machine's
- * first process (`images/machine/init.sh`). Pure.
+ * The OCI configuration of the container inside the machine. The kernel there belongs to the agent, and the
+ * agent's programs are isolated from it all the same. The paths on the left are those of the machine's first
+ * process (`images/machine/init.sh`). Pure.
  */
 export function machineConfig(program: MachineProgram): string {
   const { sizeBytes, filesMax } = program.tmp

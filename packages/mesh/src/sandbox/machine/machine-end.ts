@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { logText } from '../docker/container-state.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 
-/** How a machine ended, as its launcher tells it. */
+/** How a machine ended, as its launcher reports it. */
 export interface MachineEnd {
   readonly code: number
   /** `memory`: what ran in it lacked that. `killed`: QEMU was ended from outside, or by itself. `broken`: it never came so far. */

@@ -11,7 +11,7 @@ import {
 import { sandboxHardening } from '../sandbox-spec.ts'
 import { machineConfig } from './machine-config.ts'
 
-/** What a machine is made of, beside what every container is. */
+/** What a machine needs in addition to a container. */
 export interface MachineGround {
   /** With QEMU and a kernel. */
   readonly image: string
@@ -23,9 +23,9 @@ export interface MachineGround {
   readonly meshAddresses: readonly string[]
 }
 
-/** What is done in a machine. */
+/** The task of a machine. */
 export interface MachineWork {
-  /** `read` prints an archive of the disk and ends; nothing on it is changed, and nobody is reached. */
+  /** `read` prints an archive of the disk and ends; it changes nothing on the disk and has no network. */
   readonly mode: 'run' | 'read'
   readonly args: readonly string[]
   /** `NAME=value`, beside what every agent has. */
@@ -55,9 +55,9 @@ export interface MachineContainer {
 }
 
 const mb = 1024 * 1024
-/** What the kernel of a machine, its first process and its file system in memory take, beside the agent's own. */
+/** Memory for the machine's kernel, first process and tmpfs, in addition to the agent's limit. */
 const kernelBytes = 112 * mb
-/** What QEMU takes, beside the memory of the machine: its own code's, and what it translates into. */
+/** Memory for QEMU in addition to the machine's: its own code and the code that it translates. */
 const emulatorBytes = 192 * mb
 /** Threads of QEMU, and one process for each connection to the mesh. */
 const emulatorProcesses = 256
@@ -65,7 +65,10 @@ const runSizeBytes = 48 * mb
 
 const launcher = ['/machine/launch.sh']
 
-/** The walls of every container around QEMU, which has nothing of what it does not use; inside, the agent's own. Pure. */
+/**
+ * The container around QEMU has every wall and nothing that QEMU does not use; the agent's own walls are
+ * inside. Pure.
+ */
 export function machineContainer(
   { ground, machine, size }: { ground: ContainerGround; machine: MachineGround; size: WallSize },
   work: MachineWork,
@@ -93,7 +96,7 @@ export function machineContainer(
       Memory: memory,
       MemorySwap: memory,
       PidsLimit: emulatorProcesses,
-      // Whoever had taken over QEMU would fill this machine's disk by making the agent's longer.
+      // An attacker in control of QEMU could otherwise fill this machine's disk by growing the agent's disk.
       Ulimits: [...(walls.Ulimits ?? []), { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
       Tmpfs: {
         '/run': `rw,noexec,nosuid,nodev,mode=0700,uid=${sandboxHardening.uid},size=${runSizeBytes},nr_inodes=1024`,
@@ -131,10 +134,10 @@ function configOf(ground: ContainerGround, size: WallSize, work: MachineWork): s
   })
 }
 
-/** In software some hundred processes would leave the agent no time to say how it stands. */
+/** With software emulation a hundred processes would leave the agent no time to send its heartbeat. */
 const leastWeight = { [programNicenessVariable]: '19' }
 
-/** What an engine gives every container of an image that says nothing of it. */
+/** The default PATH that an engine sets if the image defines none. */
 const programsPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** Read by a shell, so numbers and digests alone. */

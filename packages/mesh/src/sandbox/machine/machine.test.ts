@@ -51,7 +51,7 @@ async function aMachine(more: Partial<MachineGround> = {}) {
   return { spec, options, variables, config }
 }
 
-test('QEMU runs behind every wall of a container, with what it uses and nothing else', async () => {
+test('QEMU runs behind every wall of a container and has only what it uses', async () => {
   const { options, spec } = await aMachine()
   expect(options).toMatchObject({ Image: 'machines', User: '1000:1000', Cmd: ['/machine/launch.sh'] })
   expect(options.HostConfig).toMatchObject({
@@ -101,7 +101,7 @@ test('inside, the agent has the walls of a container again', async () => {
   expect(optionsOf('/sys')).toContain('ro')
 })
 
-test('the machine is told its bounds, where the mesh is and its files', async () => {
+test('the machine receives its limits, the address of the mesh and its files', async () => {
   const { variables, spec } = await aMachine()
   const settings = variables.get('MACHINE_SETTINGS')?.split('\n')
   expect(settings).toContain(`AGENT_MEMORY=${spec.memoryLimitBytes}`)

@@ -12,9 +12,11 @@ export interface MachinesOptions extends MachineOptions {
 
 /** Machines of one engine, found out by starting one. */
 export interface Machines {
-  /** Callers at the same time share one trial, whose steps the first of them hears of, or else the log. */
+  /**
+   * Concurrent callers share one trial; its steps go to the first caller's `progress`, or else to the log.
+   */
   tryIt(on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
-  /** What was found last for this image of agents, until `forget`. Rejects with `SandboxError` `machine-absent`. */
+  /** The last result for this agent image, until `forget`. Rejects with `SandboxError` `machine-absent`. */
   ground(on: MachineBase): Promise<MachineGround>
   forget(): void
 }

@@ -9,8 +9,9 @@ const headBytes = 8
 const streamOut = 1
 
 /**
- * What lies on the disk of a machine, as an archive: read by another machine, since nothing of what a kernel of an agent's
- * wrote is mounted here. Nobody may write there meanwhile. Whoever leaves early ends the reading.
+ * Reads the disk of a machine as an archive. A second machine reads it, because a file system that an
+ * agent's kernel wrote is never mounted on the host. The disk must not be written meanwhile. A caller that
+ * stops early ends the reading.
  */
 export async function* readMachineDisk(
   engine: Engine,
@@ -69,7 +70,7 @@ export async function* readMachineDisk(
   }
 }
 
-/** What a container prints, out of the engine's frames; what it prints to its second output goes to `said`. */
+/** Decodes a container's standard output from the engine's frames; its standard error goes to `said`. */
 async function* printed(
   stream: AsyncIterable<Uint8Array | string>,
   said: { last: string },
@@ -87,7 +88,7 @@ async function* printed(
   }
 }
 
-/** Puts away what a machine has not written yet and holds what would be written. False where it could not be held. */
+/** Flushes a machine's writes and freezes its file system. False if it could not be frozen. */
 export async function holdMachine(engine: Engine, containerId: string): Promise<boolean> {
   return (await ask(engine, containerId, ['freeze', 'frozen'])) === 0
 }

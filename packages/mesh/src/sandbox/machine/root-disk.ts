@@ -9,7 +9,10 @@ import { homeTag } from '../sandbox-spec.ts'
 
 const makeTimeoutMs = 5 * 60_000
 
-/** The files of the image, whose owners and modes stay; half a file more for each, and a little room for what is not one. */
+/**
+ * Size for the files of the image, whose owners and modes are kept; half as many inodes again, and some
+ * spare room.
+ */
 const makeScript = [
   'set -eu',
   'size=$(du -sm /srv | cut -f1)',

@@ -32,7 +32,7 @@ export interface MachineBase {
   readonly bound: DataBound
 }
 
-/** What a trial found: what machines are made of; null where there are none. */
+/** The result of a trial; `machine` is null if machines cannot run here. */
 export interface MachineTrial {
   readonly machine: MachineGround | null
   readonly trial: RungTrial
@@ -48,7 +48,7 @@ export async function tryMachine(
   if (engine.architecture !== 'x64') return none(...onArm)
   if (bound.kind === 'meter')
     return none(`a machine has its data on a disk of a fixed size, and ${bound.why}`, diskRepair)
-  // What is quickly known comes before what takes minutes.
+  // The quick checks run before those that take minutes.
   await openDiskFolder(options.cacheDirectory)
   const recipeDirectory = options.machineRecipeDirectory
   const { id: image } = await ensureMachineImage({ ...options, recipeDirectory, engine, progress })

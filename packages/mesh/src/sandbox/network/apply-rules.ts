@@ -15,8 +15,9 @@ export interface RuleWorker {
 }
 
 /**
- * Runs a script of `network-rules.ts` on the host's firewall: directly as root with iptables at hand, else from a short-lived container
- * in the host's network that may do nothing but this. Rejects with `SandboxError` `network-rules-failed`.
+ * Runs a script of `network-rules.ts` on the host's firewall: directly if the mesh is root and iptables is
+ * installed, else from a short-lived container in the host's network with only the needed capability.
+ * Rejects with `SandboxError` `network-rules-failed`.
  */
 export async function applyRules(
   worker: RuleWorker,

@@ -7,15 +7,16 @@ const nameServer = '127.0.0.11'
 
 /** Whether the engine's name server can be shut inside containers, and if not, why. */
 export type NameServerState =
-  | { readonly kind: 'none'; /** There is none inside. */ readonly why: string }
+  | { readonly kind: 'none'; /** Containers have no name server. */ readonly why: string }
   | { readonly kind: 'shut' }
   | { readonly kind: 'open'; readonly why: string }
 
 /**
- * Docker runs a name server inside each container, which no option of a container or network turns off: it tells the
- * names and addresses of all containers there. Root can shut it with a rule in the container's own network. Open, it
- * is no way out: containers name the gateway as their server, so that it asks from inside their network, where that
- * port is shut. One without a server of its own may be answered by the host's, by way of the host's loopback.
+ * Finds out whether the engine's name server is closed. Docker runs one inside each container, which no
+ * option turns off and which reveals the names and addresses of all containers. Root can block it with a
+ * rule in the container's own network namespace. An open name server is no egress path: containers use the
+ * gateway as their upstream server, so queries leave from inside their network, where that port is blocked.
+ * A container without its own upstream may be answered by the host's, through the host's loopback.
  */
 export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number): Promise<NameServerState> {
   if (engine.facts.flavour === 'podman') {

@@ -8,7 +8,7 @@ describe('freeSubnet', () => {
     expect(freeSubnet('abcdef01', [])).not.toBe(freeSubnet('abcdef02', []))
   })
 
-  it('passes over what is used, by a wider or a narrower range', () => {
+  it('skips subnets that overlap a used range', () => {
     const first = freeSubnet('00000000', []) ?? ''
     expect(first).toBe('10.64.0.0/22')
     expect(freeSubnet('00000000', [ipv4Range('10.64.0.0/16')])).toBe('10.65.0.0/22')
@@ -31,7 +31,7 @@ describe('ranges', () => {
     expect(gatewayOf('10.70.4.0/22')).toBe('10.70.4.1')
   })
 
-  it('what is no range is refused', () => {
+  it('rejects an invalid range', () => {
     expect(() => ipv4Range('300.1.1.1/8')).toThrow(RangeError)
     expect(() => ipv4Range('fd00::/8')).toThrow(RangeError)
   })

@@ -28,7 +28,7 @@ export function gatewayOf(cidr: string): string {
   return ipv4Text(ipv4Range(cidr).first + 1)
 }
 
-/** Rejects what is not `a.b.c.d/n` by a `RangeError`. */
+/** Throws a `RangeError` if the text is not `a.b.c.d/n`. */
 export function ipv4Range(cidr: string): Ipv4Range {
   const [address = '', bits = '32'] = cidr.split('/')
   const size = 2 ** (32 - Number(bits))

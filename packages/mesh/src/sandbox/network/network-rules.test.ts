@@ -24,7 +24,7 @@ describe('network rules', () => {
     expect(wallRules(place).find((rules) => rules.tool === 'ip6tables')?.rules).toEqual(['-j DROP'])
   })
 
-  it('answer what they do not forward, and drop what the answer is not for', () => {
+  it('refuse traffic that is not forwarded, and drop the rest', () => {
     const script = applyScript(place)
     for (const chain of ['FORWARD', 'DOCKER-USER']) {
       const into = (rule: string) => script.indexOf(`-I ${chain} 1 ${rule}`)
@@ -35,7 +35,7 @@ describe('network rules', () => {
     }
   })
 
-  it('replace the chain in one commit, so that it never stands empty', () => {
+  it('replace the chain in one commit, so that it is never empty', () => {
     const script = applyScript(place)
     expect(script).toContain('iptables-restore -w 5 --noflush')
     expect(script).not.toMatch(/iptables -w 5 -F/)

@@ -15,7 +15,7 @@ export interface WallPlace {
 
 export interface WallRules {
   readonly tool: 'iptables' | 'ip6tables'
-  /** The home's own chain and what stands in it, in order. */
+  /** The home's own chain and its rules, in order. */
   readonly chain: string
   readonly rules: readonly string[]
   /** Where traffic is led to it, or dropped at once. */
@@ -56,8 +56,8 @@ export function wallRules(place: WallPlace): readonly WallRules[] {
         { chain: 'FORWARD', rule: `-o ${bridge} -j DROP`, optional: false },
         { chain: 'DOCKER-USER', rule: `-i ${bridge} -j DROP`, optional: true },
         { chain: 'DOCKER-USER', rule: `-o ${bridge} -j DROP`, optional: true },
-        // The last go first: who asks is told at once instead of waiting for nothing, the same for every address. What
-        // is refused here by name is dropped behind it all the same.
+        // The last rules are inserted first. Refused connections get an immediate answer, the same for every
+        // address, instead of a timeout. Refused traffic is dropped by a later rule all the same.
         { chain: 'FORWARD', rule: `-i ${bridge} ${refusal}`, optional: false },
         { chain: 'DOCKER-USER', rule: `-i ${bridge} ${refusal}`, optional: true },
       ],
@@ -72,8 +72,8 @@ export function wallRules(place: WallPlace): readonly WallRules[] {
 }
 
 /**
- * Sets the rules; running it again changes nothing. The chain is replaced in one commit, so at no moment does it
- * stand empty while agents run.
+ * Sets the rules; running it again changes nothing. The chain is replaced in one commit, so it is never
+ * empty while agents run.
  */
 export function applyScript(place: WallPlace): string {
   return [

@@ -29,7 +29,7 @@ const networkSchema = z.looseObject({
   }),
 })
 
-/** Who lives on a network of a home's: its agents, or their browsers. */
+/** The members of a home's network: its agents, or their browsers. */
 export type NetworkOf = 'agents' | 'browsers'
 
 /** Names of the home's networks: fixed, and short enough for an interface. */
@@ -43,8 +43,9 @@ export function networkNames(
 }
 
 /**
- * The home's internal network with its firewall rules. Idempotent: an existing network is kept, the rules are set
- * anew. Rejects with `SandboxError` `network-unusable`, `no-free-subnet` or `network-rules-failed`.
+ * Creates the home's internal network with its firewall rules. Idempotent: an existing network is kept, the
+ * rules are set again. Rejects with `SandboxError` `network-unusable`, `no-free-subnet` or
+ * `network-rules-failed`.
  */
 export async function ensurePrivateNetwork(
   worker: RuleWorker,
@@ -83,8 +84,9 @@ export async function removePrivateNetwork(worker: RuleWorker, of: NetworkOf = '
 }
 
 /**
- * A busy engine keeps the endpoint of a container for a moment after it has removed the container, and refuses until
- * then. Whoever is still in the network after the last check is no business of ours to end, and the refusal is told.
+ * A busy engine keeps a container's endpoint briefly after it removed the container, and refuses to remove
+ * the network until then. The mesh does not stop containers that are still connected after the last check;
+ * the refusal is then thrown.
  */
 async function removeNetwork(engine: Engine, name: string, checksLeft = networkChecks): Promise<void> {
   try {
@@ -155,7 +157,7 @@ async function createNetwork(
   }
   throw new SandboxError(
     'no-free-subnet',
-    `The agents' network could not be created: ${reason || 'no free range in 10.64.0.0/10'}.\nRepair: remove networks that nobody uses (flotilla prune --dry-run names those of homes that are not there, docker network prune takes others away), then start again.`,
+    `The agents' network could not be created: ${reason || 'no free range in 10.64.0.0/10'}.\nRepair: remove unused networks (flotilla prune --dry-run lists those of missing homes, docker network prune removes others), then start again.`,
   )
 }
 
@@ -178,7 +180,7 @@ async function listSubnets(engine: Engine): Promise<readonly { name: string; sub
   )
 }
 
-/** What the engine, the host's interfaces and its routes use already. */
+/** The ranges that the engine, the host's interfaces and its routes already use. */
 async function usedRanges(engine: Engine): Promise<readonly Ipv4Range[]> {
   const ofEngine = (await listSubnets(engine)).map(({ subnet }) => subnet)
   const ofHost = Object.values(networkInterfaces())

@@ -1,7 +1,7 @@
 import { readFile, readdir } from 'node:fs/promises'
 import { readProcess } from './process-record.ts'
 
-/** The variable that tells an agent's process, and nothing that it runs, where its data is. */
+/** Environment variable with the data folder, set for an agent's process and not for its programs. */
 export const dataVariable = 'FLOTILLA_DATA'
 
 /** A live process that works on an agent's data folder. */
@@ -12,15 +12,15 @@ export interface Worker {
 }
 
 /**
- * Every live process of this user that was started to work on one of the folders, whether a record tells of it or not:
- * the kernel keeps the environment that a process was started with. Looks at all processes of the machine.
+ * Finds every live process of this user that was started for one of the folders, with or without a record:
+ * the kernel keeps the environment of a process's start. Scans all processes of the machine.
  */
 export async function findWorkers(isFolder: (data: string) => boolean): Promise<readonly Worker[]> {
   const names = await readdir('/proc').catch(() => [])
   const found: Worker[] = []
   for (const name of names) {
     if (!/^\d+$/.test(name)) continue
-    // What belongs to others cannot be read, and is none of ours.
+    // Processes of other users cannot be read and are skipped.
     const text = await readFile(`/proc/${name}/environ`, 'utf8').catch(() => '')
     const data = dataIn(text)
     if (data === null || !isFolder(data)) continue

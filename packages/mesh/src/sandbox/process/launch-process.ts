@@ -10,8 +10,9 @@ import { dataVariable } from './find-workers.ts'
 import { bootId, startTicksOf, startUnknown, writeRecord, type ProcessRecord } from './process-record.ts'
 
 /**
- * Waits for a word on its input before it starts the agent, and ends where none comes: whoever was to write the record
- * is gone. Then it lives as long as the agent, and notes its exit code, so that a mesh which comes later can tell it too.
+ * Waits for a line on its input before it starts the agent, and ends without one, because the mesh died
+ * before it wrote the record. Afterwards it runs as long as the agent and records its exit code, so that a
+ * later mesh can read it.
  */
 const gate = 'read -r go || exit 125; trap : TERM; "$@" < /dev/null; echo $? > "$0"'
 
@@ -20,13 +21,16 @@ export interface LaunchOptions {
   readonly nodePath: string
   /** The agent as a file that Node can run. */
   readonly agentEntry: string
-  /** The only variable of ours that agents get: where programs are found. */
+  /** The only environment variable that agents inherit from the mesh: the search path of programs. */
   readonly path: string
-  /** Where Node keeps what it compiled of an agent, for the next start of any. */
+  /** Folder of Node's compile cache, shared by all agent starts. */
   readonly compiledModules: string
 }
 
-/** Starts an agent in its folder, where none may run any more. Its record is on the disk before its process begins. */
+/**
+ * Starts an agent in its folder, in which no other may run. The record is on the disk before the process
+ * begins.
+ */
 export async function launchProcess(
   options: LaunchOptions,
   { spec, folder }: { readonly spec: SandboxSpec; readonly folder: string },
@@ -53,7 +57,7 @@ export async function launchProcess(
       FLOTILLA_BRIEFING: spec.briefingDirectory,
     },
   })
-  // One that ended at the gate is noticed by whoever watches the record.
+  // A process that ended at the gate is noticed by the watcher of the record.
   waiting.stdin?.on('error', () => undefined)
   try {
     const pid = await pidOf(waiting)

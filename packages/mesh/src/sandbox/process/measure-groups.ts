@@ -6,7 +6,7 @@ import type { ProcessRecord } from './process-record.ts'
 const ticksPerSecond = 100
 const pageBytes = 4096
 
-/** What the processes of each agent take together: all that stand in its group. Looks at all processes of the machine. */
+/** The resource use of each agent's process group. Scans all processes of the machine. */
 export async function measureGroups(
   records: readonly Pick<ProcessRecord, 'agentId' | 'pid'>[],
 ): Promise<ReadonlyMap<string, SandboxUse>> {
@@ -29,11 +29,14 @@ export async function measureGroups(
   return uses
 }
 
-/** Of one line of `/proc/PID/stat`: its group, its own and its ended children's time, what it holds in memory. Pure. */
+/**
+ * Parses one line of `/proc/PID/stat`: the group, the time of the process and its ended children, and its
+ * memory. Pure.
+ */
 export function processUse(
   stat: string,
 ): { readonly group: number; readonly memoryBytes: number; readonly cpuSeconds: number } | null {
-  // The name stands in brackets and may hold anything; the fields after the last bracket are numbers.
+  // The name is in brackets and may contain anything; the fields after the last bracket are numbers.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const numbers = [2, 11, 12, 13, 14, 21].map((index) => Number(fields[index] ?? Number.NaN))
   if (numbers.some((value) => !Number.isFinite(value))) return null

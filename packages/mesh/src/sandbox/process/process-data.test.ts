@@ -12,7 +12,7 @@ async function stateOf(pid: number): Promise<string> {
   return stat.slice(stat.lastIndexOf(')') + 2)[0] ?? ''
 }
 
-test('what works on data that is read goes on where whoever reads is killed', async () => {
+test('a stopped process group continues if the reader of its data is killed', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-read-'))
   const worker = spawn('sleep', ['1000'], { detached: true, stdio: 'ignore' })
   const group = worker.pid ?? 0
@@ -31,7 +31,7 @@ test('what works on data that is read goes on where whoever reads is killed', as
     const ended = once(reader, 'exit')
     try {
       await once(reader.stdout, 'data')
-      // On a busy machine what was told to stop takes its turn to do so.
+      // On a busy machine a process stops only when it is scheduled.
       await expect.poll(() => stateOf(group), { timeout: patient(20_000) }).toBe('T')
     } finally {
       reader.kill('SIGKILL')

@@ -11,7 +11,7 @@ import type { DataReading } from '../sandbox-runtime.ts'
 
 /** Names are bytes: in another language `tar` would convert them to UTF-8 and back. */
 const tarProgram = ['env', 'LC_ALL=C', 'tar'] as const
-/** What the system's `tar` says when something changed while it was read. */
+/** The exit code of the system's `tar` if a file changed while it was read. */
 const changedCode = 1
 
 /** `folder` is the agent's own, in which `data` lies; `group` the process group that works there, or null. */
@@ -36,7 +36,7 @@ export async function readProcessData(
     release: async () => letGo(),
     close: async () => {
       await end()
-      // Its shell may have been about to hold the group; now it can do so no more.
+      // Its shell may have been about to stop the group; now it cannot do so any longer.
       letGo()
     },
     clock,
@@ -44,8 +44,8 @@ export async function readProcessData(
 }
 
 /**
- * Holds a group, reads, and lets it go on: in a shell, which is there where whoever reads was killed, since tar then ends at
- * its next word to nobody.
+ * Stops a group, reads, and continues the group. It runs in a shell that outlives a killed reader: tar then
+ * ends at its next write to the closed pipe.
  */
 const heldWhile = 'kill -s STOP -- "-$0"; "$@"; code=$?; kill -s CONT -- "-$0"; exit $code'
 
@@ -115,7 +115,7 @@ export function dataThere(where: string): SandboxError {
   )
 }
 
-/** False where nobody is there; 0 only asks. */
+/** False if the group does not exist; signal 0 only checks. */
 export function signalGroup(group: number, name: 'SIGCONT' | 0): boolean {
   try {
     process.kill(-group, name)

@@ -2,7 +2,7 @@ import { open, readFile, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 
-/** What is kept of a sandbox that is a plain process, so that a later mesh finds it again. */
+/** The record of a sandbox that is a plain process, with which a later mesh finds it again. */
 const recordSchema = z.strictObject({
   agentId: z.string(),
   pid: z.int().min(2),
@@ -12,16 +12,16 @@ const recordSchema = z.strictObject({
   bootId: z.string().nullable().default(null),
   port: z.int(),
   labels: z.record(z.string(), z.string()),
-  /** Code of an end that was asked for; else the file `exit` tells. */
+  /** Exit code of a requested end; otherwise the file `exit` contains it. */
   stoppedWith: z.int().nullable(),
 })
 
 export type ProcessRecord = z.infer<typeof recordSchema>
 
-/** Stands for the start of a process that ended with an earlier boot, or before anybody could look. */
+/** The start time of a process that ended in an earlier boot, or before its start time was read. */
 export const startUnknown = 'gone'
 
-/** Null also where it cannot be read: what runs there is then nobody's, and is ended as such. */
+/** Null also if it cannot be read: the running process then has no record and is stopped. */
 export async function readRecord(folder: string): Promise<ProcessRecord | null> {
   const text = await readFile(join(folder, 'sandbox.json'), 'utf8').catch(() => null)
   const record = text === null ? null : parseRecord(text)
@@ -54,7 +54,7 @@ export async function readAllRecords(root: string): Promise<readonly ProcessReco
   return records.filter((record) => record !== null)
 }
 
-/** The folders of agents below `root`, by what they are named for, and whether a process of theirs lives. */
+/** The agents with a data folder below `root`, by folder name, and whether each has a live process. */
 export async function dataFolderAgents(
   root: string,
 ): Promise<readonly { readonly agentId: string; readonly path: string; readonly isAlive: boolean }[]> {
@@ -81,12 +81,12 @@ export async function startTicksOf(pid: number): Promise<string | null> {
   return (await readProcess(pid))?.startTicks ?? null
 }
 
-/** What the kernel says of a live process; null where it is gone or a zombie. */
+/** Reads a live process from the kernel; null if it is gone or a zombie. */
 export async function readProcess(
   pid: number,
 ): Promise<{ readonly group: number; readonly startTicks: string } | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  // The name stands in brackets and may hold anything; the fields after the last bracket are numbers.
+  // The name is in brackets and may contain anything; the fields after the last bracket are numbers.
   const [state, , group, ...more] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
   const startTicks = more[16]
   if (state === undefined || state === 'Z' || startTicks === undefined) return null
@@ -98,7 +98,7 @@ export async function isAlive(record: ProcessRecord): Promise<boolean> {
   return (await startTicksOf(record.pid)) === record.startTicks
 }
 
-/** What the process ended with; 137 where nothing could note it. */
+/** The exit code of the process; 137 if none was recorded. */
 export async function exitCodeOf(folder: string, record: ProcessRecord): Promise<number> {
   if (record.stoppedWith !== null) return record.stoppedWith
   const text = await readFile(join(folder, 'exit'), 'utf8').catch(() => '')

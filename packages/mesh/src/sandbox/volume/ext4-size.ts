@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** What an ext4 file system says of itself. */
+/** The size fields of an ext4 superblock. */
 export interface Ext4Size {
   readonly sizeBytes: number
   /** As of the last time it was put away in order. */

@@ -20,12 +20,12 @@ const atOnce = 4
 /**
  * Volumes of a fixed size, one file per agent.
  *
- * - V1 The engine mounts a volume from a link whose path never changes; the link leads to a loop device only while a
- *   container is being started, because device numbers change hands.
- * - V2 A device is let go as soon as the container has its mount. The kernel frees it with the last mount, so no
- *   device outlives its container, whoever ends it, and a mesh that is killed leaves at most the one it was about
- *   to hand over, which the next start lets go.
- * - V3 Data is deleted by `remove` and `erase` alone.
+ * - V1 The engine mounts a volume from a link whose path never changes; the link points to a loop device
+ *   only while a container is being started, because device numbers are reused.
+ * - V2 A device is detached as soon as the container has its mount. The kernel frees it with the last mount,
+ *   so no device outlives its container. A mesh that is killed leaves at most the device of one start, which
+ *   the next start detaches.
+ * - V3 Data is deleted only by `remove` and `erase`.
  */
 export interface LimitedVolumes {
   /** Path from which the engine mounts an agent's volume. */
@@ -34,16 +34,19 @@ export interface LimitedVolumes {
   /** Of the file, whether it is there or not. */
   pathOf(agentId: string): string
   /**
-   * The same file for a machine, which mounts it itself: nothing of this machine reads what another kernel wrote, but its
-   * size. It is made where there is none.
+   * The same file for a machine, which mounts it itself: the host reads only its size, because another
+   * kernel wrote it. Created if it is missing.
    */
   asDisk(agentId: string, limitBytes: number): Promise<VolumeDisk>
   /** Whether a machine was the last to have it. */
   isOfMachine(agentId: string): boolean
-  /** Makes the volume where there is none, and brings it to its limit. `release` is called once it is mounted. */
+  /**
+   * Creates the volume if it is missing, and resizes it to its limit. `release` is called once it is
+   * mounted.
+   */
   open(agentId: string, limitBytes: number): Promise<OpenVolume>
   remove(agentId: string): Promise<void>
-  /** Lets go of devices that a process of ours left behind. */
+  /** Detaches devices that an earlier mesh process left behind. */
   sweep(): Promise<void>
   erase(): Promise<void>
 }

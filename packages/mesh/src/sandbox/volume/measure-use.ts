@@ -1,6 +1,6 @@
 import type { DataUse } from '../sandbox-runtime.ts'
 
-/** Nobody's data is counted for longer. */
+/** The time limit for counting one agent's data. */
 export const countMaxSeconds = 20
 /** Beyond this an agent has too many files whatever its limit. */
 const filesMax = 2_000_000
@@ -16,7 +16,7 @@ export function countScript(folders: readonly string[]): string {
     .map(
       (path) =>
         `{ timeout ${countMaxSeconds} find ${quoted(path)} -xdev -printf '%b %y%n %i\\n' 2>/dev/null; echo "end $?"; } | ` +
-        // The line that tells the end comes through although files are cut off.
+        // The line that marks the end is printed even if the file list is truncated.
         `awk '$1 == "end" { whole = ($2 == 0 || $2 == 1) && !cut; next } cut { next } ` +
         `/^[0-9]+ f/ && $2 != "f1" && seen[$3]++ { next } { blocks += $1; files++ } files > ${filesMax} { cut = 1 } ` +
         `END { printf "%.0f %.0f %s\\n", blocks * 512, files, whole ? "whole" : "part" }'`,
@@ -24,7 +24,7 @@ export function countScript(folders: readonly string[]): string {
     .join('\n')
 }
 
-/** One use per line of what the script printed, in its order. Pure. */
+/** Parses one use per line of the script's output, in its order. Pure. */
 export function readCounts(printed: string): readonly DataUse[] {
   return printed
     .trim()

@@ -4,13 +4,13 @@ export type SizePlan =
   | { readonly kind: 'keep' }
   | { readonly kind: 'grow' }
   | { readonly kind: 'shrink' }
-  /** The limit was lowered below what is there: the volume stays as it is. */
+  /** The limit is below the stored data: the volume keeps its size. */
   | { readonly kind: 'refuse'; readonly words: string }
 
 /** A limit that differs by less is the same one: file systems end at whole groups. */
 const sameWithinBytes = 1024 * 1024
 
-/** What becomes of a volume whose limit is another now. Pure. */
+/** Decides what to do with a volume whose limit changed. Pure. */
 export function planSize(now: Ext4Size, limitBytes: number): SizePlan {
   if (Math.abs(now.sizeBytes - limitBytes) < sameWithinBytes) return { kind: 'keep' }
   if (limitBytes > now.sizeBytes) return { kind: 'grow' }

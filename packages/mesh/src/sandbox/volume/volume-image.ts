@@ -20,8 +20,8 @@ const fsck = { uncorrected: 4, failed: 8 } as const
 export type VolumePrograms = ReadonlyMap<string, string>
 
 /**
- * An ext4 file system of `limitBytes` in a sparse file: it takes of the disk what is in it. It belongs to the agent,
- * has no `lost+found`, and appears whole or not at all.
+ * Creates an ext4 file system of `limitBytes` in a sparse file, which uses only the disk space of its
+ * content. It belongs to the agent, has no `lost+found`, and is created atomically.
  */
 export async function createImage(
   programs: VolumePrograms,
@@ -54,7 +54,7 @@ export async function attachImage(programs: VolumePrograms, image: string): Prom
   return done.stdout.trim()
 }
 
-/** Lets go of a device: at once, or as soon as nothing is mounted from it. */
+/** Detaches a device: at once, or as soon as nothing is mounted from it. */
 export async function detachDevice(programs: VolumePrograms, device: string): Promise<void> {
   await run(programs, 'losetup', ['--detach', device])
 }
@@ -69,8 +69,8 @@ export async function devicesIn(programs: VolumePrograms, folder: string): Promi
 }
 
 /**
- * Mends what a power cut left and brings the file system to its limit. Answers in words why it kept another size.
- * Nothing is touched while the file system is in use. Rejects with `SandboxError` `volume-damaged`.
+ * Repairs damage after a power loss and resizes the file system to its limit. Returns the reason if it keeps
+ * another size. A file system in use is not touched. Rejects with `SandboxError` `volume-damaged`.
  */
 export async function fitImage(
   programs: VolumePrograms,
@@ -89,7 +89,7 @@ export async function fitImage(
     await truncate(at.image, limitBytes)
     await must(programs, 'losetup', ['--set-capacity', at.device])
   }
-  // It will not change a size before a whole check, which puts a lost+found there that nobody wants.
+  // A resize requires a full check, which creates an unwanted lost+found.
   const whole = await run(programs, 'e2fsck', ['-f', '-p', at.device])
   if ((whole.code & (fsck.failed | fsck.uncorrected)) !== 0) throw damaged(at.image, whole)
   const blocks = String(Math.floor(limitBytes / blockBytes))
@@ -105,7 +105,7 @@ export async function fitImage(
 /** A volume's file in the hands of a machine. */
 export interface VolumeDisk {
   readonly path: string
-  /** Of the file, which nobody who runs the machine makes longer. */
+  /** Size of the file, which an attacker in the machine cannot grow. */
   readonly fileBytes: number
   /** Of 4 KB, where the machine has to bring its file system to another size; 0 where it has the right one. */
   readonly blocks: number
@@ -113,7 +113,10 @@ export interface VolumeDisk {
   readonly refused: string | null
 }
 
-/** Whoever runs the machine may open it. Of what another kernel wrote nothing is read here but the size. */
+/**
+ * Gives the file to the user that runs the machine. The host reads only the size, because another kernel
+ * wrote the content.
+ */
 export async function handDisk(image: string, limitBytes: number): Promise<VolumeDisk> {
   const now = await ext4Size(image)
   if (now === null) throw damaged(image, { code: 0, stdout: '', stderr: 'it holds no file system' })

@@ -7,7 +7,7 @@ export interface VolumeFacts {
   /** Of the mesh. */
   readonly uid: number
   readonly flavour: 'docker' | 'podman'
-  /** As the engine tells them: `name=userns` and the like. */
+  /** In the engine's format: `name=userns` and the like. */
   readonly securityOptions: readonly string[]
   readonly missingPrograms: readonly string[]
   readonly hasLoopDevices: boolean

@@ -36,7 +36,7 @@ describe('volumes of a fixed size', () => {
     [{ securityOptions: ['name=userns'] }, /user ids/],
     [{ missingPrograms: ['mkfs.ext4'] }, /mkfs\.ext4 not found \(apt-get install/],
     [{ hasLoopDevices: false }, /loop-control/],
-  ])('are not made with %o, and the reason is told', (changes, why) => {
+  ])('are not created with %o, and the reason is given', (changes, why) => {
     const bound = volumeSupport({ ...good, ...changes })
     expect(bound).toMatchObject({ kind: 'meter', why: expect.stringMatching(why) as unknown })
   })
@@ -57,7 +57,7 @@ describe('volumes of a fixed size', () => {
     expect(fileCountMax(5120 * mb)).toBe(327_680)
   })
 
-  it('tell their size in their superblock, also past 16 TB', () => {
+  it('have their size in their superblock, also beyond 16 TB', () => {
     const bytes = Buffer.alloc(1024)
     expect(readSuperblock(bytes)).toBeNull()
     bytes.writeUInt16LE(0xef53, 0x38)
@@ -102,7 +102,7 @@ describe('counting what lies in a folder', () => {
     expect(uses.get('small')?.bytes).toBeLessThan(100_000)
   })
 
-  it('reads what was printed and nothing else', () => {
+  it('parses the printed lines and nothing else', () => {
     expect(readCounts('10 2 whole\nfind: no\n4096 1 part\n')).toEqual([
       { bytes: 10, files: 2, complete: true },
       { bytes: 4096, files: 1, complete: false },
