@@ -7,17 +7,17 @@ test.each([
   ['api', undefined, 'api'],
   ['telegram', '17', 'telegram:17'],
   ['telegram', '18', 'telegram:18'],
-])('on %s, %s without a name speaks in %s', (channel, user, session) => {
+])('on %s, a chat of %s that names no session uses %s', (channel, user, session) => {
   expect(defaultSession({ kind: 'human', channel, ...(user === undefined ? {} : { user }) })).toBe(session)
 })
 
-test('the longest channel and person make a name that agents take', () => {
+test('the longest channel and user id make a session name that agents accept', () => {
   const origin = { kind: 'human', channel: 'c'.repeat(32), user: 'u'.repeat(128) } as const
   expect(defaultSession(origin)).toBe(`${origin.channel}:${origin.user}`)
   expect(defaultSession(origin).length).toBeLessThanOrEqual(sessionNameMaxChars)
 })
 
-describe('a conversation that somebody names', () => {
+describe('reserved session names', () => {
   test.each(['heartbeat', 'task:task_1', 'task:', 'tool:run_1'])(
     '%s belongs to work of the agent’s own, and nobody speaks there in its name',
     (session) => {

@@ -5,15 +5,15 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { RunRecord } from './lifecycle/run-record.ts'
 
 /**
- * The conversation of whoever names none: the owner's terminal has its own, everybody else one for each channel and person, so
- * that two people on one channel never read each other's words. Pure.
+ * The session of a caller that names none. The owner's terminal has its own; every other caller has one for each
+ * channel and user, so that two people on one channel never see each other's messages. Pure.
  */
 export function defaultSession({ channel, user }: Origin): string {
   if (channel === 'cli' && user === undefined) return terminalSession
   return (user === undefined ? channel : `${channel}:${user}`).slice(0, sessionNameMaxChars)
 }
 
-/** The conversation that a run speaks in; every turn of it, and every attempt, speaks in the same. */
+/** The session of a run. All its turns and attempts use the same one. */
 export function sessionOf(run: RunRecord): string {
   switch (run.input.kind) {
     case 'chat':
@@ -27,12 +27,12 @@ export function sessionOf(run: RunRecord): string {
   }
 }
 
-/** Conversations that runs of other kinds have of their own; `sessionOf` names them. */
+/** Sessions of runs that are not chats; `sessionOf` names them. */
 const reserved = [new RegExp(`^${heartbeatSession}$`), /^task:/, /^tool:/]
 
 /**
- * Nobody begins a turn in the conversation of a task or of heartbeats: it would speak, and end work, in their name.
- * Problem `bad-request`.
+ * Rejects a chat in the session of a task or of heartbeats, because such a chat could speak for that work and end
+ * it. Problem `bad-request`.
  */
 export function refuseReserved(session: string): void {
   if (!reserved.some((names) => names.test(session))) return

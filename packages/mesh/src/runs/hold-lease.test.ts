@@ -16,7 +16,7 @@ const run: RunTicket = {
 }
 
 describe('a held lease', () => {
-  test('is renewed as often as an agent would, until it is let go', async () => {
+  test('a held lease is renewed as often as an agent would renew it, until it is released', async () => {
     const clock = createManualClock()
     const renewed: string[] = []
     const release = createHoldLease({ clock, log: silentLog, renew: (ticket) => renewed.push(ticket.runId) })(
@@ -30,7 +30,7 @@ describe('a held lease', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  test('of a run that is over is given up', async () => {
+  test('a held lease stops being renewed when its run has ended', async () => {
     const clock = createManualClock()
     let attempts = 0
     const hold = createHoldLease({
@@ -46,7 +46,7 @@ describe('a held lease', () => {
     expect(attempts).toBe(1)
   })
 
-  test('is renewed again after a disk that was full for one renewal', async () => {
+  test('a held lease is renewed again after the disk was full during one renewal', async () => {
     const clock = createManualClock()
     let attempts = 0
     const hold = createHoldLease({
@@ -62,7 +62,7 @@ describe('a held lease', () => {
     expect(attempts).toBe(3)
   })
 
-  test('without a run is nothing', () => {
+  test('holding a lease without a run does nothing', () => {
     const clock = createManualClock()
     createHoldLease({ clock, log: silentLog, renew: () => {} })(null)()
     expect(clock.sleepers()).toBe(0)

@@ -4,7 +4,10 @@ import { storageFaultOf } from '../storage/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { RunTicket } from '../access/index.ts'
 
-/** Keeps a run's lease alive while a call of it is open, or its agent is started (R2); returns the way to stop. */
+/**
+ * Keeps a run's lease alive while one of its calls is open or its agent is starting (R2). Returns the function
+ * that stops it.
+ */
 export type HoldLease = (run: HeldRun | null) => () => void
 
 type HeldRun = Pick<RunTicket, 'runId' | 'fence'>
@@ -15,8 +18,9 @@ interface Held {
 }
 
 /**
- * `renew` is called at least as often as an agent would; a throw, as for a run that is over, ends it. One timer for
- * all open calls: it goes on for one interval after the last of them, or until `stopped`.
+ * `renew` is called at least as often as an agent would call it; when it throws, for example because the run has
+ * ended, renewal stops. One timer serves all open calls. It runs for one interval after the last of them, or until
+ * `stopped` fires.
  */
 export function createHoldLease(deps: {
   readonly clock: Clock
@@ -35,7 +39,7 @@ export function createHoldLease(deps: {
         for (const [key, { run }] of held) renewOne(key, run)
       }
     } catch {
-      // Only `stopped` ends the sleep, and then nothing is open any more.
+      // Only `stopped` ends the sleep, and by then no call is open.
     } finally {
       isRenewing = false
     }
@@ -45,7 +49,7 @@ export function createHoldLease(deps: {
     try {
       deps.renew(run)
     } catch (error) {
-      // A disk that failed this renewal may take the next one.
+      // The next renewal may succeed after a disk fault.
       if (storageFaultOf(error) !== null) return
       held.delete(key)
       deps.log.warn(

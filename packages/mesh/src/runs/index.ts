@@ -33,7 +33,7 @@ export interface Runs extends Ledger {
   readonly sessions: ChatSessions
 }
 
-/** The spine: whatever makes an agent act is a run. */
+/** The run ledger: everything that makes an agent act is a run. */
 export function runsModule(
   kernel: Kernel,
   needs: {
@@ -59,7 +59,7 @@ export function runsModule(
     return busy || (queued > 0 && !isHeld) ? ['it has work'] : []
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
-    // One that is being re-created is awaited by whoever re-creates it.
+    // The code that re-creates an agent waits for it itself.
     if (reason !== 'restarted') lifecycle.agentGone(agentId)
   })
   return {

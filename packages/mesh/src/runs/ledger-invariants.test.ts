@@ -7,15 +7,15 @@ import type { LedgerHarness } from '../testing/ledger-harness.ts'
 
 const agentIds = ['operator', 'ada', 'bob'] as const
 
-/** The states that nothing leads out of, as they are written down; nothing of what is under test is asked for them. */
+/** The terminal states, written out here so that the test does not rely on the code under test. */
 const endings: readonly string[] = ['done', 'failed', 'cancelled', 'expired']
 const hasEnded = ({ state }: { readonly state: string }): boolean => endings.includes(state)
 
-/** What was seen and done from outside, to which the ledger is held. */
+/** What the test saw and did from outside; the ledger is checked against it. */
 interface Seen {
-  /** Runs that a person asked for; work that agents give each other is not among them. */
+  /** Runs that a person started; work that agents give each other is not included. */
   readonly askedByPerson: Set<string>
-  /** None may ever change. */
+  /** Outcomes by run id; an outcome may never change. */
   readonly outcomes: Map<string, string>
 }
 
@@ -43,12 +43,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant('crash') }),
 )
 
-/** What a step refuses is part of the play: a lane without a live run cannot hand off. */
+/** Some steps are rejected by design, for example a hand-off from a lane without a live run. */
 function quietly(work: () => unknown): void {
   try {
     work()
   } catch {
-    // The ledger has refused, and must be as it was: the checks after each step see to that.
+    // The ledger rejected the step and must be unchanged; the checks after each step verify that.
   }
 }
 
@@ -86,7 +86,7 @@ function playAgent(harness: LedgerHarness, next: AgentStep): void {
   const caller = harness.callerOf(agentId)
   switch (next.do) {
     case 'finish':
-      // Twice: an agent may say the same end again.
+      // Sent twice, because an agent may report the same end again.
       harness.agents.finish(agentId)
       harness.agents.finish(agentId)
       return
@@ -109,7 +109,7 @@ function playAgent(harness: LedgerHarness, next: AgentStep): void {
       harness.agents.hang(agentId, true)
       return
     case 'chat-for': {
-      // In the name of a person, and for a run of ours: that run is who asked.
+      // The run that works on a person's behalf is the parent.
       const parent =
         caller.kind === 'agent' && caller.run ? harness.ledger.queries.find(caller.run.runId) : null
       if (!parent) return
@@ -141,8 +141,8 @@ function check(harness: LedgerHarness, { askedByPerson, outcomes }: Seen): void 
       .ofRun(run.id)
       .filter((note) => note.source === `run:${run.id}`)
     expect(hasEnded(run)).toBe(run.outcome !== null)
-    // Whoever asked is told once. A person in whose name a run works for another run hears of it from that one, and a
-    // note of its own would be a second answer to one question.
+    // Each caller is notified once. A person whose run works for another run is notified by that other run; a
+    // second notification would answer one question twice.
     const isTold = hasEnded(run) && askedByPerson.has(run.id)
     expect(notes.map(({ recipient }) => recipient)).toEqual(isTold ? ['human:cli'] : [])
     const seen = outcomes.get(run.id)
@@ -153,7 +153,10 @@ function check(harness: LedgerHarness, { askedByPerson, outcomes }: Seen): void 
   expect(new Set(settlements).size).toBe(settlements.length)
 }
 
-/** Every task that ended told its living asker in exactly one turn, in the same words at every attempt. */
+/**
+ * Checks that each finished task notified its live parent in exactly one turn, with the same text at every
+ * attempt.
+ */
 function checkTold(harness: LedgerHarness): void {
   for (const task of harness.taskTable.list({ limit: 500 })) {
     if (task.parent_run_id === null) continue
@@ -166,10 +169,10 @@ function checkTold(harness: LedgerHarness): void {
         .filter(({ runId, message }) => runId === task.parent_run_id && message.includes(`Task ${task.id} `))
         .map((sending) => sending.message),
     )
-    // A turn that was begun and never reached its agent was delivered to nobody.
+    // A turn that was dispatched but never reached its agent was not delivered.
     expect(words.size).toBeLessThan(2)
     if (words.size === 1) expect(notes[0]?.state).toBe('delivered')
-    // An asker that its agent ended well has been through all its turns.
+    // A parent that ended successfully has completed all its turns.
     const asker = harness.ledger.queries.find(task.parent_run_id)
     if (asker?.state === 'done')
       expect([task.id, words.size, notes[0]?.state]).toEqual([task.id, 1, 'delivered'])
@@ -177,7 +180,7 @@ function checkTold(harness: LedgerHarness): void {
   }
 }
 
-/** Agents that end what they have; every run ends without any limit of time being reached. */
+/** Agents finish their work; every run ends before any time limit. */
 async function workToTheEnd(harness: LedgerHarness): Promise<void> {
   for (const agentId of agentIds) harness.agents.hang(agentId, false)
   for (let round = 0; round < 300; round++) {
@@ -190,7 +193,7 @@ async function workToTheEnd(harness: LedgerHarness): Promise<void> {
   }
 }
 
-/** Agents that never end anything: time ends it. */
+/** Agents finish nothing, so that every run ends by a time limit. */
 async function waitToTheEnd(harness: LedgerHarness): Promise<void> {
   for (let hour = 0; hour < 400; hour++) {
     if (harness.ledger.queries.list({ limit: 500 }).every(hasEnded)) return
@@ -200,7 +203,7 @@ async function waitToTheEnd(harness: LedgerHarness): Promise<void> {
 }
 
 test(
-  'whatever happens in whatever order, every accepted run has one outcome and every asker is told once',
+  'in any order of events, every accepted run has one outcome and every caller is notified once',
   async () => {
     heedsLesson(60)
     await fc.assert(

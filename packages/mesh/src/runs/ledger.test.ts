@@ -30,7 +30,7 @@ const codeOf = (work: () => unknown): string => {
 }
 
 describe('submitting', () => {
-  test('a run is a row before anything happens', () => {
+  test('a submitted run is persisted before anything happens', () => {
     const harness = aLedgerHarness()
     const run = harness.chat('operator')
     expect(harness.ledger.queries.find(run.id)).toMatchObject({
@@ -40,7 +40,7 @@ describe('submitting', () => {
     })
   })
 
-  test('the same idempotency key gives the same run, fifty times over', async () => {
+  test('fifty submissions with the same idempotency key return the same run', async () => {
     const harness = await aStartedHarness()
     const runs = await Promise.all(
       Array.from({ length: 50 }, async () => harness.chat('operator', 'once', 'key-1')),
@@ -49,7 +49,7 @@ describe('submitting', () => {
     expect(harness.ledger.queries.list({ limit: 100 })).toHaveLength(1)
   })
 
-  test('another caller with the same key gets a run of its own', () => {
+  test('another caller with the same idempotency key gets its own run', () => {
     const harness = aLedgerHarness()
     const mine = harness.chat('operator', 'hello', 'key-1')
     const other = harness.ledger.queue.submitRun(
@@ -59,13 +59,13 @@ describe('submitting', () => {
     expect(other.id).not.toBe(mine.id)
   })
 
-  test('a key that was used for something else is a conflict', () => {
+  test('reusing an idempotency key for a different request is a conflict', () => {
     const harness = aLedgerHarness()
     harness.chat('operator', 'hello', 'key-1')
     expect(codeOf(() => harness.chat('operator', 'other', 'key-1'))).toBe('conflict')
   })
 
-  test('a full lane refuses and says when to come again', () => {
+  test('a full lane rejects a run and says when to retry', () => {
     const harness = aLedgerHarness()
     for (let count = 0; count < wireLimits.laneQueueMax; count++) harness.chat('operator')
     expect(() => harness.chat('operator')).toThrow(
@@ -74,13 +74,13 @@ describe('submitting', () => {
     expect(codeOf(() => harness.chat('worker'))).toBe('no problem')
   })
 
-  test('an agent that does not exist is refused', () => {
+  test('a run for an unknown agent is rejected', () => {
     expect(codeOf(() => aLedgerHarness().chat('nobody'))).toBe('unknown-agent')
   })
 })
 
 describe('a turn', () => {
-  test('a chat ends with the answer of the agent, and its asker is told once', async () => {
+  test("a chat ends with the agent's answer, and its caller is notified once", async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -110,7 +110,7 @@ describe('a turn', () => {
     })
   })
 
-  test('a failed turn keeps the code that the agent gave', async () => {
+  test('a failed turn keeps the problem code that the agent reported', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -134,7 +134,7 @@ describe('a turn', () => {
     expect(runs.map(harness.state)).toEqual(['done', 'running', 'running'])
   })
 
-  test('a stream that breaks is followed to its end by asking for the result', async () => {
+  test('after a broken stream the mesh polls for the result', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -147,7 +147,7 @@ describe('a turn', () => {
     expect(harness.agents.sent).toHaveLength(1)
   })
 
-  test('an end under another fence is none', async () => {
+  test('an end under an old fencing token is ignored', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -156,7 +156,7 @@ describe('a turn', () => {
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2, outcome: null })
   })
 
-  test('what the agent promotes is written by it, before the run ends', async () => {
+  test('entries that the agent promotes are written before the run ends', async () => {
     verifies('resources:task-result:promotions')
     const promoted: unknown[] = []
     const harness: LedgerHarness = await aStartedHarness({})
@@ -170,7 +170,7 @@ describe('a turn', () => {
     expect(promoted).toEqual([[run.id, 'worker', { total: 4 }, 'running']])
   })
 
-  test('the mesh counts cost and tokens, and does not believe the agent', async () => {
+  test('the mesh counts cost and tokens itself instead of trusting the agent', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -181,7 +181,7 @@ describe('a turn', () => {
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ costUsd: 0.75, tokensUsed: 120 })
   })
 
-  test('counts tokens no further than a number that can be read again', async () => {
+  test('the token count stops at the largest number that can be read back', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -192,7 +192,7 @@ describe('a turn', () => {
 })
 
 describe('a lost agent', () => {
-  test('three attempts, then interrupted', async () => {
+  test('a run ends as interrupted after three attempts', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     for (let attempt = 1; attempt <= 3; attempt++) {
@@ -208,7 +208,7 @@ describe('a lost agent', () => {
     expect(new Set(harness.agents.sent.map((sending) => sending.fence)).size).toBe(3)
   })
 
-  test('an agent that is stopped in mid-run does not cancel the run by saying so', async () => {
+  test('an agent that is stopped in mid-run cannot cancel the run by reporting it as cancelled', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -227,7 +227,7 @@ describe('a lost agent', () => {
     expect(harness.ledger.queries.find(run.id)?.outcome?.text).toContain('no image')
   })
 
-  test('an agent without a model ends the run at once, with the repair', async () => {
+  test('a run of an agent without a model ends at once, with the repair', async () => {
     const harness = await aStartedHarness()
     harness.agents.startFault = new Problem('not-configured', { detail: 'set default_model' })
     const run = harness.chat('operator')
@@ -239,7 +239,7 @@ describe('a lost agent', () => {
     })
   })
 
-  test('a run of an agent that is archived meanwhile ends at once and says so', async () => {
+  test('a run ends at once with a reason when its agent is archived meanwhile', async () => {
     const harness = await aStartedHarness()
     harness.agents.startFault = new Problem('agent-archived', { detail: 'agent operator is archived' })
     const run = harness.chat('operator')
@@ -250,7 +250,7 @@ describe('a lost agent', () => {
     })
   })
 
-  test('a paused fleet holds a run back without using an attempt, and it expires like any other', async () => {
+  test('a paused fleet delays a run without using an attempt, and the run expires like any other', async () => {
     const harness = await aStartedHarness()
     harness.agents.startFault = new Problem('fleet-paused')
     const run = harness.chat('operator')
@@ -261,7 +261,7 @@ describe('a lost agent', () => {
     expect(harness.state(run)).toBe('running')
   })
 
-  test('a dead lease ends nothing while the agent still works under that fence', async () => {
+  test('an expired lease ends nothing while the agent still works under that fencing token', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     for (let turns = 0; turns < 4; turns++) {
@@ -276,7 +276,7 @@ describe('a lost agent', () => {
     expect(harness.state(run)).toBe('done')
   })
 
-  test('an agent whose loop is silent is ended with the reason, though its server says that it works', async () => {
+  test('an agent whose loop is silent is terminated with a reason, although its server reports that it works', async () => {
     heedsLesson(93)
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
@@ -293,7 +293,7 @@ describe('a lost agent', () => {
     expect(harness.state(run)).toBe('done')
   })
 
-  test('calls of its programs hold the lease of a run, and do not speak for its loop', async () => {
+  test('calls of programs renew the lease of a run but do not count as heartbeats of the loop', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -306,7 +306,7 @@ describe('a lost agent', () => {
     expect(harness.agents.givenUp).toHaveLength(1)
   })
 
-  test('a tool that works for an hour ends nothing while the loop sends heartbeats', async () => {
+  test('a tool that works for an hour is not interrupted while the loop sends heartbeats', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -318,7 +318,7 @@ describe('a lost agent', () => {
     expect(harness.agents.givenUp).toEqual([])
   })
 
-  test('a dead lease of an agent that answers nobody interrupts the run', async () => {
+  test('an expired lease of an unresponsive agent interrupts the run', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -327,11 +327,11 @@ describe('a lost agent', () => {
     expect(harness.state(run)).toBe('running')
     await harness.clock.advance(8000)
     expect(harness.ledger.queries.find(run.id)?.attempt).toBe(2)
-    // The next attempt would wait on the same process.
+    // The next attempt would wait for the same process.
     expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
 
-  test('an agent that answers nobody is ended also by a mesh that was late to look', async () => {
+  test('an unresponsive agent is terminated also by a mesh that checked late', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -343,7 +343,7 @@ describe('a lost agent', () => {
     expect(harness.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
 
-  test('an engine that does not answer is waited for', async () => {
+  test('the mesh waits for an engine that does not answer', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -360,7 +360,7 @@ describe('a lost agent', () => {
     expect(harness.state(run)).toBe('done')
   })
 
-  test('a renewed lease lives on; a stale fence is refused', async () => {
+  test('a renewed lease stays valid, and a stale fencing token is rejected', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -378,7 +378,7 @@ describe('a lost agent', () => {
     expect(codeOf(() => harness.ledger.lifecycle.live.ticketOf('run_none', 1))).toBe('stale-fence')
   })
 
-  test('a turn that never ends is ended, and with it the agent that kept no limit', async () => {
+  test('a turn that never ends is terminated together with its agent', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -391,7 +391,7 @@ describe('a lost agent', () => {
 })
 
 describe('a mesh that starts again', () => {
-  test('attaches to a run that is still worked on, under the same fence', async () => {
+  test('a restarted mesh attaches to a run that is still executing, under the same fencing token', async () => {
     const before = await aStartedHarness()
     const run = before.chat('operator')
     await before.clock.settle()
@@ -405,7 +405,7 @@ describe('a mesh that starts again', () => {
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'done', attempt: 1 })
   })
 
-  test('settles a run that was finished meanwhile', async () => {
+  test('a restarted mesh settles a run that finished meanwhile', async () => {
     const before = await aStartedHarness()
     const run = before.chat('operator')
     await before.clock.settle()
@@ -418,7 +418,7 @@ describe('a mesh that starts again', () => {
     expect(harness.ledger.queries.find(run.id)?.outcome?.text).toBe('while you were away')
   })
 
-  test('starts a run again whose agent is gone, and the queued ones after it', async () => {
+  test('a restarted mesh restarts a run whose agent has disappeared, and then the queued ones', async () => {
     heedsLesson(49)
     const before = await aStartedHarness()
     const runs = Array.from({ length: 10 }, () => before.chat('operator'))
@@ -438,7 +438,7 @@ describe('a mesh that starts again', () => {
 })
 
 describe('time limits', () => {
-  test('a run queued for 24 hours expires and its asker is told', async () => {
+  test('a run that was queued for 24 hours expires and its caller is notified', async () => {
     const harness = aLedgerHarness()
     const run = harness.chat('operator')
     await harness.clock.leap(wireLimits.queuedMaxMs - 1)
@@ -464,7 +464,7 @@ describe('cancelling', () => {
     expect(harness.ledger.delivery.outbox.ofRun(run.id)).toHaveLength(1)
   })
 
-  test('a running run is cancelled, its agent is told before the lane goes on', async () => {
+  test('cancelling a running run notifies its agent before the lane continues', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     const next = harness.chat('operator')
@@ -494,7 +494,7 @@ describe('cancelling', () => {
     expect(harness.agents.sent).toEqual([])
   })
 
-  test('ends what is open below it, however much below it has ended before', () => {
+  test('cancelling a run ends all its open descendants, even below ones that have ended', () => {
     const harness = aLedgerHarness()
     const parent = harness.chat('operator')
     const below = () =>

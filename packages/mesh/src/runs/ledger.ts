@@ -54,39 +54,39 @@ export interface LedgerDeps extends Admission {
   readonly hooks: Hooks
 }
 
-/** The ledger of runs (invariants R1 to R7 of the architecture page), by what is asked of it. */
+/** The run ledger (invariants R1 to R7), grouped by use. */
 export interface Ledger {
   readonly queries: RunQueries
   readonly queue: RunQueue
   readonly lifecycle: RunLifecycle
   readonly steering: RunSteering
   readonly delivery: RunDelivery
-  /** Takes up what the rows say (R7) and begins to sweep. */
+  /** Recovers runs from their rows (R7) and starts the periodic sweeps. */
   start(): void
-  /** Stops lanes and sweeps. Running runs are not settled: their containers go on. */
+  /** Stops lanes and sweeps. Running runs are not settled; their containers continue. */
   close(): Promise<void>
 }
 
-/** What the rows of runs say. */
+/** Read access to the rows of runs. */
 export interface RunQueries {
   find(runId: string): RunRecord | null
   /** Newest first. */
   list(page: { readonly agentId?: string; readonly limit: number }): readonly RunRecord[]
-  /** Among all there are, page by page. Problem `not-found` for a `before` that is not there. */
+  /** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
   search(asked: RunSearch): FoundRuns
   view(run: RunRecord): RunView
-  /** The run that has spoken in a conversation and is to speak there again, or does now; null when it is free. */
+  /** The run that uses a session now or will continue in it; null when the session is free. */
   runIn(agentId: string, session: string): RunRecord | null
-  /** The run and all that work for it, near or far. */
+  /** The run and all its descendants. */
   treeOf(runId: string): readonly string[]
-  /** The run and those that asked for it, nearest first. */
+  /** The run and its ancestors, nearest first. */
   chainOf(runId: string): readonly RunRecord[]
-  /** Whose words set the run going, or were said to it or to a run that it works for. */
+  /** The origins of everyone whose messages started or steered the run or one of its ancestors. */
   askersOf(runId: string): readonly Origin[]
-  /** Tokens and US dollars of the run and all that work for it. */
+  /** Tokens and US dollars of the run and all its descendants. */
   usedBy(runId: string): { readonly tokens: number; readonly costUsd: number }
   countByState(): Readonly<Record<RunState, number>>
-  /** Runs of one agent that ended since `then` (milliseconds since 1970), by how. */
+  /** Counts the runs of one agent that ended since `then` (milliseconds since 1970), by state. */
   endedSince(agentId: string, then: number): Readonly<Record<string, number>>
 }
 
@@ -111,7 +111,7 @@ export function createLedger(given: LedgerDeps): Ledger {
   const delivery = createRunDelivery({ ...deps, changes, view: queries.view })
   const { notifyRun } = delivery
   const enter = createEnterRun(deps)
-  // In the transaction that settles a run: its task, what was said to it, and then every other module.
+  // In the transaction that settles a run: first its task, then its steers, then the other modules.
   changes.settled.subscribe((run) => deps.tasks.runSettled(run, notifyRun))
   const steering = createSteering({ ...deps, enter, changes, notifyRun })
   changes.settled.subscribe(hooks.runSettled.tell)
@@ -138,7 +138,7 @@ export function createLedger(given: LedgerDeps): Ledger {
     steering,
     delivery,
     start: () => {
-      // The first round is before the lanes: nothing that has expired meanwhile begins.
+      // The first sweep runs before the lanes start, so that expired runs are not dispatched.
       sweeping = runSweeps({ ...given, sweeps, signal: stopped })
       lanes.start()
     },
@@ -149,7 +149,7 @@ export function createLedger(given: LedgerDeps): Ledger {
   }
 }
 
-/** What a run waits for is what it gave away, and what other modules let it wait for. */
+/** A run waits for the work that it handed off and for what other modules make it wait for. */
 function awaitingOthers({ tasks, hooks }: Pick<LedgerDeps, 'tasks' | 'hooks'>): RunTasks {
   return {
     ...tasks,
@@ -185,7 +185,7 @@ function createQueries(
   }
 }
 
-/** Lanes whose next run had to wait for its time, as after an attempt that failed. */
+/** Wakes lanes whose next run had to wait for its time, for example after a failed attempt. */
 function ringDue({
   table,
   notifier,

@@ -4,9 +4,9 @@ import type { Caller, Guard } from '../access/index.ts'
 import type { RunQueries } from './ledger.ts'
 import type { RunSearch } from './lifecycle/search-runs.ts'
 
-/** For whoever may view the fleet. */
+/** Reads runs for callers that may view the fleet. */
 export interface LookUpRuns {
-  /** Newest first. Problem `not-found` for a `before` that is not there. */
+  /** Newest first. Problem `not-found` for an unknown `before`. */
   list(
     caller: Caller,
     page: Omit<RunSearch, 'agentId' | 'words'> & {

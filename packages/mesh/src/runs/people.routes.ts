@@ -22,7 +22,7 @@ export function runPeopleRoutes(
   const { queue, steering, lifecycle, queries } = ledger
   const { outcomes } = ledger.delivery
   bind(endpoints.chat, api.chat, async ({ caller, raw, params, body, reply }) => {
-    // In the conversation of that name, or in the caller's own.
+    // The session that the caller names, or its default.
     const { message, session = defaultSession(originOf(caller)), max_usd: budgetUsd = null } = body
     const input = { kind: 'chat', message, session } as const
     const run = queue.submitRun(caller, { agentId: params.id, input, budgetUsd, ...idempotencyKeyIn(raw) })

@@ -1,7 +1,7 @@
 import type { Metric } from '../kernel/index.ts'
 import type { Ledger } from './ledger.ts'
 
-/** Counting stops here; whoever has more unread outcomes has another question. */
+/** Counting stops here; an owner with more unread outcomes does not need the exact number. */
 const undeliveredCountedMax = 1000
 
 export function runMetrics({ queries, delivery }: Pick<Ledger, 'queries' | 'delivery'>): readonly Metric[] {
@@ -15,7 +15,7 @@ export function runMetrics({ queries, delivery }: Pick<Ledger, 'queries' | 'deli
     {
       name: 'flotilla_notes_undelivered',
       kind: 'gauge',
-      description: 'Outcomes that their asker has not heard yet',
+      description: 'Outcomes that their caller has not received yet',
       samples: [{ value: delivery.outbox.open(undeliveredCountedMax).length }],
     },
   ]

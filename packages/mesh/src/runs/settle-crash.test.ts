@@ -4,7 +4,7 @@ import { aLedgerHarness, migrated, person } from '../testing/ledger-harness.ts'
 import type { LedgerHarness } from '../testing/ledger-harness.ts'
 
 interface FaultyDatabase extends Database {
-  /** The write with this number, counted from now, throws; 0 for none. */
+  /** The write with this number, counted from now, throws; 0 disables it. */
   failAt(write: number): void
   writes(): number
 }
@@ -58,7 +58,7 @@ function everything(database: Database): string {
   return JSON.stringify(tables.map((table) => database.prepare(`SELECT * FROM ${table}`).all()))
 }
 
-/** The operator waits for the worker, whose run is running: a settlement touches every table. */
+/** The operator waits for a worker whose run is running, so that a settlement touches every table. */
 async function aParkedHandOff(database: Database) {
   const harness = aLedgerHarness({ database })
   harness.ledger.start()
@@ -97,30 +97,33 @@ const settlements: readonly (readonly [string, (harness: LedgerHarness, given: G
 type Given = Awaited<ReturnType<typeof aParkedHandOff>>['given']
 
 describe('a write that fails', () => {
-  test.each(settlements)('in the middle of %s leaves nothing half-written', async (_name, settle) => {
-    const database = aFaultyDatabase()
-    const { harness, given } = await aParkedHandOff(database)
-    const before = everything(database)
-    let faults = 0
-    for (let write = 1; write < 100; write++) {
-      database.failAt(write)
-      try {
-        settle(harness, given)
-        break
-      } catch (error) {
-        expect(String(error)).toContain('disk full')
-        faults++
+  test.each(settlements)(
+    'a failing write in the middle of %s leaves no partial state',
+    async (_name, settle) => {
+      const database = aFaultyDatabase()
+      const { harness, given } = await aParkedHandOff(database)
+      const before = everything(database)
+      let faults = 0
+      for (let write = 1; write < 100; write++) {
+        database.failAt(write)
+        try {
+          settle(harness, given)
+          break
+        } catch (error) {
+          expect(String(error)).toContain('disk full')
+          faults++
+        }
+        database.failAt(0)
+        expect(everything(database)).toBe(before)
       }
       database.failAt(0)
-      expect(everything(database)).toBe(before)
-    }
-    database.failAt(0)
-    expect(faults).toBeGreaterThan(4)
-    expect(everything(database)).not.toBe(before)
-    await harness.ledger.close()
-  })
+      expect(faults).toBeGreaterThan(4)
+      expect(everything(database)).not.toBe(before)
+      await harness.ledger.close()
+    },
+  )
 
-  test('at the end of a turn, wherever it is, costs nothing but time: one outcome, told once', async () => {
+  test('a failing write at the end of a turn only delays it: one outcome, one notification', async () => {
     for (let write = 1; write <= 20; write++) {
       const database = aFaultyDatabase()
       const harness = aLedgerHarness({ database })
@@ -139,7 +142,7 @@ describe('a write that fails', () => {
     }
   })
 
-  test('a handler that throws takes the settlement back', async () => {
+  test('a handler that throws rolls the settlement back', async () => {
     let faults = 1
     const harness = aLedgerHarness({
       onRunSettled: [

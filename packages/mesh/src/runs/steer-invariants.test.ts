@@ -12,7 +12,10 @@ import { ticketFor } from './lifecycle/live-runs.ts'
 
 const agentIds = ['operator', 'ada'] as const
 
-/** What an agent has on its disk of one turn: the steers in its conversation, the last ones not yet told to the mesh. */
+/**
+ * What an agent has on disk for one turn: the steers in its conversation, including those not yet confirmed to the
+ * mesh.
+ */
 interface Checkpoint {
   readonly history: string[]
   unacknowledged: number
@@ -20,9 +23,9 @@ interface Checkpoint {
 
 interface Play {
   harness: LedgerHarness
-  /** By run and message, as the real agent tells one turn from another. Outlives the agent. */
+  /** Checkpoints by run and message, which is how the real agent identifies a turn. They outlive the agent. */
   readonly disks: Map<string, Checkpoint>
-  /** Steer and run, once for each time that a model was shown it. */
+  /** Steer and run, one entry each time that a model read the steer. */
   readonly shown: { readonly steerId: string; readonly runId: string }[]
   readonly accepted: Set<string>
   said: number
@@ -65,14 +68,14 @@ function diskOf(play: Play, run: FakeRun): Checkpoint {
   return disk
 }
 
-/** The agent under the fence that it knows, which may be an old one. */
+/** The agent as a caller under the fencing token that it knows, which may be an old one. */
 function callerFor(play: Play, run: FakeRun, agentId: string): Caller | null {
   const row = play.harness.ledger.queries.find(run.runId)
   if (!row) return null
   return { kind: 'agent', agentId, token: 'door', run: { ...ticketFor(row), fence: run.fence } }
 }
 
-/** True when the mesh has heard of all that stands in the conversation. */
+/** Confirms steers to the mesh; true when all in the conversation are confirmed. */
 function tell(play: Play, run: FakeRun, agentId: string): boolean {
   const disk = diskOf(play, run)
   if (disk.unacknowledged === 0) return true
@@ -151,7 +154,7 @@ function work(play: Play, what: string, { run, agentId }: { run: FakeRun; agentI
   }
 }
 
-/** The model reads what the mesh has heard of. */
+/** The model reads the steers that the agent has confirmed. */
 function show(play: Play, run: FakeRun, disk: Checkpoint): void {
   for (const steerId of disk.history.slice(disk.history.length - disk.unacknowledged)) {
     play.shown.push({ steerId, runId: run.runId })
@@ -163,7 +166,7 @@ async function perform(play: Play, next: Step): Promise<void> {
   const agentId = agentIds[next.agent] ?? 'operator'
   if (next.do === 'wait') await play.harness.clock.advance(next.agent * 1000)
   else if (next.do === 'crash' || next.do === 'crash-unheard') {
-    // The mesh is killed with a steer accepted and not yet told to anyone.
+    // The mesh is killed after it accepted a steer and before it sent it.
     if (next.do === 'crash-unheard') act(play, 'steer', agentId)
     play.harness = await play.harness.restarted()
     play.harness.ledger.start()
@@ -196,13 +199,13 @@ function check({ harness, shown, accepted, disks }: Play): void {
     }
     expect([steer.state, asRun]).toEqual(['taken', []])
     expect(showings.every(({ runId }) => runId === steer.run_id)).toBe(true)
-    // A run that was cut off for good, or stopped, after it took the words need not have come to read them.
+    // A run that was interrupted for good or cancelled after it accepted a steer may not have read it.
     if (harness.state({ id: steer.run_id ?? '' }) === 'done') expect(showings).toHaveLength(1)
   }
 }
 
 test(
-  'whatever happens in whatever order, each accepted steer is read by exactly one run exactly once',
+  'in any order of events, each accepted steer is read exactly once by exactly one run',
   async () => {
     heedsLesson(60)
     const plays = process.env['FLOTILLA_SOAK'] === '1' ? 600 : 60
@@ -234,7 +237,7 @@ test(
       }),
       { numRuns: plays },
     )
-    // Both ends were played often enough to mean something.
+    // Both ends occurred often enough for the test to be meaningful.
     expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(plays / 5)
   },
   patient(60_000),

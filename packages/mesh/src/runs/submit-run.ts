@@ -19,39 +19,42 @@ import type { RunRecord } from './lifecycle/run-record.ts'
 import type { IdempotencyMark, RunTable } from './lifecycle/run-table.ts'
 import type { SteerTable } from './steering/steer-table.ts'
 
-/** When a caller of a full lane may try again, seconds. */
+/** Retry-After of a full lane, seconds. */
 const laneFullRetrySeconds = 30
 
 export interface SubmitRunInput {
   readonly agentId: string
   readonly input: RunInput
-  /** The same key of the same caller gives the same run. */
+  /** The same key of the same caller returns the same run. */
   readonly idempotencyKey?: string | null | undefined
-  /** Cap of this run and of what it gives away, US dollars; never above that of the run that asks. */
+  /** Budget of this run and its descendants, US dollars; never above that of the parent run. */
   readonly budgetUsd?: number | null
-  /** The same in tokens. */
+  /** The same limit in tokens. */
   readonly budgetTokens?: number | null
   readonly traceId?: string
-  /** The run that asks; set by use cases of the mesh from a live ticket, never from a body. */
+  /** The parent run. Use cases of the mesh set it from a live ticket, never from a request body. */
   readonly parent?: RunRecord | null
-  /** The agent was made for this run by whoever asks; set by use cases of the mesh, never from a body. */
+  /** The agent was spawned for this run. Use cases of the mesh set it, never a request body. */
   readonly spawned?: boolean
-  /** It goes on with the work that its agent was given before; set by use cases of the mesh, never from a body. */
+  /**
+   * The run continues work that its agent was given before. Use cases of the mesh set it, never a request body.
+   */
   readonly goesOn?: boolean
-  /** What set the mesh itself to work; counts for the caller `system` only. */
+  /** What triggered the mesh; used for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
-  /** Which one of them, or who made it; the user of the run's origin. */
+  /** The id of the trigger, or who created it; becomes the user of the run's origin. */
   readonly triggerId?: string
   /**
-   * A person asks for the trigger's run at this moment, as by a trial: no pause holds it, and a full lane takes it at its
-   * head. Whoever says so keeps to one such run for each job and heartbeat while the lane is full.
+   * A person requests the trigger's run now, for example as a trial: a pause does not hold it, and a full lane
+   * takes it at its head. The caller allows one such run for each job and heartbeat while the lane is full.
    */
   readonly askedByPerson?: boolean
 }
 
 /**
- * The one way in (R1): the run is a row before anything happens. Problems: `denied`, `unknown-agent`, `bad-request` for a
- * conversation that is not to be spoken in, `lane-full` and `disk-full` with Retry-After (R6), `conflict` where the key was used for something else.
+ * The only way to create a run (R1): its row is written before anything happens. Problems: `denied`,
+ * `unknown-agent`, `bad-request` for a reserved session, `lane-full` and `disk-full` with Retry-After (R6),
+ * `conflict` when the key was used for a different request.
  */
 export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 
@@ -76,18 +79,18 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
     const { agentId } = submitted
     if (submitted.spawned === true) guard(caller, { do: 'spawn-agent' })
     else guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
-    // A task is looked after later, and waits in the lane until its agent is well.
+    // A task is not awaited by a client; it waits in the lane until its agent is available.
     const isAwaited = caller.kind === 'human' && submitted.input.kind !== 'task'
     deps.requireAgent(agentId, isAwaited ? 'waits' : undefined)
     if (submitted.spawned !== true && submitted.goesOn !== true) requireTakesWork(deps.hooks, agentId)
-    // The mesh itself goes on in what it began.
+    // Only the mesh itself may continue in a reserved session.
     if (caller.kind !== 'system' && submitted.input.kind === 'chat') refuseReserved(submitted.input.session)
     return database.transaction(() => {
       const origin = originOf(caller, submitted)
       const mark = markOf(caller, origin, submitted.idempotencyKey)
       const known = mark && table.findByKey(mark)
       if (known) return sameRun(known, submitted)
-      // The key of a steer will be the key of the run that it may become.
+      // The run that a steer may become has the steer's key.
       if (mark && steers.findByKey(mark)) throw keyUsed()
       const parent = submitted.parent ?? null
       const proactive = submitted.askedByPerson !== true && comesOfTrigger(origin, parent)
@@ -112,20 +115,20 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
   }
 }
 
-/** Problem `conflict` of an agent that is given no run but its own, whatever the run would come of. */
+/** Problem `conflict` for an agent that accepts only the run it was made for. */
 export function requireTakesWork(hooks: Pick<Hooks, 'reasonsToGiveNoWork'>, agentId: string): void {
   const [refusal] = hooks.reasonsToGiveNoWork.ask(agentId)
   if (refusal !== undefined) throw new Problem('conflict', { detail: refusal })
 }
 
-/** Whether a trigger began it, itself or by what it comes of. Pure. */
+/** Whether the run descends from a trigger. Pure. */
 export function comesOfTrigger(origin: Origin, parent: RunRecord | null): boolean {
   return isProactive(origin) || (parent?.proactive ?? false)
 }
 
 /**
- * Room on the disk, and in the lane (R6); a steer that waits holds the place of the run that it may become. What
- * triggers queued takes no room from what people ask for: a flood, or a pause that holds it, would shut them out.
+ * Checks the space on disk and in the lane (R6); a waiting steer reserves the place of the run that it may become.
+ * Runs of triggers take no place from runs of people, because a flood or a pause would otherwise block people.
  * Problems `disk-full`, `lane-full`.
  */
 export function requireRoom(
@@ -143,13 +146,13 @@ export interface LaneRows {
   readonly steers: SteerTable
 }
 
-/** Whose lane, and whether a trigger queues there or a person. */
+/** A lane, and whether the run comes from a trigger or from a person. */
 export interface LanePlace {
   readonly agentId: string
   readonly proactive: boolean
 }
 
-/** Whether one more would be beyond the bound. */
+/** Whether one more run would exceed the limit. */
 export function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
   const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
   return queued + steers.waitingInLane(agentId) >= wireLimits.laneQueueMax
@@ -159,20 +162,20 @@ export interface RunEntry {
   readonly agentId: string
   readonly input: RunInput
   readonly origin: Origin
-  /** Whether a pause holds it. */
+  /** Whether a pause holds the run. */
   readonly proactive: boolean
-  /** For the journal. */
+  /** The actor in the audit log. */
   readonly actor: string
   readonly mark: IdempotencyMark | null
   readonly parent: RunRecord | null
   readonly budgetUsd?: number | null
   readonly budgetTokens?: number | null
   readonly traceId?: string | undefined
-  /** Its place in the lane where that is not the end, milliseconds since 1970. */
+  /** Its place in the lane if that is not the end, milliseconds since 1970. */
   readonly queuedSince?: number
 }
 
-/** Writes the row of a run whose caller may and whose lane has room. Joins the caller's transaction. */
+/** Writes the row of a run after permissions and lane were checked. Joins the caller's transaction. */
 export type EnterRun = (entry: RunEntry) => RunRecord
 
 export function createEnterRun(deps: {
@@ -206,7 +209,7 @@ export function createEnterRun(deps: {
   }
 }
 
-/** Who asked, as the line shows it; frozen into the row. Pure. */
+/** The caller and channel, which the row stores unchanged. Pure. */
 export function originOf(
   caller: Caller,
   { trigger, triggerId }: Pick<SubmitRunInput, 'trigger' | 'triggerId'> = {},
@@ -246,7 +249,7 @@ export function markOf(
 }
 
 function sameRun(known: RunRecord, submitted: SubmitRunInput): RunRecord {
-  // A task's id is made anew by every call of hand_off, which compares what was handed off itself.
+  // Each call of hand_off makes a new task id, so hand_off compares the content itself.
   const sameInput = known.kind === 'task' || JSON.stringify(known.input) === JSON.stringify(submitted.input)
   if (known.agentId === submitted.agentId && known.kind === submitted.input.kind && sameInput) return known
   throw keyUsed()
@@ -275,7 +278,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     taskId: entry.input.kind === 'task' ? entry.input.task_id : null,
     depth: parent ? parent.depth + 1 : 0,
     proactive: entry.proactive,
-    // A child may not spend what its asker may not.
+    // A child may not spend more than its parent may.
     budgetUsd: lowerOf(entry.budgetUsd, parent?.budgetUsd),
     budgetTokens: lowerOf(entry.budgetTokens, parent?.budgetTokens),
     traceId: entry.traceId ?? parent?.traceId ?? id,
@@ -293,7 +296,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
   }
 }
 
-/** Pure. Null stands for no cap. */
+/** Pure. Null means no limit. */
 function lowerOf(own: number | null | undefined, parents: number | null | undefined): number | null {
   const caps = [own, parents].filter((cap) => cap !== null && cap !== undefined)
   return caps.length === 0 ? null : Math.min(...caps)

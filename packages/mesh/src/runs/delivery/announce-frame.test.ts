@@ -14,7 +14,7 @@ const wait = {
 }
 
 describe('a wait that an agent tells of', () => {
-  test('is told with the reason that the mesh gave it', () => {
+  test("an agent's wait is published with the reason that the mesh gave it", () => {
     expect(frameEvent(run, chatFrameSchema.parse(wait))).toMatchObject({
       type: 'model.delayed',
       state: 'retries',
@@ -25,14 +25,17 @@ describe('a wait that an agent tells of', () => {
     })
   })
 
-  test('is cut to size, and a code that is none of ours is left out', () => {
+  test("a wait's reason is cut to size, and an unknown code is left out", () => {
     const frame = chatFrameSchema.parse({ ...wait, provider: 'x'.repeat(5000), code: 'y'.repeat(5000) })
     const event = frameEvent(run, frame)
     expect(JSON.stringify(event).length).toBeLessThan(500)
     expect(fleetEventBodySchema.parse(event)).toMatchObject({ code: null })
   })
 
-  test.each([-1, Number.POSITIVE_INFINITY, 1e9, 'soon'])('of %s seconds is no frame', (seconds) => {
-    expect(chatFrameSchema.safeParse({ ...wait, seconds }).success).toBe(false)
-  })
+  test.each([-1, Number.POSITIVE_INFINITY, 1e9, 'soon'])(
+    'a wait of %s seconds is not a valid frame',
+    (seconds) => {
+      expect(chatFrameSchema.safeParse({ ...wait, seconds }).success).toBe(false)
+    },
+  )
 })

@@ -6,17 +6,17 @@ import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { EventBus } from '../../events/index.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 
-/** What people see of one frame, characters; whole outputs stand in the agent's result. */
+/** Characters of one frame that people see; the agent's result holds the whole output. */
 const textMaxChars = 20_000
 const outputMaxChars = 4000
 const inputMaxChars = 4000
 const subagentMaxChars = 100
 const nameMaxChars = 128
 
-/** Frames of one run that become rows, per second: each is a write that every other agent waits for. */
+/** Frames of one run that are stored each second. Each is a database write that delays all other agents. */
 const keptFramesPerSecond = 50
 
-/** For people to look at: what comes faster than anyone could read is left out, and stands in the result. */
+/** Publishes an agent's frames. Frames above the rate limit are dropped; the result still holds their content. */
 export function showFrames(
   deps: { readonly events: EventBus; readonly clock: Clock },
   run: RunRecord,
@@ -36,7 +36,10 @@ export function showFrames(
   }
 }
 
-/** The fleet event of a frame, cut to size since an agent made it; null for the last frame, which is an outcome. Pure. */
+/**
+ * The fleet event of a frame, cut to size because an agent controls it; null for the last frame, which is an
+ * outcome. Pure.
+ */
 export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | null {
   const who = { agent_id: run.agentId, run_id: run.id }
   switch (frame.type) {

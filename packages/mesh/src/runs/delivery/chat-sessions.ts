@@ -12,8 +12,8 @@ import { actorOf } from '../../access/index.ts'
 import type { RunQueries } from '../ledger.ts'
 
 /**
- * The conversations that an agent remembers, for people. They live in the agent, which is started where it does not run.
- * Problems: `denied`, `unknown-agent`, `agent-archived`, `agent-unavailable`.
+ * Lists and resets the sessions that an agent stores. The agent is started where it does not run. Problems:
+ * `denied`, `unknown-agent`, `agent-archived`, `agent-unavailable`.
  */
 export interface ChatSessions {
   /** Newest first. */
@@ -23,7 +23,7 @@ export interface ChatSessions {
     agentId: string,
     asked: { readonly session: string; readonly limit: number },
   ): Promise<ChatHistory>
-  /** Archives the conversation and begins it anew. Problem `conflict` while a run goes on in it, or will. */
+  /** Archives the session and starts it empty. Problem `conflict` while a run uses it or will continue in it. */
   reset(caller: Caller, agentId: string, session: string): Promise<ChatResetReply>
 }
 
@@ -68,7 +68,7 @@ export function createChatSessions(deps: {
     reset: async (caller, agentId, session) => {
       guard(caller, { do: 'submit-run', to: agentId })
       return asking(agentId, async (connection, signal) => {
-        // Once more by the agent itself, for a run that begins just now.
+        // The agent checks again, because a run may have started in the meantime.
         refuseInUse(agentId, session)
         const reply = await connection.chatReset(session, signal)
         const detail = { session, archived_messages: reply.archived_messages }

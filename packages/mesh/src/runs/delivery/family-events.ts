@@ -1,18 +1,18 @@
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 
-/** Events kept for a reader that is slower than the fleet; older ones are dropped, the outcome never is. */
+/** Events buffered for a slow reader; older ones are dropped, the outcome never is. */
 const bufferedEventsMax = 5000
 
 export interface FamilyEvents {
   take(event: FleetEvent): void
   empty(): readonly FleetEventBody[]
-  /** Resolves at once when something waits already. */
+  /** Resolves at once when events are buffered already. */
   more(signal: AbortSignal): Promise<void>
 }
 
 const isLost = (state: string): boolean => state === 'restarting' || state === 'quarantined'
 
-/** Events of one family of runs, and what keeps its agents from working on it, until they are fetched. */
+/** Buffers the events of a run and its descendants, and failures of their agents, until they are fetched. */
 export function createFamilyEvents(
   runId: string,
   below: readonly string[],
@@ -28,7 +28,7 @@ export function createFamilyEvents(
       family.add(event.run_id)
       agents.add(event.agent_id)
     }
-    // Such an agent works on nothing until it is well, and nothing else would be told meanwhile.
+    // Such an agent works on nothing until it recovers, and no other event would say so.
     if (event.type === 'agent.changed') return isLost(event.to) && agents.has(event.agent_id)
     return 'run_id' in event && event.run_id !== null && family.has(event.run_id)
   }

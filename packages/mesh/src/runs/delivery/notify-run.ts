@@ -11,8 +11,8 @@ import { notesForOneMessage } from '../lifecycle/continuation-text.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 
 /**
- * Puts a note before a run that asked, exactly once (R5): a waiting run is queued again, a queued or running one
- * finds it at its next turn, and for one that has ended the note stays visible as undeliverable.
+ * Delivers a note to the parent run exactly once (R5). A waiting run is queued again, a queued or running one gets
+ * the note in its next turn, and for a run that has ended the note stays visible as undeliverable.
  */
 export function createNotifyRun(deps: {
   readonly database: Database
@@ -40,7 +40,7 @@ export function createNotifyRun(deps: {
     })
 }
 
-/** For whoever waited for the news within its turn. */
+/** For a run that waited for the news within its turn. */
 export function createTakeNote({
   inbox,
   outbox,
@@ -53,7 +53,9 @@ export function createTakeNote({
   }
 }
 
-/** Gives a run that goes on, at its dispatch, what it is told in this turn, so that every attempt of the turn says the same. */
+/**
+ * Binds the notes of a continued run to this turn at dispatch, so that every attempt of the turn gets the same.
+ */
 export type BindNotes = (run: RunRecord) => void
 
 export function createBindNotes({

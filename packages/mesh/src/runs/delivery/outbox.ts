@@ -19,11 +19,14 @@ const noteSchema = z.object({
   created_at: z.number(),
   settled_at: z.number().nullable(),
 })
-/** A note that someone must get: an outcome, or the end of a task. `recipient` is `run:<id>` or `human:<channel>`. */
+/**
+ * A notification that must be delivered: an outcome, or the end of a task. `recipient` is `run:<id>` or
+ * `human:<channel>`.
+ */
 type OutboxNote = z.infer<typeof noteSchema>
 
 interface NewOutboxNote {
-  /** What it tells of, e.g. `run:<id>`; a source tells a recipient once. */
+  /** What it reports on, e.g. `run:<id>`; a source notifies a recipient once. */
   readonly source: string
   readonly recipient: string
   readonly runId: string
@@ -34,7 +37,9 @@ export type Outbox = ReturnType<typeof createOutbox>
 
 const columns = 'id, source, recipient, run_id, body, state, detail, created_at, settled_at'
 
-/** What must be told (invariants R4, R5). A note is written in the transaction of what it tells of. */
+/**
+ * Notifications to deliver (invariants R4, R5). Each is written in the transaction of the change that it reports.
+ */
 export function createOutbox(deps: {
   readonly database: Database
   readonly clock: Clock
@@ -43,7 +48,7 @@ export function createOutbox(deps: {
   const { database, clock, newId } = deps
 
   return {
-    /** False when this source has told this recipient already. */
+    /** Returns false when this source has notified this recipient already. */
     add: (note: NewOutboxNote): boolean =>
       database
         .prepare(
@@ -62,7 +67,9 @@ export function createOutbox(deps: {
         )
         .run(state, detail, clock.now(), note.source, note.recipient)
     },
-    /** The people who asked for the run have read its outcome. A note that counted as undeliverable is delivered late. */
+    /**
+     * The person who started the run has read its outcome. Also marks an undeliverable notification as delivered.
+     */
     outcomeRead: (runId: string): void => {
       database
         .prepare(
@@ -70,7 +77,7 @@ export function createOutbox(deps: {
         )
         .run(clock.now(), `run:${runId}`)
     },
-    /** What still waits for this recipient will never be read by it. */
+    /** Marks all pending notifications of this recipient as undeliverable. */
     giveUpFor: (recipient: string, detail: string): void => {
       database
         .prepare(
@@ -78,11 +85,11 @@ export function createOutbox(deps: {
         )
         .run(detail, clock.now(), recipient)
     },
-    /** Notes to people that nobody came for. They stay visible, and can still be read. */
+    /** Marks old unread notifications to people as undeliverable. They stay visible and can still be read. */
     giveUpBefore: (then: number): void => {
       database
         .prepare(
-          "UPDATE outbox SET state = 'undeliverable', detail = 'nobody came to read it', settled_at = ? WHERE state = 'pending' AND recipient LIKE 'human:%' AND created_at <= ?",
+          "UPDATE outbox SET state = 'undeliverable', detail = 'the time to read it has passed', settled_at = ? WHERE state = 'pending' AND recipient LIKE 'human:%' AND created_at <= ?",
         )
         .run(clock.now(), then)
     },

@@ -14,7 +14,7 @@ import { createRunOutcomes } from './tell-outcome.ts'
 import type { RunOutcomes } from './tell-outcome.ts'
 import { createTakeNote, createNotifyRun } from './notify-run.ts'
 
-/** How news comes to a run, and its outcome to whoever asked for it (R5). */
+/** Delivers news to a run, and its outcome to its caller (R5). */
 export interface RunDelivery {
   readonly notifyRun: NotifyRun
   readonly takeNote: TakeNote

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { jsonColumn } from '../../storage/index.ts'
 import type { Database } from '../../storage/index.ts'
 
-/** What a run is told between its turns. */
+/** The notes that a run can receive between its turns. */
 const runNoteSchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('task-result'),
@@ -17,7 +17,7 @@ const runNoteSchema = z.discriminatedUnion('kind', [
     summary: z.string(),
     result: z.nullable(jsonValueSchema),
   }),
-  /** What a person decided on something that the run asked for. */
+  /** A person's decision on an approval of this run. */
   z.strictObject({
     kind: z.literal('approval-outcome'),
     approvalId: z.string(),
@@ -25,9 +25,9 @@ const runNoteSchema = z.discriminatedUnion('kind', [
     state: z.enum(approvalStates),
     detail: z.string(),
   }),
-  /** Its task is still open although its turn has ended. */
+  /** Reminds the run that its task is still open although its turn has ended. */
   z.strictObject({ kind: z.literal('task-reminder'), taskId: z.string(), title: z.string() }),
-  /** What it said to an agent at work came too late for that work, and was answered on its own. */
+  /** The answer to a steer of this run that arrived after the steered work had ended. */
   z.strictObject({
     kind: z.literal('steer-answer'),
     agent: z.string(),
@@ -35,16 +35,16 @@ const runNoteSchema = z.discriminatedUnion('kind', [
     state: z.enum(terminalRunStates),
     text: z.string(),
   }),
-  /** A person had its browser, or was asked to; `after` is null where nobody knows what it shows now. */
+  /** A person used its browser or was asked to; `after` is null when the current page is unknown. */
   z.strictObject({
     kind: z.literal('browser-returned'),
     how: z.enum(['returned', 'solved', 'expired', 'lost']),
     before: z.strictObject({ url: z.string(), title: z.string() }),
     after: z.nullable(z.strictObject({ url: z.string(), title: z.string() })),
-    /** Milliseconds since 1970; meshes before this one left it out. */
+    /** Milliseconds since 1970; earlier releases left it out. */
     at: z.number().nullable().default(null),
   }),
-  /** What another agent answered to a message of this run. */
+  /** Another agent's answer to a message of this run. */
   z.strictObject({
     kind: z.literal('message-answer'),
     agent: z.string(),
@@ -62,18 +62,18 @@ export interface InboxRow {
   readonly note: RunNote
 }
 
-/** In the place of a turn's number, for news that its run read while it worked. */
+/** Stored instead of a turn number for news that the run read within its turn. */
 const withinTurn = -1
 
 export type RunInbox = ReturnType<typeof createRunInbox>
 
 /**
  * News for runs. Each note is bound to one turn when that turn is dispatched, and a repeated attempt of the turn
- * reads the same notes: so each is given exactly once.
+ * reads the same notes. So each note is given to exactly one turn.
  */
 export function createRunInbox(database: Database) {
   return {
-    /** False when a note of that source is there already. */
+    /** Returns false when a note of that source exists already. */
     add: (runId: string, source: string, entry: { readonly note: RunNote; readonly at: number }): boolean =>
       database
         .prepare('INSERT OR IGNORE INTO run_inbox (run_id, source, note, arrived_at) VALUES (?, ?, ?, ?)')
@@ -81,7 +81,10 @@ export function createRunInbox(database: Database) {
     has: (runId: string, source: string): boolean =>
       database.prepare('SELECT 1 FROM run_inbox WHERE run_id = ? AND source = ?').get(runId, source) !==
       undefined,
-    /** Read within a turn, by whoever waited for it: no turn is given it. False where one was, or there is none. */
+    /**
+     * Marks a note as read within the current turn, so that no later turn gets it. False when it was given already
+     * or does not exist.
+     */
     take: (runId: string, source: string): boolean =>
       database
         .prepare('UPDATE run_inbox SET given_turn = ? WHERE run_id = ? AND source = ? AND given_turn IS NULL')

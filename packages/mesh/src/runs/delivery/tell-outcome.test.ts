@@ -30,7 +30,7 @@ async function ended(harness: LedgerHarness, runId: string, signal: AbortSignal)
 }
 
 describe('a subscriber of a run', () => {
-  test('hears when its agent is lost, and nothing of how other agents are', async () => {
+  test('a subscriber of a run is notified when its agent fails, and not about other agents', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     const frames: ChatStreamFrame[] = []
@@ -48,7 +48,7 @@ describe('a subscriber of a run', () => {
     ])
   })
 
-  test('hears the run and its descendants, then the outcome from the ledger, and counts as told when it says so', async () => {
+  test('a subscriber gets events of the run and its descendants, then the outcome, and counts as notified when it confirms', async () => {
     heedsLesson(53)
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
@@ -92,7 +92,7 @@ describe('a subscriber of a run', () => {
     expect(note()?.state).toBe('delivered')
   })
 
-  test('who comes late gets the outcome at once, and the note that nobody came for is delivered after all', async () => {
+  test('a late subscriber gets the outcome at once, and the undeliverable notification counts as delivered', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -107,7 +107,7 @@ describe('a subscriber of a run', () => {
     expect(harness.ledger.delivery.outbox.open(10)).toEqual([])
   })
 
-  test('who hangs up before the end is not told', async () => {
+  test('a subscriber that disconnects before the end does not count as notified', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -120,7 +120,7 @@ describe('a subscriber of a run', () => {
     expect(harness.ledger.delivery.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'pending' }])
   })
 
-  test('cannot say that it read an outcome before there is one', async () => {
+  test('a subscriber cannot confirm an outcome that does not exist yet', async () => {
     const harness = await aStartedHarness()
     const run = harness.chat('operator')
     await harness.clock.settle()
@@ -132,7 +132,7 @@ describe('a subscriber of a run', () => {
     )
   })
 
-  test('of a run that does not exist is refused', async () => {
+  test('subscribing to an unknown run is rejected', async () => {
     const harness = await aStartedHarness()
     await expect(ended(harness, 'run_none', never)).rejects.toMatchObject({ code: 'not-found' })
   })

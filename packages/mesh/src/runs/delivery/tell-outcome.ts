@@ -14,16 +14,18 @@ import type { Outbox } from './outbox.ts'
 import { createFamilyEvents } from './family-events.ts'
 import type { FamilyEvents } from './family-events.ts'
 
-/** How the outcome of a run comes to whoever waits for it, and how the ledger hears that it did. */
+/** Streams a run's outcome to its clients and records that they received it. */
 export interface RunOutcomes {
   /**
-   * `accepted`, then events of the run and its descendants from this call on, and of their agents where one is lost, then `ended`. Rejects with the signal's
-   * reason, the run goes on; Problem `not-found`. Must be read, or its signal fired.
+   * Yields `accepted`, then events of the run and its descendants from this call on, including failures of their
+   * agents, then `ended`. Rejects with the signal's reason while the run continues; Problem `not-found`. The
+   * caller must read it to the end or fire its signal.
    */
   follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
   /**
-   * The note to whoever asked counts as delivered. For whoever knows that the outcome has come through to its reader:
-   * that it was handed to a reader's line says nothing of it. Problems `denied`, `not-found`, `conflict` before the end.
+   * Marks the notification of the caller as delivered. For clients that confirm that their reader got the outcome;
+   * a reply handed to the connection does not prove that. Problems `denied`, `not-found`, `conflict` before the
+   * end.
    */
   read(caller: Caller, runId: string): void
 }
@@ -50,7 +52,7 @@ export function createRunOutcomes(deps: {
         if (!run) throw new Problem('not-found')
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
-          // Who is told the outcome is told the whole cost.
+          // The outcome must include the whole cost.
           hooks.costsAsked.tell()
           yield { type: 'ended', run: view(table.find(runId) ?? run) }
           return
@@ -72,7 +74,7 @@ export function createRunOutcomes(deps: {
     },
     read: (caller, runId) => {
       const run = table.find(runId)
-      // It changes what counts as told, which a viewer does not.
+      // Confirming changes delivery state, which a viewer may not do.
       guard(caller, { do: 'submit-run', to: run?.agentId ?? '' })
       if (!run) throw new Problem('not-found', { detail: `there is no run ${runId.slice(0, 60)}` })
       if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
@@ -86,7 +88,7 @@ interface Awaited {
   readonly caller: Caller
 }
 
-/** The ledger's word on how the run ended; a caller that leaves loses the answer and not the run. */
+/** Waits for the outcome in the ledger; a caller that disconnects loses the answer but does not end the run. */
 export async function awaitOutcome(
   outcomes: RunOutcomes,
   { runId, caller }: Awaited,
@@ -104,9 +106,9 @@ export async function awaitOutcome(
 }
 
 /**
- * To be called before the last of a reply is sent. Whoever says itself when it has read is believed; of all others is
- * known no more than that the whole reply was handed to their line while that stood. A line that broke before tells
- * nobody anything.
+ * Marks the outcome as delivered when the whole reply was sent; call it before the last part is sent. Clients that
+ * confirm themselves are trusted to do so. For all others the reply counts as delivered if the connection was open
+ * when it was sent.
  */
 export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, reply: FastifyReply): void {
   if (reply.request.headers[headers.saysWhenRead] !== undefined) return
@@ -114,12 +116,12 @@ export function readWhenSent(outcomes: RunOutcomes, { runId, caller }: Awaited, 
   let isBroken = raw.destroyed
   raw.once('close', () => (isBroken = true))
   raw.once('finish', () => {
-    // What is written to a line that was closed before is finished as well.
+    // A write to a connection that was closed before also finishes.
     if (isBroken) return
     try {
       outcomes.read(caller, runId)
     } catch {
-      // The mesh is closing its database: it stays open, which is seen, and is told again to whoever asks again.
+      // The mesh is closing its database. The notification stays open and is delivered again to the next request.
     }
   })
 }

@@ -18,9 +18,9 @@ import type { RunView } from '@flotilla/protocol/run'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import { createRunTable } from '../lifecycle/run-table.ts'
 
-/** Far more than the kernel takes for a reader that does not read. */
+/** Far more than the kernel buffers for a reader that does not read. */
 const longAnswer = 'x'.repeat(24 * 1024 * 1024)
-/** After this every blank of a waiting reply, and every comment of a stream, milliseconds. */
+/** Interval of the keep-alive blanks of a waiting reply and of a stream's comments, milliseconds. */
 const keepAliveMs = 50
 
 const closing: (() => unknown)[] = []
@@ -28,7 +28,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** A person's API before a true ledger, and a client that speaks bytes and hangs up where it likes. */
+/** The people's API with a real ledger, and a raw client that can disconnect at any point. */
 async function aServer({ answer }: { readonly answer?: string } = {}) {
   const harness = aLedgerHarness()
   harness.ledger.start()
@@ -84,7 +84,7 @@ async function aServer({ answer }: { readonly answer?: string } = {}) {
     return socket
   }
 
-  /** Hangs up, and waits until the API has noticed. */
+  /** Disconnects, and waits until the API has noticed. */
   async function hangUp(socket: Socket): Promise<void> {
     socket.destroy()
     await eventually('the API has noticed', async () => {
@@ -117,7 +117,7 @@ async function aServer({ answer }: { readonly answer?: string } = {}) {
   }
 }
 
-/** All that comes until the far end closes. */
+/** Reads everything until the server closes the connection. */
 async function wholeOf(socket: Socket): Promise<string> {
   const parts: Buffer[] = []
   socket.on('data', (part: Buffer) => parts.push(part))
@@ -125,7 +125,7 @@ async function wholeOf(socket: Socket): Promise<string> {
   return Buffer.concat(parts).toString()
 }
 
-/** Some of the answer and no more: it is stopped by the piece that passes the bound, before the next is read. */
+/** Reads only part of the answer: it stops at the chunk that exceeds the limit. */
 function readSome(socket: Socket): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0
@@ -145,7 +145,7 @@ describe.each([
   ['a reply', { accept: 'application/json' }],
   ['a stream', { accept: 'text/event-stream' }],
 ] as const)('an outcome in %s', (_what, accept) => {
-  test('is not told to a reader that hung up before anything came', async () => {
+  test('an outcome is not delivered to a client that disconnected before any data came', async () => {
     const { ask, finish, hangUp, open, harness } = await aServer()
     const { socket } = await ask(accept)
     await hangUp(socket)
@@ -154,7 +154,7 @@ describe.each([
     expect(open()).toEqual(['pending'])
   })
 
-  test('is not told to a reader that hangs up in the middle, when its reply has begun', async () => {
+  test('an outcome is not delivered to a client that disconnects after its reply has begun', async () => {
     const { ask, finish, hangUp, open } = await aServer()
     const { socket } = await ask(accept)
     await once(socket, 'data')
@@ -163,7 +163,7 @@ describe.each([
     expect(open()).toEqual(['pending'])
   })
 
-  test('is not told to a reader that hangs up in the middle of it', async () => {
+  test('an outcome is not delivered to a client that disconnects in the middle of it', async () => {
     const { ask, finish, hangUp, open } = await aServer({ answer: longAnswer })
     const { socket } = await ask(accept)
     await finish('four')
@@ -173,7 +173,7 @@ describe.each([
     expect(open()).toEqual(['pending'])
   })
 
-  test('is told to a reader that read it to the end', async () => {
+  test('an outcome is delivered to a client that read it to the end', async () => {
     const { ask, finish, open } = await aServer()
     const { socket } = await ask(accept)
     const text = wholeOf(socket)
@@ -182,7 +182,7 @@ describe.each([
     await eventually('it counts as told', async () => open().length === 0 || null)
   })
 
-  test('is told to a reader of its own word when it has given that, and not before', async () => {
+  test('an outcome is delivered to a confirming client when it confirms, and not before', async () => {
     const { ask, finish, open, read } = await aServer()
     const { socket, run } = await ask({ ...accept, [headers.saysWhenRead]: '1' })
     const text = wholeOf(socket)
@@ -191,11 +191,11 @@ describe.each([
     expect(open()).toEqual(['pending'])
     await read(run)
     expect(open()).toEqual([])
-    // Said twice it is said once.
+    // A repeated confirmation changes nothing.
     expect(String(await read(run))).toContain('200')
   })
 
-  test('is told again, of the same run, to a reader that lost it and asks under the same key', async () => {
+  test('an outcome is delivered again, for the same run, to a client that lost it and retries under the same key', async () => {
     const { ask, finish, hangUp, open, harness } = await aServer()
     const key = { [headers.idempotencyKey]: 'k' }
     const { socket, run } = await ask({ ...accept, ...key })

@@ -11,8 +11,9 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 
 /**
- * Ends a run as cancelled, and every open run that was handed off below it; agents at work are told. A run that
- * is cancelled already is returned as it is. `why` is what whoever asked is told. Problems: `not-found`, `denied`, `conflict` when it has ended otherwise.
+ * Cancels a run and all its open descendants, and notifies the agents at work. A cancelled run is returned
+ * unchanged. `why` is the text that the caller receives. Problems: `not-found`, `denied`, `conflict` when it ended
+ * otherwise.
  */
 export type CancelRun = (caller: Caller, runId: string, why?: string) => RunRecord
 

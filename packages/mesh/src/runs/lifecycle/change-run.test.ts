@@ -12,7 +12,7 @@ function changesIn(harness: LedgerHarness, journal: Pick<Journal, 'append'>) {
   return createRunChanges({ ...harness, table: createRunTable(harness.database), journal, outbox, notifier })
 }
 
-/** A queued run, and what is told of it from here on. */
+/** A queued run, and what is published about it from here on. */
 function aQueuedRun() {
   const harness = aLedgerHarness()
   const run = harness.chat('ada')
@@ -23,7 +23,7 @@ function aQueuedRun() {
 }
 
 describe('a change of a run', () => {
-  test('stands in its row, in the journal with where the run is now, and is announced', () => {
+  test('a change of a run is in its row and in the audit log, and is published', () => {
     const { harness, run, move, journal, told } = aQueuedRun()
     const next = move(run, { kind: 'dispatched', fence: 7 })
     expect(harness.ledger.queries.find(run.id)).toEqual(next)
@@ -47,14 +47,14 @@ describe('a change of a run', () => {
     ])
   })
 
-  test('is none where its state does not allow it, and nobody hears of one', () => {
+  test('a change that the state does not allow is not made and not published', () => {
     const { harness, run, move, journal, told } = aQueuedRun()
     expect(move(run, { kind: 'resumed' })).toBe(null)
     expect(harness.ledger.queries.find(run.id)).toEqual(run)
     expect([journal.entries, told()]).toEqual([[], []])
   })
 
-  test('is none where the run has moved since it was read: of two ends the first one stands', () => {
+  test('a change of a run that has moved since it was read is not made: the first of two ends wins', () => {
     const { harness, run, move, journal, told } = aQueuedRun()
     move(run, { kind: 'settled', outcome: { status: 'cancelled', text: 'first', code: 'cancelled' } })
     expect(move(run, { kind: 'settled', outcome: { status: 'done', text: 'second' } })).toBe(null)
@@ -63,7 +63,7 @@ describe('a change of a run', () => {
     expect(told()).toMatchObject([{ state: 'cancelled', outcome: { status: 'cancelled', text: 'first' } }])
   })
 
-  test('does not stand where it cannot be journalled', () => {
+  test('a change of a run is rolled back when it cannot be journalled', () => {
     const { harness, run, told } = aQueuedRun()
     const journal = {
       append: () => {

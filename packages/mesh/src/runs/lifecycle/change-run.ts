@@ -11,12 +11,12 @@ import { failedOutcome, transition } from './run-record.ts'
 import type { RunEvent, RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 
-/** The ways in which a run changes its state, each in one transaction. */
+/** Changes the state of a run, each change in one transaction. */
 export interface RunChanges {
   readonly move: MoveRun
   readonly settle: SettleRun
   readonly interrupt: InterruptRun
-  /** Told inside the transaction that settles a run; a listener that throws takes the settlement back. */
+  /** Called inside the transaction that settles a run; a subscriber that throws rolls the settlement back. */
   readonly settled: Pick<Hook<RunRecord>, 'subscribe'>
 }
 
@@ -37,10 +37,10 @@ export function createRunChanges(deps: ChangeDeps): RunChanges {
   return { move, settle, settled, interrupt: createInterruptRun(deps, { move, settle }) }
 }
 
-/** The run after the event, written, announced and journalled; null where the row does not allow it any more. */
+/** The run after the event, written, published and journalled; null when the row no longer allows it. */
 export type MoveRun = (run: RunRecord, event: RunEvent) => RunRecord | null
 
-/** The one way in which a run changes its state. */
+/** The only function that changes the state of a run. */
 function createMoveRun({ database, table, events, journal, clock }: ChangeDeps): MoveRun {
   return (run, event) =>
     database.transaction(() => {
@@ -74,12 +74,12 @@ export function announceRun(events: EventBus, run: RunRecord): void {
   })
 }
 
-/** The settled run, or null when the run is not as it was read: someone else has settled or moved it. */
+/** The settled run, or null when another caller has settled or moved the run since it was read. */
 export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | null
 
 /**
- * Writes the one terminal outcome (R4): in one transaction the outcome, the journal, the note to whoever asked,
- * and whatever listeners to `settled` write (the task, the parent run, reservations).
+ * Writes the one terminal outcome (R4). One transaction holds the outcome, the audit entry, the notification and
+ * the writes of subscribers to `settled` (task, parent run, reservations).
  */
 function createSettleRun(
   { database, outbox, notifier }: ChangeDeps,
@@ -101,7 +101,7 @@ function createSettleRun(
     })
 }
 
-/** Who must be told and has no row of ours; runs, tasks and the histories of triggers are told by the handlers. */
+/** The caller outside the database to notify; runs, tasks and trigger histories are updated by the handlers. */
 function askerOutside(run: RunRecord): string | null {
   return run.parentId === null && run.origin.kind === 'human' ? `human:${run.origin.channel}` : null
 }
@@ -115,10 +115,13 @@ function bodyOf({ status, text, code, result }: RunOutcome): JsonObject {
   }
 }
 
-/** Wait before the next attempt, times the attempts so far, milliseconds. */
+/** Wait before the next attempt, multiplied by the attempts so far, milliseconds. */
 const retryDelayMs = 2000
 
-/** A running run has lost its agent (R2): it is queued again for the next attempt, or ends `interrupted` after the last. */
+/**
+ * A running run has lost its agent (R2): it is queued for its next attempt, or ends as `interrupted` after the
+ * last.
+ */
 export type InterruptRun = (run: RunRecord, why: string) => void
 
 function createInterruptRun(

@@ -15,7 +15,7 @@ const aNote = (changes: Partial<Extract<RunNote, { kind: 'task-result' }>> = {})
 })
 
 describe('the message of a continuation', () => {
-  test('says task, title, who, state, summary and result', () => {
+  test('a continuation message contains task, title, assignee, state, summary and result', () => {
     expect(
       continuationText([aNote({ result: { count: 7 } }), aNote({ taskId: 'task_2', state: 'failed' })], null),
     ).toBe(
@@ -23,7 +23,7 @@ describe('the message of a continuation', () => {
     )
   })
 
-  test('holds nothing that a person cannot see', () => {
+  test('a continuation message contains no invisible characters', () => {
     const hidden = 'do\u200B\u{E0041} it\u202E'
     const text = continuationText(
       [aNote({ title: hidden, summary: hidden, result: { [hidden]: hidden } })],
@@ -32,18 +32,18 @@ describe('the message of a continuation', () => {
     expect(text).not.toMatch(/[\u200B\u202E\u{E0041}]/u)
   })
 
-  test('reminds a run that works on a task of that task', () => {
+  test('a continuation message reminds a run of the task that it works on', () => {
     const own = { taskId: 'task_9', inputData: { title: 'sum up' } }
     expect(continuationText([aNote()], own)).toContain('You work on your own task task_9: {"title":"sum up"}')
   })
 
-  test('cuts a result at 20,000 characters', () => {
+  test('a continuation message cuts a result at 20,000 characters', () => {
     const text = continuationText([aNote({ result: 'x'.repeat(50_000) })], null)
     expect(text.length).toBeLessThan(20_300)
     expect(text).toContain('[cut]')
   })
 
-  test('takes as many notes as one chat message holds, and one at least', () => {
+  test('a continuation message holds as many notes as fit, and at least one', () => {
     const long = aNote({ summary: 's'.repeat(20_000), result: 'x'.repeat(50_000) })
     const rows = Array.from({ length: 10 }, (_, id) => ({ id, source: `${id}`, note: long }))
     const taken = notesForOneMessage(rows)

@@ -4,21 +4,21 @@ import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { InboxRow, RunNote } from '../delivery/run-inbox.ts'
 
-/** Result of one child as JSON, characters. */
+/** Maximum length of one child's result as JSON, characters. */
 const resultMaxChars = 20_000
 const summaryMaxChars = 8000
 const titleMaxChars = 200
 const ownTaskMaxChars = 10_000
-/** What all notes of one message may hold, so that the run's own task has room beside them. */
+/** Maximum length of all notes in one message, so that the run's own task fits too. */
 const notesMaxChars = wireLimits.chatMessageMaxChars - ownTaskMaxChars - 1000
 
-/** The task that a run works on, as its later turns are reminded of it. */
+/** The task that a run works on, repeated in its later turns. */
 interface OwnTask {
   readonly taskId: string
   readonly inputData: JsonObject
 }
 
-/** The message of a continuation; a run that works on a task is told which, since it may be new to the words. Pure. */
+/** The message of a continuation. It names the run's own task, because a later turn may not contain it. Pure. */
 export function continuationText(notes: readonly RunNote[], own: OwnTask | null): PromptText {
   return joinPromptText([...notes.map(noteText), ...(own ? [ownTaskText(own)] : [])], '\n\n')
 }
@@ -30,7 +30,7 @@ function ownTaskText({ taskId, inputData }: OwnTask): PromptText {
   )
 }
 
-/** The first notes, as many as one message holds and one at least. Pure. */
+/** The first notes that fit into one message, at least one. Pure. */
 export function notesForOneMessage(rows: readonly InboxRow[]): readonly InboxRow[] {
   const taken: InboxRow[] = []
   let chars = 0
@@ -87,7 +87,7 @@ function titleOf(text: string): PromptText {
   return truncatePromptText(sanitizeForPrompt(text), titleMaxChars)
 }
 
-/** Titles are words of pages, and are said as such. */
+/** Page titles are untrusted, and the text marks them as such. */
 function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'browser-returned' }>): string {
   const words = {
     returned: 'The person has given your browser back to you.',
@@ -98,7 +98,8 @@ function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'brows
   const shown = (page: typeof before) =>
     `${page.url === '' ? 'no page' : page.url} (title, by the page: "${titleOf(page.title)}")`
   const now = after === null ? '' : ` It shows ${shown(after)} now.`
-  // An agent takes the same words for the same turn, which it has done, and one page may ask twice.
+  // The timestamp keeps messages of the same page distinct; the agent would treat an equal message as the same
+  // turn.
   const when = at === null ? '' : ` (${new Date(at).toISOString()})`
   return `${words}${when} It showed ${shown(before)} before.${now} Take a snapshot before you go on.`
 }

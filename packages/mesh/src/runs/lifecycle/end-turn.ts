@@ -10,15 +10,15 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunTasks } from './run-tasks.ts'
 
-/** Turns of one run; an agent that hands work off for ever comes to an end here. */
+/** Maximum turns of one run; this stops an agent that hands off work forever. */
 export const turnsMax = 100
 
-/** Writes what the end of a turn means. False when the run was taken over, settled or moved meanwhile. */
+/** Applies the end of a turn. False when the run was settled or moved in the meantime. */
 export type EndTurn = (run: RunRecord, result: TaskResult) => boolean
 
 /**
- * Ends a turn in one transaction: news that came meanwhile, open children, or a task of its own that is still
- * open keep the run alive; everything else settles it.
+ * Ends a turn in one transaction. New notes, open children or an open task of its own keep the run alive;
+ * otherwise the run is settled.
  */
 export function createEndTurn(deps: {
   readonly database: Database
@@ -33,7 +33,7 @@ export function createEndTurn(deps: {
 }): EndTurn {
   const { database, table, inbox, tasks, move, settle, interrupt, releaseSteers, clock } = deps
 
-  /** One reminder per run; true when it was given now. */
+  /** Reminds each run once; true when it did so now. */
   function remind(run: RunRecord): boolean {
     const awaited = run.taskId === null ? null : tasks.awaited(run.taskId)
     if (run.taskId === null || !awaited) return false
@@ -46,7 +46,7 @@ export function createEndTurn(deps: {
     const parks = tasks.openChildren(run.id).length > 0
     if (inbox.unseen(run.id).length === 0 && parks) {
       const parked = move(run, { kind: 'parked', interimText })
-      // What was said a moment too late for this turn is answered now, and not when the children are done.
+      // Steers that arrived too late for this turn become runs now, before the children are done.
       if (parked) releaseSteers(parked)
       return parked !== null
     }
@@ -64,7 +64,7 @@ export function createEndTurn(deps: {
     database.transaction(() => {
       const run = table.find(stale.id)
       if (run?.state !== 'running' || run.fence !== result.fence || run.id !== result.run_id) return false
-      // A run that was cancelled is not running any more: this agent was stopped in the middle of it.
+      // A cancelled run is no longer running, so here the agent was stopped in mid-run.
       if (result.status === 'cancelled') {
         interrupt(run, 'its agent stopped')
         return true

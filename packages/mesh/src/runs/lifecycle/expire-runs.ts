@@ -9,25 +9,25 @@ import type { Outbox } from '../delivery/outbox.ts'
 import type { RunTable } from './run-table.ts'
 import { turnTimeoutSeconds } from './give-work.ts'
 
-/** A turn that is still alive so long after it began is ended; later than the agent's own limit, milliseconds. */
+/** Maximum duration of a live turn, milliseconds; later than the agent's own limit. */
 export const turnMaxMs = (turnTimeoutSeconds + 600) * 1000
-/** A person who asked and has not come for the answer is not waited for any longer, milliseconds. */
+/** How long an outcome waits for the person who started the run, milliseconds. */
 const unreadMaxMs = 600_000
 
-/** Ends what waited or worked for too long (R6); whoever asked is told, as at every end. */
+/** Ends runs that waited or worked for too long (R6); callers are notified as at every end. */
 export function createExpireRuns(deps: {
   readonly table: RunTable
   readonly settle: SettleRun
   readonly followed: FollowedRuns
   readonly connections: Pick<AgentConnections, 'giveUp'>
   readonly outbox: Outbox
-  /** Why nothing proactive of the agent begins now, or null. */
+  /** Why the agent may not start proactive work now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
   readonly log: Log
 }): () => void {
   const { table, settle, followed, outbox, clock } = deps
-  /** An agent that is still at it so long after its own limit has a loop that does not move. */
+  /** An agent that still works this long after its own limit has a loop that hangs. */
   function giveUp(agentId: string): void {
     const reason = `its work went on for ${turnMaxMs / 1000} s, beyond its own limit`
     deps.connections.giveUp(agentId, reason).catch((err: unknown) => {
@@ -41,7 +41,7 @@ export function createExpireRuns(deps: {
   return () => {
     const now = clock.now()
     for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
-      // Held, not forgotten: it waits anew when the pause ends.
+      // The run is held by a pause; it waits anew when the pause ends.
       if (run.proactive && deps.pausedReason(run.agentId) !== null) continue
       const text = withInterim(run, 'The run was queued for 24 hours and did not begin.')
       settle(run, { status: 'expired', code: 'expired', text })

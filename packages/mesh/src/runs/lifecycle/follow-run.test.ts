@@ -8,7 +8,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
-test('an agent that floods makes 50 rows a second at most, and its next words and its end are still heard', async () => {
+test('an agent that floods writes at most 50 rows a second, and its next message and its end still arrive', async () => {
   const harness = aLedgerHarness()
   opened.push(harness)
   harness.ledger.start()

@@ -18,12 +18,18 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import { steersBeside } from '../steering/steer-view.ts'
 
-/** The agent says that what it got can never be carried out; another attempt would say the same. */
-const hopeless: readonly ProblemCode[] = ['body-too-large', 'unprocessable', 'path-refused', 'not-found']
+/** Problems with which an agent says that it can never carry out this request; a retry would fail alike. */
+const permanentFailures: readonly ProblemCode[] = [
+  'body-too-large',
+  'unprocessable',
+  'path-refused',
+  'not-found',
+]
 
 /**
  * Sends a running run to its agent, or attaches to it, and follows it to the end of its turn. Returns without an
- * end when the agent was lost or the signal fired: the lane then looks at the row. Rejects as the line does.
+ * end when the agent was lost or the signal fired; the lane then reads the row again. Rejects when the connection
+ * fails.
  */
 export type FollowRun = (run: RunRecord, connection: AgentRuns, signal: AbortSignal) => Promise<void>
 
@@ -54,13 +60,13 @@ export function createFollowRun(deps: FollowRunDeps): FollowRun {
       deps.endTurn(run, result)
     } catch (error) {
       if (signal.aborted) return
-      if (!(error instanceof Problem) || !hopeless.includes(error.code)) throw error
+      if (!(error instanceof Problem) || !permanentFailures.includes(error.code)) throw error
       deps.settle(run, failedOutcome(run, error.code, `The agent refused the work: ${error.detail}`))
     }
   }
 }
 
-/** A turn of a conversation or of a heartbeat; null when the stream broke. */
+/** Runs a turn of a chat or a heartbeat; null when the stream broke. */
 function speak(
   deps: FollowRunDeps,
   run: RunRecord,
@@ -70,7 +76,7 @@ function speak(
     run_id: run.id,
     fence: run.fence,
     message: messageOf(deps, run),
-    origin: wordsFrom(run),
+    origin: turnOrigin(run),
     ...steersBeside(deps.steers.ofTurn(run.id, run.turn)),
   }
   const onFrame = showFrames(deps, run, signal)
@@ -92,12 +98,14 @@ function messageOf(deps: FollowRunDeps, run: RunRecord): string {
   return run.input.kind === 'chat' || run.input.kind === 'heartbeat' ? run.input.message : ''
 }
 
-/** A later turn reads what other agents made of the work that it gave them, whoever began it. */
-function wordsFrom(run: RunRecord): Origin {
+/** A later turn contains results of other agents, so its origin is an agent, whatever started the run. */
+function turnOrigin(run: RunRecord): Origin {
   return run.turn > 0 ? { kind: 'agent', channel: 'agent' } : run.origin
 }
 
-/** Before the turn ends, while the run is live; what is refused is logged and does not hold up the outcome. */
+/**
+ * Writes the promoted entries while the run is live; a rejected entry is logged and does not delay the outcome.
+ */
 function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): void {
   if (Object.keys(result.promote_to_blackboard).length === 0) return
   const row = deps.table.find(run.id)

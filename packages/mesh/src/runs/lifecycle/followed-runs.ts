@@ -1,10 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Runs that this process follows now. Only a lever to stop following: the rows are the truth. */
+/** Runs that this process follows now. It serves only to stop following; the rows hold the state. */
 export interface FollowedRuns {
-  /** Runs `work` with a signal that fires with `closing`, or when the run is let go. */
+  /** Runs `work` with a signal that fires with `closing`, or when following is stopped. */
   during<T>(runId: string, closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>
-  /** Stops following, if it is followed; the lane then looks at the row. */
+  /** Stops following the run, if it is followed; the lane then reads the row again. */
   letGo(runId: string): void
 }
 

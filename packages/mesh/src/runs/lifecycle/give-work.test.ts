@@ -8,7 +8,7 @@ import { ticketFor } from './live-runs.ts'
 import type { RunTasks } from './run-tasks.ts'
 import { taskAssignment } from './give-work.ts'
 
-test('an assignee gets a whole TaskAssignment under the fence of its run', async () => {
+test('an assignee gets a complete TaskAssignment under the fencing token of its run', async () => {
   verifies('resources:task-assignment:fields')
   const agents = createFakeAgents()
   const assignments: unknown[] = []
@@ -54,7 +54,7 @@ test.each([
   ],
   ['the cap of the run that asks', 0.2, null, { max_tokens: null, max_cost_usd: 0.2 }],
   ['the lower of both', 0.2, { max_tokens: 900, max_cost_usd: 0.5 }, { max_tokens: 900, max_cost_usd: 0.2 }],
-])('its token budget is %s', async (...[, runUsd, asked, told]) => {
+])('the token budget of an assignment is %s', async (...[, runUsd, asked, told]) => {
   const harness = aLedgerHarness()
   harness.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
@@ -65,12 +65,12 @@ test.each([
   const run = harness.ledger.queries.find(given.run_id)!
   const tasks = { work: () => ({ inputData: {}, context: {} }) }
   expect(taskAssignment(run, tasks as unknown as RunTasks)?.token_budget).toEqual(told)
-  // The model gateway holds it to the same.
+  // The model gateway enforces the same limits.
   expect(ticketFor(run)).toMatchObject({ budgetTokens: told.max_tokens, budgetUsd: told.max_cost_usd })
   await harness.ledger.close()
 })
 
-test('work that a capped run gives away is held to the caps of all that it works for', async () => {
+test('work handed off by a limited run is subject to the limits of all its ancestors', async () => {
   const harness = aLedgerHarness()
   harness.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
@@ -93,7 +93,7 @@ test('work that a capped run gives away is held to the caps of all that it works
   await harness.ledger.close()
 })
 
-test('a later turn of a task is told its budget, and what it and the work that it gave away have used', async () => {
+test('a later turn of a task gets its budget and what it and its descendants have used', async () => {
   const agents = createFakeAgents()
   const turns: unknown[] = []
   const { ensureRunning } = agents
@@ -121,7 +121,7 @@ test('a later turn of a task is told its budget, and what it and the work that i
   paid.run(7000, 7, first.id)
   agents.finish('worker')
   await harness.clock.advance(1000)
-  // The second end is after its reminder, which is a later turn too.
+  // The second end follows the reminder, which is a later turn too.
   for (let end = 0; end < 2; end += 1) {
     agents.finish('helper')
     await harness.clock.advance(1000)

@@ -13,14 +13,17 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunTasks } from './run-tasks.ts'
 
-/** One long poll, seconds; and the least time between two, milliseconds, for an agent that answers at once. */
+/**
+ * Duration of one long poll, seconds; and the minimum time between two, milliseconds, for an agent that answers at
+ * once.
+ */
 const pollSeconds = 25
 const pollRestMs = 500
-/** For the last frames of a run whose outcome is known already. */
+/** Time for the last frames of a run whose outcome is known, milliseconds. */
 const lastFramesMs = 250
-/** An agent that another run holds is asked again so often, each after `pollRestMs`. */
+/** How often an agent that is busy with another run is asked again, each time after `pollRestMs`. */
 const busyTriesMax = 40
-/** How long an agent may work on one turn, seconds; it is told, and the ledger enforces it a little later. */
+/** Time limit of one turn, seconds. The agent receives it, and the ledger enforces it a little later. */
 export const turnTimeoutSeconds = 4 * 3600
 
 export interface GiveWorkDeps {
@@ -30,18 +33,20 @@ export interface GiveWorkDeps {
   readonly clock: Clock
 }
 
-/** A line to the agent of a run that is running, and how long it may be used. */
+/** A connection to the agent of a running run, and the signal that ends its use. */
 export interface Line {
   readonly connection: AgentRuns
   readonly signal: AbortSignal
 }
 
-/** Work that is no conversation: it is given, and asked for later. Null when the agent did not take it, or knows nothing of it. */
+/**
+ * Sends a task or tool call and polls for its result. Null when the agent did not accept it or does not know it.
+ */
 export async function giveWork(deps: GiveWorkDeps, run: RunRecord, line: Line): Promise<TaskResult | null> {
   return (await send(deps, run, line)) ? watched(deps, run, line) : null
 }
 
-/** Gives a task or a tool call; false when the agent would not take it. */
+/** Sends a task or a tool call; false when the agent did not accept it. */
 async function send(deps: GiveWorkDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
   for (let tries = 0; tries < busyTriesMax; tries++) {
     if (await sendOnce(deps, run, { connection, signal })) return true
@@ -61,7 +66,7 @@ function sendOnce(deps: GiveWorkDeps, run: RunRecord, { connection, signal }: Li
   return connection.task({ ...assignment, origin: run.origin, ...steers }, signal)
 }
 
-/** Waits for the outcome of work that is not a conversation, and shows meanwhile what the agent does. */
+/** Waits for the outcome of a task or tool call, and publishes the agent's frames meanwhile. */
 async function watched(
   deps: GiveWorkDeps,
   run: RunRecord,
@@ -73,13 +78,13 @@ async function watched(
   try {
     return await pollOutcome(deps, run, { connection, signal })
   } finally {
-    // What is on the line already is shown, and nobody waits for a line that is dead.
+    // Frames that have arrived are published; a dead connection is not awaited.
     await Promise.race([shown, deps.clock.sleep(lastFramesMs).catch(() => {})])
     ended.abort()
   }
 }
 
-/** Waits for the outcome under this run's fence; null when the agent knows nothing of it. */
+/** Polls for the outcome under this run's fencing token; null when the agent does not know the run. */
 export async function pollOutcome(
   deps: GiveWorkDeps,
   run: RunRecord,
@@ -96,7 +101,9 @@ export async function pollOutcome(
   return null
 }
 
-/** What the assignee gets; null when the task is gone. `context.session` names where later turns will speak. */
+/**
+ * The assignment of a task; null when the task does not exist. `context.session` names the session of later turns.
+ */
 export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment | null {
   if (run.input.kind !== 'task') return null
   const work = tasks.work(run.input.task_id, run.id)
@@ -115,7 +122,7 @@ export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment 
   }
 }
 
-/** What a later turn of a task is told of it, so that it keeps to the bounds of the whole task. */
+/** What a later turn of a task gets besides its message, so that it keeps to the limits of the whole task. */
 export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { readonly task?: TaskTurn } {
   if (run.input.kind !== 'task') return {}
   const { tokens, costUsd } = table.usedBy(run.id)
@@ -128,7 +135,7 @@ export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { r
   return { task }
 }
 
-/** What the agent is told of its caps; the model gateway holds it to them, in every turn. */
+/** The limits that the agent receives; the model gateway enforces them in every turn. */
 function budgetOf({ budgetTokens, budgetUsd }: RunRecord): TokenBudget | null {
   if (budgetTokens === null && budgetUsd === null) return null
   return { max_tokens: budgetTokens, max_cost_usd: budgetUsd }

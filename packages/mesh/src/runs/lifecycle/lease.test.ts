@@ -8,7 +8,7 @@ import type { RunTable } from './run-table.ts'
 
 const { leaseMs } = wireLimits
 
-/** One run of agent `scout` in a table of one row; what the lease does to it and around it is kept. */
+/** A run of agent `scout` in a table of one row, with a record of what the lease does to it. */
 function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['check']> = []) {
   const clock = createManualClock()
   const run: { -readonly [Key in keyof RunRecord]?: RunRecord[Key] } = {
@@ -48,7 +48,7 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['chec
 }
 
 describe('a lease', () => {
-  test('is renewed for a minute from now, and not written again while nearly all of it is left', async () => {
+  test('a lease is renewed for a minute, and not written again while nearly all of it is left', async () => {
     const { lease, clock, written, ticket } = aLease()
     const first = clock.now() + leaseMs
     await clock.advance(4999)
@@ -59,7 +59,7 @@ describe('a lease', () => {
     expect(written).toEqual([clock.now() + leaseMs])
   })
 
-  test('that a run does not have yet is given to it', () => {
+  test('a lease is given to a run that has none yet', () => {
     const { lease, clock, ticket } = aLease({ leaseUntil: null })
     expect(lease.renew(ticket)).toBe(clock.now() + leaseMs)
   })
@@ -70,7 +70,7 @@ describe('a lease', () => {
     ['a run that is over', { state: 'done' as const }, { runId: 'run_1', fence: 3 }],
     ['a run that waits', { state: 'waiting' as const }, { runId: 'run_1', fence: 3 }],
     ['a run that is not there', {}, { runId: 'run_2', fence: 3 }],
-  ])('is not renewed by %s, whose agent hears that it is cut off', (_who, row, ticket) => {
+  ])('a lease is not renewed by %s, whose agent learns that it is cut off', (_who, row, ticket) => {
     const { lease, written, heartbeats } = aLease(row)
     const stale = expect.objectContaining({ code: 'stale-fence' })
     expect(() => lease.renew(ticket)).toThrow(stale)
@@ -78,7 +78,7 @@ describe('a lease', () => {
     expect([written, heartbeats]).toEqual([[], []])
   })
 
-  test('is renewed by a heartbeat of the loop too, which alone shows that the loop lives', () => {
+  test('a heartbeat of the loop renews the lease, and only it shows that the loop works', () => {
     const { lease, clock, heartbeats, ticket } = aLease()
     lease.renew(ticket)
     expect(heartbeats).toEqual([])
@@ -88,21 +88,21 @@ describe('a lease', () => {
 })
 
 describe('the sweep', () => {
-  test('leaves alone what holds its lease', async () => {
+  test('the sweep leaves runs with a valid lease alone', async () => {
     const { lease, clock, letGo, rung } = aLease()
     await clock.advance(leaseMs - 1)
     lease.sweep()
     expect([letGo, rung]).toEqual([[], []])
   })
 
-  test('lets go of a run whose lease is dead, and rings for its lane', async () => {
+  test('the sweep stops following a run whose lease has expired, and wakes its lane', async () => {
     const { lease, clock, letGo, rung } = aLease()
     await clock.advance(leaseMs)
     lease.sweep()
     expect([letGo, rung]).toEqual([['run_1'], ['scout']])
   })
 
-  test('ends at once the lease of a loop that is silent, whoever else holds it', () => {
+  test('the sweep ends the lease of a silent loop at once, whatever else renewed it', () => {
     const { lease, clock, written, letGo, rung } = aLease({}, [{ id: 'run_1', fence: 3 }])
     lease.sweep()
     expect(written).toEqual([clock.now()])

@@ -7,15 +7,21 @@ import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunTicket } from '../../access/index.ts'
 
-/** A lease with more left than this is not written again, so that a busy agent costs few writes. */
+/** A lease with more time left than this is not written again, which saves writes for a busy agent. */
 const renewBelowMs = wireLimits.leaseMs - 5000
 
 export interface Lease {
-  /** The time until which the lease holds. Called by open calls of the run, of programs too. Problem `stale-fence`. */
+  /**
+   * Returns the time until which the lease is valid. Called by open calls of the run and of its programs. Problem
+   * `stale-fence`.
+   */
   renew(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
-  /** The same for the heart of the agent's own loop, and a sign that the loop lives. */
+  /** The same for a heartbeat of the agent's own loop, which also shows that the loop works. */
   heartbeat(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
-  /** Lets go of every run whose lease is dead or whose loop is silent; its lane asks the engine before anything else (R2). */
+  /**
+   * Stops following every run whose lease has expired or whose loop is silent; its lane asks the engine first
+   * (R2).
+   */
   sweep(): void
 }
 

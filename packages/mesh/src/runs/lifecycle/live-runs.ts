@@ -3,18 +3,21 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunCap, RunTicket } from '../../access/index.ts'
 
-/** Proof of place in a lane (R3). */
+/** Checks that a caller holds the live run of a lane (R3). */
 export interface LiveRuns {
-  /** Problem `stale-fence` unless that run is running under that very fence. */
+  /** Problem `stale-fence` unless that run is running under exactly that fencing token. */
   ticketOf(runId: string, fence: number): RunTicket
-  /** The run that holds the agent's lane, for programs that know no fence; null when it is idle. */
+  /** The run that holds the agent's lane, for programs that know no fencing token; null when it is idle. */
   liveRunOf(agentId: string): RunTicket | null
 }
 
-/** Tickets that are remembered; one per agent is enough while its run goes on. */
+/** Tickets that are cached; one for each agent is enough while its run executes. */
 const ticketsMax = 1000
 
-/** What a ticket says never changes under one fence, and is read once; whether its run is live is asked each time. */
+/**
+ * The content of a ticket never changes under one fencing token and is read once; whether its run is live is
+ * checked each time.
+ */
 export function createLiveRuns(
   table: Pick<RunTable, 'chainOf' | 'runningFenceOf' | 'runningMarkOf'>,
 ): LiveRuns {
@@ -50,7 +53,7 @@ export function createLiveRuns(
   }
 }
 
-/** `above`: the runs that it works for. */
+/** `above` are its ancestors. */
 export function ticketFor(run: RunRecord, above: readonly RunRecord[] = []): RunTicket {
   const { agentId, fence, taskId, origin } = run
   const capsAbove = above.map(capOf).filter((cap) => cap.budgetUsd !== null || cap.budgetTokens !== null)

@@ -20,7 +20,7 @@ describe('what an agent says of its end', () => {
     expect(read.code).toBe(code)
   })
 
-  test('keeps the code that the agent gives for a failure, and cuts it', () => {
+  test('an outcome keeps the code that the agent gives for a failure, and cuts it', () => {
     for (const status of ['timeout', 'failed'] as const) {
       expect(outcomeOf(result({ status, error: error('model-failed', 'x') })).code).toBe('model-failed')
       expect(outcomeOf(result({ status, error: error('c'.repeat(500), 'x') })).code).toBe('c'.repeat(64))
@@ -28,24 +28,24 @@ describe('what an agent says of its end', () => {
     expect(outcomeOf(result({ status: 'failed', error: error('', 'x') })).code).toBe('internal-error')
   })
 
-  test('says why where it had no words, and nothing where it had neither', () => {
+  test('an outcome without text says why it failed, or nothing where no reason exists', () => {
     expect(outcomeOf(result({ status: 'failed', error: error('c', 'the reason') })).text).toBe('the reason')
     expect(outcomeOf(result({ response: 'words', error: error('c', 'the reason') })).text).toBe('words')
     expect(outcomeOf(result({})).text).toBe('')
   })
 
-  test('cannot make the ledger larger than an outcome may be', () => {
+  test('an agent cannot exceed the size limit of an outcome', () => {
     expect(outcomeOf(result({ response: 'x'.repeat(100_001) })).text).toHaveLength(100_000)
   })
 
-  test('carries a result only where there is one', () => {
+  test('an outcome contains a result only where there is one', () => {
     expect(outcomeOf(result({ result: { rows: 3 } })).result).toEqual({ rows: 3 })
     expect(outcomeOf(result({}))).not.toHaveProperty('result')
   })
 })
 
 describe('an end that the mesh finds itself', () => {
-  test('keeps readable what the run had said so far', () => {
+  test('an outcome that the mesh decides keeps what the run had said so far', () => {
     const run = { interimText: 'Half of it.' } as RunRecord
     expect(failedOutcome(run, 'upstream-timeout', 'It was too slow.')).toEqual({
       status: 'failed',

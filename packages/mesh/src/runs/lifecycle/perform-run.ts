@@ -15,16 +15,16 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunTasks } from './run-tasks.ts'
 
-/** A fleet that is paused, and an agent in quarantine, are asked again after so long, milliseconds. */
+/** Retry interval while the fleet is paused or the agent is in quarantine, milliseconds. */
 const pausedRetryMs = 15_000
 
-/** Only the owner can change it; another attempt would say the same, later. */
-const ownerMends: string[] = ['not-configured', 'data-full', 'isolation-unavailable', 'agent-archived']
+/** Problems that only the owner can repair; another attempt would fail alike. */
+const ownerRepairs: string[] = ['not-configured', 'data-full', 'isolation-unavailable', 'agent-archived']
 
 export interface PerformRun {
-  /** Dispatches a queued run and follows it. Returns when the lane must look at the rows again. */
+  /** Dispatches a queued run and follows it. Returns when the lane must read the rows again. */
   perform(run: RunRecord, closing: AbortSignal): Promise<void>
-  /** Follows a run that is running already, over a line that answers. */
+  /** Follows a run that is running already, over a working connection. */
   attach(run: RunRecord, connection: AgentRuns, closing: AbortSignal): Promise<void>
 }
 
@@ -59,7 +59,7 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
         'the line to a run at work broke; its lane asks the agent about it next',
       )
     }
-    await tellIfEnded(deps, run, { connection, closing: signals.closing })
+    await stopIfEnded(deps, run, { connection, closing: signals.closing })
   }
 
   return {
@@ -69,7 +69,7 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
       await followed.during(run.id, closing, async (following) => {
         const connection = await reach(deps, run, following)
         if (!connection) return
-        // Not before: the task of an agent that cannot be reached waits, and says so.
+        // Called only here, because the task of an unreachable agent must show that it waits.
         deps.tasks.began(run)
         await attached(run, connection, { following, closing })
       })
@@ -84,14 +84,14 @@ function isLive(table: RunTable, run: RunRecord): boolean {
   return row?.state === 'running' && row.fence === run.fence
 }
 
-/** The agent's line, its sandbox started where needed; null when there is none, and the run is dealt with. */
+/** Connects to the agent and starts its sandbox where needed; null when that failed and the run was handled. */
 async function reach(
   deps: PerformRunDeps,
   run: RunRecord,
   following: AbortSignal,
 ): Promise<AgentRuns | null> {
   deps.pulses.heartbeat(run)
-  // While its sandbox starts, the run's lease is the mesh's business: no agent is there to renew it.
+  // The mesh renews the run's lease while the sandbox starts, because no agent can do so yet.
   const letGo = deps.holdLease({ runId: run.id, fence: run.fence })
   try {
     return await deps.connections.ensureRunning(run.agentId, following, { withoutModel: run.kind === 'tool' })
@@ -107,7 +107,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   const { code, detail } = problem
   if (code === 'fleet-paused' || code === 'agent-quarantined') {
-    // Not the run's fault, and people know of it: it waits, and no attempt is used up.
+    // The run did not cause this, and people can see it: it waits, and no attempt is used.
     return void changes.move(run, { kind: 'postponed', availableAt: clock.now() + pausedRetryMs })
   }
   log.warn(
@@ -115,12 +115,12 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
     'the agent of a run was not reached; by the code the run is tried again or fails',
   )
   if (code === 'unknown-agent') changes.settle(run, failedOutcome(run, code, 'The agent was deleted.'))
-  else if (ownerMends.includes(code)) changes.settle(run, failedOutcome(run, code, detail))
+  else if (ownerRepairs.includes(code)) changes.settle(run, failedOutcome(run, code, detail))
   else changes.interrupt(run, `its agent could not be started or reached (${detail})`)
 }
 
-/** The lane is not free before an agent whose run was ended from outside has been told to stop. */
-async function tellIfEnded(
+/** The lane is not free until an agent whose run was ended from outside has been told to stop. */
+async function stopIfEnded(
   deps: PerformRunDeps,
   run: RunRecord,
   { connection, closing }: { readonly connection: AgentRuns; readonly closing: AbortSignal },
@@ -139,9 +139,7 @@ async function tellIfEnded(
   }
 }
 
-/**
- * Takes a queued run into its lane: as it is running now, under a fence of its own; null when it is not queued any more.
- */
+/** Moves a queued run to running under a new fencing token; null when it is no longer queued. */
 function dispatch(deps: PerformRunDeps, run: RunRecord): RunRecord | null {
   const { table, changes } = deps
   return deps.database.transaction(() => {

@@ -10,18 +10,18 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 
 /**
- * An agent whose lease is dead and that does not answer has missed two heartbeats as well, milliseconds. Less than a lease, since
- * what is counted is only what the mesh itself saw: one that looks late sees less pass.
+ * How long the loop must be silent before an unresponsive agent with an expired lease is terminated: two missed
+ * heartbeats, milliseconds. It is less than a lease because the mesh counts only time that it observed itself.
  */
 const silentWithDeadLeaseMs = wireLimits.leaseMs / 2
-/** An engine that does not answer is believed in for so long after the lease is dead, milliseconds. */
+/** How long after the lease expired the mesh waits for an engine that does not answer, milliseconds. */
 const engineSilenceMaxMs = 600_000
 
 /**
- * Decides about a running run that nobody follows: after a start of the mesh (R7), a broken line, or a dead lease
- * (R2). The engine and the agent are asked first. Still working or finished under this fence: attach, which
- * settles it. Unknown or gone: interrupted. No answer: nothing yet, the lane asks again. An agent whose loop was not
- * heard of for too long is ended, even where its server says that it works.
+ * Decides about a running run that this process does not follow: after a start of the mesh (R7), a broken
+ * connection or an expired lease (R2). It asks the engine and the agent first. Still working or finished under
+ * this fencing token: attach, which settles the run. Unknown or gone: interrupted. No answer: the lane asks again.
+ * An agent whose loop was silent for too long is terminated, even if its server reports that it works.
  */
 export type RecoverRun = (run: RunRecord, closing: AbortSignal) => Promise<void>
 
@@ -54,7 +54,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
     if (!connection) return lost('its container is gone')
     try {
       const found = judge(run, connection, await connection.result(run.id, 0, closing))
-      if (found.working && pulses.silentMs(run) >= silenceMaxMs) return hung(silentWords)
+      if (found.working && pulses.silentMs(run) >= silenceMaxMs) return hung(silentReason)
       return found.finding
     } catch (error) {
       log.warn(
@@ -62,7 +62,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
         'an agent did not say how its run stands; its lane asks again until the lease of the run is dead',
       )
       if (deadForMs(run) < 0) return 'no-answer'
-      // Whoever takes it next would wait on the same process.
+      // The next attempt would wait for the same process.
       const isSilent = pulses.silentMs(run) >= silentWithDeadLeaseMs
       return isSilent ? hung('its agent does not answer') : lost('its agent does not answer')
     }
@@ -89,9 +89,11 @@ type Finding =
 
 const lost = (why: string): Finding => ({ lost: why, hung: false })
 const hung = (why: string): Finding => ({ lost: why, hung: true })
-const silentWords = `its work gave no sign of life for ${silenceMaxMs / 1000} s, though its server answers`
+const silentReason = `its work gave no sign of life for ${silenceMaxMs / 1000} s, though its server answers`
 
-/** An answer under another fence is of another attempt, or of an earlier turn: it says nothing about this one. */
+/**
+ * A reply under another fencing token is about another attempt or an earlier turn and says nothing about this one.
+ */
 function judge(
   run: RunRecord,
   connection: AgentRuns,

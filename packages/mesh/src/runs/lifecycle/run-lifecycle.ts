@@ -13,14 +13,16 @@ import type { LiveRuns } from './live-runs.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from './run-table.ts'
 
-/** What keeps a run that works alive, what it has cost, and what ends it from outside. */
+/** Renews the leases of runs, counts their cost and ends them from outside. */
 export interface RunLifecycle {
   readonly cancelRun: CancelRun
   readonly live: LiveRuns
   readonly lease: Lease
-  /** Adds to the mesh's own count of what a run costs; joins the caller's transaction. */
+  /** Adds to the mesh's own count of a run's cost; joins the caller's transaction. */
   addRunCost(runId: string, usd: number, tokens: number): void
-  /** The agent's sandbox is no more: its running run, if any, is looked at now and not when its lease dies (R2). */
+  /**
+   * The agent's sandbox has gone: its running run, if any, is checked now instead of when its lease expires (R2).
+   */
   agentGone(agentId: string): void
 }
 

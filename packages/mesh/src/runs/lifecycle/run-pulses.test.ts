@@ -26,7 +26,7 @@ test('a run whose loop sends heartbeats is never silent for too long', () => {
   }
 })
 
-test('a run without a heartbeat is silent for too long once the bound has passed, and stays so', () => {
+test('a run without a heartbeat is silent for too long once the limit has passed, and stays so', () => {
   const { pulses, pass } = aWatch()
   pulses.begin(run)
   expect(pass(silenceMaxMs - 1000)).toEqual([])
@@ -42,7 +42,7 @@ test('an hour in which the machine slept counts as one check', () => {
   expect(pulses.silentMs(run)).toBe(5000)
 })
 
-test('another attempt has the whole time again, and one that runs no more is forgotten', () => {
+test('another attempt gets the whole time again, and an attempt that no longer runs is forgotten', () => {
   const { pulses, pass } = aWatch()
   pulses.begin(run)
   pass(60_000)

@@ -2,12 +2,12 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 
 /**
- * An agent whose loop was not heard of for so long is ended, whatever its server says and whoever else holds the lease
- * of its run: eight heartbeats of the loop's own that did not come, milliseconds.
+ * An agent whose loop was silent for this long is terminated, whatever its server reports and whatever else
+ * renewed the lease: eight missed heartbeats of the loop, milliseconds.
  */
 export const silenceMaxMs = 2 * wireLimits.leaseMs
 
-/** More than this between two checks is time in which the mesh itself, or this machine, slept, milliseconds. */
+/** A longer gap between two checks means that the mesh or the machine slept, milliseconds. */
 const gapMaxMs = 5000
 
 /** A running run under the fence of its attempt. */
@@ -17,16 +17,19 @@ interface PulsedRun {
 }
 
 /**
- * When the loop that works on each running run was heard of last, judged by what the mesh itself saw. A heartbeat comes from
- * the agent's process with its door token, after it wrote to its disk; calls of its programs are none. Kept in memory:
- * after a start of the mesh every agent has the whole time again.
+ * The last heartbeat of the loop of each running run, by what the mesh itself observed. A heartbeat comes from the
+ * agent's process with its agent token, after it wrote to its disk; calls of programs do not count. Kept in
+ * memory: after a start of the mesh every agent has the whole time again.
  */
 export interface RunPulses {
   heartbeat(run: PulsedRun): void
-  /** Counts from now, unless this attempt is counted already. */
+  /** Starts counting now, unless this attempt is counted already. */
   begin(run: PulsedRun): void
   silentMs(run: PulsedRun): number
-  /** Counts the time since the last check; gives the runs that are silent for too long. `fenceOf` is null for one that runs no more. */
+  /**
+   * Counts the time since the last check and returns the runs that are silent for too long. `fenceOf` is null for
+   * a run that no longer runs.
+   */
   check(fenceOf: (runId: string) => number | null): readonly PulsedRun[]
 }
 

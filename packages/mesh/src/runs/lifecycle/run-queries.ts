@@ -7,10 +7,10 @@ import { jsonColumn } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 
-/** Runs above one run that are looked at; more than hand-offs can reach. */
+/** Maximum ancestors of one run that are read; more than hand-offs can create. */
 const chainMax = 32
 
-/** The run `?` and all that work for it, near or far. */
+/** The run `?` and all its descendants. */
 const tree =
   'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
 
@@ -20,31 +20,34 @@ const strangers = `SELECT origin FROM runs WHERE agent_id = :agent AND ${session
 
 const originColumn = jsonColumn(originSchema)
 
-/** What is asked of the ledger's rows beside the way of a run: families, what is overdue, and pages for people. */
+/** Queries over runs: families, overdue runs, and pages for people. */
 export function createRunQueries(database: Database) {
   const { one, many, count } = readRuns(database)
 
   return {
-    /** Queued or running runs of an agent that a pause is about, oldest first. */
+    /** Queued or running runs of an agent that a pause holds, oldest first. */
     proactiveOf: (agentId: string) =>
       many(
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND proactive = 1 AND state IN ('queued', 'running') ORDER BY position`,
         agentId,
       ),
-    /** Queued or running heartbeats of an agent, oldest first. One that waits for what it gave away is not among them. */
+    /**
+     * Queued or running heartbeats of an agent, oldest first. One that waits for work that it handed off is not
+     * among them.
+     */
     heartbeatsUnderWay: (agentId: string) =>
       many(
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND state IN ('queued', 'running') ORDER BY position`,
         agentId,
       ),
-    /** The run that has spoken in a conversation and is to speak there again, or does now. */
+    /** The run that uses a session now or will continue in it. */
     runIn: (agentId: string, name: string) =>
       one(
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND (state IN ('running', 'waiting') OR (state = 'queued' AND (attempt > 1 OR turn > 0))) AND ${sessionColumn('runs')} = ? ORDER BY position LIMIT 1`,
         agentId,
         name,
       ),
-    /** People who are no owners and whose words are in the conversation: by a run of their own in it, or a steer to one. */
+    /** People who are not owners and whose messages are in the session, by a run in it or a steer to one. */
     strangersIn: (agentId: string, name: string): readonly Origin[] =>
       database
         .prepare(strangers)
@@ -61,7 +64,7 @@ export function createRunQueries(database: Database) {
       many(`SELECT ${runColumns} FROM runs WHERE state = 'queued' AND queued_since <= ?`, then),
     waitingBefore: (then: number) =>
       many(`SELECT ${runColumns} FROM runs WHERE state = 'waiting' AND waiting_since <= ?`, then),
-    /** The run and those that asked for it, nearest first. */
+    /** The run and its ancestors, nearest first. */
     chainOf: (id: string): readonly RunRecord[] => {
       const chain: RunRecord[] = []
       for (let next: string | null = id; next !== null && chain.length <= chainMax;) {
@@ -72,13 +75,13 @@ export function createRunQueries(database: Database) {
       }
       return chain
     },
-    /** The run and all that work for it, near or far. */
+    /** The run and all its descendants. */
     treeOf: (id: string): readonly string[] =>
       database
         .prepare(`${tree} SELECT id FROM tree`)
         .all(id)
         .map((row) => String(row['id'])),
-    /** What the run and all that work for it have used. */
+    /** What the run and all its descendants have used. */
     usedBy: (id: string): { readonly tokens: number; readonly costUsd: number } => {
       const row = database
         .prepare(
@@ -92,7 +95,7 @@ export function createRunQueries(database: Database) {
       queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
       waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
     }),
-    /** Runs that work for it, near or far, and have not ended. */
+    /** Descendants that have not ended. */
     openBelow: (id: string): readonly string[] =>
       database
         .prepare(
@@ -110,7 +113,7 @@ export function createRunQueries(database: Database) {
             limit,
           ),
     countByState: (): Record<RunState, number> => countStates(database),
-    /** Runs of one agent that ended since, by how; states that none ended in are left out. */
+    /** Counts the runs of one agent that ended since `then`, by state; states without runs are left out. */
     endedSince: (agentId: string, then: number): Readonly<Record<string, number>> =>
       Object.fromEntries(
         database

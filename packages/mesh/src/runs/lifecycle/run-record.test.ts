@@ -94,7 +94,7 @@ describe('the states of a run', () => {
     }
   })
 
-  test('an interruption uses an attempt, a continuation begins anew, and the last attempt is not interrupted', () => {
+  test('an interruption uses an attempt, a continuation resets them, and the last attempt cannot be interrupted', () => {
     const run = aRun({ state: 'running', attempt: wireLimits.runAttemptsMax })
     const next = (event: RunEvent) => transition(run, event, 5)
     expect(next({ kind: 'interrupted', availableAt: 9 })).toBeNull()
@@ -106,7 +106,7 @@ describe('the states of a run', () => {
     })
   })
 
-  test('a dispatch gives a new fence and a lease of a minute, and keeps when the run first began', () => {
+  test('a dispatch assigns a new fencing token and a lease of a minute, and keeps the first start time', () => {
     const first = transition(aRun(), { kind: 'dispatched', fence: 4 }, 5)
     expect(first).toEqual({
       ...aRun(),
@@ -120,7 +120,7 @@ describe('the states of a run', () => {
     expect(again).toMatchObject({ fence: 6, startedAt: 5, turnStartedAt: 90 })
   })
 
-  test('an interrupted run keeps its fence and its first start, and waits for its next attempt in a queue of today', () => {
+  test('an interrupted run keeps its fencing token and first start, and is queued anew for its next attempt', () => {
     const run = aRun({ state: 'running', fence: 4, leaseUntil: 60, startedAt: 2, turnStartedAt: 3 })
     expect(transition(run, { kind: 'interrupted', availableAt: 90 }, 50)).toEqual({
       ...run,
@@ -132,7 +132,7 @@ describe('the states of a run', () => {
     })
   })
 
-  test('a run that waits keeps what it said, and since when it waits', () => {
+  test('a waiting run keeps its interim text and the time since when it waits', () => {
     const run = aRun({ state: 'running', fence: 4, leaseUntil: 60 })
     expect(transition(run, { kind: 'parked', interimText: 'so far' }, 50)).toEqual({
       ...run,
@@ -161,7 +161,7 @@ describe('the states of a run', () => {
     })
   })
 
-  test('an end keeps the outcome as it is, and lets go of lease and waiting', () => {
+  test('a settled run keeps its outcome and clears lease and waiting time', () => {
     const outcome = { status: 'failed', text: 'why', code: 'interrupted', result: { rows: 1 } } as const
     const run = aRun({ state: 'waiting', leaseUntil: 60, waitingSince: 40, interimText: 'so far' })
     expect(transition(run, { kind: 'settled', outcome }, 50)).toEqual({
@@ -174,7 +174,7 @@ describe('the states of a run', () => {
     })
   })
 
-  test('being postponed does not start the day anew after which a queued run expires', () => {
+  test('being postponed does not restart the 24 hours after which a queued run expires', () => {
     const next = transition(
       aRun({ state: 'running', queuedSince: 3 }),
       { kind: 'postponed', availableAt: 9 },

@@ -4,7 +4,7 @@ import type { Origin } from '@flotilla/protocol/origin'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { RunInput, RunKind, RunOutcome, RunState } from '@flotilla/protocol/run'
 
-/** Longest text of an outcome, characters; an agent cannot make the ledger larger than that. */
+/** Maximum text of an outcome, characters, so that an agent cannot fill the ledger. */
 const textMaxChars = 100_000
 const codeMaxChars = 64
 
@@ -18,16 +18,16 @@ export interface RunRecord {
   readonly state: RunState
   /** 1 for the first try of a turn; an interruption adds one, a new turn starts again. */
   readonly attempt: number
-  /** 0 for the input itself, then one per continuation with results of children. */
+  /** 0 for the input itself, then one for each continuation with results of children. */
   readonly turn: number
-  /** Rises with every dispatch of its agent; 0 before the first. */
+  /** The fencing token; rises with every dispatch of its agent, 0 before the first. */
   readonly fence: number
   readonly leaseUntil: number | null
   readonly parentId: string | null
   readonly taskId: string | null
-  /** Hand-offs between this run and the one that someone outside asked for. */
+  /** Hand-offs between this run and the one that someone outside started. */
   readonly depth: number
-  /** Begun by a trigger of the mesh, or by a run that was; held while its agent is paused. */
+  /** Started by a trigger, or by a run that was; held while its agent is paused. */
   readonly proactive: boolean
   readonly budgetUsd: number | null
   readonly budgetTokens: number | null
@@ -40,7 +40,7 @@ export interface RunRecord {
   readonly startedAt: number | null
   readonly turnStartedAt: number | null
   readonly endedAt: number | null
-  /** What the last turn said that was not the end of the run. */
+  /** Text of the last turn that did not end the run. */
   readonly interimText: string | null
   readonly outcome: RunOutcome | null
   readonly tokensUsed: number
@@ -50,15 +50,15 @@ export interface RunRecord {
 export type RunEvent =
   /** The lane took it; `fence` is new. */
   | { readonly kind: 'dispatched'; readonly fence: number }
-  /** It could not be sent for a reason that is not the agent's: no attempt is used up. */
+  /** It could not be sent for a reason that is not the agent's fault: no attempt is used. */
   | { readonly kind: 'postponed'; readonly availableAt: number }
   /** The agent was lost in mid-run (invariant R2). Refused on the last attempt: such a run is settled. */
   | { readonly kind: 'interrupted'; readonly availableAt: number }
   /** Its turn ended while children are open: the lane is free. */
   | { readonly kind: 'parked'; readonly interimText: string }
-  /** Its turn ended and there is news for it already. */
+  /** Its turn ended and new notes exist for it already. */
   | { readonly kind: 'continued'; readonly interimText: string }
-  /** News came while it waited. */
+  /** A note arrived while it waited. */
   | { readonly kind: 'resumed' }
   | { readonly kind: 'settled'; readonly outcome: RunOutcome }
 
@@ -127,7 +127,7 @@ function queuedAgain(run: RunRecord, now: number, changes: Partial<RunRecord>): 
   }
 }
 
-/** What an agent says, in the ledger's words. Cost and tokens are the mesh's own count and not taken from it. Pure. */
+/** Converts an agent's result into an outcome. Cost and tokens are the mesh's own count. Pure. */
 export function outcomeOf(result: TaskResult): RunOutcome {
   const answer = {
     text: (result.response || result.error?.detail || '').slice(0, textMaxChars),
@@ -149,7 +149,7 @@ function codeOf(result: TaskResult, otherwise: ProblemCode): string {
   return result.error?.code.slice(0, codeMaxChars) || otherwise
 }
 
-/** An outcome that the mesh finds itself; what the run had said so far stays readable. Pure. */
+/** An outcome that the mesh decides; text that the run produced so far stays readable. Pure. */
 export function failedOutcome(run: RunRecord, code: ProblemCode, why: string): RunOutcome {
   return { status: 'failed', code, text: withInterim(run, why) }
 }

@@ -5,11 +5,14 @@ import { jsonColumn } from '../../storage/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 
-/** The columns that make a record, for every SELECT. A count of tokens from an earlier release may be beyond what can be read. */
+/**
+ * The columns of a record, for every SELECT. Earlier releases may have stored a token count that is too large to
+ * read.
+ */
 export const runColumns =
   'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, min(tokens_used, 9007199254740991) AS tokens_used, cost_usd'
 
-/** The conversation of a row, as `sessionOf` names it. */
+/** The session of a row, as `sessionOf` names it. */
 export const sessionColumn = (row: string) =>
   `coalesce(json_extract(${row}.input, '$.session'), CASE ${row}.kind WHEN 'task' THEN 'task:' || ${row}.task_id WHEN 'heartbeat' THEN 'heartbeat' ELSE ${row}.id END)`
 
@@ -44,7 +47,7 @@ const rowSchema = z.object({
   cost_usd: z.number(),
 })
 
-/** Throws where a row is not of the agreed form. */
+/** Throws when a row does not match the schema. */
 function parseRunRow(raw: unknown): RunRecord {
   const row = rowSchema.parse(raw)
   return {
@@ -79,7 +82,7 @@ function parseRunRow(raw: unknown): RunRecord {
   }
 }
 
-/** Ways to ask for rows. */
+/** Reads rows of runs. */
 export function readRuns(database: Database) {
   return {
     parsed: parseRunRow,

@@ -5,8 +5,8 @@ import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 import { createRunningMarks } from './running-marks.ts'
 
 /**
- * A run that was cut off in mid-turn holds its conversation: the agent's checkpoint goes on with it as it was, and
- * what another run said there meanwhile would be overwritten. One that waits is between turns and holds nothing.
+ * A run that was interrupted in mid-turn keeps its session, because its checkpoint would overwrite what another
+ * run wrote there. A waiting run is between turns and keeps nothing.
  */
 const isFree = `(runs.attempt > 1 OR NOT EXISTS (SELECT 1 FROM runs AS cut WHERE cut.agent_id = runs.agent_id AND cut.state = 'queued' AND cut.attempt > 1 AND ${sessionColumn('cut')} = ${sessionColumn('runs')}))`
 
@@ -17,7 +17,7 @@ export interface IdempotencyMark {
 
 export type RunTable = ReturnType<typeof createRunTable>
 
-/** Rows of the ledger. Nothing here decides; every change of state goes through `change-run`. */
+/** Rows of the ledger. It decides nothing; every change of state goes through `change-run`. */
 export function createRunTable(database: Database) {
   const { one, count } = readRuns(database)
   const marks = createRunningMarks(database)
@@ -36,7 +36,7 @@ export function createRunTable(database: Database) {
     find: (id: string) => one(`SELECT ${runColumns} FROM runs WHERE id = ?`, id),
     findByKey: ({ scope, key }: IdempotencyMark) =>
       one(`SELECT ${runColumns} FROM runs WHERE idempotency_scope = ? AND idempotency_key = ?`, scope, key),
-    /** The run that holds the lane; the schema allows one. */
+    /** The run that holds the lane; the schema allows only one. */
     runningOf: (agentId: string) =>
       one(`SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'running'`, agentId),
     runningMarkOf: marks.runningMarkOf,
@@ -46,8 +46,8 @@ export function createRunTable(database: Database) {
       return row ? Number(row['fence']) : null
     },
     /**
-     * The run that the lane takes next, first queued first among those whose conversation is free. What was at work and
-     * was cut off goes on even where the proactive is held, as what works does.
+     * The run that the lane takes next: the oldest queued one whose session is free. A run that was interrupted
+     * while executing continues even while proactive work is held, as running work does.
      */
     nextQueued: (agentId: string, now: number, holdsProactive: boolean) =>
       one(
@@ -56,7 +56,9 @@ export function createRunTable(database: Database) {
         now,
         holdsProactive ? 0 : 1,
       ),
-    /** What a pause held waits anew, in its order: the time of the pause does not expire it. */
+    /**
+     * Restarts the waiting time of runs that a pause held, in their order, so that the pause does not expire them.
+     */
     requeueProactive: (agentId: string, now: number): void => {
       database
         .prepare(
@@ -64,7 +66,9 @@ export function createRunTable(database: Database) {
         )
         .run(now, agentId, now)
     },
-    /** Before everything that is queued, milliseconds since 1970; steers alone may fill a lane in which nothing is. */
+    /**
+     * A time before everything queued, milliseconds since 1970; steers alone may fill a lane without queued runs.
+     */
     headOfLane: (agentId: string, now: number): number => {
       const row = database
         .prepare("SELECT min(queued_since) AS first FROM runs WHERE agent_id = ? AND state = 'queued'")
@@ -73,13 +77,13 @@ export function createRunTable(database: Database) {
     },
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
-    /** The same without what triggers began. */
+    /** The same count without runs of triggers. */
     askedCount: (agentId: string) =>
       count(
         "SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued' AND proactive = 0",
         agentId,
       ),
-    /** Agents with something that their lane can do now. */
+    /** Agents whose lane has work now. */
     agentsWithWork: (now: number): readonly string[] =>
       database
         .prepare(
@@ -98,7 +102,7 @@ export function createRunTable(database: Database) {
         )
         .run(usd, Math.min(tokens, Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER, id)
     },
-    /** Rises by one per dispatch and agent, and is kept, so that no attempt ever shares a fence with another. */
+    /** Rises by one for each dispatch of an agent and is stored, so that no two attempts share a fencing token. */
     nextFence: (agentId: string): number =>
       Number(
         database
@@ -140,7 +144,7 @@ function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | n
     )
 }
 
-/** Writes what may change, if the row is still in the state and under the fence that the change was made for. */
+/** Writes the changed fields if the row still has the state and fencing token that the change was made for. */
 function replaceRun(database: Database, before: RunRecord, after: RunRecord): boolean {
   const { changes } = database
     .prepare(

@@ -3,34 +3,34 @@ import type { TaskAnswer } from '@flotilla/protocol/task'
 import type { RunNote } from '../delivery/run-inbox.ts'
 import type { RunRecord } from './run-record.ts'
 
-/** Puts news before a run; `source` tells a run once. In the caller's transaction. */
+/** Delivers a note to a run; `source` notifies a run once. Joins the caller's transaction. */
 export type NotifyRun = (runId: string, source: string, note: RunNote) => void
 
-/** The run read that news while it worked, so that no later turn is told of it. In the caller's transaction. */
+/** Marks a note as read within the turn, so that no later turn gets it. Joins the caller's transaction. */
 export type TakeNote = (runId: string, source: string) => void
 
 interface TaskWork {
   readonly inputData: JsonObject
   readonly context: JsonObject
-  /** To its assignee's own question; null where it begins otherwise. */
+  /** The answer to the assignee's own question; null when the run begins otherwise. */
   readonly answer: TaskAnswer | null
 }
 
 /**
- * What the ledger asks of tasks, which it does not know. All calls are synchronous and in the
- * ledger's transaction where it has one.
+ * The ledger's interface to tasks, which it does not import. All calls are synchronous and join the ledger's
+ * transaction where it has one.
  */
 export interface RunTasks {
-  /** Ids of tasks that this run gave and that someone still works on. A blocked one is not among them. */
+  /** Ids of tasks that this run handed off and that an agent still works on. Blocked ones are not among them. */
   openChildren(runId: string): readonly string[]
-  /** The task, while its assignee has neither closed it nor called it blocked; else null. */
+  /** The task, while its assignee has neither closed nor blocked it; else null. */
   awaited(taskId: string): { readonly title: string } | null
-  /** What the assignee is told in this run, by each attempt the same. Null when there is no such task. */
+  /** What the assignee gets in this run, the same at each attempt. Null when the task does not exist. */
   work(taskId: string, runId: string): TaskWork | null
-  /** Ids of tasks whose title has the words, newest first; letters of ASCII in either case. */
+  /** Ids of tasks whose title contains the words, newest first; ASCII letters match in either case. */
   titled(words: string, limit: number): readonly string[]
   /** A run that works on the task was dispatched. */
   began(run: RunRecord): void
-  /** A run that works on a task has ended; the task follows where it is still open. */
+  /** A run of the task has ended; the task is updated if it is still open. */
   runSettled(run: RunRecord, tell: NotifyRun): void
 }

@@ -6,12 +6,12 @@ interface RunningMark {
   readonly fence: number
 }
 
-/** Agents that are remembered; forgetting all only costs a look-up. */
+/** Agents that are cached; clearing the cache only costs a query. */
 const agentsMax = 10_000
 
 /**
- * Which run holds an agent's lane, for the path that asks on every call. Memory follows the rows: who writes an
- * agent's run calls `forget` in the same transaction.
+ * Caches which run holds an agent's lane, because every call asks for it. Code that writes an agent's run calls
+ * `forget` in the same transaction.
  */
 export function createRunningMarks(database: Database) {
   const known = new Map<string, RunningMark | null>()

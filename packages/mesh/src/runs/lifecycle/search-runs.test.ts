@@ -20,7 +20,7 @@ function aHarness(): LedgerHarness & { readonly found: (asked?: Partial<RunSearc
   }
 }
 
-/** So many more runs, older than any that comes after. */
+/** Adds `times` runs that are older than all later ones. */
 function copyRuns(harness: LedgerHarness, times: number): void {
   harness.database
     .prepare(
@@ -33,7 +33,7 @@ function copyRuns(harness: LedgerHarness, times: number): void {
 }
 
 describe('a search of runs', () => {
-  test('finds by agent, state and origin, alone and together, newest first', () => {
+  test('a search finds runs by agent, state and origin, alone and together, newest first', () => {
     const harness = aHarness()
     harness.chat('operator', 'first')
     harness.chat('auditor', 'second')
@@ -48,7 +48,7 @@ describe('a search of runs', () => {
     expect(harness.found({ state: 'cancelled', agentId: 'auditor' })).toEqual([])
   })
 
-  test('finds words in what was asked, in what was answered and in ids, and signs of a pattern as they stand', () => {
+  test('a search finds words in input, answer and ids, and takes pattern characters literally', () => {
     const harness = aHarness()
     const run = harness.chat('operator', 'Look at 100% of it')
     harness.chat('operator', 'another')
@@ -61,7 +61,7 @@ describe('a search of runs', () => {
       expect(harness.found({ words }), words).toEqual([])
   })
 
-  test('finds what an agent was handed by the title of the task', async () => {
+  test('a search finds a handed-off run by the title of its task', async () => {
     const harness = aHarness()
     harness.ledger.start()
     harness.chat('operator')
@@ -76,7 +76,7 @@ describe('a search of runs', () => {
     expect(found.map(({ id }) => id)).toEqual([runId])
   })
 
-  test('goes on where a page ended, and says when no run is left', () => {
+  test('a search continues where a page ended, and says when no run is left', () => {
     const harness = aHarness()
     for (const message of ['a', 'b', 'c', 'd', 'e']) harness.chat('operator', message)
     const first = harness.ledger.queries.search({ limit: 2 })
@@ -87,11 +87,11 @@ describe('a search of runs', () => {
     )
     expect(pages).toEqual([['e', 'd'], ['c', 'b'], ['a']])
     expect(third.older).toBeNull()
-    // A page that is just full is the last one where nothing is older.
+    // A page that is exactly full is the last one when no older run exists.
     expect(harness.ledger.queries.search({ limit: 5 }).older).toBeNull()
   })
 
-  test('looks through ten thousand runs at a time, and says where to go on', () => {
+  test('a search scans ten thousand runs at a time, and says where to continue', () => {
     const harness = aHarness()
     harness.chat('operator', 'the needle')
     copyRuns(harness, 10_000)
@@ -102,7 +102,7 @@ describe('a search of runs', () => {
     expect(second.older).toBeNull()
   })
 
-  test('of a run that is not there goes on nowhere', () => {
+  test('a search after an unknown run is rejected', () => {
     const harness = aHarness()
     expect(() => harness.found({ before: 'run_0000000000000009' })).toThrow(Problem)
   })

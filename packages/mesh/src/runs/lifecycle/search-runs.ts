@@ -7,20 +7,20 @@ import { readRuns, runColumns } from './run-row.ts'
 import type { RunTasks } from './run-tasks.ts'
 
 /**
- * Rows that one question looks through, so that it never holds the loop for long: 10,000 of a kilobyte each take some
- * 30 ms. What lies before is the next question's.
+ * Rows that one search scans, so that it does not block the event loop for long: 10,000 rows of a kilobyte take
+ * some 30 ms. The next search continues from there.
  */
 const searchedMax = 10_000
-/** Tasks whose title has the words, of which runs are found by it. */
+/** Maximum tasks with a matching title whose runs are searched for. */
 const titledMax = 500
 
 export interface RunSearch {
   readonly agentId?: string | undefined
   readonly state?: RunState | undefined
   readonly from?: Origin['kind'] | undefined
-  /** In what was asked and answered, the title of its task and its ids; letters of ASCII in either case. */
+  /** Searched in input, answer, task title and ids; ASCII letters match in either case. */
   readonly words?: string | undefined
-  /** Only runs that were asked for before this one. */
+  /** Only runs that were created before this one. */
   readonly before?: string | undefined
   readonly limit: number
 }
@@ -28,11 +28,11 @@ export interface RunSearch {
 export interface FoundRuns {
   /** Newest first. */
   readonly runs: readonly RunRecord[]
-  /** Where the next question goes on, as its `before`; null where no run is left to be looked at. */
+  /** The `before` of the next search; null when no run is left to scan. */
   readonly older: string | null
 }
 
-/** One LIKE over all of it, so that words that stand in two of them are never found across. */
+/** One LIKE over all columns; the separator prevents a match across two of them. */
 const searched = `(${[
   'id',
   'agent_id',
@@ -49,7 +49,7 @@ const like = `SELECT position, ${runColumns} FROM runs WHERE position < :below A
   AND (:words = '' OR ${searched} LIKE :pattern ESCAPE '\\' OR task_id IN (SELECT value FROM json_each(:tasks)))
   ORDER BY position DESC LIMIT :limit`
 
-/** Finds runs among all that the ledger has, page by page. Problem `not-found` for a `before` that is not there. */
+/** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
 export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titled'>) {
   const { parsed } = readRuns(database)
   const numberOf = (sql: string, ...values: (string | number)[]): number | null => {
@@ -77,7 +77,7 @@ export function createSearchRuns(database: Database, tasks: Pick<RunTasks, 'titl
       words,
       pattern: `%${words.replace(/[\\%_]/g, String.raw`\$&`)}%`,
       tasks: JSON.stringify(words === '' ? [] : tasks.titled(words, titledMax)),
-      // One more says whether there is one more.
+      // One extra row shows whether older runs exist.
       limit: limit + 1,
     })
     const runs = rows.slice(0, limit).map(parsed)

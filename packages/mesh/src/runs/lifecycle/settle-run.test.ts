@@ -16,7 +16,7 @@ const recipientsOf = (run: { readonly id: string }) =>
   harness.ledger.delivery.outbox.ofRun(run.id).map(({ recipient }) => recipient)
 
 describe('the end of a run', () => {
-  test('is told to the person who asked for it, once', async () => {
+  test("a run's end notifies the person who started it, once", async () => {
     harness = aLedgerHarness()
     harness.ledger.start()
     const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram' }
@@ -28,7 +28,7 @@ describe('the end of a run', () => {
     expect(recipientsOf(run)).toEqual(['human:telegram'])
   })
 
-  test('that works for a run of ours is no note to a person, who else is answered twice for one question', async () => {
+  test('the end of a child run does not notify the person, who would get two answers to one question', async () => {
     harness = aLedgerHarness()
     harness.ledger.start()
     const parent = harness.chat('ada')
@@ -78,7 +78,7 @@ describe('the end of a run', () => {
     expect(harness.ledger.delivery.outbox.ofRun(run.id)[0]?.body).toEqual(body)
   })
 
-  test('gives up what still waits for it, which nobody will read, and nothing that waits for another', () => {
+  test("a run's end gives up only the pending notes of that run", () => {
     harness = aLedgerHarness()
     const [run, other] = [harness.chat('ada'), harness.chat('ada')]
     const { outbox } = harness.ledger.delivery
@@ -98,7 +98,7 @@ describe('the end of a run', () => {
   describe('and what is written with it', () => {
     const outcome = { status: 'cancelled', text: 'stopped', code: 'cancelled' } as const
 
-    /** A queued run, and the one function that ends it, with what is to be written along. */
+    /** A queued run, and the function that settles it with the given handlers. */
     function aQueuedRun(...handlers: SettledListener[]) {
       harness = aLedgerHarness()
       return queuedBy(person, handlers)
@@ -127,7 +127,7 @@ describe('the end of a run', () => {
       return { run, rung, notes, settle }
     }
 
-    test('stands before the lane is rung for, in the order of the parts that write it', () => {
+    test('a settlement is committed before the lane is woken, with its handlers in order', () => {
       const written: string[] = []
       const note =
         (name: string): SettledListener =>
@@ -139,7 +139,7 @@ describe('the end of a run', () => {
       expect(rung).toEqual(['ada cancelled'])
     })
 
-    test('is taken back as a whole where one part cannot be written, and nobody is told', () => {
+    test('a settlement is rolled back when a handler fails, and no notification is sent', () => {
       const { run, rung, settle } = aQueuedRun(() => {
         throw new Error('no room')
       })
@@ -148,7 +148,7 @@ describe('the end of a run', () => {
       expect([recipientsOf(run), rung]).toEqual([[], []])
     })
 
-    test('is written once: a second end writes nothing, tells nobody and rings for nobody', () => {
+    test('a second settlement writes nothing, notifies nothing and wakes no lane', () => {
       let written = 0
       const { run, rung, settle } = aQueuedRun(() => void written++)
       settle(run, outcome)
@@ -156,7 +156,7 @@ describe('the end of a run', () => {
       expect([written, rung.length, recipientsOf(run).length]).toEqual([1, 1, 1])
     })
 
-    test('is a note for a person who asked, and none without anybody to read it', () => {
+    test('a settlement writes a notification for a person who started the run, and none otherwise', () => {
       harness = aLedgerHarness()
       for (const [caller, notes] of [
         [person, ['human:cli']],

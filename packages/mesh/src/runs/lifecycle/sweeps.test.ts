@@ -4,7 +4,7 @@ import { silentLog } from '../../platform/log.ts'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { runSweeps, sweepIntervalMs } from './sweeps.ts'
 
-test('a sweep that throws is heard of, and stops neither the others nor the next round', async () => {
+test('a sweep that throws is logged, and stops neither the others nor the next round', async () => {
   heedsLesson(63)
   const clock = createManualClock()
   const closing = new AbortController()

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../../platform/index.ts'
 
-/** Time between two rounds, milliseconds. */
+/** Time between two sweeps, milliseconds. */
 export const sweepIntervalMs = 1000
 
 interface Sweep {
@@ -9,7 +9,7 @@ interface Sweep {
   readonly run: () => void
 }
 
-/** One loop for everything that time drives. A sweep that throws is logged and does not stop the others. */
+/** Runs all periodic work. A sweep that throws is logged and does not stop the others. */
 export async function runSweeps(deps: {
   readonly sweeps: readonly Sweep[]
   readonly clock: Clock

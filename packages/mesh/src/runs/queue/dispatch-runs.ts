@@ -31,16 +31,16 @@ interface DispatchedRows {
   readonly outbox: Outbox
 }
 
-/** How the mesh knows that a run goes on, and lets go of it. */
+/** Tracks runs that this process follows, and stops following them. */
 interface Followed {
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
   readonly lease: Lease
-  /** Once it fires, no lease is renewed any more. */
+  /** Once it fires, no lease is renewed. */
   readonly stopped: AbortSignal
 }
 
-/** Takes runs out of the lanes, to their agents and to the end of their turns. */
+/** Takes runs from the lanes, sends them to their agents and follows them to the end of their turns. */
 export function createDispatchRuns(
   deps: DispatchedRows &
     Followed & {

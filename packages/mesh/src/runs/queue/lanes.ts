@@ -5,15 +5,15 @@ import type { PerformRun } from '../lifecycle/perform-run.ts'
 import type { RecoverRun } from '../lifecycle/recover-runs.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
 
-/** A lane whose run could not be moved rests so long before it looks again, milliseconds. */
+/** How long a lane waits before it retries a run that could not be moved, milliseconds. */
 const restMs = 1000
 
 /**
- * One run at a time per agent, agents side by side. A lane holds nothing: it takes what the rows say, the running
- * run first, then the queued ones in their order. So nothing is lost with the process.
+ * Runs one run at a time for each agent, and agents in parallel. A lane has no state of its own: it reads the
+ * rows, the running run first, then the queued ones in order. So nothing is lost when the process ends.
  */
 export interface Lanes {
-  /** Begins to listen, and wakes every lane that has work. */
+  /** Subscribes, and wakes every lane that has work. */
   start(): void
   /** Stops following and resolves when every lane has stopped. Running runs stay running in their containers. */
   close(): Promise<void>
@@ -23,9 +23,9 @@ export function createLanes(deps: {
   readonly table: RunTable
   readonly performRun: PerformRun
   readonly recover: RecoverRun
-  /** Told of agents whose lane may have something to do. What nobody hears is lost: the rows are the truth. */
+  /** Publishes agents whose lane may have work. A missed notification is harmless, because lanes read the rows. */
   readonly notifier: Pick<Hook<string>, 'subscribe'>
-  /** Why nothing proactive of the agent begins now, or null. */
+  /** Why the agent may not start proactive work now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
   readonly log: Log
@@ -44,7 +44,8 @@ export function createLanes(deps: {
     if (!run) return false
     if (live) await deps.recover(live, closing.signal)
     else await deps.performRun.perform(run, closing.signal)
-    // Still running: nobody answered, or the line broke. It is asked again after a rest.
+    // The run is still running: the agent did not answer or the connection broke. The lane asks again after a
+    // wait.
     if (!closing.signal.aborted && table.runningOf(agentId)) await clock.sleep(restMs, closing.signal)
     return true
   }
@@ -66,12 +67,12 @@ export function createLanes(deps: {
 
   function wake(agentId: string): void {
     if (closing.signal.aborted || pumps.has(agentId)) return
-    // Not at once: whoever submitted the run may still want to listen to it.
+    // Not at once, because the caller that submitted the run may still subscribe to it.
     const pumping = Promise.resolve(agentId)
       .then(pump)
       .then(() => {
         pumps.delete(agentId)
-        // A ring between the last check and this line was not heard.
+        // A notification between the last check and this line was missed.
         if (!closing.signal.aborted && hasWork(agentId)) wake(agentId)
       })
     pumps.set(agentId, pumping)
@@ -81,7 +82,7 @@ export function createLanes(deps: {
     try {
       return table.runningOf(agentId) !== null || next(agentId) !== null
     } catch {
-      return true // Rows that cannot be read now are read again by the lane.
+      return true // The lane retries rows that cannot be read now.
     }
   }
 

@@ -5,17 +5,17 @@ import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
 import type { LanePlace, SubmitRun } from '../submit-run.ts'
 
-/** What agents have to do: the one way in, and what waits or works in the lane of each. */
+/** Submits runs and shows the lane of each agent. */
 export interface RunQueue {
   readonly submitRun: SubmitRun
   laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
-  /** By the rule by which runs are taken into a lane. */
+  /** Uses the same rule that accepts runs into a lane. */
   isLaneFull(place: LanePlace): boolean
-  /** Queued and running runs of the agent that a pause is about, oldest first. */
+  /** Queued and running runs of the agent that a pause holds, oldest first. */
   proactiveOf(agentId: string): readonly RunRecord[]
-  /** Queued and running heartbeats of the agent, oldest first; none that waits for what it gave away. */
+  /** Queued and running heartbeats of the agent, oldest first; none that waits for work that it handed off. */
   heartbeatsUnderWay(agentId: string): readonly RunRecord[]
-  /** What a pause held may begin; joins the caller's transaction. */
+  /** Releases runs that a pause held; joins the caller's transaction. */
   releaseProactive(agentId: string): void
 }
 

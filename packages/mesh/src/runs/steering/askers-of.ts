@@ -2,15 +2,15 @@ import type { Origin } from '@flotilla/protocol/origin'
 import type { RunTable } from '../lifecycle/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
-/** Runs that are looked at for one question. What comes of more than that is nobody's in particular. */
+/** Maximum runs that one query reads. Beyond it the result is treated as coming from nobody in particular. */
 const checkedMax = 200
 const nobody: Origin = { kind: 'system', channel: 'mesh' }
 
 /**
- * Whose words set the run going or were said to it, near or far above: whoever began the first of its chain, people who
- * set one of it going again, and whoever steered one, whether that was read or not. A steer of an agent is of those
- * that set that agent's run going. People who are no owners and spoke in a run's conversation are among them for as long
- * as the rows of that are kept: the run reads their words.
+ * The origins of everyone who started or steered the run or one of its ancestors: the origin of the chain's first
+ * run, people who resumed a run of it, and callers that steered one, whether the steer was read or not. A steer of
+ * an agent counts as the origins of that agent's run. People who are not owners and wrote in a run's session count
+ * as long as those rows are kept, because the run reads their messages.
  */
 export function askersOf(
   rows: {
@@ -28,7 +28,7 @@ export function askersOf(
       if (seen.size >= checkedMax) return [...askers, nobody]
       seen.add(run.id)
       if (run.parentId === null || run.origin.kind === 'human') askers.push(run.origin)
-      // A task, and a heartbeat, have a conversation in which nobody else begins a run.
+      // No other run can begin in the session of a task or a heartbeat.
       if (run.input.kind === 'chat') askers.push(...rows.table.strangersIn(run.agentId, run.input.session))
       for (const { parentRunId, origin } of rows.steers.saidTo(run.id)) {
         if (parentRunId === null) askers.push(origin)

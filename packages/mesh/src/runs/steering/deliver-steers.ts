@@ -6,16 +6,18 @@ import type { RunTable } from '../lifecycle/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 import { steerMessage } from './steer-view.ts'
 
-/** An agent that could not be told is told again after so long, milliseconds. */
+/** Wait before a failed delivery to an agent is retried, milliseconds. */
 const restMs = 500
 
 /**
- * Brings waiting steers to the agent that works on their run. It holds nothing: the rows are the truth, each request
- * that begins or takes up the run carries them too, and an agent knows a steer by its id. So a steer that was never
- * brought is only late, and one that was brought twice is read once.
+ * Sends waiting steers to the agent that works on their run. It has no state of its own: the rows are
+ * authoritative, each request that starts or resumes the run carries them too, and an agent recognizes a steer by
+ * its id. So a steer that was not delivered is only late, and one that was delivered twice is read once.
  */
 interface DeliverSteers {
-  /** Begins to tell the agent, until it has been told of each once or the run is not running under that fence. */
+  /**
+   * Delivers the run's steers until each was delivered once or the run is not running under that fencing token.
+   */
   deliver(run: RunRecord): void
   close(): Promise<void>
 }
@@ -68,7 +70,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
           'steers of a run are not sent now; the next one said to it, or its next turn, brings them',
         )
     } finally {
-      // In the same step as the last check: a steer that comes after it finds no pump and begins one.
+      // In the same tick as the last check, so that a later steer finds no delivery loop and starts one.
       under.delete(key)
     }
   }

@@ -7,7 +7,7 @@ export interface SteerRecorders {
   readonly events: EventBus
 }
 
-/** What happened to a steer, into the journal and onto the bus. `steer` is as its row is now. */
+/** Journals and publishes a change of a steer. `steer` is the row after the change. */
 export function recordSteer(
   { journal, events }: SteerRecorders,
   steer: SteerRecord,
@@ -30,7 +30,7 @@ export function recordSteer(
     type: 'steer.changed',
     agent_id: steer.agentId,
     steer_id: steer.id,
-    // The table holds that one of the two is there.
+    // The table guarantees that one of the two is set.
     run_id: steer.runId ?? steer.becameRunId ?? '',
     state: steer.state,
     text: steer.text,

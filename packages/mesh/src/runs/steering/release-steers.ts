@@ -10,8 +10,8 @@ import { comesOfTrigger } from '../submit-run.ts'
 import type { EnterRun } from '../submit-run.ts'
 
 /**
- * Makes a waiting steer a run with the same origin and words, in its place by the time when it was said. `write` puts
- * that into the row and answers false when the row says otherwise. Joins the caller's transaction.
+ * Turns a waiting steer into a run with the same origin and text, queued at the time of the steer. `write` stores
+ * that in the row and returns false when the row no longer allows it. Joins the caller's transaction.
  */
 export type BecomeRun = (
   steer: SteerRecord,
@@ -46,9 +46,9 @@ export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
 }
 
 /**
- * The run takes nothing more into its conversation (it ended, or waits for what it handed on): every steer that it has
- * not taken becomes a run (R1). Of an agent that is given no work but its own that run ends before it began, with the
- * reason: so whoever said it is told as of any other. In the transaction of what happened to the run.
+ * When a run ends or waits for handed-off work, each steer that it has not read becomes a run (R1). For an agent
+ * that accepts only its own run, that new run ends before it starts, with the reason, so that the sender is
+ * notified. Joins the transaction of the change to the run.
  */
 export type ReleaseSteers = (run: RunRecord) => void
 

@@ -18,7 +18,7 @@ async function started(): Promise<LedgerHarness> {
   return harness
 }
 
-/** A ledger in which `ada` works on a chat. */
+/** A ledger in which `ada` executes a chat. */
 async function atWork() {
   const harness = await started()
   const run = harness.chat('ada', 'count')
@@ -41,7 +41,7 @@ const take = (harness: LedgerHarness, ids: readonly string[], step = 3) =>
   harness.ledger.steering.takeSteers(harness.callerOf('ada'), { ids, step })
 
 describe('a steer to an agent at work', () => {
-  test('is a row attached to its run, reaches the agent, and is no run', async () => {
+  test('a steer to an agent at work is attached to its run, reaches the agent, and is not a run', async () => {
     const { harness, run } = await atWork()
     const steer = harness.steer('ada')
     expect(steer).toMatchObject({ state: 'waiting', runId: run.id, becameRunId: null })
@@ -74,7 +74,7 @@ describe('a steer to an agent at work', () => {
     expect(harness.agents.working('ada')?.steers.get(id)?.from).toBe(from)
   })
 
-  test('is taken once the agent says so, and the run shows at which step', async () => {
+  test('a steer is taken once the agent confirms it, and the run shows the step', async () => {
     const { harness, run } = await atWork()
     const { id } = harness.steer('ada')
     expect(take(harness, [id])).toBe(1)
@@ -129,7 +129,7 @@ describe('a steer to an agent at work', () => {
     expect(codeOf(() => take(harness, [id]))).toBe('not-found')
   })
 
-  test('does not wait for the children of a run that parks', async () => {
+  test('a steer does not wait for the children of a run that parks', async () => {
     const harness = await started()
     const parent = harness.chat('operator')
     await harness.clock.settle()
@@ -140,7 +140,7 @@ describe('a steer to an agent at work', () => {
     expect(harness.state(parent)).toBe('waiting')
     const [steer] = harness.steersOf(parent)
     expect(harness.state({ id: steer?.became_run_id ?? '' })).toBe('running')
-    // In its next turn the run cannot take what is a run of its own by then.
+    // In its next turn the run cannot read a steer that has become a run.
     harness.agents.finish('operator')
     harness.agents.finish('ada')
     await harness.clock.settle()
@@ -153,7 +153,7 @@ describe('a steer to an agent at work', () => {
     )
   })
 
-  test('comes with the next attempt of a run whose agent died, whether it was taken or not', async () => {
+  test('a steer is sent with the next attempt of a run whose agent died, whether it was taken or not', async () => {
     const { harness, run } = await atWork()
     const [taken, waiting] = [harness.steer('ada', 'one'), harness.steer('ada', 'two')]
     take(harness, [taken.id], 2)
@@ -161,7 +161,7 @@ describe('a steer to an agent at work', () => {
     await harness.clock.advance(5000)
     expect(harness.ledger.queries.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
     expect(heard(harness)).toEqual([taken.id, waiting.id])
-    // A checkpoint that was lost begins anew, and reads again what it had read.
+    // After a lost checkpoint the agent starts again and reads the same steers again.
     take(harness, [taken.id, waiting.id], 7)
     expect(harness.steersOf(run).map(({ state, step }) => [state, step])).toEqual([
       ['taken', 7],
@@ -169,7 +169,7 @@ describe('a steer to an agent at work', () => {
     ])
   })
 
-  test('that an earlier turn took is not sent with a later one', async () => {
+  test('a steer that an earlier turn took is not sent with a later one', async () => {
     const harness = await started()
     const parent = harness.chat('operator')
     await harness.clock.settle()
@@ -187,7 +187,7 @@ describe('a steer to an agent at work', () => {
     expect(heard(harness, 'operator')).toEqual([])
   })
 
-  test('is told again after a restart of the mesh that came before the telling', async () => {
+  test('a steer is delivered after a restart of the mesh that came before its delivery', async () => {
     const { harness } = await atWork()
     const steer = harness.steer('ada')
     const again = await harness.restarted()
@@ -197,7 +197,7 @@ describe('a steer to an agent at work', () => {
     expect(heard(again)).toEqual([steer.id])
   })
 
-  test('waits for an agent that does not answer, and reaches it later', async () => {
+  test('a steer waits for an agent that does not answer, and reaches it later', async () => {
     const { harness } = await atWork()
     harness.agents.hang('ada', true)
     const steer = harness.steer('ada')
@@ -208,7 +208,7 @@ describe('a steer to an agent at work', () => {
     expect(heard(harness)).toEqual([steer.id])
   })
 
-  test('under the same key is the same steer, then the same run; for something else a conflict', async () => {
+  test('a steer under the same key is the same steer, then the same run; a different request is a conflict', async () => {
     const { harness, run } = await atWork()
     const key = { idempotencyKey: 'key-1' }
     const steer = harness.steer('ada', 'also this', key)
@@ -219,20 +219,20 @@ describe('a steer to an agent at work', () => {
     await harness.clock.settle()
     const [became] = harness.steersOf(run)
     expect(harness.steer('ada', 'also this', key).becameRunId).toBe(became?.became_run_id)
-    // The key of the steer is the key of the run that it became, so that whoever asked can follow it.
+    // The key of the steer is the key of the run that it became, so that its sender can follow it.
     expect(harness.chat('ada', 'also this', 'key-1').id).toBe(became?.became_run_id)
     harness.chat('ada', 'hello', 'key-2')
     expect(codeOf(() => harness.steer('ada', 'hello', { idempotencyKey: 'key-2' }))).toBe('conflict')
     expect(harness.steersOf(run)).toHaveLength(1)
   })
 
-  test('is refused beyond the steers that one run may have', async () => {
+  test('a steer beyond the limit of its run is rejected', async () => {
     const { harness } = await atWork()
     for (let count = 0; count < steerLimits.perRunMax; count++) harness.steer('ada')
     expect(codeOf(() => harness.steer('ada'))).toBe('unprocessable')
   })
 
-  test('holds a place in the lane, so that there is room for the run that it may become', async () => {
+  test('a waiting steer takes a place in the lane for the run that it may become', async () => {
     const { harness } = await atWork()
     for (let count = 1; count < wireLimits.laneQueueMax; count++) harness.chat('ada')
     const steer = harness.steer('ada')
@@ -242,7 +242,7 @@ describe('a steer to an agent at work', () => {
     expect(codeOf(() => harness.chat('ada'))).toBe('no problem')
   })
 
-  test('where steers alone fill the lane, what a person asks a trigger for waits since now', async () => {
+  test("where steers alone fill the lane, a trigger's run that a person requests enters with the current time", async () => {
     const { harness } = await atWork()
     const { id } = harness.steer('ada')
     const columns = harness.database
@@ -268,7 +268,7 @@ describe('a steer to an agent at work', () => {
     expect(run.queuedSince).toBe(harness.clock.now() - 1)
   })
 
-  test('enters the lane at the place of the time when it was said', async () => {
+  test('a steer enters the lane at the time when it was sent', async () => {
     const { harness, run } = await atWork()
     const steer = harness.steer('ada')
     await harness.clock.advance(10)
@@ -285,7 +285,7 @@ describe('a steer to an agent at work', () => {
 })
 
 describe('a steer to an agent that is not at work on that', () => {
-  test('is a run at once', async () => {
+  test('a steer to an idle agent is a run at once', async () => {
     const harness = await started()
     const steer = harness.steer('ada')
     expect(steer).toMatchObject({ state: 'became-run', runId: null })
@@ -296,7 +296,7 @@ describe('a steer to an agent that is not at work on that', () => {
     })
   })
 
-  test('is a run in the conversation of whoever says it, and not in that of the terminal', async () => {
+  test('a steer to an idle agent is a run in the session of its sender, and not in that of the terminal', async () => {
     const harness = await started()
     const caller = { kind: 'human', role: 'owner', channel: 'telegram', user: '17' } as const
     const steer = harness.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this' })
@@ -321,12 +321,12 @@ describe('a steer to an agent that is not at work on that', () => {
   test.each([
     ['another conversation', 'elsewhere', 'became-run'],
     ['the conversation of its run', 'main', 'waiting'],
-  ])('counts as such when it names %s', async (_name, session, state) => {
+  ])('a message is a steer when it names %s', async (_name, session, state) => {
     const { harness } = await atWork()
     expect(harness.steer('ada', 'also this', { session }).state).toBe(state)
   })
 
-  test('is a run behind a lone tool call, which could not hear it', async () => {
+  test('a steer during a single tool call is a run of its own', async () => {
     const harness = await started()
     const input = { kind: 'tool', tool: 'list_files', params: {} } as const
     harness.ledger.queue.submitRun(person, { agentId: 'ada', input })
@@ -334,7 +334,7 @@ describe('a steer to an agent that is not at work on that', () => {
     expect(harness.steer('ada').state).toBe('became-run')
   })
 
-  test('is refused where there is no such agent', async () => {
+  test('a steer to an unknown agent is rejected', async () => {
     const harness = await started()
     expect(codeOf(() => harness.steer('nobody'))).toBe('unknown-agent')
   })
@@ -354,7 +354,7 @@ describe('a steer to an agent that is given no work but its own', () => {
     return { harness, asking, operator, given }
   }
 
-  test('is refused where it would be a run at once, as a message is', async () => {
+  test('a steer to a spawned agent is rejected where it would become a run at once, as a message is', async () => {
     const { harness } = await spawned()
     const elsewhere = () => harness.steer('spawn_1', 'also this', { session: 'elsewhere' })
     expect(codeOf(() => harness.chat('spawn_1'))).toBe('conflict')
@@ -363,7 +363,7 @@ describe('a steer to an agent that is given no work but its own', () => {
     expect(harness.ledger.queries.list({ agentId: 'spawn_1', limit: 5 })).toHaveLength(1)
   })
 
-  test('reaches its work, and is never worked on after it; whoever said it is told why', async () => {
+  test('a steer to a spawned agent reaches its work, and its sender is told why it never becomes a run', async () => {
     const { harness, operator, asking, given } = await spawned()
     const [read, late] = [
       harness.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'faster' }),
@@ -401,7 +401,7 @@ describe('a steer to an agent that is given no work but its own', () => {
 })
 
 describe('a steer of an agent', () => {
-  /** The operator gave `ada` work and goes on with its own turn. */
+  /** The operator handed work to `ada` and continues its own turn. */
   async function given() {
     const harness = await started()
     const asking = harness.chat('operator')
@@ -412,21 +412,21 @@ describe('a steer of an agent', () => {
     return { harness, asking, operator }
   }
 
-  test('reaches who works on what it gave, in its own name', async () => {
+  test("an agent's steer reaches the agent that works on its hand-off, in its own name", async () => {
     const { harness, operator } = await given()
     const steer = harness.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
     await harness.clock.settle()
     expect(harness.agents.working('ada')?.steers.get(steer.id)?.from).toBe('agent operator')
   })
 
-  test('is a conflict where nobody works, with the way to give work', async () => {
+  test("an agent's steer is a conflict where the target is idle, and the problem names hand_off", async () => {
     const { harness, operator } = await given()
     expect(() => harness.ledger.steering.steerRun(operator, { agentId: 'bob', text: 'faster' })).toThrow(
       /hand_off/,
     )
   })
 
-  test('that came too late is answered by a run below its own, and it is told the answer', async () => {
+  test("an agent's late steer is answered by a run below its own, and it receives the answer", async () => {
     const { harness, asking, operator } = await given()
     harness.ledger.steering.steerRun(operator, { agentId: 'ada', text: 'faster' })
     const ada = harness.callerOf('ada')
@@ -451,7 +451,7 @@ describe('a steer of an agent', () => {
     expect(told?.message).toContain('as fast as I can')
   })
 
-  test('needs a live run of its own', async () => {
+  test('an agent needs a live run to steer', async () => {
     const { harness, operator } = await given()
     harness.ledger.lifecycle.cancelRun(
       person,
@@ -464,7 +464,7 @@ describe('a steer of an agent', () => {
 })
 
 describe('what an agent says it took', () => {
-  test('is refused under an old fence, and for a steer of another run', async () => {
+  test('confirming a steer is rejected under an old fencing token and for a steer of another run', async () => {
     const { harness } = await atWork()
     const steer = harness.steer('ada')
     const old = harness.callerOf('ada')
@@ -480,7 +480,7 @@ describe('what an agent says it took', () => {
     expect(codeOf(() => take(harness, [steer.id]))).toBe('no problem')
   })
 
-  test('is all or nothing', async () => {
+  test('confirming several steers is all or nothing', async () => {
     const { harness, run } = await atWork()
     const steer = harness.steer('ada')
     expect(codeOf(() => take(harness, [steer.id, 'steer_0']))).toBe('not-found')
@@ -492,7 +492,7 @@ describe('one conversation and many runs', () => {
   const conversation = (harness: LedgerHarness, session: string) =>
     harness.ledger.queue.submitRun(person, { agentId: 'ada', input: { kind: 'chat', message: 'x', session } })
 
-  test('a run that waits for its children lets others into its conversation', async () => {
+  test('a run that waits for its children lets other runs into its session', async () => {
     const harness = await started()
     const first = harness.chat('operator', 'first')
     const second = harness.chat('operator', 'second')
@@ -506,7 +506,7 @@ describe('one conversation and many runs', () => {
     expect(harness.state(second)).toBe('done')
   })
 
-  test('a run that was cut off in mid-turn goes on before any other of its conversation, not before others', async () => {
+  test('a run that was interrupted in mid-turn continues before other runs of its session, but not before runs of others', async () => {
     const harness = await started()
     const cut = conversation(harness, 'one')
     await harness.clock.settle()

@@ -19,21 +19,25 @@ import type { Admission } from '../submit-run.ts'
 export interface SteerRunInput {
   readonly agentId: string
   readonly text: string
-  /** Only for a run of this conversation; null for whatever the agent works on, or else the caller's own. */
+  /** Only for a run of this session; null for any run of the agent, or else the caller's own session. */
   readonly session?: string | null | undefined
-  /** The same key of the same caller gives the same steer. */
+  /** The same key of the same caller returns the same steer. */
   readonly idempotencyKey?: string | null | undefined
-  /** What set the mesh itself to say it; counts for the caller `system` only. The run that it may become is a trigger's. */
+  /**
+   * What triggered the mesh; used for the caller `system` only. The run that the steer may become belongs to the
+   * trigger.
+   */
   readonly trigger?: 'watcher'
-  /** Which one of them. */
+  /** The id of the trigger. */
   readonly triggerId?: string
 }
 
 /**
- * Says something to an agent that works (R1): a row attached to the run that holds its lane, which ends as taken into
- * that run or as a run of its own. Where the agent is not at work, a person's steer is a run at once; an agent is sent
- * to `hand_off`. Problems: `denied`, `unknown-agent`, `lane-full`, `conflict` where the key was used for something
- * else, an agent steers one that does not work, or one is not at work that is given none but its own, `unprocessable` once a run has all the steers that it may have.
+ * Sends a message to an agent at work (R1): a row attached to the run that holds its lane. It is read within that
+ * run or becomes a run. If the agent is idle, a person's steer is a run at once, and an agent is referred to
+ * `hand_off`. Problems: `denied`, `unknown-agent`, `lane-full`; `conflict` when the key was used for a different
+ * request, an agent steers an idle one, or an idle agent accepts only its own run; `unprocessable` when the run
+ * has its maximum of steers.
  */
 export type SteerRun = (caller: Caller, input: SteerRunInput) => SteerRecord
 
@@ -66,13 +70,13 @@ export function createSteerRun(deps: SteerRunDeps): SteerRun {
       if (mark && table.findByKey(mark)) throw keyUsed()
       const run = table.runningOf(agentId)
       const fresh = newSteer(deps, { caller, input, mark })
-      if (!run || !hears(run, input.session)) return enterAtOnce(deps, fresh)
+      if (!run || !canBeSteered(run, input.session)) return enterAtOnce(deps, fresh)
       return attach(deps, fresh, { run, actor: actorOf(caller) })
     })
   }
 }
 
-/** Whether the work that the agent does now was given, near or far, by a run of the caller. */
+/** Whether a run of the caller is an ancestor of the agent's current work. */
 function hasGiven(table: RunTable, caller: Caller, agentId: string): boolean {
   if (caller.kind !== 'agent') return false
   const run = table.runningOf(agentId)
@@ -81,8 +85,8 @@ function hasGiven(table: RunTable, caller: Caller, agentId: string): boolean {
   return above.some((asking) => asking.agentId === caller.agentId)
 }
 
-/** A lone tool call has nobody who could hear. */
-function hears(run: RunRecord, session: string | null | undefined): boolean {
+/** A single tool call cannot be steered. */
+function canBeSteered(run: RunRecord, session: string | null | undefined): boolean {
   if (run.input.kind === 'tool') return false
   return session === undefined || session === null || session === sessionOf(run)
 }
@@ -98,7 +102,7 @@ function attach(
       detail: `run ${run.id} has been steered ${steerLimits.perRunMax} times; ask again when it has ended`,
     })
   }
-  // It may become a run, and must find room then.
+  // It may become a run and then needs a place in the lane.
   requireRoom(deps, placeOf(deps, fresh))
   const steer: SteerRecord = { ...fresh, runId: run.id, session: sessionOf(run) }
   steers.insert(steer)

@@ -7,16 +7,16 @@ import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 import type { IdempotencyMark } from '../lifecycle/run-table.ts'
 
-/** A steer as the ledger keeps it. Times are milliseconds since 1970. */
+/** A steer in the ledger. Times are milliseconds since 1970. */
 export interface SteerRecord {
   readonly id: string
   readonly agentId: string
-  /** The run that it is attached to; null where the agent was not at work. */
+  /** The run that it is attached to; null when the agent was idle. */
   readonly runId: string | null
-  /** The run of the agent that said it; null for people. */
+  /** The run of the agent that sent it; null for people. */
   readonly parentRunId: string | null
   readonly origin: Origin
-  /** The conversation in which it is answered should it become a run. */
+  /** The session of the run that it may become. */
   readonly session: string
   readonly text: string
   readonly mark: IdempotencyMark | null
@@ -51,7 +51,7 @@ const rowSchema = z.object({
 
 export type SteerTable = ReturnType<typeof createSteerTable>
 
-/** Rows of steers. Nothing here decides; an update that finds the row in another state answers false. */
+/** Rows of steers. It decides nothing; an update that finds the row in another state returns false. */
 export function createSteerTable(database: Database) {
   const many = (where: string, ...values: (string | number)[]): readonly SteerRecord[] =>
     database
@@ -66,17 +66,17 @@ export function createSteerTable(database: Database) {
     find: (id: string): SteerRecord | null => many('id = ?', id)[0] ?? null,
     findByKey: ({ scope, key }: IdempotencyMark): SteerRecord | null =>
       many('idempotency_scope = ? AND idempotency_key = ?', scope, key)[0] ?? null,
-    /** Attached to the run, or what the run once was. */
+    /** Steers attached to the run, and the steer that became it. */
     ofRun: (runId: string) => many('run_id = ? OR became_run_id = ?', runId, runId),
-    /** Whatever became of each. */
+    /** Steers of the run in every state. */
     saidTo: (runId: string) => many('run_id = ?', runId),
     whatBecame: (runId: string): SteerRecord | null => many('became_run_id = ?', runId)[0] ?? null,
     waitingOf: (runId: string) => many("run_id = ? AND state = 'waiting'", runId),
-    /** What an agent must know that works on this turn: an attempt without its checkpoint reads them again. */
+    /** Steers that an agent must get for this turn: an attempt without its checkpoint reads them again. */
     ofTurn: (runId: string, turn: number) =>
       many("run_id = ? AND (state = 'waiting' OR (state = 'taken' AND taken_turn = ?))", runId, turn),
     countOf: (runId: string) => count('run_id = ?', runId),
-    /** Each may become a run of this lane. */
+    /** Each of these may become a run of this lane. */
     waitingInLane: (agentId: string) => count("agent_id = ? AND state = 'waiting'", agentId),
     take: (id: string, taken: { readonly turn: number; readonly step: number; readonly at: number }) =>
       database
@@ -84,7 +84,7 @@ export function createSteerTable(database: Database) {
           "UPDATE steers SET state = 'taken', taken_turn = ?, taken_step = ?, settled_at = ? WHERE id = ? AND state = 'waiting'",
         )
         .run(taken.turn, taken.step, taken.at, id).changes === 1,
-    /** The same turn begun anew has read it at another step. */
+    /** A restarted turn has read the steer at another step. */
     retake: (id: string, taken: { readonly turn: number; readonly step: number }) =>
       database
         .prepare("UPDATE steers SET taken_step = ? WHERE id = ? AND state = 'taken' AND taken_turn = ?")

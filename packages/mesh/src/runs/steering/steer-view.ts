@@ -19,16 +19,16 @@ export function steerView(steer: SteerRecord): SteerView {
   }
 }
 
-/** A steer as its agent gets it. Pure. */
+/** A steer as its agent receives it. Pure. */
 export function steerMessage({ id, origin, text }: SteerRecord): SteerMessage {
-  return { id, from: sayerOf(origin), text }
+  return { id, from: senderOf(origin), text }
 }
 
-/** Longest name that is told of whoever says it, characters; ids and names of people are shorter. */
-const sayerMaxChars = 64
+/** Maximum length of a sender's name, characters; ids and names of people are shorter. */
+const senderMaxChars = 64
 
-function sayerOf({ kind, user, role }: Origin): string {
-  const name = (user ?? 'somebody').slice(0, sayerMaxChars)
+function senderOf({ kind, user, role }: Origin): string {
+  const name = (user ?? 'a person').slice(0, senderMaxChars)
   switch (kind) {
     case 'human':
       return role === undefined ? steererPerson : `${name}, a ${role} and not your owner,`
@@ -45,7 +45,7 @@ function sayerOf({ kind, user, role }: Origin): string {
   }
 }
 
-/** What a request to an agent carries beside the work; nothing where there is nothing. Pure. */
+/** The steers that a request to an agent carries; empty when there are none. Pure. */
 export function steersBeside(steers: readonly SteerRecord[]): { readonly steers?: SteerMessage[] } {
   return steers.length === 0 ? {} : { steers: steers.map(steerMessage) }
 }

@@ -11,20 +11,20 @@ import type { SteerTable } from './steer-table.ts'
 import { createTakeSteers } from './take-steers.ts'
 import type { TakeSteers } from './take-steers.ts'
 
-/** What is said to agents at work. */
+/** Messages to agents at work. */
 export interface RunSteering {
   readonly steerRun: SteerRun
   readonly takeSteers: TakeSteers
 }
 
-/** All of it, from its row to its end as part of that work or as a run of its own. */
+/** All functions of steering, from the row of a steer until it is read or becomes a run. */
 export interface Steering extends RunSteering {
   readonly release: ReleaseSteers
-  /** Stops bringing; the rows stay. */
+  /** Stops delivery; the rows stay. */
   close(): Promise<void>
 }
 
-/** Hears of each run that is settled: what it had not read yet becomes a run, and whoever steered too late is answered. */
+/** Subscribes to settled runs: unread steers become runs, and agents that steered too late get the answer. */
 export function createSteering(
   deps: Omit<SteerRunDeps, 'become' | 'deliver'> &
     BecomeRunDeps &
@@ -48,8 +48,8 @@ export function createSteering(
 }
 
 /**
- * An agent that steered too late is told the answer as news of its own run (R5): the run that its words became is not
- * a task, and nothing else would bring it back.
+ * Sends the answer to an agent that steered too late, as a note to its own run (R5). The run that the steer became
+ * is not a task, so nothing else would deliver its answer.
  */
 function createTellSteerer({
   steers,

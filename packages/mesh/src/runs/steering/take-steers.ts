@@ -9,9 +9,9 @@ import type { RunTable } from '../lifecycle/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
 /**
- * An agent says that steers stand in the conversation of its live run, after `step`: from here on they are no run of
- * their own. The same words again change nothing. Problems: `stale-fence`, and `not-found` for a steer that is not
- * attached to that run.
+ * An agent confirms that steers are in the conversation of its live run, after `step`; from here on they cannot
+ * become runs. Repeating the call changes nothing. Problems: `stale-fence`, and `not-found` for a steer that is
+ * not attached to that run.
  */
 export type TakeSteers = (
   caller: Caller,
@@ -33,7 +33,7 @@ export function createTakeSteers(
   function take(id: string, where: { readonly runId: string; readonly turn: number; readonly step: number }) {
     const steer = steers.find(id)
     if (steer?.runId !== where.runId || steer.state === 'became-run') {
-      throw new Problem('not-found', { detail: `${id} is no steer of this run` })
+      throw new Problem('not-found', { detail: `${id} does not belong to this run` })
     }
     if (!steers.take(id, { ...where, at: clock.now() })) {
       steers.retake(id, where)
