@@ -134,6 +134,13 @@ describe('an agent with a program as its MCP server', () => {
   })
 
   it('loses it with the next run when it is taken away', async () => {
+    const near = await cli(['mcp', 'add', 'clerk', 'near', '--http', 'http://127.0.0.1:3999/mcp'])
+    expect(near.err).toContain('add "127.0.0.1:3999" to egress.allowed_private')
+    expect((await list('clerk')).servers).toMatchObject([
+      { name: 'files', notices: [] },
+      { name: 'near', notices: [expect.stringContaining('127.0.0.1:3999 is not a public address')] },
+    ])
+    await give('clerk', {}, ['near'])
     const gone = await cli(['mcp', 'remove', 'clerk', 'files'])
     expect(gone.out, gone.err).toContain('clerk has no MCP server files any more')
     expect(await run('clerk', 'add', { a: 1, b: 1 })).toContain('add')

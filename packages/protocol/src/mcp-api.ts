@@ -59,6 +59,8 @@ export const mcpHumanApi = {
           ...mcpServerStatusSchema.shape,
           /** As it is configured: handles stand for themselves. */
           config: z.record(z.string(), z.unknown()),
+          /** Why the outbound filter would refuse its address to this agent, and what opens it. */
+          notices: z._default(z.array(z.string()), []),
         }),
       ),
     }),

@@ -121,7 +121,12 @@ function whereIs(config: Readonly<Record<string, unknown>>): string {
 async function add(context: CommandContext, line: CommandLine): Promise<void> {
   const name = operand(line, 1)
   const value = { set: { [name]: readServer(line) }, remove: [] }
-  await edit(context, operand(line, 0), { value, done: `has the MCP server ${name}` })
+  const agent = operand(line, 0)
+  await edit(context, agent, { value, done: `has the MCP server ${name}` })
+  const { terminal, signal } = context
+  const { servers } = await (await context.mesh()).call('mcpServers', { params: { id: agent }, signal })
+  const notices = servers.find((server) => server.name === name)?.notices ?? []
+  terminal.note(...notices.map((notice) => `Note: ${notice}.`))
 }
 
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {

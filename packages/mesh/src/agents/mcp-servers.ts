@@ -1,8 +1,10 @@
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
+import { isRemote, toldAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Caller, Guard } from '../access/index.ts'
+import type { Hooks } from '../kernel/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { AgentRegistry } from './registry/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
@@ -15,6 +17,7 @@ export function createListMcpServers(deps: {
   readonly guard: Guard
   readonly log: Log
   readonly fleet: Pick<AgentRegistry, 'find' | 'mcpServers'> & Pick<FleetConnection, 'connectIfRunning'>
+  readonly hooks: Pick<Hooks, 'outboundDoubts'>
 }) {
   const { guard, log, fleet } = deps
 
@@ -40,7 +43,12 @@ export function createListMcpServers(deps: {
     const statusOf = (name: string) => told.find((status) => status.name === name)
     return {
       agent_id: agentId,
-      servers: configured.map(([name, config]) => serverView(name, config, statusOf(name))),
+      servers: configured.map(([name, config]) => ({
+        ...serverView(name, config, statusOf(name)),
+        notices: isRemote(config)
+          ? deps.hooks.outboundDoubts.ask({ url: new URL(toldAddress(config.url)), agentId }).slice()
+          : [],
+      })),
     }
   }
 }

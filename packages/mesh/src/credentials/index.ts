@@ -73,7 +73,7 @@ export async function credentialsModule(
     vault,
     bindings,
     fingerprint,
-    doubts: kernel.hooks.outboundDoubts.ask,
+    doubts: (url) => kernel.hooks.outboundDoubts.ask({ url, agentId: null }),
     onStored: requests.granted,
   })
   const listUsable = createListUsable({ ...kernel, vault, bindings })

@@ -85,7 +85,9 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
   kernel.hooks.agentDeleted.subscribe(forwarding.forget)
-  kernel.hooks.outboundDoubts.subscribe((url) => destinationDoubts(url, filterOfMesh))
+  kernel.hooks.outboundDoubts.subscribe(({ url, agentId }) =>
+    destinationDoubts(url, agentId === null ? filterOfMesh : filterFor(agentId)),
+  )
   const forwardRequest = createForwardRequest(leaving)
   const exchange = createExchangeWithServer({
     ...leaving,

@@ -151,8 +151,8 @@ interface AccessHooks {
 interface ReportHooks {
   /** By whoever is about to tell what something cost: what still waits to be written is written first. */
   readonly costsAsked: Hook<void>
-  /** Asked with an address: why the outbound filter would refuse it to agents, and what opens it. Answered by `egress`. */
-  readonly outboundDoubts: Question<URL, string>
+  /** Why the outbound filter would refuse this address to that agent, null for any, and what opens it. Answered by `egress`. */
+  readonly outboundDoubts: Question<{ readonly url: URL; readonly agentId: string | null }, string>
   /** Before the journal is read out: what was spent up to now is in it too. */
   readonly journalAsked: Hook<void>
 }

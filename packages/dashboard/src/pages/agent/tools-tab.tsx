@@ -89,7 +89,7 @@ function Servers({ agentId }: { readonly agentId: string }) {
           A server gives it tools of another program: an issue tracker, a search, a database.
         </Empty>
       )}
-      {servers.data?.servers.map(({ name, state, detail, tools, config }) => (
+      {servers.data?.servers.map(({ name, state, detail, tools, config, notices }) => (
         <div key={name} className="kept-row">
           <div className="row">
             <strong>{name}</strong>
@@ -116,6 +116,11 @@ function Servers({ agentId }: { readonly agentId: string }) {
             </Act>
           </div>
           {detail !== '' && <p className="muted plain-text">{detail}</p>}
+          {notices.map((notice) => (
+            <p key={notice} className="muted plain-text">
+              {notice}
+            </p>
+          ))}
           {tools.length > 0 && <p className="small mono plain-text">{tools.join(', ')}</p>}
           <Code value={config} label={`How ${name} is set up`} />
         </div>

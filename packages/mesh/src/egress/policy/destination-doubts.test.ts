@@ -25,3 +25,12 @@ test.each([
   if (said === null) expect(doubts).toEqual([])
   else expect(doubts).toEqual([expect.stringContaining(said)])
 })
+
+test('a host that the list of this agent lacks is named beside what else refuses it', () => {
+  const listed = { ...rules, isHostAllowed: (host: string) => host === 'api.github.com' }
+  expect(destinationDoubts(new URL('https://api.github.com'), listed)).toEqual([])
+  expect(destinationDoubts(new URL('https://wiki.example:8443'), listed)).toEqual([
+    expect.stringContaining('lacks wiki.example: add it to egress.allowed_hosts'),
+    expect.stringContaining('add 8443 to egress.allowed_ports'),
+  ])
+})

@@ -1,17 +1,31 @@
 import { isIP } from 'node:net'
 import type { CheckDestinationDeps } from './check-destination.ts'
 import { destinationOf, textOf } from './destination.ts'
+import type { Destination } from './destination.ts'
 
 /**
- * Why `check-destination` would refuse this address to every agent, and what opens it: as far as it can be told without
+ * Why `check-destination` would refuse this address to agents, or to the one of these rules, and what opens it: as far as it can be told without
  * looking the name up. For owners who write an address down. Pure.
  */
 export function destinationDoubts(
   url: URL,
-  rules: Pick<CheckDestinationDeps, 'allowedPorts' | 'isAllowed' | 'exceptions'>,
+  rules: Pick<CheckDestinationDeps, 'allowedPorts' | 'isAllowed' | 'isHostAllowed' | 'exceptions'>,
 ): readonly string[] {
   const destination = destinationOf(url)
   if (destination === null) return [`${url.host} is no host that can be reached`]
+  const { host } = destination
+  const unlisted =
+    rules.isHostAllowed?.(host) === false
+      ? [`the list of hosts of this agent lacks ${host}: add it to egress.allowed_hosts in config/settings.json`]
+      : []
+  return [...unlisted, ...placeDoubts(destination, rules)]
+}
+
+/** For every agent alike. */
+function placeDoubts(
+  destination: Destination,
+  rules: Pick<CheckDestinationDeps, 'allowedPorts' | 'isAllowed' | 'exceptions'>,
+): readonly string[] {
   const { host, port } = destination
   const place = textOf(destination)
   const opening = `add "${place}" to egress.allowed_private in config/settings.json`
