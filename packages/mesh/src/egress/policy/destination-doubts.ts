@@ -16,7 +16,9 @@ export function destinationDoubts(
   const { host } = destination
   const unlisted =
     rules.isHostAllowed?.(host) === false
-      ? [`the list of hosts of this agent lacks ${host}: add it to egress.allowed_hosts in config/settings.json`]
+      ? [
+          `the list of hosts of this agent lacks ${host}: add it to egress.allowed_hosts in config/settings.json`,
+        ]
       : []
   return [...unlisted, ...placeDoubts(destination, rules)]
 }
