@@ -199,7 +199,9 @@ describe('the owner', () => {
     expect(ready).toMatch(/config\/cron\.json line \d+: jobs\.\d\.schedule: .*every now and then/)
     expect(JSON.parse(ready)).toMatchObject({ ready: true })
     expect(await jobs()).toMatchObject([{ id, schedule: 'every 1h' }])
-    expect((await cli('status')).out).toMatch(/cron-broken: .*every now and then.*the jobs before go on/)
+    expect((await cli('status')).out).toMatch(
+      /cron-broken: .*every now and then.*the previous jobs stay in force/,
+    )
     const findings = (await mesh.command('doctor')).lines.at(-1)?.['findings']
     expect(findings).toContainEqual(expect.objectContaining({ id: 'cron-file', level: 'error' }))
     await writeFile(path, whole.replace('every 1h', 'every 2h'))

@@ -334,7 +334,7 @@ describe('the operator’s heartbeat', () => {
     const broken = async () => (await cli('status')).out.match(/cron-broken: .*/)?.[0] ?? null
     await writeFile(path, whole.replace('"enabled": true', '"enabled": false'))
     expect(await eventually('the change is seen', broken)).toMatch(
-      /cron\.json line \d+: the operator's heartbeat is locked: enabled stays true.*the jobs before go on/,
+      /cron\.json line \d+: the operator's heartbeat is locked: enabled stays true.*the previous jobs stay in force/,
     )
     const finding = async () => {
       const findings = (await mesh.command('doctor')).lines.at(-1)?.['findings'] as
@@ -361,7 +361,7 @@ describe('the operator’s heartbeat', () => {
     await mesh.terminate()
     await writeFile(path, whole.slice(0, -4))
     await mesh.restart()
-    expect(await broken()).toMatch(/but for the operator's heartbeat, no job runs until it is mended/)
+    expect(await broken()).toMatch(/but for the operator's heartbeat, no job runs until it is repaired/)
     expect(await heart()).toMatchObject([{ ...as, id: expect.any(String) }])
     await writeFile(path, whole)
     await eventually('the mended file is seen', async () => (await broken()) === null)

@@ -277,7 +277,7 @@ async function why(context: CommandContext, line: CommandLine): Promise<void> {
 async function history(context: CommandContext, line: CommandLine): Promise<void> {
   const reply = await readHistory(context, line)
   context.terminal.printJson(reply)
-  if (reply.rows.length === 0) context.terminal.print('No due time has come yet.')
+  if (reply.rows.length === 0) context.terminal.print('It has not been due yet.')
   else context.terminal.print(...renderTable(rowColumns, reply.rows.map(rowRow)))
 }
 

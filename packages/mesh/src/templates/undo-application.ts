@@ -133,7 +133,7 @@ export function brokenOff(error: unknown, left: readonly NotUndone[]): Problem {
   const [code, why] =
     error instanceof Problem
       ? ([error.code, error.detail] as const)
-      : (['internal-error', 'something failed inside; see the log of the mesh'] as const)
+      : (['internal-error', 'internal error; see the log of the mesh'] as const)
   return new Problem(code, {
     detail: `${why}. Not all could be undone: ${notUndoneWords(left)}`,
     repair: notUndoneRepair,

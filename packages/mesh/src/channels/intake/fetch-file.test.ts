@@ -116,7 +116,7 @@ test('what failed before that is told as it was', async () => {
 
 test('whoever leaves hears their own reason', async () => {
   const { leaving, fetching } = opened(untilGivenUp)
-  const reason = new Error('the mesh ends')
+  const reason = new Error('the mesh is stopping')
   leaving.abort(reason)
   await expect(fetching).rejects.toBe(reason)
 })

@@ -24,7 +24,7 @@ function faultOf(text: string): string {
 describe('whoever writes a condition wrongly', () => {
   test.each([
     ['action', 7, 'one of == != < <= > >= contains matches is expected here, the end is found'],
-    ['action =! "a"', 8, '"=" is no part of a condition'],
+    ['action =! "a"', 8, '"=" is not allowed in a condition'],
     ['action == opened', 11, 'a text in quotes, a number, true, false or null is expected here, "opened"'],
     ['action ==', 10, 'a text in quotes, a number, true, false or null is expected here, the end'],
     ['action == ]', 11, 'a text in quotes, a number, true, false or null is expected here, "]"'],

@@ -1,13 +1,13 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** One token of a condition, with its place for whoever has to find a mistake. */
+/** One token of a condition, with its position for error messages. */
 export type ConditionToken =
   | { readonly kind: 'name'; readonly text: string; readonly at: number }
   | { readonly kind: 'text'; readonly text: string; readonly at: number }
   | { readonly kind: 'number'; readonly value: number; readonly at: number }
   | { readonly kind: 'sign'; readonly text: string; readonly at: number }
 
-/** All of the language, one alternative each; anything else is a mistake. */
+/** All token forms of the language; any other text is an error. */
 const patterns = {
   space: /\s+/y,
   name: /[A-Za-z_][A-Za-z0-9_-]*/y,
@@ -16,7 +16,7 @@ const patterns = {
   sign: /==|!=|<=|>=|[<>().[\]]/y,
 } as const
 
-/** Throws the Problem `bad-request` that names the place of the first thing that is no token. Pure. */
+/** Throws the Problem `bad-request` with the position of the first invalid character. Pure. */
 export function conditionTokens(text: string): readonly ConditionToken[] {
   const tokens: ConditionToken[] = []
   let at = 0
@@ -34,7 +34,8 @@ export function conditionTokens(text: string): readonly ConditionToken[] {
     else if (number !== null) tokens.push({ kind: 'number', value: Number(number), at })
     else if (quoted !== null) tokens.push({ kind: 'text', text: unquoted(quoted), at })
     else if (sign !== null) tokens.push({ kind: 'sign', text: sign, at })
-    else if (space === null) throw conditionFault(at, `${JSON.stringify(text[at])} is no part of a condition`)
+    else if (space === null)
+      throw conditionFault(at, `${JSON.stringify(text[at])} is not allowed in a condition`)
     at += (space ?? name ?? number ?? quoted ?? sign ?? ' ').length
   }
   return tokens
@@ -42,12 +43,12 @@ export function conditionTokens(text: string): readonly ConditionToken[] {
 
 const example = 'Such as: action == "opened" and not (labels contains "wip" or title matches "^draft")'
 
-/** Says the place, counted from 1, and how it is done. */
+/** A problem with the position, counted from 1, and an example. */
 export function conditionFault(at: number, what: string): Problem {
   return new Problem('bad-request', { detail: `condition, character ${at + 1}: ${what}. ${example}` })
 }
 
-/** A backslash makes the next character itself, except that patterns keep theirs. */
+/** A backslash escapes quotes and itself; other escapes stay for regular expressions. */
 function unquoted(quoted: string): string {
   return quoted.slice(1, -1).replaceAll(/\\(["'\\])/g, '$1')
 }

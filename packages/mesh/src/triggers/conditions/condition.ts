@@ -1,14 +1,14 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import type { RE2JS } from 're2js'
 
-/** A field of a payload: names of members and places in lists, from the outside in. */
+/** The path of a field in a payload: names of members and indexes of lists, from the outside in. */
 export type FieldPath = readonly (string | number)[]
 
 export type Literal = string | number | boolean | null
 
 export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
 
-/** What an owner wrote as `when`, understood. Made by `parseCondition` alone. */
+/** A parsed `when`. Only `parseCondition` creates it. */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly left: Condition; readonly right: Condition }
   | { readonly kind: 'not'; readonly inner: Condition }
@@ -21,13 +21,13 @@ export type Condition =
   | { readonly kind: 'contains'; readonly field: FieldPath; readonly literal: Literal }
   | { readonly kind: 'matches'; readonly field: FieldPath; readonly pattern: RE2JS }
 
-/** Of a field's text, from its beginning; a pattern looks no further, characters. */
+/** How much of a text field a pattern searches, in characters. */
 export const matchedTextMaxChars = 3000
 
 /**
- * Whether `payload` is as the condition says. A field that is not there is `null`; text is not compared with numbers,
- * and what cannot be compared does not hold. Never throws; the work is bounded by the size of the
- * payload, and for patterns by `matchedTextMaxChars` times `patternMaxSteps`, since they never go back. Pure.
+ * True if the condition holds for `payload`. A missing field is `null`. Values of different types are never less or
+ * greater than each other. Never throws. The work is bounded by the size of the payload, and for patterns by
+ * `matchedTextMaxChars` times `patternMaxSteps`, because RE2 does not backtrack. Pure.
  */
 export function conditionHolds(condition: Condition, payload: JsonValue): boolean {
   switch (condition.kind) {
@@ -48,7 +48,7 @@ export function conditionHolds(condition: Condition, payload: JsonValue): boolea
   }
 }
 
-/** Own members only: what a payload inherits is no field of it. */
+/** Reads own members only, so inherited properties are not fields. */
 function fieldOf(payload: JsonValue, path: FieldPath): JsonValue {
   let value: JsonValue = payload
   for (const step of path) {
@@ -80,7 +80,7 @@ function inOrder<T extends string | number>(left: T, by: '<' | '<=' | '>' | '>='
   }
 }
 
-/** A part of a text, or a member of a list. */
+/** True for a substring of a text or a member of a list. */
 function contains(value: JsonValue, literal: Literal): boolean {
   if (typeof value === 'string') return typeof literal === 'string' && value.includes(literal)
   return Array.isArray(value) && value.includes(literal)

@@ -1,4 +1,4 @@
-/** What an owner writes as `when`. */
+/** The condition language of `when`. */
 
 export { conditionHolds } from './condition.ts'
 export type { Condition } from './condition.ts'

@@ -3,22 +3,22 @@ import type { Comparison, Condition, FieldPath, Literal } from './condition.ts'
 import { conditionFault, conditionTokens } from './condition-tokens.ts'
 import type { ConditionToken } from './condition-tokens.ts'
 
-/** Of a whole condition, characters. */
+/** The maximum length of a condition, in characters. */
 export const conditionMaxChars = 500
-/** Of the pattern behind `matches`, characters. */
+/** The maximum length of a pattern for `matches`, in characters. */
 export const patternMaxChars = 200
-/** Steps of a compiled pattern: what one character of a text costs at most; counted repetition multiplies them. */
+/** The maximum steps of a compiled pattern per character of text. Counted repetition multiplies the steps. */
 export const patternMaxSteps = 500
-/** Of brackets and `not` within each other. */
+/** The maximum nesting of brackets and `not`. */
 export const conditionDepthMax = 20
 
 const comparisons: readonly string[] = ['==', '!=', '<', '<=', '>', '>='] satisfies Comparison[]
 
 /**
- * Understands a `when`: fields of the payload (`action`, `issue.labels[0].name`, `["odd name"]`) compared with
- * literals (`"text"`, `'text'`, numbers, `true`, `false`, `null`) by `== != < <= > >= contains matches`, joined by
- * `and`, `or`, `not` and brackets. There is nothing else: no calls, no arithmetic, no variables. Throws the Problem
- * `bad-request` that names the character and shows an example. Pure.
+ * Parses a `when`. Fields of the payload (`action`, `issue.labels[0].name`, `["odd name"]`) are compared with
+ * literals (`"text"`, `'text'`, numbers, `true`, `false`, `null`) by `== != < <= > >= contains matches`. `and`, `or`,
+ * `not` and brackets combine comparisons. There are no calls, arithmetic or variables. Throws the Problem
+ * `bad-request` with the position and an example. Pure.
  */
 export function parseCondition(text: string): Condition {
   if (text.length > conditionMaxChars)

@@ -3,16 +3,16 @@ import type { CronJob, LiveJob, ReadCondition } from './cron-job.ts'
 import type { CronTable } from './cron-table.ts'
 import { dueAfter, planDues } from './plan-dues.ts'
 
-/** The jobs that are there, and up to which moment all due times of each have their rows. */
+/** The current jobs, and until when each is accounted for: all its due times up to then have rows. */
 export interface ScheduledJobs {
   readonly live: Map<string, LiveJob>
-  /** Of this life and the ones before, as the database has it. */
+  /** By job id, over process restarts, as stored in the database. */
   readonly accounted: Map<string, number>
   readonly table: CronTable
   readonly readCondition: ReadCondition
 }
 
-/** Puts a job as it is now into the place of the one before. In the caller's transaction. */
+/** Replaces a job by its current version. Joins the caller's transaction. */
 export function adoptJob(jobs: ScheduledJobs, job: CronJob, now: number): void {
   const { live, accounted, table } = jobs
   const before = live.get(job.id)
@@ -27,7 +27,7 @@ export function adoptJob(jobs: ScheduledJobs, job: CronJob, now: number): void {
   }
   if (state?.scheduleKey !== key) {
     if (before) close(jobs, before, now)
-    // Changed while the mesh was down: what was due since is not lost, but a job that was off had nothing due.
+    // The job was changed while the mesh was down. Its missed due times still count, unless it was disabled.
     const wasOn = state !== null && !state.scheduleKey.startsWith('[false')
     const until = !before && wasOn ? Math.min(now, state.accountedUntil) : now
     table.putState({ jobId: job.id, agentId: job.agent, scheduleKey: key, accountedUntil: until })
@@ -37,7 +37,7 @@ export function adoptJob(jobs: ScheduledJobs, job: CronJob, now: number): void {
   live.set(job.id, made)
 }
 
-/** What an old schedule still owes gets its row before the new one takes its place (2). */
+/** Records the outstanding due times of the old schedule before the new one replaces it (2). */
 function close({ accounted, table }: ScheduledJobs, before: LiveJob, now: number): void {
   const { id } = before.job
   const after = accounted.get(id) ?? now
@@ -52,7 +52,7 @@ function close({ accounted, table }: ScheduledJobs, before: LiveJob, now: number
       count,
       countExact: exact,
       reason: 'changed',
-      detail: 'the job was changed before it was its turn',
+      detail: 'the job was changed before it was due',
       at: now,
     })
     table.countSkipped(id, count)
@@ -64,6 +64,6 @@ function readWhen({ readCondition }: ScheduledJobs, job: CronJob): LiveJob['when
   try {
     return readCondition(job.when)
   } catch (error) {
-    return error instanceof Error ? error.message : 'it cannot be understood'
+    return error instanceof Error ? error.message : 'it cannot be parsed'
   }
 }

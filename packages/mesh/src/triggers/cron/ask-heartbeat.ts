@@ -7,12 +7,12 @@ import type { Firing, Obstacle } from './record-firing.ts'
 
 interface Asked {
   readonly job: CronJob
-  /** Says that it is being fired: a start takes up what a crash leaves in between. */
+  /** The row in state `firing`. After a crash, the next start resumes it. */
   readonly row: CronRow
   readonly askedBy?: Caller
 }
 
-/** Asks for the heartbeat of a row that is being fired; `idle` waits for it. Rejects where it could not be asked for. */
+/** Requests the heartbeat of a row in state `firing`; `idle` waits for it. Rejects if the request failed. */
 export function askHeartbeat(firing: Firing, asked: Asked): Promise<void> {
   const work = ask(firing, asked)
   const tracked = work

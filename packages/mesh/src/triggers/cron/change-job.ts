@@ -31,8 +31,9 @@ export function newJob(
 }
 
 /**
- * An agent that says what a job does is its maker from then on: the job may no more than it, and is believed no more. So is
- * a person who says it, or switches it on, where no agent made it: they answer for it.
+ * The caller becomes the maker of the job, because a job has the permissions and trust of its maker. This applies to
+ * an agent that changes what the job does. It also applies to a person who changes that or enables the job, unless an
+ * agent made it.
  */
 export function changedBy(caller: Caller, job: CronJob, change: CronChange): CronJob {
   const next = changed(job, change)
@@ -44,15 +45,15 @@ export function changedBy(caller: Caller, job: CronJob, change: CronChange): Cro
   return takesOver ? { ...next, created_by: actorOf(caller) } : next
 }
 
-/** The job with what may change of it; its mode stays. Problem `bad-request` where the change is one of mode. Pure. */
+/** Applies a change to a job. Throws Problem `bad-request` if the change would alter the mode. Pure. */
 function changed(job: CronJob, change: CronChange): CronJob {
   const mode = modeOf(job)
   if (change.tool_name !== undefined && mode !== 'tool')
-    throw badField('tool_name', `the job is in ${mode} mode and stays so; remove it and make another`)
+    throw badField('tool_name', `the mode ${mode} cannot change; remove the job and create another`)
   if (change.tool_params !== undefined && mode !== 'tool')
-    throw badField('tool_params', `the job is in ${mode} mode and stays so; remove it and make another`)
+    throw badField('tool_params', `the mode ${mode} cannot change; remove the job and create another`)
   if (change.message !== undefined && mode === 'tool')
-    throw badField('message', 'the job is in tool mode and stays so; remove it and make another')
+    throw badField('message', 'the mode tool cannot change; remove the job and create another')
   const { when, schedule, ...rest } = change
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
   const next: CronJob = { ...job, ...given, ...(schedule === undefined ? {} : { schedule: schedule.trim() }) }
@@ -61,17 +62,17 @@ function changed(job: CronJob, change: CronChange): CronJob {
   return when.trim() === '' ? without : { ...without, when }
 }
 
-/** What somebody looked at before they wrote; another's change since is not written over unseen. */
+/** Throws if the job differs from what the caller saw, so that edits of another caller are not overwritten. */
 export function requireSeen({ schedule, message = '', when = '', enabled }: CronJob, seen: CronSeen): void {
   const now = { schedule, message, when, enabled }
   const names = ['schedule', 'message', 'when', 'enabled'] as const
   if (names.every((name) => seen[name] === undefined || seen[name] === now[name])) return
   throw new Problem('edit-overtaken', {
-    detail: 'the job was changed by somebody else since it was looked at, and nothing was written over it',
+    detail: 'the job was changed since it was read, so nothing was written',
   })
 }
 
-/** What the change is called in the journal. Pure. */
+/** The name of the change in the audit log. Pure. */
 export function actionOf({ enabled, ...rest }: CronChange): 'updated' | 'paused' | 'resumed' {
   if (enabled === undefined || Object.values(rest).some((value) => value !== undefined)) return 'updated'
   return enabled ? 'resumed' : 'paused'

@@ -7,7 +7,10 @@ import { cronJobSchema, faultsOf } from './cron-job.ts'
 import type { CronJob, ReadCondition } from './cron-job.ts'
 import { isOperatorHeartbeat, lockFault } from './operator-heartbeat.ts'
 
-/** The job as the file takes it, or the Problem `bad-request` with the field. Starts its agent where a new tool is called. */
+/**
+ * Validates a job for the file. Throws the Problem `bad-request` with the field. Starts the agent if the job calls a
+ * new tool.
+ */
 export async function checkJob(
   deps: { readonly agents: Pick<CronDeps['agents'], 'toolsOf'>; readonly readCondition: ReadCondition },
   {
@@ -20,7 +23,8 @@ export async function checkJob(
   if (fault) throw badField(fault.field, fault.reason)
   refuseLocked(job, before)
   if (job.when !== undefined) checkCondition(deps.readCondition, job.when)
-  // What was checked already is not asked for again: an agent that just started knows its skills only with its first run.
+  // An unchanged tool call is not checked again: an agent that just started knows its skills only after its first
+  // run.
   const isNewCall =
     job.tool_name !== before?.tool_name || !isDeepStrictEqual(job.tool_params, before?.tool_params)
   if (job.tool_name !== undefined && isNewCall) {
@@ -30,10 +34,10 @@ export async function checkJob(
   const parsed = cronJobSchema.safeParse(job)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]
-  throw badField(issue?.path.join('.') ?? 'job', issue?.message ?? 'it is not of the agreed form')
+  throw badField(issue?.path.join('.') ?? 'job', issue?.message ?? 'it does not have the expected form')
 }
 
-/** What is said of the operator's heartbeat changes nothing of it, or is refused. Problem `bad-request`. */
+/** Allows only changes that leave the operator's heartbeat as it is. Throws Problem `bad-request`. */
 function refuseLocked(job: CronJob, before: CronJob | null): void {
   if (!isOperatorHeartbeat(job)) return
   const fault = lockFault([job], { held: before, required: true })
@@ -43,7 +47,7 @@ function refuseLocked(job: CronJob, before: CronJob | null): void {
 export function lockedHeartbeat(field: string, detail: string): Problem {
   return badField(
     field,
-    `the operator's heartbeat is locked to ${defaultHeartbeatSchedule}: ${detail}; flotilla pause operator holds it`,
+    `the operator's heartbeat is locked to ${defaultHeartbeatSchedule}: ${detail}; use flotilla pause operator instead`,
   )
 }
 
@@ -51,6 +55,6 @@ function checkCondition(readCondition: ReadCondition, when: string): void {
   try {
     readCondition(when)
   } catch (error) {
-    throw badField('when', error instanceof Error ? error.message : 'it cannot be understood')
+    throw badField('when', error instanceof Error ? error.message : 'it cannot be parsed')
   }
 }

@@ -5,7 +5,7 @@ import type { AgentTool } from '../../agents/index.ts'
 
 const namesShownMax = 40
 
-/** A call that the agent's own list of tools takes, or the Problem `bad-request` with the field. Pure. */
+/** Checks a call against the agent's list of tools. Throws the Problem `bad-request` with the field. Pure. */
 export function checkToolCall(
   tools: readonly AgentTool[],
   call: { readonly tool: string; readonly params: JsonObject; readonly agentId: string },
@@ -19,7 +19,7 @@ export function checkToolCall(
   if (fault !== null) throw badField('tool_params', fault)
 }
 
-/** The schema comes from inside a container: one that cannot be read refuses the job and nothing else. */
+/** The schema comes from a container, so an unreadable one only rejects the job. */
 function faultOf(tool: AgentTool, params: JsonObject): string | null {
   try {
     const checked = fromJSONSchema(boundedSchema(tool.parameters)).safeParse(params)
@@ -27,13 +27,13 @@ function faultOf(tool: AgentTool, params: JsonObject): string | null {
     const issue = checked.error.issues[0]
     return `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''} (of ${tool.name})`.trim()
   } catch {
-    return `the parameters of ${tool.name} are not described in a way that can be checked`
+    return `the parameters of ${tool.name} have no schema that can be checked`
   }
 }
 
 const schemaNodesMax = 2000
 const schemaDepthMax = 24
-/** Patterns may take for ever to say no, and references may double at every step. */
+/** Patterns can take exponential time, and references can double at each step. */
 const unbounded = new Set([
   'pattern',
   'patternProperties',
@@ -44,7 +44,10 @@ const unbounded = new Set([
   'definitions',
 ])
 
-/** What of a schema takes time in proportion to its size; the tool itself checks the rest. Throws for a huge one. Pure. */
+/**
+ * Keeps the parts of a schema that are checked in linear time; the tool itself checks the rest. Throws for a huge
+ * schema. Pure.
+ */
 function boundedSchema(schema: JsonObject): JsonObject {
   let nodes = 0
   const copied = (value: JsonValue, depth: number, namesAreOwn: boolean): JsonValue => {
@@ -54,14 +57,14 @@ function boundedSchema(schema: JsonObject): JsonObject {
     if (value === null || typeof value !== 'object') return value
     const kept = Object.entries(value).filter(([name]) => namesAreOwn || !unbounded.has(name))
     return Object.fromEntries(
-      // Below `properties` names are those of parameters.
+      // Below `properties` the keys are names of parameters.
       kept.map(([name, inner]) => [name, copied(inner, depth + 1, name === 'properties' && !namesAreOwn)]),
     )
   }
-  return copied(schema, 0, false) as JsonObject // a copy of an object is one
+  return copied(schema, 0, false) as JsonObject // A copy of an object is an object.
 }
 
-/** A field of a job that is refused, with why. */
+/** A problem for a rejected field of a job. */
 export function badField(field: string, reason: string): Problem {
   return new Problem('bad-request', { detail: `${field}: ${reason}`, extra: { field } })
 }

@@ -5,15 +5,15 @@ import type { LanePlace, RunRecord, SubmitRun } from '../../runs/index.ts'
 import type { DueHeartbeat } from '../heartbeat/index.ts'
 
 /**
- * Fires a heartbeat, or says why not. The same job and due time give the same run, so that one that was cut off is
- * asked for again. Rejects with a Problem where it cannot be asked for at all.
+ * Runs a heartbeat or returns why it was skipped. The same job and due time return the same run, so an interrupted
+ * request can be repeated. Rejects with a Problem if it cannot be requested at all.
  */
 export type FireHeartbeat = (
   agentId: string,
   due: DueHeartbeat,
 ) => Promise<{ readonly fired: RunRecord } | { readonly skipped: string }>
 
-/** What jobs ask of the rest of the mesh. */
+/** The parts of the mesh that jobs use. */
 export interface CronDeps {
   readonly kernel: Pick<Kernel, 'database' | 'clock' | 'newId' | 'log' | 'guard' | 'decide' | 'journal'> & {
     readonly events: Pick<EventBus, 'publish'>
@@ -25,14 +25,14 @@ export interface CronDeps {
     isLaneFull(place: LanePlace): boolean
   }
   readonly agents: {
-    /** Throws the Problems `unknown-agent`, `agent-archived`. */
+    /** Throws the Problems `unknown-agent` and `agent-archived`. */
     requireWorking(agentId: string): void
-    /** Starts the agent where it does not run. Problems of `reach`. */
+    /** Starts the agent if needed. Throws the Problems of `reach`. */
     toolsOf(agentId: string, signal: AbortSignal): Promise<readonly AgentTool[]>
   }
   readonly fireHeartbeat: FireHeartbeat
-  /** In words why the agent is given no work now, or null. */
+  /** Why the agent gets no work at present, or null. */
   readonly pausedReason: (agentId: string) => string | null
-  /** Tells the owner something in the agent's name, once for each key. Throws where it cannot. */
+  /** Sends the owner a note on behalf of the agent, once per key. Throws on failure. */
   readonly note: (agentId: string, message: string, key: string) => void
 }

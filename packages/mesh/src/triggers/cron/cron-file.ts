@@ -8,9 +8,9 @@ import type { CronJob } from './cron-job.ts'
 import { isOperatorHeartbeat, lockFault, lockedJob } from './operator-heartbeat.ts'
 import type { HeartbeatLock } from './operator-heartbeat.ts'
 
-/** Jobs of one fleet. */
+/** The maximum number of jobs of a fleet. */
 const jobsMax = 10_000
-/** Characters; more than that many jobs come to. */
+/** The maximum size of the file in characters; more than the maximum number of jobs needs. */
 const fileMaxChars = 64_000_000
 
 const fileSchema = z.strictObject({
@@ -25,32 +25,38 @@ const fileSchema = z.strictObject({
 })
 
 /**
- * `config/cron.json`, the truth about which jobs there are.
+ * `config/cron.json`, the source of truth for jobs.
  *
- * 1. A file that is broken leaves the last whole set in force, and says its line and the reason; broken at start, no
- *    job is there until it is mended. A missing file has no jobs.
- * 2. Edits run one after the other on what stands on disk, and are refused while that is broken.
- * 3. A change by hand is seen by `poll`.
- * 4. A file whose operator's heartbeat is not as it was is broken like any other (1). One that a hand wrote while no
- *    mesh ran is put right by `putHeartbeatBack`, which knows no earlier one.
+ * 1. A broken file leaves the last valid jobs in force and reports its line and the reason. If it is broken at start,
+ * there are no jobs until it is repaired. A missing file means no jobs.
+ * 2. Edits are serialized, apply to the current file, and are rejected while it is broken.
+ * 3. `poll` detects edits by hand.
+ * 4. A file that changes the operator's heartbeat is broken in the sense of (1). One that was edited while no mesh
+ * ran is corrected by `putHeartbeatBack`, because no earlier version is known.
  */
 export interface CronFile {
   jobs(): readonly CronJob[]
   broken(): string | null
-  /** Writes what `change` makes of the jobs. What it throws is thrown, and nothing is written. Problem `unprocessable`. */
+  /**
+   * Writes the jobs that `change` returns. Errors of `change` are rethrown, and nothing is written. Throws Problem
+   * `unprocessable`.
+   */
   edit(change: (jobs: readonly CronJob[]) => readonly CronJob[]): Promise<void>
-  /** Problem `unprocessable` where what stands on the disk cannot be edited. */
+  /** Throws Problem `unprocessable` if the file on disk cannot be edited. */
   requireWhole(): Promise<void>
-  /** Before the first poll: the operator's heartbeat as it has to be, where that alone is wrong; in words what was. */
+  /**
+   * Before the first poll: corrects the operator's heartbeat if it is the only error. Resolves with a description of
+   * the error.
+   */
   putHeartbeatBack(): Promise<string | null>
-  /** Reads the file where a hand changed it; true where there is something new in it. */
+  /** Reads the file if it was changed by hand. True if it has new content. */
   poll(): Promise<boolean>
 }
 
 export function createCronFile(deps: {
   readonly path: string
   readonly editor: FileEditor
-  /** Hears once of each new reason why the file is not used. */
+  /** Called once for each new reason why the file is not used. */
   readonly onBroken: (detail: string) => void
 }): CronFile {
   const { path, editor } = deps
@@ -84,12 +90,12 @@ export function createCronFile(deps: {
         written = change(before)
         const fault = lockFault(written, lock())
         if (fault) throw new Problem('unprocessable', { detail: fault.reason })
-        // What is as it was is left as a hand wrote it.
+        // If no job changed, the file keeps its formatting.
         return written.length === before.length && written.every((job, at) => job === before[at])
           ? null
           : writeJobs(written)
       })
-      // The next poll reads it once more, which costs little and misses no hand that was quicker.
+      // The next poll reads the file again, which is cheap and detects a concurrent edit by hand.
       keep(written)
     },
     requireWhole: async () => void wholeJobs(await readTextFile(path), lock()),
@@ -105,7 +111,7 @@ export function createCronFile(deps: {
     },
     async poll() {
       try {
-        // The stamp is taken first: a write between the two is then seen by the next poll.
+        // The stamp is taken first, so that the next poll detects a write in between.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false
         const text = await readTextFile(path)
@@ -125,14 +131,13 @@ type Reading =
   | {
       readonly ok: false
       readonly detail: string
-      /** The jobs, where nothing but the operator's heartbeat is wrong. */
+      /** The jobs, if only the operator's heartbeat is wrong. */
       readonly otherwise?: readonly CronJob[]
     }
 
-/** A lock that knows no earlier heartbeat: one that is there has to be as every one is. */
+/** A lock without an earlier heartbeat: an existing one must have the fixed values. */
 const anyHeartbeat: HeartbeatLock = { held: null, required: false }
 
-/** Pure. */
 export function readJobs(text: string | null, lock: HeartbeatLock = anyHeartbeat): Reading {
   if (text === null) {
     const gone = lockFault([], lock)
@@ -150,14 +155,14 @@ export function readJobs(text: string | null, lock: HeartbeatLock = anyHeartbeat
   return { ok: false, detail: `config/cron.json line ${line}: ${fault.reason}`, otherwise: value.jobs }
 }
 
-/** Pure. Problem `unprocessable` where they cannot be read. */
+/** Throws Problem `unprocessable` if the file cannot be read. Pure. */
 function wholeJobs(text: string | null, lock: HeartbeatLock): readonly CronJob[] {
   const reading = readJobs(text, lock)
   if (reading.ok) return reading.jobs
-  throw new Problem('unprocessable', { detail: `${reading.detail}; mend it by hand first` })
+  throw new Problem('unprocessable', { detail: `${reading.detail}; repair it by hand first` })
 }
 
-/** Pure. Problem `unprocessable` where the jobs together are too many. */
+/** Throws Problem `unprocessable` if there are too many jobs. Pure. */
 function writeJobs(jobs: readonly CronJob[]): string {
   const checked = fileSchema.safeParse({ jobs })
   if (!checked.success) {
@@ -173,11 +178,11 @@ function crowded(jobs: readonly CronJob[]): { at: number; message: string }[] {
   const ofAgent = new Map<string, number>()
   const hearts = new Set<string>()
   return jobs.flatMap((job, at) => {
-    // The operator's heartbeat cannot be removed, so it takes no place, and none is ever wanting for it.
+    // The operator's heartbeat cannot be removed, so it does not count towards the limit.
     const count = (ofAgent.get(job.agent) ?? 0) + (isOperatorHeartbeat(job) ? 0 : 1)
     ofAgent.set(job.agent, count)
     const messages = [
-      ...(ids.has(job.id) ? [`the id ${job.id} stands twice`] : []),
+      ...(ids.has(job.id) ? [`the id ${job.id} is used twice`] : []),
       ...(count === cronLimits.jobsPerAgentMax + 1 && !isOperatorHeartbeat(job)
         ? [`agent ${job.agent} has more than ${cronLimits.jobsPerAgentMax} jobs; remove one first`]
         : []),
@@ -189,8 +194,8 @@ function crowded(jobs: readonly CronJob[]): { at: number; message: string }[] {
   })
 }
 
-/** What is kept to differently from what the file says, in words; empty where nothing is. Pure. */
+/** How the effective schedule differs from the file; empty if it does not. Pure. */
 export function correctionOf(job: CronJob): string {
   const seconds = /^every\s+([1-4])\s*s$/i.exec(job.schedule)?.[1]
-  return seconds === undefined ? '' : `every ${seconds}s is kept as every 5s, the shortest interval`
+  return seconds === undefined ? '' : `every ${seconds}s counts as every 5s, the shortest interval`
 }

@@ -126,7 +126,7 @@ describe('the schema of a tool', () => {
     let deep: JsonObject = { type: 'string' }
     for (let count = 0; count < 5000; count++) deep = { anyOf: [deep, { type: 'number' }] }
     expect(() => check({ type: 'object', properties: { a: deep } }, { a: true })).toThrow(
-      /bad-request|not described/,
+      /bad-request|no schema/,
     )
   })
 })
@@ -188,7 +188,7 @@ describe('a job that agents write', () => {
     expect(harness.cron.list(owner).jobs.map(({ id }) => id)).toEqual(['other'])
     await writeFile(harness.path, '{"jobs": [')
     expect((await problemOf(harness.cron.requireWhole())).code).toBe('unprocessable')
-    expect((await problemOf(harness.cron.forget('writer'))).detail).toMatch(/mend it by hand first/)
+    expect((await problemOf(harness.cron.forget('writer'))).detail).toMatch(/repair it by hand first/)
   })
 
   it('is not told of what stands in a file that is broken', async () => {
@@ -197,8 +197,8 @@ describe('a job that agents write', () => {
     await writeFile(harness.path, JSON.stringify({ jobs: [aJob({ schedule: 'the secret word' })] }))
     await harness.cron.tick()
     expect(harness.cron.list(owner).broken).toMatch(/the secret word/)
-    expect(harness.cron.list(clerk).broken).toMatch(/the owner has to mend it$/)
-    expect(harness.cron.broken()).toMatch(/no job runs until it is mended$/)
+    expect(harness.cron.list(clerk).broken).toMatch(/the owner must repair it$/)
+    expect(harness.cron.broken()).toMatch(/no job runs until it is repaired$/)
   })
 })
 

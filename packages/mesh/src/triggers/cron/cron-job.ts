@@ -7,13 +7,13 @@ import * as z from 'zod'
 import type { Schedule } from './cron-schedule.ts'
 import { readSchedule } from './read-schedule.ts'
 
-/** A job as `config/cron.json` has it; fields that a hand leaves out get their defaults. */
+/** A job in `config/cron.json`. Missing fields get their defaults. */
 export const cronJobSchema = z
   .strictObject({
     id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'an id is 1 to 64 letters, digits, _ and -'),
     agent: agentIdSchema,
     schedule: z.string(),
-    /** IANA name. */
+    /** The IANA name of a time zone. */
     timezone: z.string().default('UTC'),
     enabled: z.boolean().default(true),
     suppress_empty: z.boolean().default(true),
@@ -22,9 +22,9 @@ export const cronJobSchema = z
     tool_name: z.string().min(1).max(128).optional(),
     tool_params: z.optional(jsonObjectSchema),
     when: z.string().max(cronLimits.whenMaxChars).optional(),
-    /** Who made it, as the journal names callers. A job never does more than its maker may. */
+    /** The maker, as callers are named in the audit log. A job never has more permissions than its maker. */
     created_by: z.string().max(128).default('file'),
-    /** Milliseconds since 1970; intervals are counted from it. */
+    /** Milliseconds since 1970. Intervals are counted from it. */
     created_at: z.number().int().min(0).default(0),
   })
   .check((context) => {
@@ -35,30 +35,30 @@ export const cronJobSchema = z
   })
 export type CronJob = z.output<typeof cronJobSchema>
 
-/** A job with what is worked out from it once. */
+/** A job with its derived values. */
 export interface LiveJob {
   readonly job: CronJob
   readonly schedule: Schedule
-  /** Null where it has no condition; a text where it cannot be understood. */
+  /** Null if there is no condition; an error text if it cannot be parsed. */
   readonly when: ((payload: JsonValue) => boolean) | string | null
-  /** Milliseconds since 1970; infinite for a job that is off or never comes again. A number and no timer. */
+  /** Milliseconds since 1970; infinite for a job that is disabled or never due again. A number, not a timer. */
   nextDue: number
-  /** While a pause holds `nextDue`: the due time after it, when there is something to write down again. Else null. */
+  /** While a pause holds `nextDue`: the due time after it, when the next row is needed. Otherwise null. */
   heldUntil: number | null
 }
 
-/** Understands a `when`: whether a payload is as it says. Throws a Problem that says where it is wrong. */
+/** Parses a `when` into a predicate. Throws a Problem with the position of the error. */
 export type ReadCondition = (text: string) => (payload: JsonValue) => boolean
 
 type CronMode = 'message' | 'tool' | 'heartbeat'
 
-/** By the fields that are there. Pure. */
+/** Derives the mode from the fields. Pure. */
 export function modeOf(job: Pick<CronJob, 'heartbeat' | 'tool_name'>): CronMode {
   if (job.heartbeat) return 'heartbeat'
   return job.tool_name === undefined ? 'message' : 'tool'
 }
 
-/** The schedule that is kept to. Throws for a job that `faultsOf` finds a fault in. Pure. */
+/** The effective schedule. Throws for a job for which `faultsOf` reports a fault. Pure. */
 export function scheduleOf(job: CronJob): Schedule {
   const reading = readSchedule(job.schedule, {
     timezone: job.timezone,
@@ -68,7 +68,7 @@ export function scheduleOf(job: CronJob): Schedule {
   return reading.schedule
 }
 
-/** On a tick, so that an interval of one tick is due at each. */
+/** Aligned to a tick, so that an interval of one tick is due at each tick. */
 function anchorOf(createdAt: number): number {
   return createdAt - (createdAt % limits.cronTickMs)
 }
@@ -78,7 +78,7 @@ interface JobFault {
   readonly reason: string
 }
 
-/** What keeps a job from being one, by field. Pure. */
+/** The reasons why a job is invalid, by field. Pure. */
 export function faultsOf(
   job: Pick<CronJob, 'schedule' | 'timezone' | 'heartbeat' | 'message' | 'tool_name' | 'tool_params'>,
 ): readonly JobFault[] {
@@ -86,17 +86,20 @@ export function faultsOf(
   const reading = readSchedule(job.schedule, { timezone: job.timezone, anchor: 0 })
   if (!reading.ok) faults.push({ field: reading.field, reason: reading.reason })
   if (job.heartbeat && job.tool_name !== undefined)
-    faults.push({ field: 'tool_name', reason: 'a heartbeat calls no tool; leave heartbeat or tool_name out' })
+    faults.push({
+      field: 'tool_name',
+      reason: 'a heartbeat cannot call a tool; remove heartbeat or tool_name',
+    })
   if (!job.heartbeat && job.tool_name !== undefined && job.message !== undefined)
-    faults.push({ field: 'message', reason: 'a job says a message or calls a tool, not both' })
+    faults.push({ field: 'message', reason: 'a job has a message or a tool_name, not both' })
   if (!job.heartbeat && job.tool_name === undefined && job.message === undefined)
     faults.push({ field: 'message', reason: 'give a message, a tool_name, or heartbeat: true' })
   if (job.tool_name === undefined && job.tool_params !== undefined)
-    faults.push({ field: 'tool_params', reason: 'parameters without a tool_name' })
+    faults.push({ field: 'tool_params', reason: 'tool_params need a tool_name' })
   return faults
 }
 
-/** Equal keys mean the same due times; a job whose key changed counts from the moment of the change. Pure. */
+/** Equal keys mean equal due times. A job whose key changed counts from the time of the change. Pure. */
 export function scheduleKey(job: CronJob): string {
   return JSON.stringify([job.enabled, job.schedule, job.timezone, anchorOf(job.created_at), job.agent])
 }

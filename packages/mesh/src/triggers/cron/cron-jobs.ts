@@ -11,18 +11,21 @@ import { createJobSchedule } from './job-schedule.ts'
 import type { JobSchedule } from './job-schedule.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 
-/** The jobs there are, in their file and in time, with what became of them. Nothing is fired here. */
+/** The jobs: their file, schedule and history. This module does not fire them. */
 export interface CronJobs {
   readonly table: CronTable
   readonly file: CronFile
   readonly schedule: JobSchedule
   readonly heartbeatJobs: CronHeartbeatJobs
   readonly readCondition: ReadCondition
-  /** With line and reason, why config/cron.json as it stands is not used, and what is instead; null while it is. */
+  /** Why config/cron.json is not used, with line and reason, and what is used instead; null if it is valid. */
   broken(): string | null
-  /** Writes what `change` makes of the jobs; from then on these are due. Problem `unprocessable`. */
+  /** Writes the jobs that `change` returns and schedules them. Throws Problem `unprocessable`. */
   edit(change: Parameters<CronFile['edit']>[0]): Promise<void>
-  /** An agent that is deleted takes its jobs along, and those that it made for others. Idempotent. Problem `unprocessable`. */
+  /**
+   * Removes the jobs of a deleted agent, and those that it made for others. Idempotent. Throws Problem
+   * `unprocessable`.
+   */
   forget(agentId: string): Promise<void>
 }
 
@@ -67,11 +70,11 @@ export async function createCronJobs(
     broken: () => {
       const broken = file.broken()
       if (broken === null) return null
-      if (file.jobs().length > 0) return `${broken}; the jobs before go on`
-      return `${broken}; ${schedule.standIn() ? "but for the operator's heartbeat, " : ''}no job runs until it is mended`
+      if (file.jobs().length > 0) return `${broken}; the previous jobs stay in force`
+      return `${broken}; ${schedule.standIn() ? "but for the operator's heartbeat, " : ''}no job runs until it is repaired`
     },
     edit,
-    // What stands on the disk counts: a hand may have written a job that nobody has read yet.
+    // Edits the file on disk, because it may contain a job that was added by hand and not read yet.
     forget: (agentId) =>
       edit((jobs) =>
         jobs.filter(
@@ -82,7 +85,7 @@ export async function createCronJobs(
   }
 }
 
-/** A mesh that starts has no earlier jobs to go on with: what a hand did to the heartbeat meanwhile is put right. */
+/** At start there are no earlier jobs to keep, so changes by hand to the operator's heartbeat are reverted. */
 async function putHeartbeatBack(
   { log, journal }: Pick<Kernel, 'log' | 'journal'>,
   file: CronFile,

@@ -2,24 +2,25 @@ import { Cron } from 'croner'
 import { changeWithin, firstMomentOf, latestWallUntil, momentShowing, wallAt } from './wall-time.ts'
 
 /**
- * When a job is due. Due times are moments (milliseconds since 1970), never local times, so that each stands once.
+ * The schedule of a job. Due times are points in time (milliseconds since 1970), never local times, so each is
+ * unique.
  *
- * DST, for cron expressions in a time zone that has it: a job whose minutes and hours are named (no `*`, no step) fires
- * at the first valid moment where its time falls into the gap of spring, and once, at the first of the two, where its
- * time comes twice in autumn. A job with a wildcard or step there follows the clock on the wall: it has no due time in
- * the gap, and fires in both hours of autumn. Intervals do not know of clocks on walls at all.
+ * Daylight saving time, for cron expressions in a zone that has it: if minutes and hours are fixed numbers (no `*`,
+ * no step), the job fires once. In the spring gap it fires at the first valid time; in autumn at the first of two
+ * occurrences. With a wildcard or step, the job follows the wall clock: no due time in the gap, and both autumn hours
+ * count. Intervals ignore wall clocks.
  */
 export type Schedule =
   | {
       readonly kind: 'every'
-      /** What is kept to; never less than a tick. */
+      /** The effective interval, at least one tick. */
       readonly everyMs: number
-      /** Due times are whole intervals after this moment. */
+      /** Due times are whole intervals after this time. */
       readonly anchor: number
     }
   | { readonly kind: 'cron'; readonly expression: string; readonly timezone: string }
 
-/** The first due time after `after`, or null where there is none. Pure. */
+/** The first due time after `after`, or null if there is none. Pure. */
 export function nextDue(schedule: Schedule, after: number): number | null {
   if (schedule.kind === 'every') {
     const { everyMs, anchor } = schedule
@@ -30,57 +31,57 @@ export function nextDue(schedule: Schedule, after: number): number | null {
 
 type CronSchedule = Extract<Schedule, { kind: 'cron' }>
 
-/** Whether minutes and hours are numbers, lists and ranges alone. */
+/** True if minutes and hours consist only of numbers, lists and ranges. */
 function isNamed(expression: string): boolean {
   const [minutes = '', hours = ''] = expression.split(' ')
   return !/[*/]/.test(minutes + hours)
 }
 
-/** A named time comes once: when the clocks show it first, or when they have leapt over it. */
+/** A fixed time is due once: when the clocks first show it, or when they skip it. */
 function nextNamed({ expression, timezone }: CronSchedule, after: number): number | null {
   const wall = nextWall(expression, latestWallUntil(timezone, after))
   return wall === null ? null : firstMomentOf(timezone, wall)
 }
 
-/** Each moment at which the clocks show a time of the expression. */
+/** Each time at which the clocks show a time of the expression. */
 function nextShown({ expression, timezone }: CronSchedule, after: number): number | null {
   const ahead = nextUnrepeated({ expression, timezone }, after)
   const change = changeWithin(timezone, after, after + changeReachMs)
   if (change === null || change.after >= change.before) return ahead
-  // The clocks will be set back, and show what they showed before `after` a second time.
+  // The clocks will be set back and show earlier wall times a second time.
   const wall = nextWall(expression, change.at + change.after - 1)
   const again = wall === null ? Infinity : wall - change.after
   return Math.min(ahead ?? Infinity, again)
 }
 
-/** As `nextShown`, of the wall times that are later than what the clocks show now. */
+/** As `nextShown`, for wall times later than the current one. */
 function nextUnrepeated({ expression, timezone }: Omit<CronSchedule, 'kind'>, after: number): number | null {
   let wall = nextWall(expression, wallAt(timezone, after))
   while (wall !== null) {
     const at = momentShowing(timezone, wall, after)
     if (at !== null) return at
-    // Within a gap: what the clocks show behind it is the next that can be due.
+    // The time is in a gap, so the search continues after the gap.
     wall = nextWall(expression, wallAt(timezone, firstMomentOf(timezone, wall)) - 1)
   }
   return null
 }
 
-/** What is set back is shown again within this time, milliseconds. */
+/** Repeated wall times occur within this time, in milliseconds. */
 const changeReachMs = 86_400_000
 
-/** The first wall time of the expression after a wall time. croner sees a zone without changes. */
+/** The first wall time of the expression after a wall time. croner computes in a zone without changes. */
 function nextWall(expression: string, after: number): number | null {
   return cronOf(expression).nextRun(new Date(after))?.getTime() ?? null
 }
 
 /**
- * Parsed expressions that are kept; each takes some 79 KB, so never one for each job. Least recently used go first.
- * Memory of a pure function and no state.
+ * The number of cached parsed expressions. Each takes about 79 KB, so there is not one per job. The least recently
+ * used is evicted. The cache belongs to a pure function.
  */
 const parsedMax = 64
 const parsed = new Map<string, Cron>()
 
-/** The pattern of an expression that was read whole, on a clock that shows UTC. */
+/** The parsed pattern of a valid expression, computed in UTC. */
 export function cronOf(expression: string): Cron {
   const known = parsed.get(expression)
   if (known) {

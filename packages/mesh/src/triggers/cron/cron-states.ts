@@ -1,15 +1,15 @@
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 
-/** Of an answer; the run has the whole, characters. */
+/** The maximum stored length of an answer, in characters. The run has the full text. */
 export const textMaxChars = 2000
 
-/** What is kept of a job beside its record. */
+/** The stored state of a job, next to its definition. */
 export interface CronState {
   readonly jobId: string
   readonly agentId: string
   readonly scheduleKey: string
-  /** Every due time until here has its row. */
+  /** All due times up to this time have rows. */
   readonly accountedUntil: number
   readonly fired: number
   readonly skipped: number
@@ -48,10 +48,13 @@ const stateSchema = z
     lastText: row.last_text,
   }))
 
-/** Writes, and says how many rows it changed. */
+/** Executes a statement and returns the number of changed rows. */
 export type Change = (sql: string, ...values: (string | number | null)[]) => number
 
-/** One row for each job: up to where it is accounted for, and its counts. All calls join the caller's transaction. */
+/**
+ * One row per job: the time until which it is accounted for, and its counters. All calls join the caller's
+ * transaction.
+ */
 export function createCronStates(database: Database, change: Change) {
   return {
     states: (): readonly CronState[] =>
@@ -77,7 +80,7 @@ export function createCronStates(database: Database, change: Change) {
       change('UPDATE cron_states SET fired = fired + 1, last_fired_at = ? WHERE job_id = ?', at, jobId),
     countSkipped: (jobId: string, count: number) =>
       change('UPDATE cron_states SET skipped = skipped + ? WHERE job_id = ?', count, jobId),
-    /** A run that was cancelled is neither well nor failed. */
+    /** A cancelled run counts neither as success nor as failure. */
     countEnd: (jobId: string, end: { outcome: string; text: string; failed: boolean; done: boolean }) =>
       change(
         'UPDATE cron_states SET failed = failed + ?1, failed_in_row = CASE WHEN ?2 THEN 0 ELSE failed_in_row + ?1 END, last_outcome = ?3, last_text = ?4 WHERE job_id = ?5',

@@ -6,11 +6,11 @@ import type { Change } from './cron-states.ts'
 
 export type { CronState } from './cron-states.ts'
 
-/** Rows that are kept of one job, newest first; those of a run that goes on stay beside them. */
+/** The number of rows kept per job, newest first. Rows of unfinished runs are kept in addition. */
 const rowsPerJobMax = 200
 const detailMaxChars = 500
 
-/** Why a due time was let pass. */
+/** Why a due time was skipped. */
 export type SkipReason =
   | 'missed'
   | 'overlap'
@@ -22,7 +22,7 @@ export type SkipReason =
   | 'changed'
   | 'error'
 
-/** What became of one due time, or of a stretch of them. Times are milliseconds since 1970. */
+/** The result of one due time or a range of them. Times are milliseconds since 1970. */
 export interface CronRow {
   readonly seq: number
   readonly jobId: string
@@ -87,7 +87,7 @@ const rowSchema = z
 
 export type CronTable = ReturnType<typeof createCronTable>
 
-/** The history of jobs and their counts. All calls join the caller's transaction. */
+/** The history of jobs and their counters. All calls join the caller's transaction. */
 export function createCronTable(database: Database) {
   const rows = (sql: string, ...values: (string | number)[]): readonly CronRow[] =>
     database
@@ -100,7 +100,7 @@ export function createCronTable(database: Database) {
   return {
     ...createCronStates(database, change),
     ...skipCalls(rows, change),
-    /** False where that due time has its row already. */
+    /** False if the due time already has a row. */
     insertFiring: (row: { jobId: string; dueAt: number; manual: boolean; at: number; lateMs: number }) =>
       change(
         "INSERT INTO cron_rows (job_id, due_at, due_until, count, count_exact, state, detail, manual, decided_at, late_ms) VALUES (?, ?, ?, 1, 1, 'firing', '', ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -111,7 +111,7 @@ export function createCronTable(database: Database) {
         row.at,
         row.lateMs,
       ) === 1,
-    /** The row that `insertFiring` just wrote, or the scheduled one of that due time. */
+    /** The row that `insertFiring` wrote, or the scheduled one of that due time. */
     firingRow: (jobId: string, dueAt: number, manual: boolean) =>
       rows(
         "WHERE job_id = ? AND due_at = ? AND manual = ? AND state = 'firing' ORDER BY seq DESC LIMIT 1",
@@ -128,9 +128,9 @@ export function createCronTable(database: Database) {
         detail.slice(0, detailMaxChars),
         seq,
       ),
-    /** Fired ones whose run goes on, and those that are being fired. */
+    /** Rows in state `firing` and rows whose run has not ended. */
     openOf: (jobId: string) => rows("WHERE job_id = ? AND state <> 'skipped' AND outcome IS NULL", jobId),
-    /** One for each job at most, but for those by hand. */
+    /** At most one per job, except for manual ones. */
     firing: () => rows("WHERE state = 'firing' ORDER BY seq"),
     byRun: (runId: string) => rows('WHERE run_id = ?', runId)[0] ?? null,
     bySeq: (seq: number) => rows('WHERE seq = ?', seq)[0] ?? null,
@@ -144,7 +144,7 @@ export function createCronTable(database: Database) {
       ) === 1,
     newest: (jobId: string, limit: number) =>
       rows('WHERE job_id = ? ORDER BY seq DESC LIMIT ?', jobId, limit),
-    /** Due times in a stretch that have scheduled rows of their own: `after` is left out, `until` is not. */
+    /** Due times in the range (`after`, `until`] that have scheduled rows. */
     taken: (jobId: string, after: number, until: number): readonly number[] =>
       database
         .prepare(
@@ -152,7 +152,7 @@ export function createCronTable(database: Database) {
         )
         .all(jobId, after, until)
         .map((row) => Number(row['due_at'])),
-    /** Keeps the newest, and those whose run goes on. */
+    /** Keeps the newest rows and those of unfinished runs. */
     trim: (jobId: string) =>
       change(
         "DELETE FROM cron_rows WHERE job_id = ?1 AND seq <= (SELECT seq FROM cron_rows WHERE job_id = ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2) AND NOT (state <> 'skipped' AND outcome IS NULL)",
@@ -171,7 +171,7 @@ function skipCalls(
   change: Change,
 ) {
   return {
-    /** A skip for the same reason as the row before it lengthens that row; true where one begins. */
+    /** Extends the previous row if it is a skip for the same reason. Returns true if it inserted a row. */
     skip: (skip: NewSkip): boolean => {
       const detail = skip.detail.slice(0, detailMaxChars)
       const before = rows('WHERE job_id = ? ORDER BY seq DESC LIMIT 1', skip.jobId)[0]
@@ -180,7 +180,7 @@ function skipCalls(
         !before.manual &&
         before.reason === skip.reason &&
         before.detail === detail
-      // After a clock was set back, a due time in between may have a row of its own.
+      // After a clock was set back, a due time in between may have its own row.
       const next = same && before.dueUntil < skip.dueAt
       const between =
         next &&
@@ -215,7 +215,7 @@ function skipCalls(
       )
       return true
     },
-    /** Skips whose stretch reaches beyond a moment. */
+    /** Skips whose range extends beyond a time. */
     skippedBeyond: (jobId: string, moment: number) =>
       rows("WHERE job_id = ? AND state = 'skipped' AND manual = 0 AND due_until > ?", jobId, moment),
     cutSkip: (seq: number, end: { dueUntil: number; count: number; countExact: boolean }) =>

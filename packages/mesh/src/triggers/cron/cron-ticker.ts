@@ -6,15 +6,15 @@ import { heartbeatsAtOnceMax } from './fire-job.ts'
 import type { FireJob } from './fire-job.ts'
 import type { LiveJob } from './cron-job.ts'
 
-/** Jobs that one tick acts on, the longest due first; the rest are late at the next. */
+/** The maximum number of jobs per tick, the longest due first. The others fire at the next tick. */
 export const firedPerTickMax = 100
-/** Jobs between two breaths of the event loop; each is a commit. */
+/** Jobs between two yields to the event loop. Each job is a commit. */
 const jobsPerBreath = 10
 
 export interface CronTicker {
-  /** What is due now; how many jobs were acted on. Never rejects. */
+  /** Fires what is due and returns the number of jobs. Never rejects. */
   tick(): Promise<number>
-  /** Ticks every 5 s, at whole ones of the clock, until the signal aborts. */
+  /** Ticks every 5 s, aligned to the clock, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
 }
 
@@ -30,14 +30,14 @@ export function createCronTicker({
   const { clock, log } = kernel
   const isPaused = (agentId: string): boolean => pausedReason(agentId) !== null
 
-  /** What was due under the old jobs is acted on before the new ones take their place. */
+  /** Due times of the old jobs are fired before new jobs replace them. */
   async function fireAll(signal?: AbortSignal): Promise<number> {
     const heartbeatsMax = heartbeatsAtOnceMax - fire.pending()
     const due = dueNow(schedule.all(), { now: clock.now(), heartbeatsMax, isPaused })
     let acted = 0
     for (const live of due) {
       if (signal?.aborted) break
-      // Meanwhile another may stand in its place.
+      // The job may have been replaced in the meantime.
       if (schedule.find(live.job.id) !== live) continue
       try {
         fire.due(live)
@@ -83,8 +83,8 @@ export function createCronTicker({
 }
 
 /**
- * The longest due first. What a pause holds is left alone until its next due time, and heartbeats that have no room take
- * no place from other jobs. Pure.
+ * The due jobs, longest due first. Jobs held by a pause are left out until their next due time. Heartbeats above the
+ * limit are left out, so that they do not displace other jobs. Pure.
  */
 export function dueNow(
   jobs: Iterable<LiveJob>,

@@ -11,11 +11,11 @@ import type { Firing } from './record-firing.ts'
 import { createSettleJob, settleOfRun } from './settle-job.ts'
 
 /**
- * Jobs that set agents to work by the clock. It is there, and answers, before anything ticks; `run` begins with what
- * became due while the mesh was down.
+ * Jobs that start agents by the clock. It answers calls before the first tick; `run` begins with the due times that
+ * were missed while the mesh was down.
  */
 export interface Cron extends ManageCron, CronTicker {
-  /** To be told of every settled run, in its transaction. */
+  /** Must be called for every settled run, in its transaction. */
   readonly runSettled: (run: SettledRun) => void
 }
 

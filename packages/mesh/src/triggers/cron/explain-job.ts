@@ -4,7 +4,7 @@ import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './cron-job.ts'
 import { formatDuration, formatRow, stamp } from './format-row.ts'
 
-/** Why a job fired when it did, and why it did not, in sentences: what holds now, then its rows as they are given. Pure. */
+/** Explains in sentences why a job did or did not fire: first the current state, then its rows. Pure. */
 export function explainJob(
   live: LiveJob,
   { state, rows, now }: { state: CronState | null; rows: readonly CronRow[]; now: number },
@@ -17,17 +17,17 @@ export function explainJob(
     `Job ${job.id} of ${job.agent}: ${job.schedule} (${zone}), made by ${formatActor(job.created_by)}.`,
     formatNextDue(live, now),
     ...(correction === '' ? [] : [`Note: ${correction}.`]),
-    ...(typeof live.when === 'string' ? [`Its condition cannot be understood: ${live.when}.`] : []),
+    ...(typeof live.when === 'string' ? [`Its condition cannot be parsed: ${live.when}.`] : []),
     ...((state?.failedInRow ?? 0) > 0 ? [`Its last ${state?.failedInRow ?? 0} runs failed.`] : []),
-    ...(rows.length === 0 ? ['No due time has come yet.'] : rows.map(formatRow)),
+    ...(rows.length === 0 ? ['It has not been due yet.'] : rows.map(formatRow)),
   ]
 }
 
 function formatNextDue({ job, nextDue, heldUntil }: LiveJob, now: number): string {
-  if (!job.enabled) return 'It is paused, so nothing is due; a run by hand works all the same.'
+  if (!job.enabled) return 'It is paused, so it is never due; a manual run still works.'
   if (!Number.isFinite(nextDue)) return 'It is never due again.'
   if (nextDue <= now && heldUntil !== null)
     return `It has been due since ${stamp(nextDue)} and fires once when the pause of its agent ends.`
-  if (nextDue <= now) return `It has been due since ${stamp(nextDue)} and comes with one of the next ticks.`
+  if (nextDue <= now) return `It has been due since ${stamp(nextDue)} and fires with one of the next ticks.`
   return `Next due ${stamp(nextDue)}, in ${formatDuration(nextDue - now)}.`
 }

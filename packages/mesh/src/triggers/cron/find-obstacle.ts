@@ -11,7 +11,10 @@ import { personWhoMade } from './person-left.ts'
 import type { Firing, Obstacle } from './record-firing.ts'
 import { zoneOffsetMs } from './zone-offset.ts'
 
-/** What keeps a scheduled firing from being one, first things first; null where nothing does. Problems of `requireWorking`. */
+/**
+ * Why a scheduled firing must be skipped, or null. Checks in order of priority. Throws the Problems of
+ * `requireWorking`.
+ */
 export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obstacle | null {
   const { deps, jobs } = firing
   const { job } = live
@@ -21,7 +24,7 @@ export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obst
   return overlapOf(openFirings(firing, job)) ?? unmetCondition(live, dueAt, jobs.table.stateOf(job.id))
 }
 
-/** A job does no more than its maker may at the moment of firing. */
+/** A job never has more permissions than its maker has at the time of firing. */
 function refusalOfMaker(
   { decide, hooks }: Pick<Kernel, 'decide'> & { readonly hooks: Pick<Kernel['hooks'], 'personOf'> },
   job: CronJob,
@@ -29,25 +32,25 @@ function refusalOfMaker(
   const person = personWhoMade(job)
   if (person !== null && !job.heartbeat) {
     const [now] = hooks.personOf.ask(person)
-    if (!now) return `${person}, who made it, is nobody here any more`
+    if (!now) return `${person}, who made it, was removed`
     const may = decide(
       { kind: 'human', channel: 'cron', person, ...now },
       { do: 'submit-run', to: job.agent },
     )
-    return may.allowed ? null : `${person}, who made it, may not: ${may.reason}`
+    return may.allowed ? null : `${person}, who made it, lacks the permission: ${may.reason}`
   }
   const maker = /^agent:(.+)$/.exec(job.created_by)?.[1]
-  // The mesh itself keeps the operator's heartbeat, whoever is written there.
+  // The operator's heartbeat belongs to the mesh, whatever the file says.
   if (maker === undefined || isOperatorHeartbeat(job)) return null
   const caller: Caller = { kind: 'agent', agentId: maker, token: 'door', run: null }
   const may = decide(caller, { do: 'manage-cron' })
-  if (!may.allowed) return `${maker}, which made it, may not: ${may.reason}`
+  if (!may.allowed) return `${maker}, which made it, lacks the permission: ${may.reason}`
   if (maker === job.agent) return null
   const mayForOther = decide(caller, { do: 'edit-agent-config', agentId: job.agent })
-  return mayForOther.allowed ? null : `${maker}, which made it, may not: ${mayForOther.reason}`
+  return mayForOther.allowed ? null : `${maker}, which made it, lacks the permission: ${mayForOther.reason}`
 }
 
-/** Earlier firings of the job that go on, oldest first. A run whose end was not heard of is settled here and now. */
+/** Unfinished earlier firings of the job, oldest first. A finished run that was not recorded is settled here. */
 function openFirings({ deps, jobs, settle }: Firing, job: CronJob): readonly CronRow[] {
   return jobs.table.openOf(job.id).filter((row) => {
     if (row.runId === null) return true
@@ -57,29 +60,27 @@ function openFirings({ deps, jobs, settle }: Firing, job: CronJob): readonly Cro
   })
 }
 
-/** A heartbeat that waits for what it handed on keeps nobody from looking around again. Pure. */
+/** A heartbeat that waits for its hand-offs does not block the next one. Pure. */
 function holdsBack(job: CronJob, { state }: RunRecord): boolean {
   return !isTerminal(state) && !(job.heartbeat && state === 'waiting')
 }
 
-/** Pure. */
 function overlapOf([before]: readonly CronRow[]): Obstacle | null {
   if (!before) return null
-  const what = before.runId === null ? 'is being fired' : `goes on as ${before.runId}`
-  return { reason: 'overlap', detail: `the one before ${what}` }
+  const what = before.runId === null ? 'is being fired' : `is running as ${before.runId}`
+  return { reason: 'overlap', detail: `the previous one ${what}` }
 }
 
-/** Pure. */
 function unmetCondition({ job, when }: LiveJob, dueAt: number, state: CronState | null): Obstacle | null {
   if (typeof when === 'string') return { reason: 'error', detail: `its condition: ${when}` }
   if (!when || when(conditionPayload(job, dueAt, state))) return null
-  return { reason: 'condition', detail: `it did not hold: ${job.when ?? ''}` }
+  return { reason: 'condition', detail: `the condition did not hold: ${job.when ?? ''}` }
 }
 
 const weekdays = ['SUN', 'MON', 'TUE', 'WED', 'THU', 'FRI', 'SAT']
 
 /**
- * What a `when` can ask: `now` is the due time on the clock of the job's zone, `last` how its last run ended. Pure.
+ * The payload of a `when`: `now` is the due time in the job's time zone, `last` is the result of its last run. Pure.
  */
 function conditionPayload(job: CronJob, dueAt: number, state: CronState | null): JsonObject {
   const local = new Date(dueAt + zoneOffsetMs(job.timezone, dueAt))

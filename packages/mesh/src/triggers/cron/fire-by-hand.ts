@@ -7,8 +7,8 @@ import { beginRowByHand, recordFired } from './record-firing.ts'
 import type { Firing } from './record-firing.ts'
 
 /**
- * A run by hand is fired whatever schedule, condition, overlap, a pause, a full lane and `enabled` say; where it
- * cannot, its asker is told: Problems of `submitRun`, of which the row tells as well.
+ * A manual run ignores schedule, condition, overlap, pause, a full lane and `enabled`. On failure the caller gets the
+ * Problems of `submitRun`, and the row records them.
  */
 export type FireByHand = (live: LiveJob, askedBy: Caller) => Promise<CronRow>
 
@@ -38,7 +38,9 @@ function submitByHand(firing: Firing, job: CronJob): CronRow {
   })
 }
 
-/** A full lane takes what is asked for by hand at its head, once for each job: asked for again, it is the same. */
+/**
+ * With a full lane, a manual run is accepted at its head, once per job. A repeated request returns the waiting one.
+ */
 function waitingByHand({ deps: { runs }, jobs }: Firing, job: CronJob): CronRow | null {
   if (!runs.isLaneFull({ agentId: job.agent, proactive: false })) return null
   const isWaiting = ({ manual, runId }: CronRow): boolean =>

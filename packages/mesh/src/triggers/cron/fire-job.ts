@@ -10,25 +10,25 @@ import type { DuePlan } from './plan-dues.ts'
 import { beginRow, obstacleOfError, recordFired, recordMissed, recordSkipped } from './record-firing.ts'
 import type { Firing } from './record-firing.ts'
 
-/** Heartbeats that are asked for at once; the rest of a tick waits for the next. */
+/** Heartbeats that are requested in parallel. The others wait for the next tick. */
 export const heartbeatsAtOnceMax = 100
 
 /**
- * Acts on what is due of one job.
+ * Fires due times of a job.
  *
- * 1. A row that says fired, the run that it became and the mark up to which all is accounted for are one transaction,
- *    and the run's key is the job and its due time: cut off anywhere, the due time is acted on once.
- * 2. What is let pass has a row that says why. Nothing that one job does keeps another from its turn.
- * 3. A pause holds the last due time, which fires once when it ends; those before it have been let pass.
+ * 1. The row, the run and the job's accounted-until mark are one transaction, and the run's idempotency key is job
+ * and due time. An interruption at any point therefore fires the due time exactly once.
+ * 2. Each skipped due time has a row with the reason. An error of one job does not affect the others.
+ * 3. A pause holds the last due time, which fires once when the pause ends. Earlier ones are skipped.
  */
 export interface FireJob {
-  /** False where nothing was due. */
+  /** False if nothing was due. */
   due(live: LiveJob): boolean
-  /** Asks again for heartbeats that were cut off in the asking. */
+  /** Repeats heartbeat requests that were interrupted. */
   resume(): void
-  /** Heartbeats that are being asked for. */
+  /** The number of heartbeat requests in progress. */
   pending(): number
-  /** Resolves when none is. */
+  /** Resolves when no heartbeat request is in progress. */
   idle(): Promise<void>
 }
 
@@ -81,7 +81,7 @@ interface DueNow {
   readonly now: number
 }
 
-/** Everything due has its row after this, but for a last due time that a pause holds (3); false where one does. */
+/** Records all due times, except a last one that a pause holds (3). Returns false if a pause holds one. */
 function actUnlessPaused(firing: Firing, live: LiveJob, due: DueNow): boolean {
   const { job } = live
   const paused = firing.deps.pausedReason(job.agent)
@@ -112,7 +112,7 @@ function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now
   recordFired(firing, { job, row, run })
 }
 
-/** Whoever asks, the words are their maker's, and are believed as such. */
+/** Submits the run. Its text counts as the maker's, whoever triggered it. */
 export function submitJob(
   { deps }: Firing,
   job: CronJob,
@@ -131,8 +131,8 @@ export function submitJob(
 }
 
 /**
- * What the run is about. Each firing is a conversation of its own: one that went on for ever would end at the bound of
- * rounds in a session. Null for a heartbeat, whose words are made elsewhere. Pure.
+ * The input of the run. Each firing has its own session, because an endless one would reach the limit of rounds. Null
+ * for a heartbeat, whose message is built elsewhere. Pure.
  */
 function inputOf(job: CronJob, dueAt: number): RunInput | null {
   if (job.heartbeat) return null
@@ -145,6 +145,6 @@ function resume(firing: Firing): void {
   for (const row of table.firing()) {
     const job = schedule.find(row.jobId)?.job
     if (job?.heartbeat) void askHeartbeat(firing, { job, row })
-    else table.markSkipped(row.seq, 'changed', 'the job was changed before it was its turn')
+    else table.markSkipped(row.seq, 'changed', 'the job was changed before it was due')
   }
 }

@@ -1,16 +1,16 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { CronRow } from './cron-table.ts'
 
-/** Two ticks: a due time is acted on at the next tick, and one that had to wait for another is late. */
+/** Two ticks: a due time normally fires at the next tick, so a longer delay counts as late. */
 const lateAfterMs = 10_000
 
-/** What became of a due time, as one sentence for a person. Times in UTC. Pure. */
+/** The result of a due time as one sentence for people. Times in UTC. Pure. */
 export function formatRow(row: CronRow): string {
   return `${timesOf(row)}: ${whatOf(row)}`
 }
 
 function timesOf({ dueAt, dueUntil, count, countExact, manual }: CronRow): string {
-  if (manual) return `${stamp(dueAt)}, by hand`
+  if (manual) return `${stamp(dueAt)}, manual`
   if (count === 1) return stamp(dueAt)
   return `${stamp(dueAt)} to ${stamp(dueUntil)}, ${countExact ? '' : 'at least '}${count} due times`
 }
@@ -19,8 +19,8 @@ function whatOf(row: CronRow): string {
   if (row.state === 'skipped') return `skipped (${row.reason ?? 'no reason'}): ${row.detail}`
   if (row.state === 'firing') return 'is being fired'
   const late = isLate(row) ? `, ${formatDuration(row.lateMs)} late` : ''
-  const quiet = row.quiet ? ', and said nothing new' : ''
-  if (row.outcome === null) return `fired as ${row.runId ?? '?'}${late}; it goes on`
+  const quiet = row.quiet ? ', with nothing new' : ''
+  if (row.outcome === null) return `fired as ${row.runId ?? '?'}${late}; still running`
   const text = row.quiet || row.text.trim() === '' ? '' : `: ${oneLine(row.text)}`
   return `fired as ${row.runId ?? '?'}${late}; ${row.outcome}${quiet}${text}`
 }

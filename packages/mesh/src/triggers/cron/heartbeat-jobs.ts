@@ -8,7 +8,7 @@ import type { CronJob } from './cron-job.ts'
 import type { JobSchedule } from './job-schedule.ts'
 import { isOperatorHeartbeat, ownHeartbeat, ownHeartbeatId } from './operator-heartbeat.ts'
 
-/** A heartbeat as the job that it is. */
+/** A heartbeat with its job id. */
 interface HeartbeatCronJob extends HeartbeatJob {
   readonly id: string
 }
@@ -16,13 +16,16 @@ interface HeartbeatCronJob extends HeartbeatJob {
 /** The heartbeat jobs in `config/cron.json`. */
 export interface CronHeartbeatJobs extends HeartbeatJobs {
   find(agentId: string): HeartbeatCronJob | null
-  /** As the port says. Where the file cannot be written, the operator's comes all the same, and is written once that can be. */
+  /**
+   * As the port defines. If the file cannot be written, the operator's heartbeat runs from memory and is written
+   * later.
+   */
   put(job: {
     readonly agentId: string
     readonly schedule: string
     readonly enabled?: boolean
   }): Promise<HeartbeatCronJob>
-  /** Writes the operator's into the file where only the mesh has it. Never rejects. */
+  /** Writes the operator's heartbeat to the file if it exists only in memory. Never rejects. */
   writeStandIn(): Promise<void>
 }
 
@@ -77,7 +80,7 @@ export function createHeartbeatJobs(
         })
       }
       const made = find(agentId)
-      if (!made) throw new Error('a job that was just written is there')
+      if (!made) throw new Error('a job that was just written exists')
       return made
     },
     writeStandIn: async () => {

@@ -52,7 +52,7 @@ describe('the operator’s heartbeat', () => {
     expect(lockFault([other, { ...own, ...change }], held)).toEqual({
       path: ['jobs', 1, field],
       field,
-      reason: `the operator's heartbeat is locked: ${words}, and nobody changes that (flotilla pause operator holds it)`,
+      reason: `the operator's heartbeat is locked: ${words}, which cannot be changed (use flotilla pause operator instead)`,
     })
   })
 
@@ -66,7 +66,7 @@ describe('the operator’s heartbeat', () => {
 
   it('that was taken away is told with the whole job to put back', () => {
     const back = (job: CronJob) =>
-      `the operator's heartbeat is not among the jobs, and nobody takes it away (flotilla pause operator holds it); put ${JSON.stringify(job)} back`
+      `the operator's heartbeat is missing and cannot be removed (use flotilla pause operator instead); put ${JSON.stringify(job)} back`
     expect(lockFault([other], held)).toEqual({ path: ['jobs'], field: 'jobs', reason: back(own) })
     const fresh = ownHeartbeat({ id: ownHeartbeatId, created_at: 0 })
     expect(lockFault([], { held: null, required: true })?.reason).toBe(back(fresh))

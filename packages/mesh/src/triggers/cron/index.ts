@@ -19,10 +19,10 @@ export { cronJobSchema } from './cron-job.ts'
 export type { CronJob } from './cron-job.ts'
 export type { CronJobs } from './cron-jobs.ts'
 
-/** A start of its agent and one answer; who makes a job waits for it. */
+/** The time limit for starting the agent and listing its tools. The caller who creates a job waits for it. */
 const toolsDeadlineMs = 60_000
 
-/** The jobs there are, before anything fires them: heartbeats are scheduled there, and are fired by the module below. */
+/** Opens the jobs before any of them fires. The heartbeat module schedules its jobs here and fires them. */
 export async function openCronJobs(
   kernel: Kernel,
   needs: { readonly path: string; readonly editor: FileEditor },
@@ -43,7 +43,7 @@ export async function openCronJobs(
 
 export interface CronApi extends ManageCron, Pick<CronJobs, 'broken' | 'heartbeatJobs'> {}
 
-/** Jobs by the clock. */
+/** The cron module. */
 export function cronModule(
   kernel: Kernel,
   needs: {

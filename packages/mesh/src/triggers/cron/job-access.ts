@@ -7,7 +7,7 @@ import type { JobSchedule } from './job-schedule.ts'
 
 type Deciding = Pick<Kernel, 'guard' | 'decide'>
 
-/** An agent sees the jobs that are for it or that it made; whoever may view the fleet sees all. */
+/** An agent sees jobs for it and jobs that it made. Callers who may view the fleet see all. */
 export function visibleJobs(
   { guard, decide }: Deciding,
   caller: Caller,
@@ -22,13 +22,15 @@ export function visibleJobs(
   return all.filter(({ job }) => job.agent === caller.agentId || job.created_by === actorOf(caller))
 }
 
-/** Jobs for another agent need the right to edit that agent's configuration as well; people need it for every agent. */
+/**
+ * Jobs for another agent also need the permission to edit that agent's configuration. People need it for every agent.
+ */
 export function guardOther({ guard }: Pick<Kernel, 'guard'>, caller: Caller, agentId: string): void {
   if (caller.kind !== 'agent' || caller.agentId !== agentId)
     guard(caller, { do: 'edit-agent-config', agentId })
 }
 
-/** A job that the caller may change, told of it as of one that is not there where it may not know of it. */
+/** A job that the caller may change. Throws `not-found` if the caller may not see it. */
 export function ownJob(
   { kernel, schedule }: { readonly kernel: Deciding; readonly schedule: JobSchedule },
   caller: Caller,
@@ -59,6 +61,6 @@ export function requireJob(schedule: JobSchedule, jobId: string): LiveJob {
 export function unknownJob(jobId: string): Problem {
   return new Problem('not-found', {
     detail: `there is no job ${jobId.slice(0, 100)}`,
-    repair: 'flotilla cron list shows those that there are.',
+    repair: 'flotilla cron list shows all jobs.',
   })
 }

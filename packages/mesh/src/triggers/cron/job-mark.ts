@@ -5,16 +5,16 @@ import * as z from 'zod'
 import { cronJobSchema } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
 
-/** What a call writes down of a job before the file has it, lacks it, or has it otherwise. */
+/** What an effect stores about a job before the file is written, so that it can be resumed. */
 export const madeMarkSchema = z.strictObject({ id: z.string() })
 export const changedMarkSchema = z.strictObject({ before: z.string(), after: z.string() })
 
-/** All of a job that is about to be removed. Pure. */
+/** The full definition of a job that will be removed. Pure. */
 export function markOf(job: CronJob): JsonObject {
   return jsonObjectSchema.parse(JSON.parse(JSON.stringify(job)))
 }
 
-/** The same for the same job, in whatever order its fields stand. Pure. */
+/** A digest that does not depend on the order of the fields. Pure. */
 export function digestOf(job: CronJob): string {
   const fields = Object.entries(cronJobSchema.parse(job)).toSorted(([one], [other]) => (one < other ? -1 : 1))
   return createHash('sha256').update(JSON.stringify(fields)).digest('hex')

@@ -6,31 +6,31 @@ import type { CronTable } from './cron-table.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { dueAfter, dueBetween } from './plan-dues.ts'
 
-/** Backward steps of a clock that are smaller change nothing, milliseconds. */
+/** Smaller backward steps of the clock are ignored, in milliseconds. */
 const steadyMs = 1000
 
 /**
- * The jobs that are there now, with the moment at which each is next due.
+ * The current jobs with their next due times.
  *
- * 1. Every due time up to a job's `accountedUntil` has its row; nothing is looked for before it.
- * 2. A job whose schedule changes has rows for what was due before, and counts from then on.
- * 3. Where the clock was set back, what was let pass in the time to come is forgotten, for it comes again; what fired
- *    there keeps its row, and does not fire twice.
+ * 1. All due times up to a job's `accountedUntil` have rows; earlier times are not searched.
+ * 2. A job whose schedule changes has rows for earlier due times and counts from the change on.
+ * 3. If the clock was set back, skips in the future are deleted, because those times come again. Firings there keep
+ * their rows and do not fire twice.
  */
 export interface JobSchedule {
   all(): Iterable<LiveJob>
   find(jobId: string): LiveJob | null
-  /** Takes the jobs of the file as they are now. */
+  /** Replaces the jobs by those of the file. */
   adopt(jobs: readonly CronJob[]): void
-  /** The operator's heartbeat, where the file has none that is used; null otherwise. */
+  /** The operator's heartbeat in memory, if the file has no valid one; otherwise null. */
   standIn(): CronJob | null
-  /** It comes beside the jobs of the file until that has one. */
+  /** Adds the operator's heartbeat until the file contains it. */
   keepStandIn(job: CronJob): void
-  /** Every due time until then has its row. Joins the caller's transaction. */
+  /** Marks all due times up to `until` as recorded. Joins the caller's transaction. */
   account(live: LiveJob, until: number): void
-  /** A pause holds that due time: it is still to come, and all before it have their rows. Joins the caller's transaction. */
+  /** A pause holds this due time: it stays due, and all earlier ones have rows. Joins the caller's transaction. */
   hold(live: LiveJob, dueAt: number): void
-  /** Looks at the clock; to be called before due times are. */
+  /** Detects a clock that was set back. Must be called before due times are read. */
   noticeTime(): void
   accountedUntil(jobId: string): number
 }
@@ -49,7 +49,7 @@ export function createJobSchedule(
   function account(one: LiveJob, until: number): void {
     const { nextDue, heldUntil } = one
     const before = accounted.get(one.job.id)
-    // Without its rows a due time is still to come, in this life too.
+    // If the transaction fails, the due time is still open in memory too.
     database.afterRollback(() => {
       if (before !== undefined) accounted.set(one.job.id, before)
       Object.assign(one, { nextDue, heldUntil })
@@ -107,7 +107,7 @@ export function createJobSchedule(
             )
           }
         }
-        // Jobs that nobody has in mind any more, of earlier lives too, take their rows with them.
+        // Jobs that no longer exist, also those of earlier processes, lose their rows.
         const gone = adoptedOnce ? [...live.keys()] : table.states().map(({ jobId }) => jobId)
         for (const jobId of gone.filter((known) => !ids.has(known))) {
           live.delete(jobId)

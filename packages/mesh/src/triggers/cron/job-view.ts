@@ -5,10 +5,10 @@ import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './cron-job.ts'
 import { isLate, formatRow } from './format-row.ts'
 
-/** A job as the API shows it. Pure. */
+/** The job in the form of the API. Pure. */
 export function jobView(live: LiveJob, state: CronState | null): CronJobView {
   const { job, when, nextDue } = live
-  const wrongCondition = typeof when === 'string' ? `its condition cannot be understood: ${when}` : ''
+  const wrongCondition = typeof when === 'string' ? `its condition cannot be parsed: ${when}` : ''
   return {
     id: job.id,
     agent: job.agent,
@@ -35,7 +35,6 @@ export function jobView(live: LiveJob, state: CronState | null): CronJobView {
   }
 }
 
-/** Pure. */
 export function rowView(row: CronRow): CronRowView {
   return {
     due_at: row.dueAt,

@@ -136,7 +136,7 @@ describe('making and changing a job', () => {
           harness.cron.update(owner, { id: message.id, change: { tool_name: 'http_request' } }, noSignal),
         )
       ).detail,
-    ).toMatch(/message mode and stays so/)
+    ).toMatch(/mode message cannot change/)
   })
 
   it('changes what was looked at where that still stands, and nothing where somebody changed it since', async () => {
@@ -320,7 +320,9 @@ describe('making and changing a job', () => {
     harness.permit('clerk', {})
     await harness.tickAfter(minute)
     expect(harness.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
-    expect(harness.rows(id)[0]?.detail).toMatch(/clerk, which made it, may not: .*can_manage_cron/)
+    expect(harness.rows(id)[0]?.detail).toMatch(
+      /clerk, which made it, lacks the permission: .*can_manage_cron/,
+    )
     harness.permit('clerk', { can_manage_cron: true })
     await harness.tickAfter(minute)
     expect(harness.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:clerk' } }])
@@ -356,7 +358,7 @@ describe('a job of a member', () => {
     expect(harness.runs()).toHaveLength(1)
     const why = harness.rows(id).map(({ detail }) => detail)
     expect(why.join(' | ')).toMatch(
-      /ann, who made it, may not: a viewer looks.*ann, who made it, is nobody here/,
+      /ann, who made it, lacks the permission: a viewer looks.*ann, who made it, is nobody here/,
     )
   })
 
@@ -423,7 +425,7 @@ describe('the file', () => {
     await harness.tickAfter(minute)
     expect(harness.rows(id)).toHaveLength(2)
     const refused = await problemOf(harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
-    expect(refused.detail).toMatch(/mend it by hand first/)
+    expect(refused.detail).toMatch(/repair it by hand first/)
     // A life that begins with it has no jobs, and loses nothing of what it knew of them.
     const next = await harness.again()
     expect(next.cron.list(owner)).toMatchObject({ jobs: [], broken: expect.stringMatching(/line 6/) })

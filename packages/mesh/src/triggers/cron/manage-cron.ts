@@ -23,26 +23,27 @@ import type { AskedPreview, SchedulePreview } from './preview-schedule.ts'
 import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 
-const brokenForAgents = 'config/cron.json cannot be read; the owner has to mend it'
+const brokenForAgents = 'config/cron.json cannot be read; the owner must repair it'
 
-/** Rows that an explanation looks at. */
+/** The number of rows in an explanation. */
 const explainedRows = 10
 
 /**
- * What people and agents do with jobs. Problems of each: `denied`, `not-found` (also for a job that the caller may not
- * know of), `bad-request` with the field, `unprocessable` where the file is broken or an agent has its 50 jobs.
+ * What people and agents do with jobs. Each call throws the Problems `denied`, `not-found` (also for a job that the
+ * caller may not see), `bad-request` with the field, and `unprocessable` if the file is broken or an agent has 50
+ * jobs.
  *
- * An agent needs `can_manage_cron` and sees to the jobs that it made for itself. For another agent it needs to be
- * allowed to edit that agent's configuration as well; the jobs that people made for it are not its own to change.
+ * An agent needs `can_manage_cron` and manages the jobs that it made for itself. For another agent it also needs the
+ * permission to edit that agent's configuration. It cannot change jobs that people made for it.
  */
 export interface ManageCron {
   list(caller: Caller, agentId?: string): { readonly jobs: CronJobView[]; readonly broken: string | null }
-  /** When such a job would be due if it were made now, or which field is wrong. */
+  /** The due times of a job if it were created now, or the invalid field. */
   preview(caller: Caller, asked: AskedPreview): SchedulePreview
   create(caller: Caller, input: NewCronJob & Keyed<CronJobView>, signal: AbortSignal): Promise<CronJobView>
   /**
-   * What is not named stays as it is, the fields that choose the mode above all. Problem `edit-overtaken` where something else
-   * stands there than was `seen`.
+   * Fields that are not named stay unchanged; the mode cannot change. Throws Problem `edit-overtaken` if the job
+   * differs from `seen`.
    */
   update(
     caller: Caller,
@@ -54,9 +55,9 @@ export interface ManageCron {
     signal: AbortSignal,
   ): Promise<CronJobView>
   remove(caller: Caller, jobId: string, step?: Resumable<void>): Promise<void>
-  /** Fires now, whatever schedule, condition, `enabled` and an earlier run say. For people and this machine. */
+  /** Fires now, ignoring schedule, condition, `enabled` and earlier runs. For people and this machine. */
   runNow(caller: Caller, jobId: string): Promise<CronRowView>
-  /** Newest first, and the last of it in words. */
+  /** Newest first, with an explanation of the latest rows. */
   history(
     caller: Caller,
     jobId: string,
@@ -64,7 +65,7 @@ export interface ManageCron {
   ): { job: CronJobView; rows: CronRowView[]; why: string[]; next: number[] }
 }
 
-/** For a call that may come again: a job is in a file, and is found again by what the call wrote down of it. */
+/** For calls that may be repeated: the job is found again by what the call stored about it. */
 interface Keyed<View> {
   readonly step?: Resumable<View>
 }
@@ -96,7 +97,7 @@ export function createManageCron({
 
   const view = (live: LiveJob): CronJobView => jobView(live, table.stateOf(live.job.id))
 
-  /** In one transaction: what tells of a job that the file has, or has no more. */
+  /** Records a change of the file in one transaction. */
   function recordSaved<R>({ caller, action, job, step }: Saved<R>, result: () => R): R {
     return step.settle(() => {
       schedule.adopt(file.jobs())
@@ -116,7 +117,7 @@ export function createManageCron({
       const all = [...schedule.all()].filter(({ job }) => agentId === undefined || job.agent === agentId)
       const jobs = visibleJobs(kernel, caller, all).map(view)
       const broken = file.broken()
-      // The reason quotes the file, where the jobs of others are.
+      // The reason quotes the file, which contains jobs of others.
       return { jobs, broken: broken === null || caller.kind !== 'agent' ? broken : brokenForAgents }
     },
     preview(caller, asked) {
@@ -138,7 +139,7 @@ export function createManageCron({
         before: null,
         signal,
       })
-      // The state stands before the file has the job: what is due from now on has a row, whatever happens next.
+      // The state is stored before the file, so that due times from now on get rows even after a crash.
       table.putState({
         jobId: made.id,
         agentId: made.agent,
@@ -148,7 +149,7 @@ export function createManageCron({
       step.begin({ id: made.id })
       try {
         await file.edit((jobs) => {
-          // Its tools were asked for, which takes a while.
+          // The agent may have been archived while its tools were requested.
           agents.requireWorking(made.agent)
           return [...jobs, made]
         })
@@ -166,7 +167,7 @@ export function createManageCron({
       if (begun.success && digestOf(before.job) === begun.data.after)
         return recordSaved({ caller, action: actionOf(change), job: before.job, step }, seenNow)
       if (begun.success && digestOf(before.job) !== begun.data.before)
-        throw new Problem('outcome-unknown', { detail: 'the job was changed since; look at it again' })
+        throw new Problem('outcome-unknown', { detail: 'the job was changed since; read it again' })
       requireSeen(before.job, seen ?? {})
       const wished = await checkJob(checking, {
         job: changedBy(caller, before.job, change),
@@ -174,7 +175,7 @@ export function createManageCron({
         signal,
       })
       if (ownJob({ kernel, schedule }, caller, jobId) !== before)
-        throw new Problem('conflict', { detail: 'somebody else changed the job meanwhile; look at it again' })
+        throw new Problem('conflict', { detail: 'the job was changed meanwhile; read it again' })
       fire.due(before)
       step.begin({ before: digestOf(before.job), after: digestOf(wished) })
       await file.edit((jobs) => {

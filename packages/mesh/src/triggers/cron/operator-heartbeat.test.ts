@@ -186,7 +186,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
       await cron.tick()
       expect(cron.broken()).toMatch(
         new RegExp(
-          `^config/cron\\.json line ${line}: .*operator's heartbeat.*flotilla pause operator.*the jobs before go on`,
+          `^config/cron\\.json line ${line}: .*operator's heartbeat.*flotilla pause operator.*the previous jobs stay in force`,
         ),
       )
       expect(cron.list(owner).jobs.map(({ id }) => id)).toEqual([harness.id, other.id])

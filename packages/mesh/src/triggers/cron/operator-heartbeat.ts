@@ -3,39 +3,39 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { CronJob } from './cron-job.ts'
 
 /**
- * The operator's heartbeat watches the fleet, so nobody turns it off, conditions, changes or removes it: no person, no
- * agent and no hand in the file. What holds it is the pause, which says so wherever one looks. Pure.
+ * The operator's heartbeat monitors the fleet. No person, agent or edit of the file can disable, condition, change or
+ * remove it. Only a pause holds it, and a pause is visible everywhere. Pure.
  */
 export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): boolean {
   return job.heartbeat && job.agent === operatorAgentId
 }
 
-/** What the file has to have. */
+/** What the file must contain. */
 export interface HeartbeatLock {
-  /** As it stood in the last whole file, or null where none was read yet. */
+  /** The heartbeat in the last valid file, or null if none was read yet. */
   readonly held: CronJob | null
-  /** Whether it must be there at all; a new home has none yet. */
+  /** True if it must exist; a new home has none yet. */
   readonly required: boolean
 }
 
 interface LockFault {
-  /** Where in the file, as far as it is there. */
+  /** The position in the file, as far as it exists. */
   readonly path: readonly (string | number)[]
   readonly field: string
   readonly reason: string
 }
 
-/** The id of the one that the mesh goes by while the file has none; also of the one that a new home gets. */
+/** The id of the heartbeat in memory while the file has none, and of the first one in a new home. */
 export const ownHeartbeatId = 'operator-heartbeat'
 
-const pauseWords = 'flotilla pause operator holds it'
+const pauseWords = 'use flotilla pause operator instead'
 
-/** The heartbeat that a mesh makes by itself. Pure. */
+/** The heartbeat that the mesh creates itself. Pure. */
 export function ownHeartbeat(more: Pick<CronJob, 'id' | 'created_at'>): CronJob {
   return lockedJob({ ...more, agent: operatorAgentId, created_by: 'system' })
 }
 
-/** The job as it has to be; only who made it, when, and its name are its own. Pure. */
+/** The job with its fixed values; only id, maker and creation time vary. Pure. */
 export function lockedJob(job: Pick<CronJob, 'id' | 'agent' | 'created_by' | 'created_at'>): CronJob {
   return {
     id: job.id,
@@ -50,7 +50,7 @@ export function lockedJob(job: Pick<CronJob, 'id' | 'agent' | 'created_by' | 'cr
   }
 }
 
-/** What of the jobs is against the lock, first things first, or null. Pure. */
+/** The first violation of the lock, or null. Pure. */
 export function lockFault(jobs: readonly CronJob[], { held, required }: HeartbeatLock): LockFault | null {
   const at = jobs.findIndex(isOperatorHeartbeat)
   const own = jobs[at]
@@ -66,7 +66,7 @@ export function lockFault(jobs: readonly CronJob[], { held, required }: Heartbea
   return {
     path: ['jobs', at, field],
     field,
-    reason: `the operator's heartbeat is locked: ${words}, and nobody changes that (${pauseWords})`,
+    reason: `the operator's heartbeat is locked: ${words}, which cannot be changed (${pauseWords})`,
   }
 }
 
@@ -77,6 +77,6 @@ function missing(jobs: readonly CronJob[], held: CronJob | null): LockFault {
   return {
     path: at === -1 ? ['jobs'] : ['jobs', at, field],
     field: at === -1 ? 'jobs' : field,
-    reason: `the operator's heartbeat is not among the jobs, and nobody takes it away (${pauseWords}); put ${whole} back`,
+    reason: `the operator's heartbeat is missing and cannot be removed (${pauseWords}); put ${whole} back`,
   }
 }

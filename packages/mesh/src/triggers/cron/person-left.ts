@@ -3,18 +3,18 @@ import type { CronJob } from './cron-job.ts'
 import type { CronJobs } from './cron-jobs.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 
-/** Ids that one note names; the others are counted. */
+/** The number of ids that a note lists. The others are counted. */
 const toldIdsMax = 10
 
-/** The person in whose name a job is kept; null for agents, files and whoever has no name among people. Pure. */
+/** The person who made the job; null for agents, files and unnamed callers. Pure. */
 export function personWhoMade({ created_by: by }: Pick<CronJob, 'created_by'>): string | null {
   return /^human:([^@]+)@/.exec(by)?.[1] ?? null
 }
 
 /**
- * Nobody answers for the jobs of one who is nobody here any more: they are switched off, which the journal and the owner are
- * told. Whoever switches one on again answers for it. Idempotent. Problem `unprocessable` where the file is broken; even
- * then none fires, since a job does no more than its maker may.
+ * Disables the jobs of a removed person, and notifies the audit log and the owner. The person who enables a job again
+ * becomes its maker. Idempotent. Throws Problem `unprocessable` if the file is broken. Even then no job fires,
+ * because a job never has more permissions than its maker.
  */
 export async function switchOffJobsOf(
   kernel: Pick<Kernel, 'database' | 'journal' | 'events' | 'hooks'>,
@@ -27,7 +27,7 @@ export async function switchOffJobsOf(
     off = now.filter(isTheirs)
     return now.map((job) => (isTheirs(job) ? { ...job, enabled: false } : job))
   })
-  const reason = `${name}, who made it, is nobody here any more`
+  const reason = `${name}, who made it, was removed`
   kernel.database.transaction(() => {
     for (const job of off) {
       kernel.journal.append({
@@ -43,13 +43,13 @@ export async function switchOffJobsOf(
       const more = theirs.length > ids.length ? ` and ${theirs.length - ids.length} more` : ''
       kernel.hooks.ownerTold.tell({
         agentId,
-        message: `${name} is nobody here any more, so what they had made by the clock is switched off: ${ids.join(', ')}${more}. Look at flotilla cron list; whoever switches one on again answers for it.`,
+        message: `${name} was removed, so their cron jobs are disabled: ${ids.join(', ')}${more}. See flotilla cron list; the person who enables one becomes its owner.`,
       })
     }
   })
 }
 
-/** What was left by people who were removed while the mesh was down. */
+/** Disables jobs of people who were removed while the mesh was down. */
 export async function switchOffJobsOfNobody(
   kernel: Pick<Kernel, 'database' | 'journal' | 'events' | 'hooks'>,
   jobs: Pick<CronJobs, 'edit' | 'file'>,

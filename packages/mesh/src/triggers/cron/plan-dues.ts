@@ -3,16 +3,16 @@ import { nextDue } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 
 export interface DuePlan {
-  /** The due time to act on now, or null where the last one that has come has its row already. */
+  /** The due time to fire now, or null if the last one already has a row. */
   readonly fire: number | null
-  /** Those before it that nothing was done about, in order; each due time is in one of them at most. */
+  /** The unrecorded due times before it, in order. Each is in at most one range. */
   readonly missed: readonly DueStretch[]
 }
 
 /**
- * What is to be done about the due times after `after` and until `until`: the last is acted on once, however late, and
- * those before it are missed. `taken` are due times there that have rows of their own already, as after a clock that
- * was set back; they are left out. Null where nothing is due. Pure.
+ * Plans the due times in (`after`, `until`]: the last one fires once, however late, and earlier ones are missed. Due
+ * times in `taken` already have rows, for example after the clock was set back, and are left out. Null if nothing is
+ * due. Pure.
  */
 export function planDues(
   schedule: Schedule,
@@ -31,7 +31,7 @@ export function planDues(
   return { fire: rest?.latest ?? null, missed }
 }
 
-/** All due times of a stretch that another one follows: none of them is the last. */
+/** All due times of a range that is followed by a recorded one. */
 function wholeStretch(schedule: Schedule, after: number, until: number): DueStretch[] {
   const found = dueBetween(schedule, after, until)
   if (!found) return []
@@ -40,26 +40,26 @@ function wholeStretch(schedule: Schedule, after: number, until: number): DueStre
   return [{ ...missed, last: latest, count: missed.count + 1 }]
 }
 
-/** Due times that are counted one by one for one job at once; of more, the number is said to be at least this. */
+/** The maximum number of due times that are counted exactly for one job. Above it the count is a lower bound. */
 const countedMax = 5000
 
-/** The due times of one stretch of time, by their ends. */
+/** A range of due times. */
 export interface DueStretch {
   readonly first: number
   readonly last: number
   readonly count: number
-  /** False where there are more than were counted. */
+  /** False if there are more than were counted. */
   readonly exact: boolean
 }
 
 export interface DueTimes {
-  /** The one to act on: the last that has come. */
+  /** The due time to fire: the last one that has passed. */
   readonly latest: number
-  /** All before it; null where there are none. */
+  /** All earlier ones; null if there are none. */
   readonly missed: DueStretch | null
 }
 
-/** What became due after `after` and until `until`, both moments; null where nothing did. Pure. */
+/** The due times in (`after`, `until`]; null if there are none. Pure. */
 export function dueBetween(schedule: Schedule, after: number, until: number): DueTimes | null {
   const first = nextDue(schedule, after)
   if (first === null || first > until) return null
@@ -88,7 +88,7 @@ function countOneByOne(
   return { latest: ends.latest, missed: { first, last: ends.last, count, exact: false } }
 }
 
-/** The last two due times until `until`, looked for from its end in ever longer steps. */
+/** The last two due times up to `until`, searched backwards in growing steps. */
 function lastTwo(
   schedule: Schedule,
   { from, until }: { from: number; until: number },
@@ -101,12 +101,12 @@ function lastTwo(
     }
     const [last, latest] = found
     if (last !== undefined && latest !== undefined) return { last, latest }
-    // Between the last that was counted and the end there is one at least.
+    // At least one due time lies between the last counted one and the end.
     if (start === from) return { last: from, latest: last ?? from }
   }
 }
 
-/** When a job is due next after a moment; infinite for one that is off or never comes again. Pure. */
+/** The next due time after a time; infinite for a job that is disabled or never due again. Pure. */
 export function dueAfter(
   { job, schedule }: { readonly job: { readonly enabled: boolean }; readonly schedule: Schedule },
   after: number,
@@ -114,7 +114,7 @@ export function dueAfter(
   return job.enabled ? (nextDue(schedule, after) ?? Infinity) : Infinity
 }
 
-/** The next few due times of a job, the one that waits to be acted on first; none for a job that is off. Pure. */
+/** The next due times of a job, including one that is waiting; empty for a disabled job. Pure. */
 export function nextDues(
   live: {
     readonly job: { readonly enabled: boolean }
@@ -127,7 +127,7 @@ export function nextDues(
   let due = live.nextDue
   while (dues.length < cronLimits.nextShown && Number.isFinite(due)) {
     dues.push(due)
-    // Of those that have come already only the last is acted on.
+    // Of the due times that have passed, only the last one fires.
     due = dueAfter(live, Math.max(due, now))
   }
   return dues

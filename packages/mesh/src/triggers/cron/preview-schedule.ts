@@ -6,7 +6,7 @@ import { readSchedule } from './read-schedule.ts'
 
 export interface AskedPreview {
   readonly schedule: string
-  /** IANA name; UTC where it is left out. */
+  /** The IANA name; UTC if missing. */
   readonly timezone?: string | undefined
   readonly when?: string | undefined
 }
@@ -17,7 +17,7 @@ export interface SchedulePreview {
   readonly next: number[]
 }
 
-/** When a job that is made now would be due, or what of it would be refused and why. Pure. */
+/** The due times of a job that is created now, or the invalid field and the reason. Pure. */
 export function previewSchedule(
   { schedule: text, timezone = 'UTC', when = '' }: AskedPreview,
   { now, readCondition }: { readonly now: number; readonly readCondition: ReadCondition },

@@ -2,10 +2,10 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { EventBus } from '../../events/index.ts'
 import type { CronJob } from './cron-job.ts'
 
-/** Of an event; the row has the whole, characters. */
+/** The maximum length of an event's detail, in characters. The row has the full text. */
 const detailMaxChars = 500
 
-/** Tells people's surfaces what became of a job. */
+/** Publishes an event about a job. */
 export function publishJobEvent(
   events: Pick<EventBus, 'publish'>,
   job: CronJob,

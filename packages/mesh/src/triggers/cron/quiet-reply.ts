@@ -1,13 +1,13 @@
-/** Answers that tell nobody anything. */
+/** Answers that contain no information. */
 const quietReplies: readonly string[] = ['', 'ok', 'heartbeat_ok', 'nothing to do', 'no updates']
 
-/** No quiet reply is longer, with the marks around it, UTF-16 code units. */
+/** The maximum length of a quiet reply with its markup, in UTF-16 code units. */
 const quietMaxChars = 200
 
-/** Whether an answer says that there is nothing to say, whatever its case and full stop. Pure. */
+/** True if an answer reports nothing, ignoring case and punctuation. Pure. */
 export function isQuietReply(text: string): boolean {
   const trimmed = text.trim()
-  // The end of a long row of marks would be looked for from each of them.
+  // The regular expression takes quadratic time on long rows of marks.
   if (trimmed.length > quietMaxChars) return false
   const words = trimmed
     .toLowerCase()

@@ -70,7 +70,7 @@ describe('the words of a schedule', () => {
   })
 
   it('of an interval are from a second to 366 days', () => {
-    expect(refusal('every 0d')).toBe('schedule: every 0 is never; write at least every 5s')
+    expect(refusal('every 0d')).toBe('schedule: an interval of 0 is not allowed; write at least every 5s')
     expect(schedule('every 366d')).toMatchObject({ everyMs: 366 * 86_400_000 })
     expect(refusal('every 367d')).toBe('schedule: an interval is at most 366 days')
     expect(refusal('every 8785h')).toBe('schedule: an interval is at most 366 days')

@@ -7,24 +7,24 @@ type ScheduleReading =
   | { readonly ok: true; readonly schedule: Schedule }
   | { readonly ok: false; readonly field: 'schedule' | 'timezone'; readonly reason: string }
 
-/** 366 days; more is a mistake. */
+/** 366 days; a longer interval is an error. */
 const everyMaxMs = 366 * 24 * 3600 * 1000
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 const textMaxChars = 200
 
 const fieldNames = ['minute', 'hour', 'day of month', 'month', 'day of week'] as const
-/** The last value of each field; Sunday is 0 and 7. */
+/** The maximum of each field. Sunday is 0 and 7. */
 const lastValues = [59, 23, 31, 12, 7] as const
 const months = 'JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC'
 const days = 'SUN|MON|TUE|WED|THU|FRI|SAT'
-/** The library knows more than cron does (`L`, `W`, `#`, `?`, `@daily`, `+`); only what stands here reaches it. */
+/** The library supports more than cron (`L`, `W`, `#`, `?`, `@daily`, `+`). Only these forms are passed to it. */
 const valueOf = ['\\d{1,2}', '\\d{1,2}', '\\d{1,2}', `\\d{1,2}|${months}`, `\\d|${days}`] as const
 const grammars = valueOf.map((value) => {
   const part = `(?:\\*|(?:${value})(?:-(?:${value}))?)(?:/\\d{1,3})?`
   return new RegExp(`^${part}(?:,${part})*$`, 'i')
 })
 
-/** Reads `every 15m` or `0 9 * * MON-FRI`, wholly, or says which field is wrong and why. Pure. */
+/** Parses `every 15m` or `0 9 * * MON-FRI`. Otherwise returns the invalid field and the reason. Pure. */
 export function readSchedule(
   text: string,
   { timezone, anchor }: { readonly timezone: string; readonly anchor: number },
@@ -52,7 +52,7 @@ function readEvery(
   const wishedMs = Number(count) * (unitMs[unit.toLowerCase()] ?? 0)
   if (count === '')
     return wrong(`"${words}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`)
-  if (wishedMs === 0) return wrong('every 0 is never; write at least every 5s')
+  if (wishedMs === 0) return wrong('an interval of 0 is not allowed; write at least every 5s')
   if (wishedMs > everyMaxMs) return wrong('an interval is at most 366 days')
   return { ok: true, schedule: { kind: 'every', everyMs: Math.max(limits.cronTickMs, wishedMs), anchor } }
 }
@@ -91,7 +91,7 @@ function readExpression(
   }
 }
 
-/** Short names that other schedulers read, and the same in five fields. */
+/** Nicknames of other schedulers and their five fields. */
 const nicknames: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
@@ -102,23 +102,25 @@ const nicknames: Readonly<Record<string, string>> = {
   '@hourly': '0 * * * *',
 }
 
-/** `10/20` goes on to the end of its field, as in every cron (`10-59/20`); the library wants the end said. Pure. */
+/** `10/20` extends to the end of its field, as in every cron (`10-59/20`); the library needs the end. Pure. */
 function withEnds(field: string, at: number): string {
   return field.replaceAll(/(?<=^|,)(\w+)\//g, `$1-${lastValues[at] ?? ''}/`)
 }
 
-/** Expressions that are known to be whole: every edit reads all jobs again. Memory of a pure function. */
+/**
+ * Expressions that were validated before, because every edit reads all jobs. The cache belongs to a pure function.
+ */
 const readBeforeMax = 10_000
 const readBefore = new Set<string>()
 
-/** Any moment does: a pattern that is due at all is due within the years that the library looks through. */
+/** Any time works: a satisfiable pattern is due within the years that the library searches. */
 const someMonday = Date.UTC(2024, 0, 1)
 
-/** Memory of a pure function. */
+/** The cache belongs to a pure function. */
 const knownZonesMax = 1000
 const knownZones = new Set<string>()
 
-/** A name that this machine's table of time zones knows; offsets such as +02:00 are none. Pure. */
+/** True for a time zone of this machine's database. Offsets such as +02:00 are not accepted. Pure. */
 export function isTimezone(name: string): boolean {
   if (knownZones.has(name)) return true
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{1,63}$/.test(name)) return false

@@ -14,23 +14,23 @@ export interface Firing {
   readonly deps: CronDeps
   readonly jobs: Pick<CronJobs, 'table' | 'schedule'>
   readonly settle: SettleJob
-  /** Heartbeats that are being asked for. */
+  /** Heartbeat requests in progress. */
   readonly asking: Set<Promise<unknown>>
 }
 
-/** Why a due time is let pass. */
+/** Why a due time is skipped. */
 export interface Obstacle {
   readonly reason: SkipReason
   readonly detail: string
 }
 
-/** Of due times with a later one that has come too. */
+/** For due times that are followed by a later one that has passed too. */
 const passedBy: Obstacle = {
   reason: 'missed',
-  detail: 'nothing looked at it in time, and only the last due time is acted on',
+  detail: 'it was not processed in time, and only the last due time fires',
 }
 
-/** The rows of everything before the due time that is acted on. */
+/** Records all due times before the one that fires. */
 export function recordMissed(
   firing: Firing,
   job: CronJob,
@@ -51,13 +51,13 @@ export function recordSkipped(
   const begins = table.skip({ ...row, reason, detail, at: clock.now() })
   table.countSkipped(job.id, count)
   table.trim(job.id)
-  // What goes on being let pass for one reason is told once.
+  // Consecutive skips for the same reason cause one event.
   if (!begins) return
   const times = count > 1 ? `${exact ? '' : 'at least '}${count} due times: ` : ''
   publishJobEvent(events, job, { action: 'skipped', detail: times + detail })
 }
 
-/** The row that says that a due time is being fired; null where that due time has its row already. */
+/** Inserts the row in state `firing`; null if the due time already has a row. */
 export function beginRow(
   { jobs: { table } }: Firing,
   job: CronJob,
@@ -68,10 +68,10 @@ export function beginRow(
   return table.firingRow(job.id, dueAt, manual)
 }
 
-/** The row of a firing by hand, for which there is always room. */
+/** Inserts the row of a manual firing, which always succeeds. */
 export function beginRowByHand(firing: Firing, job: CronJob, now: number): CronRow {
   const row = beginRow(firing, job, { dueAt: now, manual: true, at: now })
-  if (!row) throw new Error('a row by hand is always written')
+  if (!row) throw new Error('a manual row is always written')
   return row
 }
 
@@ -89,7 +89,7 @@ export function recordFired(
   if (written && isTerminal(now.state)) settle(written, now)
 }
 
-/** What is written of a firing that failed. Pure. */
+/** The skip reason for a failed firing. Pure. */
 export function obstacleOfError(error: unknown): Obstacle {
   return { reason: error instanceof Problem ? 'refused' : 'error', detail: detailOf(error) }
 }

@@ -7,14 +7,15 @@ import type { CronDeps } from './cron-deps.ts'
 import { publishJobEvent } from './publish-job-event.ts'
 import { isQuietReply } from './quiet-reply.ts'
 
-/** Failures in a row after which the owner is told, once until the job works again. */
+/** After this many consecutive failures the owner is notified, once until the job succeeds again. */
 const failuresToldAt = 3
 
 export type SettleJob = (row: CronRow, run: SettledRun) => void
 
 /**
- * Writes how a fired due time ended. Joins the transaction of the run's settlement and never throws for what is only
- * told: the answer to a job that a person made is a note, unless it says nothing (`suppress_empty`); the row has it always.
+ * Records the end of a fired due time. Joins the transaction that settles the run and does not throw for failed
+ * notifications. The answer to a person's job becomes a note, unless it reports nothing (`suppress_empty`). The row
+ * always has it.
  */
 export function createSettleJob({
   deps,
@@ -70,7 +71,7 @@ export function createSettleJob({
   }
 }
 
-/** A run that a job became, when it has its outcome. A heartbeat that a person asked for is that person's run. */
+/** Settles the row of a run that a job started. A heartbeat that a person requested has that person's origin. */
 export function settleOfRun(table: Pick<CronTable, 'byRun'>, settle: SettleJob): (run: SettledRun) => void {
   return (run) => {
     if (run.origin.kind !== 'cron' && run.kind !== 'heartbeat') return

@@ -1,34 +1,39 @@
 import { zoneOffsetMs } from './zone-offset.ts'
 
 /**
- * Clocks of a zone and the moments at which they show a time. A wall time is what the clocks show, written as if it were
- * UTC, in milliseconds. Two changes of one zone are taken to be more than two days apart.
+ * Conversions between the wall clock of a zone and points in time. A wall time is what the clocks show, written as
+ * milliseconds as if it were UTC. Assumes that two changes of a zone are more than two days apart.
  */
 
 const dayMs = 86_400_000
 
-/** What the clocks of a zone show at a moment. Pure. */
+/** The wall time of a zone at a point in time. Pure. */
 export function wallAt(timezone: string, at: number): number {
   return at + zoneOffsetMs(timezone, at)
 }
 
-/** The latest time that the clocks have shown up to a moment: a clock that was set back has shown more than it shows. Pure. */
+/**
+ * The latest wall time that the clocks have shown so far. After a clock was set back, this is later than the current
+ * wall time. Pure.
+ */
 export function latestWallUntil(timezone: string, at: number): number {
   const change = changeWithin(timezone, at - dayMs, at)
   const shown = wallAt(timezone, at)
   return change === null ? shown : Math.max(shown, change.at - 1 + change.before)
 }
 
-/** The first moment at which the clocks show a wall time or, where it falls into a gap, a later one. Pure. */
+/** The first point in time at which the clocks show a wall time or, if it is in a gap, a later one. Pure. */
 export function firstMomentOf(timezone: string, wall: number): number {
-  // No zone is a day ahead of or behind UTC.
+  // No zone differs from UTC by a day.
   const change = changeWithin(timezone, wall - dayMs, wall + dayMs)
   if (change === null) return wall - zoneOffsetMs(timezone, wall)
   if (wall - change.before < change.at) return wall - change.before
   return Math.max(change.at, wall - change.after)
 }
 
-/** The first moment after `after` at which the clocks show exactly that wall time; null where there is none. Pure. */
+/**
+ * The first point in time after `after` at which the clocks show exactly this wall time; null if there is none. Pure.
+ */
 export function momentShowing(timezone: string, wall: number, after: number): number | null {
   const change = changeWithin(timezone, wall - dayMs, wall + dayMs)
   if (change === null) {
@@ -41,14 +46,14 @@ export function momentShowing(timezone: string, wall: number, after: number): nu
 }
 
 export interface ClockChange {
-  /** The first moment of the new offset. */
+  /** The first point in time with the new offset. */
   readonly at: number
-  /** Offsets from UTC, milliseconds. */
+  /** Offsets from UTC, in milliseconds. */
   readonly before: number
   readonly after: number
 }
 
-/** The change of a zone's offset after `from` and up to `until`; null where there is none. Pure. */
+/** The change of a zone's offset after `from` and up to `until`; null if there is none. Pure. */
 export function changeWithin(timezone: string, from: number, until: number): ClockChange | null {
   const before = zoneOffsetMs(timezone, from)
   const after = zoneOffsetMs(timezone, until)

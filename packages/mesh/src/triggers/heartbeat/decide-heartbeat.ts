@@ -1,17 +1,17 @@
-/** What a heartbeat that was due is decided by. */
+/** The facts that decide a due heartbeat. */
 interface HeartbeatFacts {
-  /** A person asked for it. */
+  /** True if a person requested it. */
   readonly manual: boolean
-  /** HEARTBEAT.md says what it says in every new agent. */
+  /** True if HEARTBEAT.md still has its default content. */
   readonly defaultRules: boolean
-  /** People, tasks or other agents gave it something to do in the last days. */
+  /** True if people, tasks or other agents gave it work in the last days. */
   readonly recentActivity: boolean
   readonly probeTriggered: boolean
 }
 
 /**
- * Pure. Skipped only where all four say so. What is not known is no reason to skip: whoever could not read the rules
- * or the activity says that they are not default, or that there was some.
+ * Skips only if all four facts agree. Unknown facts must be passed as not default or active, so that they never cause
+ * a skip. Pure.
  */
 export function isSkipped({ manual, defaultRules, recentActivity, probeTriggered }: HeartbeatFacts): boolean {
   return !manual && defaultRules && !recentActivity && !probeTriggered

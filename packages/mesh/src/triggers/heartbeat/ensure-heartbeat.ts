@@ -3,12 +3,12 @@ import type { Log } from '../../platform/index.ts'
 import { heldJob } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
-/** What whoever made an agent wants of its heartbeat: a schedule, null for none; left out for the default. */
+/** The heartbeat that the creator of an agent wants: a schedule, null for none, undefined for the default. */
 type WantedHeartbeat = string | null | undefined
 
 /**
- * Gives an agent its heartbeat where it has none, and the operator the one that it must have. Idempotent: a job that
- * is there stays as its owner left it, also one that is off. Rejects as the port does.
+ * Gives an agent without a heartbeat its heartbeat, and the operator its fixed one. Idempotent: an existing job stays
+ * as its owner set it, also a disabled one. Rejects as the port does.
  */
 type EnsureHeartbeat = (agentId: string, wanted?: WantedHeartbeat) => Promise<void>
 
@@ -27,9 +27,9 @@ export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }
 }
 
 /**
- * Writes the heartbeat of an agent that is about to be made. Said again it writes the same; a job that stands there
- * is of one that never came to be. Rejects where what was asked for cannot be written: the default, which comes at
- * the next start, would wake an agent that is to have none. Where the default was asked for, that is soon enough.
+ * Writes the heartbeat of an agent that will be created. Repeating it writes the same; an existing job belongs to an
+ * agent whose creation failed. Rejects if a specific request cannot be written: the default that the next start adds
+ * would wake an agent that should have none. If the default was requested, the next start is soon enough.
  */
 export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJobs; readonly log: Log }) {
   return async (agentId: string, wanted: WantedHeartbeat): Promise<void> => {

@@ -16,31 +16,31 @@ import type { OpenTasks } from './probes.ts'
 import type { createReadContext } from './read-context.ts'
 
 /**
- * Why a heartbeat that was due did not run: there was nothing to do, the one before still goes on or waits for its
- * turn, the agent is put away, or somebody paused it.
+ * Why a due heartbeat was skipped: nothing to do, the previous one is still queued or running, the agent is archived,
+ * or a pause.
  */
 type HeartbeatSkip = 'nothing-to-do' | 'overlap' | 'archived' | 'paused'
 
 export type HeartbeatEnd = { readonly fired: RunRecord } | { readonly skipped: HeartbeatSkip }
 
 export interface DueHeartbeat {
-  /** A person asked for it: then it always runs. */
+  /** True if a person requested it; it then always runs. */
   readonly manual: boolean
-  /** The job that is due; null for none. */
+  /** The id of the due job, or null. */
   readonly jobId: string | null
-  /** Milliseconds since 1970. Job and due time together are one heartbeat, however often it is fired. */
+  /** Milliseconds since 1970. Job and due time identify a heartbeat, however often it is fired. */
   readonly dueAt: number
-  /** The person who asked for it, whose run it then is; left out for the mesh itself, whose runs a pause holds. */
+  /** The person who requested it and owns the run. Absent for the mesh, whose runs a pause holds. */
   readonly askedBy?: Caller
 }
 
 /**
- * Decides on a heartbeat, and runs it or not. May take as long as a container takes to start. Problems `unknown-agent`,
- * `agent-archived` (manual alone), `lane-full` (not where it is manual), `disk-full`.
+ * Decides on a heartbeat and runs it if needed. May take as long as a container start. Throws the Problems
+ * `unknown-agent`, `agent-archived` (manual only), `lane-full` (not if manual) and `disk-full`.
  */
 export type FireHeartbeat = (agentId: string, due: DueHeartbeat) => Promise<HeartbeatEnd>
 
-/** What a heartbeat asks of the ledger. */
+/** The parts of the run ledger that heartbeats use. */
 interface HeartbeatRuns {
   readonly submitRun: SubmitRun
   find(runId: string): RunRecord | null
@@ -49,7 +49,7 @@ interface HeartbeatRuns {
   isLaneFull(place: LanePlace): boolean
 }
 
-/** What an operator is told changes of. */
+/** The state of the fleet from which the operator's changes are computed. */
 export interface FleetNow {
   readonly facts: FleetFacts
   errorOf(agentId: string): string | null
@@ -65,7 +65,7 @@ export interface FireHeartbeatDeps {
   readonly unreadSignals: (agentId: string) => UnreadSummary
   readonly openTasks: (agentId: string) => OpenTasks
   readonly messages: Pick<Messages, 'keptFor' | 'tellKept'>
-  /** The fleet as it is now, for its operator; null for a worker. */
+  /** The current fleet for the operator; null for a worker. */
   readonly fleetFor: (agentId: string) => FleetNow | null
   readonly runs: HeartbeatRuns
   readonly clock: Clock
@@ -137,7 +137,7 @@ function skipped(
   return { skipped: reason }
 }
 
-/** In one transaction with what says that it was fired, so that a mesh that was killed fires it once. */
+/** Submits the run and records it in one transaction, so that a crash does not fire it twice. */
 function submit(
   deps: FireHeartbeatDeps,
   due: DueHeartbeat & {
@@ -145,14 +145,14 @@ function submit(
     readonly key: string
     readonly message: string
     readonly leftOut: number
-    /** Ids of the messages that stand in it. */
+    /** The ids of the messages in its text. */
     readonly told: readonly string[]
     readonly fleet: FleetFacts | null
   },
 ): HeartbeatEnd {
   const { agentId, key, manual, message, askedBy = { kind: 'system' } } = due
   return deps.database.transaction(() => {
-    // While the agent was asked, somebody else may have fired the very same, or another.
+    // Another caller may have fired this or another heartbeat while the agent was asked.
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
     if (!manual && isUnderWay(deps, agentId)) return skipped(deps, { ...due, reason: 'overlap' })
@@ -175,16 +175,19 @@ function keyOf(agentId: string, { jobId, dueAt }: DueHeartbeat): string {
   return `heartbeat:${agentId}:${jobId ?? 'now'}:${dueAt}`
 }
 
-/** What became of it when it was fired already. */
+/** The result of this heartbeat if it was fired before. */
 function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): HeartbeatEnd | null {
   const last = deps.table.lastOf(agentId)
   if (last?.key !== key) return null
-  if (last.skipped !== null) return { skipped: last.skipped as HeartbeatSkip } // nothing else is written there
+  // Only values of this type are written there.
+  if (last.skipped !== null) return { skipped: last.skipped as HeartbeatSkip }
   const fired = last.run_id === null ? null : deps.runs.find(last.run_id)
   return fired && { fired }
 }
 
-/** A full lane takes one that a person asks for at its head, once: asked for again, it is the same. */
+/**
+ * With a full lane, a requested heartbeat is accepted at its head, once. A repeated request returns the waiting one.
+ */
 function waitingByHand(
   { runs }: FireHeartbeatDeps,
   agentId: string,
@@ -201,7 +204,7 @@ function whyNotNow(deps: FireHeartbeatDeps, agentId: string): HeartbeatSkip | nu
   return isUnderWay(deps, agentId) ? 'overlap' : null
 }
 
-/** By the runs themselves: what was written of the last one says nothing of those before it. */
+/** Checks the runs themselves, because the record of the last heartbeat does not cover earlier ones. */
 function isUnderWay({ runs }: FireHeartbeatDeps, agentId: string): boolean {
   return runs.heartbeatsUnderWay(agentId).length > 0
 }

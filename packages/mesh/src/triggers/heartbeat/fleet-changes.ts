@@ -3,23 +3,23 @@ import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
 
-/** Share of a day's budget from which money is told of. */
+/** The share of a day's budget from which it is reported. */
 const moneyTold = 0.8
-/** Runs that wait in a lane from which it is long. */
+/** The number of waiting runs from which a lane counts as long. */
 const longLane = 20
 const reasonMaxChars = 160
-/** Lines of one heartbeat; what is left out is counted. */
+/** The maximum number of lines; further changes are counted. */
 const linesMax = 30
 
-/** What of one agent is worth telling when it changes. Starts and stops are not: agents come and go with their work. */
+/** The facts about an agent whose changes are reported. Starts and stops are left out, because they are normal. */
 const agentFactsSchema = z.object({
   failed: z.boolean(),
   archived: z.boolean(),
   paused: z.boolean(),
-  /** Of the day's budget. */
+  /** The state of the day's budget. */
   money: z.enum(['room', 'tight', 'spent']),
   longLane: z.boolean(),
-  /** Runs that ended badly in the last 24 hours. */
+  /** Failed runs of the last 24 hours. */
   failures: z.number(),
 })
 export const fleetFactsSchema = z.record(z.string(), agentFactsSchema)
@@ -27,11 +27,10 @@ export type FleetFacts = Readonly<z.infer<typeof fleetFactsSchema>>
 
 export interface FleetChange {
   readonly text: PromptText
-  /** Something that somebody may have to do something about. */
+  /** True if a person may have to act on it. */
   readonly worse: boolean
 }
 
-/** Pure. */
 export function factsOf(agents: readonly AgentView[], failuresOf: (agentId: string) => number): FleetFacts {
   return Object.fromEntries(
     agents.map((agent) => [
@@ -53,7 +52,7 @@ function moneyOf(share: number): 'room' | 'tight' | 'spent' {
   return share >= moneyTold ? 'tight' : 'room'
 }
 
-/** What became otherwise, agent by agent in the order of their ids. Pure. */
+/** The changes, by agent in the order of ids. Pure. */
 export function fleetChanges(
   before: FleetFacts,
   now: FleetFacts,
@@ -94,7 +93,7 @@ function between(
     found.push(change(id, words, true))
   }
   if (!was.longLane && is.longLane) found.push(change(id, `has ${longLane} runs or more in its lane`, true))
-  // Fewer are only older: the count is of a day.
+  // A lower count only means that failures are older than a day.
   if (is.failures > was.failures) {
     found.push(
       change(
@@ -112,7 +111,6 @@ function change(id: string, words: string, worse = false): FleetChange {
   return { text: truncatePromptText(line, reasonMaxChars + id.length, '…'), worse }
 }
 
-/** Pure. */
 export function changeLines(changes: readonly FleetChange[]): PromptText {
   const left = changes.length - linesMax
   return joinPromptText(

@@ -4,18 +4,18 @@ import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
 export interface HeartbeatJobsUnderTest {
   readonly jobs: HeartbeatJobs
-  /** Breaks what is kept, as a hand does that writes half a file. */
+  /** Corrupts the stored jobs, as a half-written file would. */
   spoil(): Promise<void>
 }
 
-/** What every keeper of heartbeats does. */
+/** The tests that every implementation of the port must pass. */
 export function heartbeatJobsConformance(
   make: () => HeartbeatJobsUnderTest | Promise<HeartbeatJobsUnderTest>,
 ): void {
   const job = { agentId: 'agent', schedule: 'every 15m', enabled: true }
   const own = { agentId: operatorAgentId, schedule: 'every 15m', enabled: true }
 
-  test('a job is found as it was put, and the newer replaces the older (J1)', async () => {
+  test('a job is found as it was put, and a newer one replaces it (J1)', async () => {
     const { jobs } = await make()
     expect(await jobs.find('agent')).toBeNull()
     await jobs.put(job)
@@ -24,7 +24,7 @@ export function heartbeatJobsConformance(
     expect(await jobs.find('agent')).toMatchObject({ ...job, schedule: 'every 2h', enabled: false })
   })
 
-  test('a job is removed once and again (J2)', async () => {
+  test('a job can be removed twice (J2)', async () => {
     const { jobs } = await make()
     await jobs.put(job)
     await jobs.remove('agent')
@@ -32,7 +32,7 @@ export function heartbeatJobsConformance(
     expect(await jobs.find('agent')).toBeNull()
   })
 
-  test('ids count whole (J3)', async () => {
+  test('agent ids are compared in full (J3)', async () => {
     const { jobs } = await make()
     await jobs.put({ ...job, agentId: 'agent2' })
     expect(await jobs.find('agent')).toBeNull()
@@ -45,7 +45,7 @@ export function heartbeatJobsConformance(
     { ...own, schedule: 'every 7d' },
     { ...own, enabled: false },
     { ...own, schedule: '0 0 1 1 *', enabled: false },
-  ])("the operator's is as it has to be, and %j is refused (J4)", async (other) => {
+  ])("the operator's heartbeat is fixed, and %j is rejected (J4)", async (other) => {
     const { jobs } = await make()
     await expect(jobs.put(other)).rejects.toMatchObject({ code: 'bad-request' })
     expect(await jobs.find(operatorAgentId)).toBeNull()
@@ -54,7 +54,7 @@ export function heartbeatJobsConformance(
     expect(await jobs.find(operatorAgentId)).toMatchObject(own)
   })
 
-  test("the operator's is not removed, whether it is there or not (J4)", async () => {
+  test("the operator's heartbeat cannot be removed, whether it exists or not (J4)", async () => {
     const { jobs } = await make()
     await expect(jobs.remove(operatorAgentId)).rejects.toMatchObject({ code: 'bad-request' })
     await jobs.put(own)
@@ -62,7 +62,7 @@ export function heartbeatJobsConformance(
     expect(await jobs.find(operatorAgentId)).toMatchObject(own)
   })
 
-  test('what is kept and broken is not written over, and the jobs before go on (J5)', async () => {
+  test('corrupt stored jobs are not overwritten, and the previous jobs stay in force (J5)', async () => {
     const { jobs, spoil } = await make()
     await jobs.put(job)
     await jobs.put(own)

@@ -1,24 +1,25 @@
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 
-/** A heartbeat as it is scheduled: the job of an agent that has `heartbeat: true`. */
+/** A scheduled heartbeat: the agent's job with `heartbeat: true`. */
 export interface HeartbeatJob {
   readonly agentId: string
-  /** `every 15m`, or whatever schedules may be where they are kept. */
+  /** `every 15m`, or another form that the store supports. */
   readonly schedule: string
-  /** False for an agent whose owner wants none: kept, so that nothing makes it anew. */
+  /** False for an agent whose owner wants no heartbeat. The job is kept, so that the default is not created again. */
   readonly enabled: boolean
 }
 
 /**
- * PORT: where heartbeats are scheduled. One for each agent at most.
+ * PORT: the schedule of heartbeats, at most one per agent.
  *
- * - J1 `put` replaces the job of the agent; what it does not name of a job that is there stays.
- * - J2 `remove` of what is not there is no error.
- * - J3 Ids count whole: a job of `agent2` is none of `agent`.
- * - J4 The operator's is every 15 minutes and on: `put` of another and `remove` of it reject with `bad-request`.
- * - J5 Where what is kept is broken, `put` and `remove` reject with `unprocessable`, with the reason, and change
- *   nothing; `find` gives the jobs as they were before.
+ * - J1 `put` replaces the agent's job; fields that it does not name stay.
+ * - J2 `remove` of a missing job is not an error.
+ * - J3 Ids are compared in full: `agent2` does not match `agent`.
+ * - J4 The operator's heartbeat is every 15 minutes and enabled: another `put` and `remove` reject with
+ * `bad-request`.
+ * - J5 If the store is corrupt, `put` and `remove` reject with `unprocessable` and the reason, and change nothing;
+ * `find` returns the previous jobs.
  */
 export interface HeartbeatJobs {
   find(agentId: string): HeartbeatJob | null | Promise<HeartbeatJob | null>
@@ -26,12 +27,12 @@ export interface HeartbeatJobs {
   remove(agentId: string): Promise<void>
 }
 
-/** Pure. The operator watches the fleet: nobody makes it look away or look seldom. */
+/** The operator monitors the fleet, so its heartbeat cannot be changed. Pure. */
 export function isLocked(agentId: string): boolean {
   return agentId === operatorAgentId
 }
 
-/** Pure. The job that is kept to, whatever is written: by a person, an agent, or a hand in the file. */
+/** The effective job, whatever a person, an agent or the file says. Pure. */
 export function heldJob(job: HeartbeatJob): HeartbeatJob {
   return isLocked(job.agentId) ? { ...job, schedule: defaultHeartbeatSchedule, enabled: true } : job
 }

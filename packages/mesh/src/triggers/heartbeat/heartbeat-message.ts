@@ -10,31 +10,30 @@ import type { UnreadSummary } from '../../collaboration/topics/index.ts'
 import type { OpenTasks, ProbeAlert } from './probes.ts'
 
 const logsMaxChars = 4000
-/** Of those, what earlier heartbeats did. */
+/** The part of them for logs of earlier heartbeats. */
 const heartbeatLogsMaxChars = 1000
 const pendingMax = 5
 const valueMaxChars = 200
-/** Of a message that nobody else is told of. */
+/** The maximum length of a message from another agent. */
 const messageMaxChars = 1000
-/** HEARTBEAT.md has no cap of its own; a message to an agent has. */
+/** HEARTBEAT.md has no limit of its own, but a message to an agent has. */
 const rulesMaxChars = 60_000
 const rulesCut = '\n[cut here: read the rest in workspace/HEARTBEAT.md]'
 
 export interface HeartbeatMessageParts {
   readonly kind: 'operator' | 'worker'
-  /** Null where the agent could not be asked for it. */
+  /** Null if the agent could not be asked. */
   readonly context: Pick<HeartbeatContext, 'heartbeat_rules' | 'daily_logs' | 'heartbeat_logs'> | null
   readonly alerts: readonly ProbeAlert[]
   readonly signals: UnreadSummary
   readonly tasks: OpenTasks
   readonly messages: KeptMessages
-  /** What became otherwise in the fleet; null for a worker, and where there is nothing to compare with. */
+  /** Changes of the fleet; null for a worker and if there is nothing to compare with. */
   readonly changes: readonly FleetChange[] | null
 }
 
 /**
- * Pure. Everything that an agent is told at a heartbeat, in one message: hard rules, its own, recent logs, alerts, what
- * is pending, and how to end.
+ * The message of a heartbeat: fixed rules, the agent's rules, recent logs, alerts, pending work and how to end. Pure.
  */
 export function heartbeatMessage(parts: HeartbeatMessageParts): PromptText {
   const { context, alerts } = parts
@@ -93,7 +92,7 @@ function section(title: string, text: PromptText): PromptText {
   return joinPromptText([sanitizeForPrompt(`# ${title}`), text], '\n')
 }
 
-/** Characters of HEARTBEAT.md that the message has no room for. Pure. */
+/** The number of characters of HEARTBEAT.md that do not fit into the message. Pure. */
 export function rulesLeftOut(context: HeartbeatMessageParts['context']): number {
   if (context === null) return 0
   const clean = sanitizeForPrompt(context.heartbeat_rules.trim())
@@ -116,7 +115,7 @@ function recentLogs({
   return text === '' ? none : sanitizeForPrompt(text)
 }
 
-/** The end of a text; cleaning again takes away what a cut has left of a character. */
+/** The end of a text. Sanitizing again removes half a character at the cut. */
 function newest(text: string, maxChars: number): string {
   return sanitizeForPrompt(text.trim().slice(-maxChars))
 }
@@ -152,7 +151,7 @@ function more({ count, newest: shown }: UnreadSummary | OpenTasks, what: string)
   return left > 0 ? [`- and ${left} more ${what}`] : []
 }
 
-/** On one line and short, so that nobody's words pass for a section of ours. */
+/** One short line, so that text of others cannot imitate a section of the message. */
 function value(text: string, maxChars = valueMaxChars): PromptText {
   return truncatePromptText(sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim()), maxChars, '…')
 }

@@ -5,12 +5,12 @@ import type { FleetFacts } from './fleet-changes.ts'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
-/** What was read of an agent that has not been touched since. */
+/** What was read from an agent that was not used since. */
 const knownSchema = z.object({
   defaultRules: z.boolean(),
   recentActivity: z.boolean(),
   diskUsedPercent: z.number().nullable(),
-  /** Milliseconds since 1970; rows of earlier releases have none. */
+  /** Milliseconds since 1970. Rows of earlier releases have none. */
   readAt: z.number().optional(),
 })
 export type KnownContext = Readonly<z.infer<typeof knownSchema>>
@@ -26,13 +26,13 @@ const rowSchema = z.object({
 })
 
 interface LastFire extends HeartbeatFire {
-  /** Of job and due time. */
+  /** The key of job and due time. */
   readonly key: string
 }
 
 export type HeartbeatTable = ReturnType<typeof createHeartbeatTable>
 
-/** One row for each agent that ever had a heartbeat due. */
+/** One row for each agent that ever had a due heartbeat. */
 export function createHeartbeatTable(database: Database) {
   const rowOf = (agentId: string) => {
     const row = database
@@ -67,13 +67,13 @@ export function createHeartbeatTable(database: Database) {
         )
         .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id, last.rules_left_out)
     },
-    /** The fleet as the last heartbeat that ran was told of it; null where none was. */
+    /** The fleet state in the last heartbeat that ran; null if there was none. */
     fleetOf: (agentId: string): FleetFacts | null => {
       const row = database.prepare('SELECT fleet FROM heartbeats WHERE agent_id = ?').get(agentId)
       const text = row?.['fleet']
       return typeof text === 'string' ? jsonColumn(fleetFactsSchema).parse(text) : null
     },
-    /** Of an agent whose heartbeat has been fired; joins the caller's transaction. */
+    /** Stores the fleet state of a fired heartbeat. Joins the caller's transaction. */
     tellFleet: (agentId: string, facts: FleetFacts): void => {
       database
         .prepare('UPDATE heartbeats SET fleet = ? WHERE agent_id = ?')
@@ -87,7 +87,7 @@ export function createHeartbeatTable(database: Database) {
         )
         .run(agentId, JSON.stringify(known))
     },
-    /** Writes only where there is something to forget: it is asked at every turn of every agent. */
+    /** Called at every turn of every agent, so it writes only if there is something to delete. */
     forgetKnown: (agentId: string): void => {
       if (rowOf(agentId)?.known === null || rowOf(agentId) === null) return
       database.prepare('UPDATE heartbeats SET known = NULL WHERE agent_id = ?').run(agentId)

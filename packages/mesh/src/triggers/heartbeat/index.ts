@@ -28,7 +28,7 @@ export type { HeartbeatJob, HeartbeatJobs } from './heartbeat-jobs.ts'
 
 export interface Heartbeats {
   readonly fire: FireHeartbeat
-  /** An agent that was made without its heartbeat gets it; also puts back what a hand changed of the operator's. */
+  /** Gives agents without a heartbeat their heartbeat and restores the operator's. */
   ensureAll(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ export interface HeartbeatNeeds {
   readonly jobs: HeartbeatJobs
   readonly agents: Pick<Agents, 'registry' | 'connection'>
   readonly runs: Pick<Runs, 'queue' | 'queries'>
-  /** For whoever waits for the end of a heartbeat that they asked for. */
+  /** For callers who wait for the end of a heartbeat that they requested. */
   readonly outcomes: RunOutcomes
   readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
   readonly topics: Pick<Topics, 'unreadSignals'>
@@ -46,7 +46,7 @@ export interface HeartbeatNeeds {
   readonly sandboxes: Pick<SandboxRuntime, 'measureData'>
 }
 
-/** Agents that look around by themselves. */
+/** The heartbeat module: agents that periodically check for work. */
 export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModule<Heartbeats> {
   const { clock, hooks, log } = kernel
   const { jobs, outcomes, runs } = needs
@@ -112,7 +112,7 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
 
 const dayMs = 24 * 3_600_000
 
-/** Its operator is told of all agents but itself. */
+/** The operator gets the state of all agents except itself. */
 function fleetNow({ clock }: Kernel, { views, runs }: HeartbeatNeeds): FleetNow {
   const agents = views.all().filter(({ kind }) => kind === 'worker')
   const since = clock.now() - dayMs
@@ -124,7 +124,7 @@ function fleetNow({ clock }: Kernel, { views, runs }: HeartbeatNeeds): FleetNow 
   return { facts: factsOf(agents, failuresOf), errorOf: (agentId) => errors.get(agentId) ?? null }
 }
 
-/** Of what the agent may keep below /data, as the mesh itself measures it; null where a volume bounds it. */
+/** The used share of the agent's /data limit as measured by the mesh; null if a volume limits it. */
 async function meteredPercent(
   { settings }: Kernel,
   { sandboxes }: HeartbeatNeeds,

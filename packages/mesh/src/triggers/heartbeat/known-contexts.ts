@@ -2,26 +2,25 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
 
 /**
- * How long whoever reached an agent may still change something there, milliseconds: a file of 50 MB into a small
- * container takes the longest.
+ * How long a caller who connected to an agent may still change its data, in milliseconds. The longest case is a file
+ * of 50 MB.
  */
 const handsOnMs = 300_000
 
-/** Activity is what the logs of two days say; of an agent that nobody reached there is none after that, milliseconds. */
+/** Activity covers the logs of two days. After that time an agent without connections has none, in milliseconds. */
 const activityMaxMs = 2 * 24 * 3_600_000
 
 /**
- * What the mesh knows of agents that do not run, so that none is started only to find that there is nothing to do.
+ * Facts about agents that do not run, so that no agent is started only to find nothing to do.
  *
- * - K1 What was read is kept only if nobody was at the agent: no run, and nobody who reached it within the time that
- *   such a call may take.
- * - K2 Whoever reaches an agent, for whatever reason, makes the mesh forget. So what is known is of a sandbox that
- *   nobody has had a reason to touch since, and data of a sandbox that does not run does not change.
+ * - K1 Facts are kept only if no run was active and no caller had connected within the time that a call may take.
+ * - K2 Any connection to an agent deletes its facts. Stored facts therefore describe a sandbox that was not used
+ * since, and the data of a stopped sandbox does not change.
  */
 export interface KnownContexts {
-  /** Somebody has a line to the agent now. */
+  /** A caller has connected to the agent. */
   reached(agentId: string): void
-  /** Null where it has to be asked. */
+  /** Null if the agent has to be asked. */
   recall(agentId: string): KnownContext | null
   keep(agentId: string, context: KnownContext): void
 }

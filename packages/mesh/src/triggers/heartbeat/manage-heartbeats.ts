@@ -13,14 +13,14 @@ import { heldJob, isLocked } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import type { HeartbeatTable } from './heartbeat-table.ts'
 
-/** What stood before a setting that was cut off. */
+/** The value before a change that was interrupted. */
 const beforeSchema = z.object({ before: z.string().nullable() })
 
 /** What people do with heartbeats. */
 export interface ManageHeartbeats {
   readonly list: ListHeartbeats
   readonly runNow: RunHeartbeatNow
-  /** As `SetHeartbeat`; resolves to what holds then. */
+  /** As `SetHeartbeat`; resolves with the effective heartbeat. */
   set(
     caller: Caller,
     agentId: string,
@@ -51,7 +51,7 @@ export function createManageHeartbeats(
   }
 }
 
-/** When each agent looks around by itself, and what became of the last time. Problem `denied`. */
+/** The schedule of each agent's heartbeat and its last result. Throws Problem `denied`. */
 export type ListHeartbeats = (caller: Caller) => Promise<readonly HeartbeatView[]>
 
 function createListHeartbeats(deps: {
@@ -87,8 +87,8 @@ function createListHeartbeats(deps: {
 }
 
 /**
- * A heartbeat that a person asks for: it always runs, unless they want it only where it is needed, as if it were due.
- * Problems `denied`, and those of `FireHeartbeat`.
+ * A heartbeat that a person requests. It always runs, unless `ifNeeded` asks for the normal decision. Throws the
+ * Problems `denied` and those of `FireHeartbeat`.
  */
 export type RunHeartbeatNow = (
   caller: Caller,
@@ -112,8 +112,8 @@ function createRunHeartbeatNow(deps: {
 }
 
 /**
- * How often an agent looks around by itself; null for not at all. Resolves to what writes it down, once it is so. Problems `denied`, `unknown-agent`,
- * `unprocessable` for the operator, and those of the port.
+ * Sets the schedule of an agent's heartbeat; null disables it. Resolves with a function that records the change.
+ * Throws the Problems `denied`, `unknown-agent`, `unprocessable` for the operator, and those of the port.
  */
 export type SetHeartbeat = (
   caller: Caller,
@@ -125,7 +125,7 @@ export function createSetHeartbeat(deps: {
   readonly jobs: HeartbeatJobs
   readonly guard: Guard
   readonly journal: Journal
-  /** Problem `unknown-agent`. */
+  /** Throws Problem `unknown-agent`. */
   readonly requireAgent: (agentId: string) => void
 }): SetHeartbeat {
   return async (caller, { agentId, schedule }, step) => {
@@ -135,7 +135,7 @@ export function createSetHeartbeat(deps: {
     if (isLocked(agentId)) {
       if (schedule === defaultHeartbeatSchedule) return () => {}
       throw new Problem('unprocessable', {
-        detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that; flotilla pause operator holds it`,
+        detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that; use flotilla pause operator instead`,
       })
     }
     const begun = beforeSchema.safeParse(step.begun)

@@ -6,10 +6,10 @@ import type { UnreadSummary } from '../../collaboration/topics/index.ts'
 import type { FleetChange } from './fleet-changes.ts'
 import type { TaskTable } from '../../tasks/index.ts'
 
-/** Open tasks that a heartbeat names. */
+/** The number of open tasks that a heartbeat lists. */
 const namedMax = 5
 
-/** Hand-offs to an agent that nobody has closed: how many, and the newest of them. */
+/** Open hand-offs to an agent: their number and the newest ones. */
 export interface OpenTasks {
   readonly count: number
   readonly newest: readonly {
@@ -20,7 +20,7 @@ export interface OpenTasks {
   }[]
 }
 
-/** From the store that hand-offs are kept in. */
+/** Reads them from the table of tasks. */
 export function createOpenTasks(
   table: Pick<TaskTable, 'openOf' | 'openCount'>,
 ): (agentId: string) => OpenTasks {
@@ -28,12 +28,12 @@ export function createOpenTasks(
 }
 
 export interface ProbeFacts {
-  /** Of what the agent may keep below /data; null where it cannot be told. */
+  /** The used share of the /data limit; null if unknown. */
   readonly diskUsedPercent: number | null
   readonly signals: UnreadSummary
   readonly tasks: OpenTasks
   readonly messages: KeptMessages
-  /** Of the fleet, for its operator; none for a worker. */
+  /** Changes of the fleet, for the operator; empty for a worker. */
   readonly changes: readonly FleetChange[]
 }
 
@@ -42,7 +42,7 @@ export interface ProbeAlert {
   readonly text: PromptText
 }
 
-/** Pure. The built-in probes, in their order; one that has nothing to say is left out. */
+/** Runs the built-in probes in their order and returns those with a finding. Pure. */
 export function runProbes({
   diskUsedPercent,
   signals,
@@ -80,7 +80,6 @@ function counted(count: number, noun: string): string {
   return count === 1 ? `1 ${noun}` : `${count} ${noun}s`
 }
 
-/** Pure. */
 export function alertLines(alerts: readonly ProbeAlert[]): PromptText {
   return joinPromptText(
     alerts.map(({ text }) => sanitizeForPrompt(`- ${text}`)),

@@ -4,32 +4,32 @@ import type { Log } from '../../platform/index.ts'
 import type { KnownContext } from './heartbeat-table.ts'
 import type { KnownContexts } from './known-contexts.ts'
 
-/** For the whole of it; a container may have to be started. */
+/** The time limit for everything, including a container start. */
 const readMaxMs = 120_000
 
 /**
- * What is known of an agent: read of one that runs anyway, remembered of a time since which nobody touched it, read of
- * one that was started to do something, or nothing.
+ * The facts about an agent: from a running agent, from memory if it was not used since, from an agent that was
+ * started for it, or none.
  */
 type HeartbeatReading =
   | { readonly from: 'agent' | 'started'; readonly context: HeartbeatContext; readonly facts: KnownContext }
   | { readonly from: 'memory'; readonly facts: KnownContext }
   | { readonly from: 'nowhere' }
 
-/** Of an agent that was never started. */
+/** The facts of an agent that was never started. */
 const untouched: KnownContext = { defaultRules: true, recentActivity: false, diskUsedPercent: null }
 
 /**
- * Reads what a heartbeat is decided by. An agent that runs is asked. One that does not is decided on by what the mesh
- * knows; only where that does not say that there is nothing to do is it started, and then the heartbeat runs, whatever
- * the agent says now. Never rejects: what cannot be read is nothing known.
+ * Reads the facts that decide a heartbeat. A running agent is asked. For a stopped one, stored facts decide. Only if
+ * they do not show that there is nothing to do, the agent is started, and then the heartbeat runs in any case. Never
+ * rejects: unreadable facts are unknown.
  */
 export function createReadContext(deps: {
   readonly connections: Pick<AgentConnections, 'connectIfRunning'> & {
     readonly reach: AgentConnections['ensureRunning']
     readonly standing: Reach['standing']
   }
-  /** What the mesh itself measures; null where a volume bounds the agent, which then sees it best. */
+  /** The mesh's own measurement; null if a volume limits the agent, which then measures it itself. */
   readonly meteredPercent: (agentId: string) => Promise<number | null>
   readonly known: KnownContexts
   readonly log: Log
@@ -56,7 +56,7 @@ export function createReadContext(deps: {
       const facts = standing === 'new' ? untouched : known.recall(agentId)
       if (standing !== 'starting' && facts && nothingToDo(facts)) return { from: 'memory', facts }
       const started = await ask(agentId, await connections.reach(agentId, signal), signal)
-      // Somebody else has it started; then it runs for that and is asked like any other.
+      // Another caller started the agent, so it is treated as a running one.
       return { from: standing === 'starting' ? 'agent' : 'started', ...started }
     } catch (error) {
       deps.log.warn(

@@ -88,5 +88,5 @@ test('folders that are not there, or are none, are told with their reason; other
   expect(troubles.get(missing!)).toBe(
     `there is no folder ${missing} on this machine; the watcher waits for it`,
   )
-  expect(troubles.get(none!)).toContain('cannot be looked into')
+  expect(troubles.get(none!)).toContain('cannot be read')
 })

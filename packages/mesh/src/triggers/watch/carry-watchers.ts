@@ -9,10 +9,10 @@ import { entryOf } from './watch-rule.ts'
 import type { WatcherEntry } from './watch-rule.ts'
 import { createWatchersFile } from './watchers-file.ts'
 
-/** How long folders are looked for, all of them together, milliseconds. */
+/** The time limit for checking all folders, in milliseconds. */
 const foldersCheckMaxMs = 10_000
 
-/** `config/watchers.yaml` before and after an edit; null before where there was no file. */
+/** `config/watchers.yaml` before and after an edit; null before if the file did not exist. */
 export const watchersEditSchema = z.strictObject({
   before: z.nullable(z.string()),
   after: z.string(),
@@ -21,23 +21,25 @@ export const watchersEditSchema = z.strictObject({
 export type WatchersEdit = z.output<typeof watchersEditSchema>
 
 /**
- * The entries of `config/watchers.yaml` for whoever carries them elsewhere. Nobody is asked here who they are: whoever
- * calls has decided that.
+ * The entries of `config/watchers.yaml` for callers that export or apply them. Permissions are not checked here; the
+ * caller must have checked them.
  */
 export interface FileWatches {
-  /** Reads the file where a hand changed it. Never rejects. */
+  /** Reads the file if it was changed by hand. Never rejects. */
   refresh(): Promise<void>
-  /** Of the last whole file that was read. */
+  /** The entries of the last valid file. */
   entries(): readonly WatcherEntry[]
-  /** With file and line, why the file as it stands is not used; null while it is. */
+  /** Why the file is not used, with line and reason; null if it is valid. */
   broken(): string | null
-  /** What a write would do; null for nothing. Problems `conflict`, `unprocessable`. */
+  /**
+   * The edit that a write would make; null if nothing changes. Throws the Problems `conflict` and `unprocessable`.
+   */
   prepare(changes: readonly WatcherChange[]): Promise<WatchersEdit | null>
-  /** Problem `conflict` where the file is not any more as it was. */
+  /** Throws Problem `conflict` if the file has changed since. */
   write(edit: WatchersEdit): Promise<void>
-  /** Puts back what the edit wrote, wherever the file still says it. Idempotent. Problem `unprocessable`. */
+  /** Reverts the edit where the file still contains it. Idempotent. Throws Problem `unprocessable`. */
   takeBack(edit: WatchersEdit): Promise<void>
-  /** Why each of these folders cannot be looked into on this machine, by path. Those that can are not in it. */
+  /** Why folders cannot be read on this machine, by path. Readable folders are left out. */
   troubles(paths: readonly string[]): Promise<ReadonlyMap<string, string>>
 }
 
@@ -47,7 +49,7 @@ export function createFileWatches(deps: {
   readonly scanFolder: ScanFolder
 }): FileWatches {
   const { path, editor } = deps
-  // A reader of its own: the watches at work must hear of each change themselves.
+  // A separate reader, so that the active watches detect each change themselves.
   const file = createWatchersFile(path)
   const refresh = async () => void (await file.refresh())
 
@@ -57,7 +59,7 @@ export function createFileWatches(deps: {
       if (end.kind === 'whole') return null
       return end.kind === 'missing'
         ? `there is no folder ${folder} on this machine; the watcher waits for it`
-        : `the folder ${folder} cannot be looked into: ${end.reason}`
+        : `the folder ${folder} cannot be read: ${end.reason}`
     } catch (error) {
       if (!signal.aborted) throw error
       return `the folder ${folder} has not answered within ${foldersCheckMaxMs / 1000} s`
@@ -87,7 +89,8 @@ export function createFileWatches(deps: {
           if (before === null) await rm(path, { force: true })
           return before
         }
-        // A hand came in between: what it wrote stays, and what is still as it was written here goes.
+        // The file was edited by hand in between. Those edits stay, and entries that are unchanged since are
+        // reverted.
         const back = changes.map((change) => ({ before: change.after, after: change.before }))
         return editWatchers(now, back.toReversed(), { skipMissing: true })
       })

@@ -8,10 +8,10 @@ import { watcherEntrySchema, watchName } from './watch-rule.ts'
 import type { WatcherEntry } from './watch-rule.ts'
 
 /**
- * Makes, changes or takes away one entry of `config/watchers.yaml`. A watcher reads a folder of the host and wakes an agent,
- * so an owner at the terminal or the dashboard does it, and a page brings the owner's proof before a folder is watched.
- * Problems `denied`, `human-only`, `proof-wanted`, `bad-request` with the field, what the agent refuses, `conflict` where the
- * entry is not any more as it was seen, and `unprocessable` where the file is broken.
+ * Creates, changes or removes one entry of `config/watchers.yaml`. A watcher reads a folder of the host and starts an
+ * agent, so only an owner at the terminal or dashboard may change it, and the dashboard must provide the owner's
+ * proof. Throws the Problems `denied`, `human-only`, `proof-wanted`, `bad-request` with the field, those of the
+ * agent, `conflict` if the entry has changed, and `unprocessable` if the file is broken.
  */
 export type ChangeWatcher = (caller: Caller, change: WatcherChangeAsked) => Promise<void>
 
@@ -19,7 +19,7 @@ export function createChangeWatcher(deps: {
   readonly kernel: Pick<Kernel, 'guard' | 'journal'>
   readonly files: Pick<FileWatches, 'prepare' | 'write'>
   readonly requireWorking: (agentId: string) => void
-  /** The watches at work take the file as it is now. */
+  /** Makes the active watches read the file. */
   readonly refresh: () => Promise<void>
 }): ChangeWatcher {
   const { kernel, files } = deps
@@ -30,7 +30,7 @@ export function createChangeWatcher(deps: {
     const after = readEntry(asked.after)
     const named = after ?? before
     if (named === null) {
-      throw new Problem('bad-request', { detail: 'a change of nothing to nothing changes nothing' })
+      throw new Problem('bad-request', { detail: 'before and after are both missing; give at least one' })
     }
     if (after !== null) {
       requireProof(caller, 'have a folder of this machine watched')
@@ -40,7 +40,7 @@ export function createChangeWatcher(deps: {
       before !== null &&
       after !== null &&
       (['path', 'pattern', 'agent'] as const).every((field) => before[field] === after[field])
-    // Another folder, pattern or agent is another watcher.
+    // A different folder, pattern or agent means a different watcher.
     const changes =
       before === null || after === null || staysThere
         ? [{ before, after }]
@@ -69,7 +69,7 @@ function readEntry(fields: WatcherFields | null): WatcherEntry | null {
   const issue = read.error.issues[0]
   const field = issue?.path.join('.') ?? ''
   throw new Problem('bad-request', {
-    detail: `${field}: ${issue?.message ?? 'it is not of the agreed form'}`,
+    detail: `${field}: ${issue?.message ?? 'it does not have the expected form'}`,
     extra: { field },
   })
 }

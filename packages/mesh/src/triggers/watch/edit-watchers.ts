@@ -7,20 +7,20 @@ import { entryOf, watcherEntrySchema } from './watch-rule.ts'
 import type { WatcherEntry } from './watch-rule.ts'
 import { brokenWords } from './watchers-file.ts'
 
-/** One entry that becomes another; null before for one that is added, null after for one that goes. */
+/** A change of one entry; `before` is null for a new one, `after` is null for a removed one. */
 export const watcherChangeSchema = z.strictObject({
   before: z.nullable(watcherEntrySchema),
   after: z.nullable(watcherEntrySchema),
 })
 export type WatcherChange = z.output<typeof watcherChangeSchema>
 
-const handRepair = 'Change config/watchers.yaml by hand; flotilla watchers check says whether it is whole.'
+const handRepair = 'Change config/watchers.yaml by hand, then validate it: flotilla watchers check'
 
 /**
- * The text of `config/watchers.yaml` with these changes, null where there is nothing to change. What the owner wrote keeps
- * its words, its order and its comments; white space may become even. An entry that changes keeps folder, pattern
- * and agent. Entries that are not there any more as `before` has them are a Problem `conflict`, or left alone with
- * `skipMissing`. Problem `unprocessable` where the file is broken, or cannot be written so that it means just that. Pure.
+ * Applies changes to the text of `config/watchers.yaml`; null if nothing changes. The owner's wording, order and
+ * comments are kept; whitespace may be normalized. A changed entry keeps folder, pattern and agent. An entry that
+ * differs from `before` is a Problem `conflict`, or is ignored with `skipMissing`. Throws Problem `unprocessable` if
+ * the file is broken or cannot express the result. Pure.
  */
 export function editWatchers(
   text: string | null,
@@ -34,7 +34,7 @@ export function editWatchers(
   const entries = entriesOf(document)
   let isOther = false
   for (const { before, after } of changes) {
-    // The last of equal ones is the one that was added last.
+    // Of equal entries the last one was added last.
     const at =
       before === null ? wanted.length : wanted.findLastIndex((one) => one !== null && isSame(one, before))
     if (at === -1) {
@@ -58,20 +58,20 @@ export function editWatchers(
 
 export function changedMeanwhile(): Problem {
   return new Problem('conflict', {
-    detail: 'config/watchers.yaml was changed by hand meanwhile; look at the new plan',
+    detail: 'config/watchers.yaml was changed by hand meanwhile; read the new plan',
   })
 }
 
-/** The list that the file has, or one that it is given; comments that stood in its place stay. */
+/** The list in the file, or a new one. Comments in its place are kept. */
 function entriesOf(document: Document.Parsed): YAMLSeq {
-  const made = document.createNode([]) as YAMLSeq // of a list it makes a list
+  const made = document.createNode([]) as YAMLSeq // Creating a node from a list gives a sequence.
   if (!isMap(document.contents)) {
     ;(document as Document).contents = document.createNode({ watchers: made })
     return made
   }
   const found = document.contents.get('watchers', true)
   if (isSeq(found)) {
-    // An empty list is written in brackets, where nothing long has room.
+    // An empty list is in flow style, which is unreadable for long entries.
     if (found.items.length === 0) found.flow = false
     return found
   }
@@ -84,14 +84,14 @@ function entriesOf(document: Document.Parsed): YAMLSeq {
 }
 
 function rewrite(node: unknown, before: WatcherEntry, after: WatcherEntry): void {
-  if (!isMap(node)) throw notSo('an entry of it stands for another')
+  if (!isMap(node)) throw notSo('one of its entries is an alias')
   if (before.message !== after.message) node.set('message', after.message)
   if (before.when === after.when) return
   if (after.when === undefined) node.delete('when')
   else node.set('when', after.when)
 }
 
-/** The text, held to mean what was wanted: anchors may make one place stand for two. */
+/** Serializes the document and checks that it means the same; with anchors, one node can stand for two. */
 function written(document: Document, wanted: readonly WatcherEntry[], dashes: number): string {
   let text: string
   try {
@@ -103,7 +103,7 @@ function written(document: Document, wanted: readonly WatcherEntry[], dashes: nu
   if (!reading.ok) throw notSo(reading.reason)
   const meant = reading.rules.map((rule) => entryOf(rule))
   const isMeant = meant.length === wanted.length && meant.every((one, at) => isSame(one, wanted[at] ?? null))
-  if (!isMeant) throw notSo('parts of it stand for others')
+  if (!isMeant) throw notSo('parts of it are aliases')
   return text
 }
 
@@ -114,12 +114,12 @@ function isSame(left: WatcherEntry, right: WatcherEntry | null): boolean {
 
 function notSo(reason: string): Problem {
   return new Problem('unprocessable', {
-    detail: `config/watchers.yaml cannot be changed as it is written: ${reason}`,
+    detail: `config/watchers.yaml cannot be edited in its current form: ${reason}`,
     repair: handRepair,
   })
 }
 
-/** How far the entries are set in, at most 8; -1 where there are none yet. Pure. */
+/** The indentation of the entries, at most 8; -1 if there are none. Pure. */
 function dashColumn(text: string): number {
   const dash = /^( {0,8})- /m.exec(text)
   return dash ? (dash[1] ?? '').length : -1

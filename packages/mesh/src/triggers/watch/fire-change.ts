@@ -15,22 +15,22 @@ import type { WatchTable } from './watch-table.ts'
 
 type FireEnd =
   | { readonly kind: 'fired' }
-  /** The change goes on waiting; why, in words for the owner. */
+  /** The change keeps waiting; the reason is for the owner. */
   | { readonly kind: 'held'; readonly reason: string }
 
-/** Makes one change of one file a run of the watch's agent. */
+/** Submits a run of the watch's agent for one change of a file. */
 export type FireChange = (rule: WatchRule, change: NoticedChange) => FireEnd
 
 /**
- * The run, its place in the history and the end of waiting are one transaction: a mesh that dies before it finds the
- * change waiting, one that dies after it does not. Refusals of the ledger are told and nothing is taken away.
+ * Run, history row and removal of the waiting change are one transaction. After a crash the change is therefore
+ * either waiting or fired. If the ledger rejects the run, the change keeps waiting.
  */
 export function createFireChange(deps: {
   readonly database: Database
   readonly table: WatchTable
   readonly submitRun: SubmitRun
   readonly events: Pick<EventBus, 'publish'>
-  /** Why this agent is given no triggered work now, or null. */
+  /** Why the agent gets no triggered work at present, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
 }): FireChange {
@@ -48,7 +48,7 @@ export function createFireChange(deps: {
         input: { kind: 'chat', message, session: unattendedSession.folder(rule.id) },
         trigger: 'watcher',
         triggerId: watch.slice(0, originUserMaxChars),
-        // A folder that was away and comes back has files that were fired; other words to somebody else are new.
+        // Files of a folder that was away and returned were already fired. A different message or agent is new.
         idempotencyKey: [
           rule.id,
           digestOf([name, rule.agent, message]),

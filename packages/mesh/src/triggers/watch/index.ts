@@ -26,7 +26,7 @@ export type { WatcherChange } from './edit-watchers.ts'
 export function watchModule(
   kernel: Kernel,
   needs: {
-    /** Of `config/watchers.yaml`. */
+    /** The path of `config/watchers.yaml`. */
     readonly path: string
     readonly editor: FileEditor
     readonly agents: Pick<Agents, 'registry'>

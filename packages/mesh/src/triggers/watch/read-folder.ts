@@ -3,16 +3,16 @@ import { compileNamePattern } from '../../access/index.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { ScanEnd } from './scan-folder.ts'
 
-/** Files that are handed over together. */
+/** The number of files per piece. */
 export const pieceFiles = 1024
-/** Entries that are read, matching or not, before a sign of life is given. */
+/** The number of entries, matching or not, after which a piece is sent as a sign of progress. */
 const pieceEntries = 8192
-/** Names that the folder is asked for at once. */
+/** The number of names per read of the directory. */
 const bufferNames = 1024
-/** Entries of one folder that are read in one scan, matching or not. */
+/** The maximum number of entries per scan, matching or not. */
 export const entriesMax = 5_000_000
 
-/** Some files of a folder; the numbers of each are its times in milliseconds (modified, changed), size and inode. */
+/** Some files of a folder. Each has four numbers: modification and change time in milliseconds, size and inode. */
 export interface FolderPiece {
   readonly names: readonly string[]
   readonly numbers: Float64Array<ArrayBuffer>
@@ -20,8 +20,8 @@ export interface FolderPiece {
 export const numbersOfFile = 4
 
 /**
- * Reads a folder as `ScanFolder` says, and holds its thread while it does. `hand` takes each piece, may be given an empty
- * one, and answers whether it wants more.
+ * Reads a folder as `ScanFolder` specifies, blocking its thread. `hand` receives each piece, possibly empty, and
+ * returns whether it wants more.
  */
 export function readFolder(path: string, pattern: string, hand: (piece: FolderPiece) => boolean): ScanEnd {
   try {
@@ -43,12 +43,12 @@ function read(
   let piece = emptyPiece()
   let entries = 0
 
-  /** Null while there is to be more. */
+  /** Null if the scan continues. */
   function handOver(): ScanEnd | null {
     const now = statSync(path)
-    // What was looked at by name may have been in another folder.
+    // Files were read by name, so they may belong to another folder.
     if (now.ino !== opened.ino || now.dev !== opened.dev) {
-      return { kind: 'unreadable', reason: 'it was replaced while it was looked through' }
+      return { kind: 'unreadable', reason: 'it was replaced during the scan' }
     }
     const { names, numbers } = piece
     piece = emptyPiece()
@@ -59,7 +59,7 @@ function read(
   try {
     for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
       if (++entries > entriesMax) return handOver() ?? { kind: 'whole', leftOut: true }
-      // Where the file system does not say what an entry is, its stat will.
+      // If the file system does not report the type of an entry, its stat does.
       const mayBeFile = entry.isFile() || !isKnownOther(entry)
       if (mayBeFile && matches(nameAsText(entry.name))) addFile(prefix, entry.name, piece)
       if (piece.names.length < pieceFiles && entries % pieceEntries !== 0) continue
@@ -81,7 +81,7 @@ function emptyPiece(): OpenPiece {
   return { names: [], numbers: new Float64Array(pieceFiles * numbersOfFile) }
 }
 
-/** Adds nothing for what is gone meanwhile, or is no plain file. */
+/** Ignores files that are gone and entries that are not plain files. */
 function addFile(prefix: string, name: string, { names, numbers }: OpenPiece): void {
   const isPlain = !/[\u0080-\u00FF]/.test(name)
   const path = isPlain ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name, 'latin1')])

@@ -4,24 +4,24 @@ import { rulesOf, watchersFileSchema } from './watch-rule.ts'
 import type { WatchRule } from './watch-rule.ts'
 
 const fileMaxChars = 256 * 1024
-/** Repeats through anchors; more would let a short file unfold into a huge one. */
+/** The maximum number of alias expansions, so that a short file cannot expand to a huge one. */
 const aliasesMax = 50
 const complaintsMax = 3
-/** How the file is parsed, whoever does. */
+/** The parser options for the file. */
 export const watchersForm = { uniqueKeys: true, schema: 'core' } as const
 
 export type WatchersReading =
   | { readonly ok: true; readonly rules: readonly WatchRule[] }
   | { readonly ok: false; readonly line: number; readonly reason: string }
 
-/** The rules of `config/watchers.yaml`, or the line and the reason why there are none. An empty text has none. Pure. */
+/** The rules of `config/watchers.yaml`, or the line and reason of an error. An empty text has no rules. Pure. */
 export function readWatchers(text: string): WatchersReading {
   if (text.length > fileMaxChars) {
     return { ok: false, line: 1, reason: `the file is longer than ${fileMaxChars} characters` }
   }
   const lines = new LineCounter()
   const document = parseDocument(text, { ...watchersForm, lineCounter: lines })
-  // A warning is something that the file means and the parser does not know, a tag for example.
+  // A warning means that the parser ignored something, for example a tag.
   const complaint = [...document.errors, ...document.warnings][0]
   if (complaint) {
     const reason = complaint.message.split('\n')[0] ?? 'not YAML'
@@ -57,7 +57,7 @@ export function readWatchers(text: string): WatchersReading {
   }
 }
 
-/** The line of the deepest node that stands on the way to `path`; of its key, where it has one. */
+/** The line of the deepest existing node on `path`, or of its key. Pure. */
 function lineOf(document: Document.Parsed, lines: LineCounter, path: readonly (string | number)[]): number {
   let node: unknown = document.contents
   let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0

@@ -1,15 +1,15 @@
 import type { FileStat } from './seen-files.ts'
 
 export type ScanEnd =
-  /** `leftOut`: there was more than one scan takes. */
+  /** `leftOut`: there were more files than one scan accepts. */
   | { readonly kind: 'whole'; readonly leftOut: boolean }
   | { readonly kind: 'missing' }
   | { readonly kind: 'unreadable'; readonly reason: string }
 
 /**
- * Looks at every plain file right within `path` whose name matches `pattern`. Links are never followed: not one
- * entry leads out of the folder. Names are given as the disk has them, one character for each byte. `each` says whether
- * it has room for more. Never rejects but for the signal's reason.
+ * Reads all plain files directly in `path` whose names match `pattern`. Links are not followed, so that no entry
+ * leads out of the folder. Names are raw, one character per byte. `each` returns whether it accepts more. Rejects
+ * only with the signal's reason.
  */
 export type ScanFolder = (
   path: string,
@@ -20,8 +20,8 @@ export type ScanFolder = (
   },
 ) => Promise<ScanEnd>
 
-/** A name as text; bytes that are no UTF-8 show as the replacement character. Pure. */
+/** A raw name as text. Invalid UTF-8 becomes the replacement character. Pure. */
 export function nameAsText(name: string): string {
-  // Most names are plain, and for those both spellings are one.
+  // Most names are ASCII and need no conversion.
   return /[\u0080-\u00FF]/.test(name) ? Buffer.from(name, 'latin1').toString('utf8') : name
 }

@@ -7,25 +7,25 @@ import type { ScanEnd, ScanFolder } from './scan-folder.ts'
 import { gate } from './scan-messages.ts'
 import type { ScanOrder, ScanWord } from './scan-messages.ts'
 
-/** A thread that has given no sign for so long hangs in its folder, milliseconds. Others need not wait for it. */
+/** A thread that sends nothing for this long hangs in its folder, in milliseconds. Other scans do not wait for it. */
 export const silentMaxMs = 10_000
-/** Scans that are long wait for nobody either, milliseconds. */
+/** Other scans do not wait longer than this for a long scan, in milliseconds. */
 const busyMaxMs = 60_000
-/** Threads that hang in folders; when there are so many, no folder more is looked at. */
+/** The maximum number of hanging threads. At this number no folder is scanned. */
 export const hangingMax = 4
-/** A thread without work ends after so long, milliseconds. */
+/** A thread without work ends after this time, in milliseconds. */
 export const idleMs = 60_000
-/** Threads that may die within `deathsMs` milliseconds before no other is begun for a while. */
+/** If this many threads die within `deathsMs` milliseconds, no new one starts for a while. */
 export const deathsMax = 3
 export const deathsMs = 60_000
-/** Heap of a thread, which holds some thousand names, MB. */
+/** The heap limit of a thread in MB. It holds a few thousand names. */
 const heapMaxMb = 64
 
 export interface Scan {
   readonly order: ScanOrder
   readonly each: Parameters<ScanFolder>[1]['each']
   readonly over: (end: ScanEnd) => void
-  /** Aborted when the thread has ended it, which nobody may wait for any more. */
+  /** Aborted when the thread has finished the scan, even if no caller waits for it. */
   readonly ended: AbortController
   hasRoom: boolean
 }
@@ -37,18 +37,18 @@ interface Thread {
   heardAt: number
 }
 
-/** The threads that scan, and the scans that wait for one. */
+/** The scan threads and the queue of scans. */
 export interface ScanPool {
   readonly clock: Clock
   readonly log: Log
   readonly start: () => Worker
   readonly queue: Scan[]
-  /** Those that hang in a folder included. */
+  /** Includes hanging threads. */
   readonly threads: Set<Thread>
-  /** When threads died, milliseconds since 1970; the oldest first. */
+  /** When threads died, in milliseconds since 1970, oldest first. */
   readonly deaths: number[]
   readonly closing: AbortController
-  /** The one that is given work. */
+  /** The thread that gets new work. */
   current: Thread | null
 }
 
@@ -69,7 +69,7 @@ export function makePool(deps: {
   }
 }
 
-/** Gives the thread at work what waits, and waits for its sign. */
+/** Gives the current thread the next scan and watches it. */
 export function scanNext(pool: ScanPool): void {
   const [scan] = pool.queue
   if (!scan || pool.closing.signal.aborted) return
@@ -93,7 +93,7 @@ export function scanNext(pool: ScanPool): void {
   void watchOver(pool, thread, scan)
 }
 
-/** Why no thread more is begun; null where one may be. Pure. */
+/** Why no new thread may start, or null. Pure. */
 export function whyNoThread({
   living,
   deaths,
@@ -103,9 +103,9 @@ export function whyNoThread({
   readonly deaths: readonly number[]
   readonly now: number
 }): string | null {
-  if (living >= hangingMax) return `${living} folders do not answer, and no more are looked at until one does`
+  if (living >= hangingMax) return `${living} folders do not answer, so no more are scanned until one does`
   const recent = deaths.filter((at) => at >= now - deathsMs)
-  return recent.length < deathsMax ? null : 'the thread that looks into folders died too often in a minute'
+  return recent.length < deathsMax ? null : 'the scan thread died too often in a minute'
 }
 
 function begin(pool: ScanPool): Thread {
@@ -132,7 +132,7 @@ function hear(pool: ScanPool, thread: Thread, word: ScanWord): void {
   scanNext(pool)
 }
 
-/** By an error, or by an end that nobody asked for; without work, the latter is no death. */
+/** Handles an error or an unexpected exit. An exit without a scan does not count. */
 function died(pool: ScanPool, thread: Thread, error: unknown): void {
   if (!pool.threads.delete(thread)) return
   if (pool.current === thread) pool.current = null
@@ -147,11 +147,11 @@ function died(pool: ScanPool, thread: Thread, error: unknown): void {
     )
   }
   thread.scan = null
-  scan?.over({ kind: 'unreadable', reason: 'the thread that looked at it died; see the log of the mesh' })
+  scan?.over({ kind: 'unreadable', reason: 'the scan thread died; see the log of the mesh' })
   scanNext(pool)
 }
 
-/** Until the scan is over, or the thread is left to it. */
+/** Watches until the scan ends or the thread is abandoned. */
 async function watchOver(pool: ScanPool, thread: Thread, scan: Scan): Promise<void> {
   const { clock, log } = pool
   const signal = AbortSignal.any([pool.closing.signal, scan.ended.signal])
@@ -171,7 +171,7 @@ async function watchOver(pool: ScanPool, thread: Thread, scan: Scan): Promise<vo
   }
 }
 
-/** Ends the thread when it has had no work for long. One that hangs ends with its scan. */
+/** Ends the thread after it was idle for long. A hanging thread ends with its scan. */
 async function endWhenIdle(pool: ScanPool, thread: Thread): Promise<void> {
   const { clock, closing } = pool
   while (pool.current === thread && !closing.signal.aborted) {
@@ -201,7 +201,7 @@ function take(scan: Scan, { names, numbers }: FolderPiece): void {
   Atomics.notify(scan.order.gate, gate.takenPieces)
 }
 
-/** Tells the thread that nobody wants more of it. */
+/** Tells the thread to stop the scan. */
 export function stopScan({ order }: Scan): void {
   Atomics.store(order.gate, gate.stopped, 1)
   Atomics.notify(order.gate, gate.takenPieces)

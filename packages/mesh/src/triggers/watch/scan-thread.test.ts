@@ -154,7 +154,7 @@ describe('the thread that looks into folders', () => {
     await clock.advance(1000)
     await closed
     expect(await Promise.all(open)).toEqual(
-      [1, 2].map(() => ({ kind: 'unreadable', reason: 'the mesh ends' })),
+      [1, 2].map(() => ({ kind: 'unreadable', reason: 'the mesh is stopping' })),
     )
     expect(await scan('/well')).toMatchObject({ kind: 'unreadable' })
     expect(thread.threads()).toBe(0)

@@ -6,21 +6,21 @@ import { gate } from './scan-messages.ts'
 import { makePool, scanNext, stopScan } from './scan-pool.ts'
 import type { Scan, ScanPool } from './scan-pool.ts'
 
-/** How long an end of threads is waited for, milliseconds. */
+/** How long the shutdown waits for threads, in milliseconds. */
 const endMaxMs = 1000
 
 interface ScanThread {
   readonly scanFolder: ScanFolder
-  /** Threads that live, those that hang included. */
+  /** The number of live threads, including hanging ones. */
   readonly threads: () => number
-  /** Ends them. Scans that are open end as unreadable. */
+  /** Ends the threads. Open scans end as unreadable. */
   close(): Promise<void>
 }
 
 /**
- * Looks into folders from one thread beside the mesh's, with calls that hold it: they cost a third of those that do not,
- * and the mesh's own thread stays free. One scan at a time. A thread that hangs is left to its folder, whose scan may
- * still end, and another takes its place.
+ * Scans folders on a separate thread with blocking calls. These cost a third of asynchronous ones and keep the main
+ * thread free. One scan runs at a time. A hanging thread is abandoned, although its scan may still finish, and
+ * another replaces it.
  */
 export function createScanThread(deps: {
   readonly clock: Clock
@@ -42,7 +42,7 @@ function scanFolder(
 ): ReturnType<ScanFolder> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason as Error)
-    if (pool.closing.signal.aborted) return resolve({ kind: 'unreadable', reason: 'the mesh ends' })
+    if (pool.closing.signal.aborted) return resolve({ kind: 'unreadable', reason: 'the mesh is stopping' })
     const numbers = new Int32Array(new SharedArrayBuffer(gate.places * Int32Array.BYTES_PER_ELEMENT))
     const ended = new AbortController()
     const scan: Scan = {
@@ -74,13 +74,13 @@ async function closePool(pool: ScanPool): Promise<void> {
   for (const scan of open) {
     if (!scan) continue
     stopScan(scan)
-    scan.over({ kind: 'unreadable', reason: 'the mesh ends' })
+    scan.over({ kind: 'unreadable', reason: 'the mesh is stopping' })
   }
   const ending = [...pool.threads].map(({ worker }) => worker.terminate())
   pool.threads.clear()
   pool.current = null
   const waited = new AbortController()
-  // A thread that hangs cannot be ended; nobody waits for it.
+  // A hanging thread cannot be terminated, so the shutdown does not wait for it.
   await Promise.race([Promise.all(ending), pool.clock.sleep(endMaxMs, waited.signal).catch(() => {})])
   waited.abort()
 }

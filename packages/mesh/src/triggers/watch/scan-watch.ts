@@ -6,33 +6,33 @@ import type { FileStat, NoticedChange, SeenFiles } from './seen-files.ts'
 import { watchName } from './watch-rule.ts'
 import type { WatchRule } from './watch-rule.ts'
 
-/** Files of one watch that are remembered, and of all watches together. */
+/** The maximum number of files that are remembered for one watch, and for all watches. */
 const filesPerWatchMax = 1_000_000
 export const filesMax = 1_000_000
 
 /**
- * How long a change waits for its file to rest, milliseconds; then it is fired as it is, and what is written after that
- * is a change of its own. A log that is written to without end is so told of every five minutes; an upload that takes
- * longer is told of before it is whole, and again when it rests.
+ * How long a change waits for its file to become stable, in milliseconds. Then it fires, and later writes are a new
+ * change. A continuously written log is therefore reported every five minutes. A longer upload is reported before it
+ * is complete and again when it is stable.
  */
 export const restWaitMaxMs = 300_000
 
-/** A watch that is at work, and what it remembers. */
+/** An active watch and its memory. */
 export interface ActiveWatch {
   rule: WatchRule
   readonly seen: SeenFiles
-  /** Its first scan is over: what is new from now on counts. */
+  /** True after the first scan: from then on new files are changes. */
   hasScanned: boolean
-  /** A scan that goes on, also when nobody waits for it any more. */
+  /** A scan in progress, even if no caller waits for it. */
   scanning: Promise<unknown> | null
-  /** Why the folder cannot be looked through, or only in part; null while it can. */
+  /** Why the folder cannot be scanned completely; null if it can. */
   trouble: string | null
-  /** Why changes wait that were still already; null while none does. */
+  /** Why stable changes are waiting; null if none is. */
   held: string | null
-  /** Changes that wait, as of the last scan whose finds are in the database. */
+  /** The number of waiting changes after the last persisted scan. */
   waiting: number
   fired: number
-  /** Changes for which the condition did not hold. */
+  /** The number of changes for which the condition did not hold. */
   passedOver: number
   scannedAt: number | null
   scanMs: number
@@ -56,26 +56,25 @@ export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]
   }
 }
 
-/** What one scan found out. */
+/** The result of one scan. */
 export interface ScanReport {
-  /** Changes that were not known before. */
+  /** New changes. */
   readonly noticed: readonly NoticedChange[]
-  /** Changes of files that are still, or that waited long for it, to be fired; no more than were asked for. */
+  /** Changes to fire: stable ones and those that waited too long, up to the limit. */
   readonly due: readonly NoticedChange[]
-  /** Names whose change waits no more: the file is gone, or the condition does not hold. */
+  /** Names whose change no longer waits: the file is gone, or the condition does not hold. */
   readonly settled: readonly string[]
 }
 
 /**
- * Scans a watch’s folder once. A folder that is not there has no files at the first scan, and later is taken
- * for away: what is remembered of its files stays. So is what a scan did not get to see. Rejects with the signal's
- * reason alone.
+ * Scans a watch's folder once. A missing folder counts as empty at the first scan and as temporarily away later: its
+ * files stay remembered. The same holds for what a scan did not reach. Rejects only with the signal's reason.
  */
 export async function scanWatch(
   watch: ActiveWatch,
   deps: {
     readonly scanFolder: ScanFolder
-    /** Files that other watches remember. */
+    /** The number of files that other watches remember. */
     readonly othersRemember: number
     readonly dueMax: number
     /** Milliseconds since 1970. */
@@ -94,7 +93,7 @@ export async function scanWatch(
   function each(name: string, stat: FileStat): boolean {
     met++
     if (met > room) return false
-    // Names that are gone keep their places until a whole scan has told so; new ones come in by the scan after it.
+    // Deleted files keep their places until a complete scan. New ones are added by the scan after it.
     if (seen.size >= room && !seen.has(name)) {
       isFull = true
       return true
@@ -116,7 +115,7 @@ export async function scanWatch(
   const end = await deps.scanFolder(rule.path, { pattern: rule.pattern, each, signal: deps.signal })
   watch.trouble = troubleOf(end.kind === 'whole' ? { ...end, leftOut: end.leftOut || isFull } : end, room)
   if (end.kind === 'whole' && !end.leftOut) settled.push(...seen.endRound())
-  // Nobody knows what is in a folder that cannot be read; what is there when it can be was there before.
+  // The content of an unreadable folder is unknown, so its files count as existing when it becomes readable.
   if (end.kind !== 'unreadable') watch.hasScanned = true
   return { noticed, due, settled }
 }

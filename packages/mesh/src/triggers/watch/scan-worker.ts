@@ -3,7 +3,7 @@ import { readFolder } from './read-folder.ts'
 import { gate, gateAskMs, piecesAhead } from './scan-messages.ts'
 import type { ScanOrder, ScanWord } from './scan-messages.ts'
 
-/** The thread that looks into folders; it remembers nothing, so that another can take its place at any time. */
+/** The scan thread. It has no state, so another can replace it at any time. */
 parentPort?.on('message', (order: ScanOrder) => {
   let handed = 0
   const say = (word: ScanWord, moved: readonly ArrayBuffer[] = []) =>

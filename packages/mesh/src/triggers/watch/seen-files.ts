@@ -1,4 +1,4 @@
-/** What a file was like when it was looked at. Times are milliseconds since 1970. */
+/** The metadata of a file at a scan. Times are milliseconds since 1970. */
 export interface FileStat {
   readonly modifiedMs: number
   readonly changedMs: number
@@ -10,32 +10,32 @@ export type FileChange = 'added' | 'modified'
 
 /** A change that waits to be fired. */
 export interface NoticedChange {
-  /** As the disk has it, one character for each byte. */
+  /** The raw name, one character per byte. */
   readonly name: string
   readonly change: FileChange
   readonly stat: FileStat
-  /** When it was first seen, milliseconds since 1970. */
+  /** When it was first seen, in milliseconds since 1970. */
   readonly noticedAt: number
 }
 
 /**
- * What one watch remembers of its files: some hundred bytes for each, so that a million of them is a matter of 150 MB
- * and not of a gigabyte. Names are as the disk has them, byte for byte.
+ * What one watch remembers of its files. Each takes some hundred bytes, so a million files take 150 MB. Names are raw
+ * bytes.
  *
- * A file is quiet, or has a change that waits. A change waits until two scans in a row see the same file or it has waited
- * long, and then until it was fired; however often the file changes meanwhile, it is one change.
+ * A file is quiet or has a waiting change. A change waits until two consecutive scans see the same file or it has
+ * waited too long, and then until it was fired. Further changes meanwhile belong to the same change.
  */
 export interface SeenFiles {
-  /** How many are remembered. */
+  /** The number of remembered files. */
   readonly size: number
   has(name: string): boolean
-  /** How many have a change that waits. */
+  /** The number of waiting changes. */
   readonly waiting: number
-  /** Begins a round of scans at a moment; files that it does not meet are forgotten by `endRound`. */
+  /** Begins a round of scans. `endRound` forgets files that the round did not see. */
   beginRound(now: number): void
   /**
-   * One stat of one file. `silent` takes a new file as it is. Says what waits, since when, and whether it was noticed
-   * just now; `isStill` when this scan and the one before it saw the same.
+   * Records one stat of a file. `silent` accepts a new file without a change. Returns the waiting change, its time
+   * and whether it is new. `isStill` is true if this scan and the previous one saw the same.
    */
   observe(
     name: string,
@@ -47,11 +47,11 @@ export interface SeenFiles {
     readonly isNoticed: boolean
     readonly isStill: boolean
   }
-  /** The change was fired, or nobody wants it: the file is quiet as it is now. */
+  /** The change was fired or rejected; the file is quiet in its current state. */
   quiet(name: string): void
-  /** A change that was noticed in an earlier life of the mesh, as it was then; before the first round. */
+  /** Restores a change that a previous process noticed. Must be called before the first round. */
   recall(change: NoticedChange): void
-  /** Names of files with a change that waits which this round has not met; all that it has not met are forgotten. */
+  /** Forgets all files that this round did not see. Returns the names of those with a waiting change. */
   endRound(): readonly string[]
 }
 
@@ -61,13 +61,13 @@ const modifiedState = 2
 const columns = 5
 
 export function createSeenFiles(): SeenFiles {
-  /** Place of each file in the columns. */
+  /** The index of each file in the columns. */
   const places = new Map<string, number>()
-  /** Places that were given up. */
+  /** Unused indexes. */
   const free: number[] = []
   let numbers = new Float64Array(0)
   let states = new Uint8Array(0)
-  /** 1 once this round has met the file. */
+  /** 1 if this round has seen the file. */
   let met = new Uint8Array(0)
   let waiting = 0
   let metCount = 0
@@ -101,13 +101,14 @@ export function createSeenFiles(): SeenFiles {
     states[place] = state
   }
 
-  /** Keeps the stat; false where the file is another than at the scan before. */
+  /** Stores the stat. Returns false if the file differs from the previous scan. */
   function keep(place: number, found: FileStat): boolean {
     const at = place * columns
     const same =
       numbers[at] === found.modifiedMs &&
       numbers[at + 1] === found.sizeBytes &&
-      // Some mounts make inode numbers up at every scan, and rights change a file's time: one alone says nothing.
+      // Some mounts invent inode numbers at each scan, and a permission change alters ctime. Only both together
+      // indicate a change.
       (numbers[at + 2] === found.inode || numbers[at + 3] === found.changedMs)
     numbers[at] = found.modifiedMs
     numbers[at + 1] = found.sizeBytes
@@ -120,7 +121,7 @@ export function createSeenFiles(): SeenFiles {
     numbers[place * columns + 4] = at
   }
 
-  /** A clock that was set back makes no change wait longer. */
+  /** A clock that was set back must not extend the wait. */
   function noticedAt(place: number): number {
     const at = Math.min(numbers[place * columns + 4] ?? roundAt, roundAt)
     noticeAt(place, at)

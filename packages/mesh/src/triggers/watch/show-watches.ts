@@ -15,32 +15,32 @@ const namesShown = 10
 export interface CheckedWatch {
   readonly rule: WatchRule
   readonly files: number
-  /** The first few that match. */
+  /** The first matching names. */
   readonly names: readonly string[]
   readonly trouble: string | null
 }
 
-/** A change that was fired, and its run where that is still known. */
+/** A fired change and its run, if it still exists. */
 export interface FiredWatch {
   readonly fired: FiredChange
   readonly run: RunRecord | null
 }
 
-/** What people see of the watchers. Problem `denied`. */
+/** What people see of the watchers. Throws Problem `denied`. */
 export interface ShowWatches {
   list(caller: Caller): {
     readonly broken: string | null
     readonly watches: readonly ActiveWatch[]
     readonly polls: PollCounts
   }
-  /** The file as it stands now, and what its rules match now. Nothing is remembered or fired by it. */
+  /** The current file and what its rules match now. Nothing is remembered or fired. */
   check(
     caller: Caller,
   ): Promise<{ readonly broken: string | null; readonly watches: readonly CheckedWatch[] }>
   history(caller: Caller, limit: number): readonly FiredWatch[]
 }
 
-/** How long one folder may take to be looked at by hand, such as one on a mount that is gone, milliseconds. */
+/** The time limit for checking one folder, for example on a mount that is gone, in milliseconds. */
 const folderCheckMaxMs = 10_000
 
 export function createShowWatches(deps: {

@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { parseCondition } from '../conditions/index.ts'
 import type { Condition } from '../conditions/index.ts'
 
-/** Entries of `config/watchers.yaml`; each scans a folder every five seconds. */
+/** The maximum number of entries. Each scans a folder every five seconds. */
 export const watchesMax = 100
 const pathMaxChars = 4096
 const patternMaxChars = 255
@@ -12,20 +12,20 @@ const messageMaxChars = 10_000
 
 /** One entry of `config/watchers.yaml`. */
 export interface WatchRule {
-  /** What the watch remembers hangs on this: the same for one folder and pattern, however else the entry changes. */
+  /** The key of the watch's memory. It depends only on folder and pattern. */
   readonly id: string
   readonly path: string
   readonly pattern: string
   readonly agent: string
   readonly message: string
-  /** As it was written, for people. */
+  /** The condition as written, for display. */
   readonly whenText: string | null
   readonly when: Condition | null
-  /** Where the entry begins in the file, from 1. */
+  /** The line of the entry in the file, from 1. */
   readonly line: number
 }
 
-/** How people name a watch: folder and pattern. Pure. */
+/** The name of a watch for people: folder and pattern. Pure. */
 export function watchName({ path, pattern }: Pick<WatchRule, 'path' | 'pattern'>): string {
   return path.endsWith('/') ? `${path}${pattern}` : `${path}/${pattern}`
 }
@@ -44,23 +44,23 @@ const placeFields = {
   path: z
     .string()
     .max(pathMaxChars)
-    .regex(/^\/[^\0]*$/, 'a folder is named from the root on, such as /srv/inbox')
+    .regex(/^\/[^\0]*$/, 'a folder must be an absolute path, such as /srv/inbox')
     .transform((path) => path.replace(/(?<=.)\/+$/, '')),
   pattern: z
     .string()
     .min(1)
     .max(patternMaxChars)
-    .regex(/^[^/\0]+$/, 'a pattern is for names of files within the folder and holds no slash'),
+    .regex(/^[^/\0]+$/, 'a pattern matches file names in the folder and contains no slash'),
   agent: agentIdSchema,
   message: z
     .string()
     .max(messageMaxChars)
-    .refine((text) => text.trim() !== '', 'a message has words'),
+    .refine((text) => text.trim() !== '', 'a message must not be empty'),
 }
 
 const entrySchema = z.strictObject({ ...placeFields, when: conditionSchema.optional() })
 
-/** An entry in the words of the file, its condition held to be one; for files that carry entries. */
+/** An entry in the form of the file with a valid condition, for templates. */
 export const watcherEntrySchema = z.strictObject({
   ...placeFields,
   when: conditionSchema.transform(({ text }) => text).optional(),
@@ -77,12 +77,11 @@ export const watchersFileSchema = z.strictObject({
 
 type WatchEntry = z.output<typeof entrySchema>
 
-/** Pure. */
 export function entryOf({ path, pattern, agent, message, whenText }: WatchRule): WatcherEntry {
   return { path, pattern, agent, message, ...(whenText === null ? {} : { when: whenText }) }
 }
 
-/** Gives each entry its identity; entries of one folder and pattern are told apart by their order. Pure. */
+/** Gives each entry an id. Entries with the same folder and pattern differ by their order. Pure. */
 export function rulesOf(entries: readonly WatchEntry[], lineOf: (index: number) => number): WatchRule[] {
   const seen = new Map<string, number>()
   return entries.map(({ when, ...entry }, index) => {

@@ -2,11 +2,11 @@ import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import type { FileChange, NoticedChange } from './seen-files.ts'
 
-/** Changes that wait and would outlive the mesh; more wait in memory alone. */
+/** The maximum number of waiting changes that are persisted. Further ones wait in memory only. */
 const noticedMax = 10_000
-/** Newest rows of the history that are kept. */
+/** The number of history rows that are kept. */
 const historyMax = 5000
-/** Rows written in one transaction, so that a flood of files does not hold everybody else up. */
+/** Rows per transaction, so that many files do not block other work. */
 export const rowsAtOnce = 500
 
 export interface FiredChange {
@@ -73,7 +73,7 @@ export function createWatchTable(database: Database) {
 
   return {
     noticedCount,
-    /** Keeps as many as there is room for; returns how many. */
+    /** Stores changes up to the limit and returns their number. */
     notice: (watchId: string, changes: readonly NoticedChange[]): number =>
       database.transaction(() => {
         const kept = changes.slice(0, Math.max(0, noticedMax - noticedCount()))
@@ -105,7 +105,7 @@ export function createWatchTable(database: Database) {
         const statement = database.prepare('DELETE FROM watch_noticed WHERE watch_id = ? AND name = ?')
         for (const name of names) statement.run(watchId, bytes(name))
       }),
-    /** What watches noticed that are no more. */
+    /** Deletes changes of watches that no longer exist. */
     forgetOthers: (watchIds: readonly string[]): void => {
       database
         .prepare('DELETE FROM watch_noticed WHERE watch_id NOT IN (SELECT value FROM json_each(?))')

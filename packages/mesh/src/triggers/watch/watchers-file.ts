@@ -6,12 +6,15 @@ import type { WatchRule } from './watch-rule.ts'
 
 const fileName = 'config/watchers.yaml'
 
-/** `config/watchers.yaml`, read again when a hand changed it. The last whole one goes on while it is broken. */
+/**
+ * Reads `config/watchers.yaml` again when it was changed by hand. While it is broken, the last valid version stays in
+ * force.
+ */
 export interface WatchersFile {
-  /** Reads the file if it is another than before. True when other rules hold now. */
+  /** Reads the file if it has changed. True if the rules changed. */
   refresh(): Promise<boolean>
   rules(): readonly WatchRule[]
-  /** With file and line, why the file as it stands is not used; null while it is. */
+  /** Why the file is not used, with line and reason; null if it is valid. */
   broken(): string | null
 }
 
@@ -23,7 +26,7 @@ export function createWatchersFile(path: string): WatchersFile {
   return {
     refresh: async () => {
       try {
-        // The stamp is taken first: a write between the two is then seen by the next poll.
+        // The stamp is taken first, so that the next poll detects a write in between.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false
         const reading = await readWatchersFile(path)
@@ -45,7 +48,7 @@ export function createWatchersFile(path: string): WatchersFile {
   }
 }
 
-/** The file as it stands. Rejects where it cannot be read; a missing one has no rules. */
+/** The current file. Rejects if it cannot be read; a missing file has no rules. */
 export async function readWatchersFile(path: string): Promise<WatchersReading> {
   return readWatchers((await readTextFile(path)) ?? '')
 }

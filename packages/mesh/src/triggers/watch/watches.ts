@@ -11,32 +11,32 @@ import { rowsAtOnce } from './watch-table.ts'
 import type { WatchTable } from './watch-table.ts'
 import type { WatchersFile } from './watchers-file.ts'
 
-/** Runs that one poll makes, and those that one watch makes in it; the rest waits for the next. */
+/** The maximum number of runs per poll, and per watch in one poll. The others wait for the next poll. */
 const firesPerPollMax = 100
 export const firesPerWatchMax = 20
-/** A scan that takes longer, such as one at a mount that hangs, goes on by itself while other watches are polled. */
+/** A longer scan, for example on a hanging mount, continues while other watches are polled. */
 export const scanMaxMs = 60_000
 
 export interface PollCounts {
   readonly done: number
-  /** Polls left out because the one before them was still at work. */
+  /** Polls that were left out because the previous one had not finished. */
   readonly skipped: number
   readonly longestMs: number
 }
 
 /**
- * The watches of `config/watchers.yaml` at work.
+ * The active watches of `config/watchers.yaml`.
  *
- * W1 The first scan of a folder is silent, after every start of the mesh and for every new entry.
- * W2 A change that was noticed is fired once: it waits in the database until its run is a row (see `fire-change`).
+ * W1 The first scan of a folder fires nothing, after each start of the mesh and for each new entry.
+ * W2 A noticed change is fired once: it waits in the database until its run is persisted (see `fire-change`).
  * W3 Polls never overlap, nor do scans of one folder.
  */
 export interface Watches {
   readonly active: () => readonly ActiveWatch[]
   readonly counts: () => PollCounts
-  /** Takes the file as it is now, between polls as well; what it asks for is scanned by the next poll. */
+  /** Reads the file, also between polls. The next poll scans new watches. */
   refresh(): Promise<void>
-  /** One poll. Never rejects. */
+  /** Runs one poll. Never rejects. */
   poll(signal: AbortSignal): Promise<void>
   /** Polls every 5 seconds until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -71,10 +71,10 @@ export function createWatches(deps: WatchesDeps): Watches {
       watch.rule = rule
       return watch
     })
-    log.info({ watches: active.length }, 'watchers file was read; these watches hold from now on')
+    log.info({ watches: active.length }, 'read the watchers file; its watches are active')
   }
 
-  /** Resolves when the scan is over, or has taken too long to wait for. */
+  /** Resolves when the scan ends or takes too long. */
   async function scan(watch: ActiveWatch, dueMax: number, signal: AbortSignal): Promise<ScanReport | null> {
     if (watch.scanning) return null
     const beganAt = clock.now()
@@ -99,12 +99,12 @@ export function createWatches(deps: WatchesDeps): Watches {
     bound.abort()
     if (end !== 'late') return end
     watch.trouble = `the folder has not answered for ${scanMaxMs / 1000} s`
-    // What it finds out in the end is not lost: changes are noticed, and the next scan fires them.
+    // The late result is still stored, and the next scan fires its changes.
     void scanning.then((report) => keep(watch, report)).catch(() => {})
     return null
   }
 
-  /** Keeps what was noticed before anything is made of it. */
+  /** Persists the changes before anything is fired. */
   async function keep(watch: ActiveWatch, { noticed, settled }: ScanReport): Promise<void> {
     const { id } = watch.rule
     for (let at = 0; at < noticed.length; at += rowsAtOnce) {
@@ -160,7 +160,7 @@ export function createWatches(deps: WatchesDeps): Watches {
     try {
       await takeRules()
       const room: FireRoom = { left: firesPerPollMax, heldAgents: new Map() }
-      // Each poll begins with another watch, so that a busy one does not take the room of the others for ever.
+      // Each poll starts with another watch, so that a busy one cannot use up the limit every time.
       firstOfPoll = active.length === 0 ? 0 : (firstOfPoll + 1) % active.length
       for (const watch of [...active.slice(firstOfPoll), ...active.slice(0, firstOfPoll)]) {
         if (signal.aborted) return
@@ -202,11 +202,11 @@ export function createWatches(deps: WatchesDeps): Watches {
 
 interface FireRoom {
   left: number
-  /** Agents that were refused a run in this poll, and why: they are not asked about again. */
+  /** Agents whose runs were rejected in this poll, with the reason. They are not tried again in it. */
   readonly heldAgents: Map<string, string>
 }
 
-/** Says each trouble once, and once that it is over. */
+/** Reports each problem once, and its end once. */
 function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
   let toldFile: string | null = null
   const told = new WeakMap<ActiveWatch, string>()

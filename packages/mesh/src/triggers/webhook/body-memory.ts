@@ -4,11 +4,11 @@ import type { Database } from '../../storage/index.ts'
 
 const dayMs = 24 * 3600 * 1000
 
-/** What is remembered of bodies; each is some 48 bytes on disk. */
+/** The limits of the body memory. Each body takes about 48 bytes on disk. */
 export interface MemoryBounds {
-  /** Bodies of one webhook. */
+  /** The maximum number of bodies per webhook. */
   readonly perHookMax: number
-  /** Bodies of all webhooks, beyond which each has `perHookAlways` of its own. */
+  /** The maximum number of bodies of all webhooks. Above it, each webhook still has `perHookAlways`. */
   readonly allHooksMax: number
   readonly perHookAlways: number
 }
@@ -19,28 +19,30 @@ export const memoryBounds: MemoryBounds = {
   perHookAlways: 10_000,
 }
 
-/** Bodies of deleted webhooks that one sweep takes away; a second of them would be one in which nobody is served. */
+/** Bodies of deleted webhooks that one sweep removes. More would block the mesh. */
 const sweptMax = 5000
 
-/** A body that came less long ago is never forgotten for a newer one: as old as the history may grow, milliseconds. */
+/** A younger body is never forgotten for a new one, in milliseconds. Equals the maximum age of the history. */
 export const bodiesKeptMs = 30 * dayMs
 
 /**
- * Which bodies came to each webhook, for as long as there is room, whatever became of the history and of the clock.
- * Only what a secret of the webhook signed comes in here, so that nobody without it fills or empties anything.
+ * Remembers the bodies of each webhook independently of history and clock, within limits. Only bodies with a valid
+ * signature are stored, so that callers without the secret cannot fill or evict anything.
  */
 export interface BodyMemory {
-  /** The number of the delivery that brought this body first, or null. */
+  /** The number of the delivery that first brought this body, or null. */
   find(hookId: string, digest: string): number | null
   /**
-   * Before the commit that others share. Problem `webhook-full` where the body could be kept only by forgetting one that
-   * may come again: an event that is refused is seen by its sender and in the history, and a replay that is taken is
-   * seen by nobody.
+   * Must be called before the shared commit. Throws Problem `webhook-full` if the body could only be stored by
+   * forgetting one that may be replayed. A rejected event is visible to its sender and in the history; an accepted
+   * replay would not be.
    */
   requireRoom(hookId: string, body: Pick<KeptBody, 'digest' | 'at'>): void
-  /** Joins the caller's transaction. What is known already stays. Problem `webhook-full` as above, unless it `mayForget`. */
+  /**
+   * Joins the caller's transaction. A known body stays. Throws Problem `webhook-full` as above, unless `mayForget`.
+   */
   keep(hookId: string, body: KeptBody, mayForget: boolean): void
-  /** Once a minute: takes away some of what deleted webhooks left. */
+  /** Removes some bodies of deleted webhooks. Called once a minute. */
   sweep(): void
 }
 
@@ -68,7 +70,7 @@ export function createBodyMemory({
     return row === undefined ? null : memorySchema.parse(row)
   }
 
-  /** With what the history of an earlier release tells, the first time. */
+  /** The first call imports the history of an earlier release. */
   const memoryOf = (hookId: string): Memory => read(hookId) ?? database.transaction(() => begin(hookId))
 
   function begin(hookId: string): Memory {
@@ -116,7 +118,7 @@ export function createBodyMemory({
     )
   }
 
-  /** When the oldest body came; null where there is none. */
+  /** The time of the oldest body; null if there is none. */
   function oldestAt({ number }: Memory): number | null {
     const row = database
       .prepare('SELECT at FROM webhook_bodies WHERE memory = ? ORDER BY delivery LIMIT 1')
@@ -145,7 +147,7 @@ export function createBodyMemory({
     const oldest = oldestAt(memory)
     if (oldest !== null && oldest < at - bodiesKeptMs) return
     throw new Problem('webhook-full', {
-      detail: `it remembers ${memory.bodies} bodies of the last ${bodiesKeptMs / dayMs} days and has room for no more; let its sender sign id and moment too (Standard Webhooks), let repetitions in (repeats: "accept"), or make another webhook for it`,
+      detail: `it remembers ${memory.bodies} bodies of the last ${bodiesKeptMs / dayMs} days, which is the limit. Let its sender also sign id and timestamp (Standard Webhooks), accept repeated bodies (repeats: "accept"), or create another webhook for it`,
     })
   }
 
@@ -175,7 +177,7 @@ export function createBodyMemory({
   }
 }
 
-/** The first eight bytes of a SHA-256 in hex, as the database has whole numbers. Pure. */
+/** The first eight bytes of the digest as a database integer. Pure. */
 function bodyOf(digest: string): bigint {
   return BigInt.asIntN(64, BigInt(`0x${digest.slice(0, 16)}`))
 }

@@ -3,23 +3,23 @@ import { limits } from '@flotilla/protocol/limits'
 import { requirePlainBody } from '@flotilla/protocol/plain-body'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Longest name that a sender may give a delivery, characters. */
+/** The maximum length of a sender's delivery id, in characters. */
 const senderIdMaxChars = 256
 
-/** What the headers of a delivery say. */
+/** The relevant headers of a delivery. */
 export interface DeliveryHead {
-  /** As Standard Webhooks or GitHub name the delivery. */
+  /** The delivery id of Standard Webhooks or GitHub. */
   readonly senderId: string | null
   readonly timestamp: string | null
   readonly standardSignature: string | null
-  /** `x-webhook-signature`, or GitHub's name for the same. */
+  /** `x-webhook-signature` or GitHub's name for it. */
   readonly bodySignature: string | null
 }
 
-/** Headers as Node gives them: lower case, repeated ones joined. */
+/** Headers as Node provides them: lower case, repeated ones joined. */
 export type RawHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
-/** Pure. Throws the Problem `bad-request` for an id that is none. */
+/** Throws the Problem `bad-request` for an invalid id. Pure. */
 export function readDeliveryHead(raw: RawHeaders): DeliveryHead {
   const senderId = text(raw, names.webhookId) ?? text(raw, names.hubDelivery)
   if (senderId !== null && (senderId.length > senderIdMaxChars || !/^[\x21-\x7e]+$/.test(senderId))) {
@@ -36,8 +36,8 @@ export function readDeliveryHead(raw: RawHeaders): DeliveryHead {
 }
 
 /**
- * Refuses by the headers what need not be read: a body that says it is too long (Problem `body-too-large`), one that is
- * not JSON or is packed (`bad-request`). Pure.
+ * Rejects a delivery by its headers: a body that is too long (Problem `body-too-large`), not JSON or compressed
+ * (`bad-request`). Pure.
  */
 export function requireJsonHead(raw: RawHeaders): void {
   const length = text(raw, 'content-length')
@@ -50,14 +50,14 @@ export function requireJsonHead(raw: RawHeaders): void {
   }
   const charset = parameters.map((one) => /^\s*charset="?([^"]*)"?\s*$/i.exec(one)?.[1]).find(Boolean)
   if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset)) {
-    throw new Problem('bad-request', { detail: 'the charset of JSON is UTF-8' })
+    throw new Problem('bad-request', { detail: 'the charset of JSON must be UTF-8' })
   }
   requirePlainBody(raw)
 }
 
 export function bodyTooLarge(): Problem {
   return new Problem('body-too-large', {
-    detail: `a webhook takes at most ${limits.webhook.bodyMaxBytes} bytes`,
+    detail: `a webhook accepts at most ${limits.webhook.bodyMaxBytes} bytes`,
     extra: { max_bytes: limits.webhook.bodyMaxBytes },
   })
 }

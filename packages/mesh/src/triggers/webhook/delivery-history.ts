@@ -11,7 +11,7 @@ import { whySkipped } from './receive-hook.ts'
 import { readPayload } from './read-payload.ts'
 import type { RefusalStore } from './refusal-store.ts'
 
-/** What people do with deliveries. Problems `denied`, `not-found`, and those of `submitRun`. */
+/** What people do with deliveries. Throws the Problems `denied`, `not-found` and those of `submitRun`. */
 export interface DeliveryHistory {
   /** Newest first. */
   list(
@@ -19,9 +19,11 @@ export interface DeliveryHistory {
     hookId: string,
     page: { readonly limit: number; readonly before?: number | undefined },
   ): readonly DeliveryRow[]
-  /** A trial of the owner's: by the same way as from outside, but for signature, rate and the switch. */
+  /** A test delivery of the owner. Like a real one, but without signature, rate limit and switch. */
   test(caller: Caller, hookId: string, payload: Uint8Array): DeliveryRow
-  /** What was delivered once, given again with the instructions of now. Problem `conflict` where it is not kept. */
+  /**
+   * Repeats a delivery with the current instructions. Throws Problem `conflict` if its payload is no longer stored.
+   */
   replay(caller: Caller, hookId: string, number: number): DeliveryRow
 }
 
@@ -40,7 +42,7 @@ export function createDeliveryHistory(deps: {
     const hook = deps.hooks.find(hookId)
     if (hook) return hook
     throw new Problem('not-found', {
-      detail: `there is no webhook ${hookId}; flotilla webhooks list names them`,
+      detail: `there is no webhook ${hookId}; flotilla webhooks list shows all`,
     })
   }
 
@@ -92,7 +94,7 @@ export function createDeliveryHistory(deps: {
       const row = requiredDelivery(hookId, number)
       if (row.payload === null) {
         throw new Problem('conflict', {
-          detail: `the payload of delivery ${number} is not kept; only those that were taken in are, for a while`,
+          detail: `the payload of delivery ${number} is not stored; only payloads of accepted deliveries are, for a limited time`,
         })
       }
       const again = given(required(hookId), {

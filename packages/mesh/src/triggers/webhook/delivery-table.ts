@@ -3,7 +3,7 @@ import type { DeliveryState, DeliveryWay } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 
-/** One row of a hook's history. Times are milliseconds since 1970. */
+/** One row of a webhook's history. Times are milliseconds since 1970. */
 export interface DeliveryRow {
   readonly number: number
   readonly hookId: string
@@ -17,7 +17,7 @@ export interface DeliveryRow {
   readonly runId: string | null
   readonly outcome: string | null
   readonly replayOf: number | null
-  /** What the agent gets of it, sanitized and cut. */
+  /** The part that the agent gets, sanitized and cut. */
   readonly payload: string | null
   readonly at: number
   readonly settledAt: number | null
@@ -29,7 +29,7 @@ export type NewDelivery = Pick<
 > & {
   readonly code?: string | null
   readonly reason?: string | null
-  /** Of the body, where its signature alone tells one delivery from another. */
+  /** The digest of the body, if only the body is signed. */
   readonly digest?: string | null
 }
 
@@ -71,7 +71,7 @@ const rowSchema = z
 
 export type DeliveryTable = ReturnType<typeof createDeliveryTable>
 
-/** Rows of what came to webhooks. Nothing here decides. */
+/** The table of deliveries. It makes no decisions. */
 export function createDeliveryTable(database: Database) {
   const many = (sql: string, ...values: (string | number)[]): readonly DeliveryRow[] =>
     database
@@ -81,7 +81,7 @@ export function createDeliveryTable(database: Database) {
   const taken = "state IN ('accepted', 'skipped') AND way = 'sender'"
 
   return {
-    /** Gives the number of the new row. */
+    /** Returns the number of the new row. */
     insert: (row: NewDelivery): number => {
       const { lastInsertRowid } = database
         .prepare(
@@ -116,7 +116,7 @@ export function createDeliveryTable(database: Database) {
     },
     find: (hookId: string, number: number) =>
       many('WHERE hook_id = ? AND number = ?', hookId, number)[0] ?? null,
-    /** What was taken in under this name of the sender's, and with this very body where that alone was signed. */
+    /** An accepted delivery with this sender id, and with this body if only the body is signed. */
     bySenderId: (hookId: string, senderId: string, digest: string | null) =>
       many(
         `WHERE hook_id = ? AND sender_id = ? AND ifnull(digest, '') = ? AND ${taken}`,
@@ -146,8 +146,8 @@ export function createDeliveryTable(database: Database) {
       database.prepare('DELETE FROM webhook_deliveries WHERE at < ?').run(then)
     },
     /**
-     * Drops what is behind the newest `kept` rows of the hook, unless it came after `then`. What was taken in and what
-     * was not are kept apart: a stranger's refusals never push out a row of the first kind.
+     * Deletes rows beyond the newest `kept` that are older than `then`. Accepted and rejected deliveries are counted
+     * separately, so that rejected requests of strangers never displace accepted ones.
      */
     dropBehind: (hookId: string, kept: number, then: number) => {
       for (const kind of ["state IN ('accepted', 'skipped')", "state NOT IN ('accepted', 'skipped')"]) {

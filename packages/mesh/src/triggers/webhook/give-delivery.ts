@@ -13,16 +13,13 @@ export interface DeliveryToGive extends Pick<
   readonly payload: string
 }
 
-/**
- * Writes the delivery and the run that it makes in one transaction, so that a killed mesh has both or neither. Problems
- * of `submitRun`.
- */
+/** Stores the delivery and its run in one transaction. Throws the Problems of `submitRun`. */
 export type GiveDelivery = (
   hook: Hook,
   delivery: DeliveryToGive,
 ) => { readonly number: number; readonly runId: string }
 
-/** The mesh itself sets the agent to work; who signed for the hook is nobody that permissions know. */
+/** The mesh is the caller of the run, because the sender of a webhook has no identity in the permissions. */
 const mesh: Caller = { kind: 'system' }
 
 export function createGiveDelivery(deps: {
@@ -36,7 +33,7 @@ export function createGiveDelivery(deps: {
       const number = deliveries.insert({ ...delivery, hookId: hook.id, state: 'accepted' })
       const run = deps.submitRun(mesh, {
         agentId: hook.agentId,
-        // Each hook is a conversation of its own, so that what one sender writes is not read beside another's.
+        // Each webhook has its own session, so that the data of different senders is not mixed.
         input: {
           kind: 'chat',
           message: hookMessage(hook, delivery),

@@ -3,7 +3,7 @@ import { createCallRate } from '../../access/index.ts'
 import type { CallRate } from '../../access/index.ts'
 import type { Hook } from './hook-table.ts'
 
-/** Deliveries a minute of each hook. In memory; only what is signed right and new counts. */
+/** The rate limit of each webhook, in memory. Only new deliveries with a valid signature count. */
 export interface HookRates {
   /** Counts the delivery, or throws the Problem `rate-limited` with the seconds to wait. */
   take(hook: Hook): void
@@ -14,7 +14,7 @@ export function createHookRates(deps: {
   readonly clock: Clock
   readonly perMinute: () => number
 }): HookRates {
-  /** One for each hook, since each may have a rate of its own; as many as there are hooks. */
+  /** One per webhook, because each may have its own rate. */
   const rates = new Map<string, { readonly rate: CallRate; perMinute: number | null }>()
   return {
     take(hook) {

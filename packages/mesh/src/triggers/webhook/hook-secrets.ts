@@ -2,21 +2,27 @@ import type { Log } from '../../platform/index.ts'
 import type { Vault } from '../../credentials/index.ts'
 import type { Hook, HookTable } from './hook-table.ts'
 
-/** Secrets of webhooks, which are credentials of the mesh alone; the database knows only their numbers. */
+/** The secrets of webhooks. They are system credentials; the database contains only their numbers. */
 export interface HookSecrets {
-  /** The texts that may sign for this hook now: none where it needs no signature. */
+  /** The secrets that are valid for this webhook now; empty if it needs no signature. */
   of(hook: Hook, now: number): readonly string[]
-  /** The id of another webhook that takes what this text signed, or null. */
+  /** The id of another webhook with the same secret, or null. */
   heldBy(text: string, asked: { readonly besides: string; readonly now: number }): string | null
-  /** Stores a secret and then writes the row that names it; a row whose secret is not there would refuse everything. */
+  /**
+   * Stores a secret and then writes the row that refers to it. In the other order, a crash would leave a webhook that
+   * rejects everything.
+   */
   store<T>(secret: { hookId: string; number: number; text: string }, writeRow: () => T): Promise<T>
-  /** The same in two steps, for several at once: stores it, and keeps it from `sweep` until what is returned is called. */
+  /**
+   * The same in two steps, for several secrets: stores one and protects it from `sweep` until the returned function
+   * is called.
+   */
   storeAhead(secret: { hookId: string; number: number; text: string }): Promise<() => void>
-  /** Takes away what no hook has any more, left by deletions, rotations and a killed mesh. */
+  /** Removes secrets that no webhook uses, left by deletions, rotations and crashes. */
   sweep(now: number): Promise<void>
 }
 
-/** Of an id as hooks get it, and nothing else: the owner's own `webhook_github_1` is none of ours. */
+/** Matches only generated names; a credential `webhook_github_1` of the owner does not match. */
 const nameForm = /^webhook_[0-9a-f]{16}_\d{1,9}$/
 
 export function createHookSecrets(deps: {
@@ -25,7 +31,7 @@ export function createHookSecrets(deps: {
   readonly log: Log
 }): HookSecrets {
   const { vault, hooks, log } = deps
-  /** Stored, and their rows not written yet. */
+  /** Secrets that are stored and whose rows are not written yet. */
   const fresh = new Set<string>()
 
   return {
@@ -72,7 +78,8 @@ export function createHookSecrets(deps: {
 
   function read(name: string): string[] {
     const secret = vault.system(name)
-    // A hook whose secret is gone from `.env` takes nothing any more: no secret is not the same as none needed.
+    // A webhook whose secret is missing from `.env` rejects everything, because a missing secret must not mean that
+    // none is needed.
     if (!secret)
       log.error(
         { name },

@@ -9,19 +9,19 @@ export interface Hook {
   readonly name: string
   readonly agentId: string
   readonly instructions: string
-  /** In the language of conditions; null takes every payload. */
+  /** The condition; null accepts every payload. */
   readonly when: string | null
-  /** Null follows the settings. */
+  /** Null uses the setting. */
   readonly perMinute: number | null
   readonly enabled: boolean
-  /** Whether the same body, signed by itself alone, is the same delivery for ever or another each time. */
+  /** Whether a repeated body without a signed id is a duplicate or a new delivery. */
   readonly repeats: HookRepeats
-  /** Which of its secrets holds; null where deliveries need no signature. */
+  /** The number of the current secret; null if deliveries need no signature. */
   readonly secretNumber: number | null
-  /** The one before the last rotation, which holds until `previousUntil`. */
+  /** The secret before the last rotation, valid until `previousUntil`. */
   readonly previousNumber: number | null
   readonly previousUntil: number | null
-  /** How many it had; numbers are never used again. */
+  /** The number of secrets so far. Numbers are never reused. */
   readonly secretsMade: number
   readonly createdAt: number
 }
@@ -60,7 +60,7 @@ const rowSchema = z
 
 export type HookTable = ReturnType<typeof createHookTable>
 
-/** Rows of webhooks. Nothing here decides. */
+/** The table of webhooks. It makes no decisions. */
 export function createHookTable(database: Database) {
   const many = (sql: string, ...values: (string | number)[]): readonly Hook[] =>
     database
@@ -73,7 +73,7 @@ export function createHookTable(database: Database) {
     all: () => many('ORDER BY created_at, id'),
     ofAgent: (agentId: string) => many('WHERE agent_id = ?', agentId),
     count: () => Number(database.prepare('SELECT count(*) AS count FROM webhooks').get()?.['count'] ?? 0),
-    /** Writes the whole row, new or not. */
+    /** Inserts or updates the whole row. */
     write: (hook: Hook) => {
       database
         .prepare(
@@ -102,7 +102,7 @@ export function createHookTable(database: Database) {
           hook.createdAt,
         )
     },
-    /** Its deliveries go with it. */
+    /** Its deliveries are deleted too. */
     remove: (id: string) => {
       database.prepare('DELETE FROM webhooks WHERE id = ?').run(id)
     },

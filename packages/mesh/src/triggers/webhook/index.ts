@@ -13,7 +13,7 @@ export { secretFault as standardSecretFault, signStandard, verifyStandard } from
 export type { StandardSigned } from './verify-signature.ts'
 export type { Webhooks } from './webhooks.ts'
 
-/** Deliveries of other systems, each a run of its webhook's agent. */
+/** The webhook module: each delivery becomes a run of the webhook's agent. */
 export function webhookModule(
   kernel: Kernel,
   needs: {

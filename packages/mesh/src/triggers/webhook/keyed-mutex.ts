@@ -1,13 +1,13 @@
 /**
- * Works that bear a name in common are done one after the other, so that the second finds what the first has written:
- * between the check whether a delivery is known and the commit that makes it known, others come in.
+ * Serializes work with a common name. The second delivery thus finds what the first has written, although others run
+ * between check and commit.
  */
 export interface KeyedMutex {
-  /** Rejects with what `work` threw. Works without names wait for nobody. */
+  /** Rejects with the error of `work`. Work without names does not wait. */
   alone<T>(names: readonly string[], work: () => Promise<T>): Promise<T>
 }
 
-/** As many names as there are open deliveries, and those have their own bounds. */
+/** Holds one entry per open delivery; those have their own limits. */
 export function createKeyedMutex(): KeyedMutex {
   const held = new Map<string, Promise<void>>()
   const firstOf = (names: readonly string[]) =>
@@ -16,7 +16,7 @@ export function createKeyedMutex(): KeyedMutex {
   return {
     async alone(names, work) {
       for (let other = firstOf(names); other; other = firstOf(names)) await other
-      // From the last check until the names are held nothing is waited for.
+      // No await between the last check and taking the names.
       const working = work()
       const over = working.then(
         () => release(),

@@ -12,14 +12,14 @@ import type { Hook, HookTable } from './hook-table.ts'
 import type { RefusalStore } from './refusal-store.ts'
 import { secretFault } from './verify-signature.ts'
 
-/** Webhooks in all. */
+/** The maximum number of webhooks. */
 export const hooksMax = 500
 
 export interface NewHook extends Pick<Hook, 'name' | 'agentId' | 'instructions' | 'when' | 'perMinute'> {
   readonly signed: boolean
-  /** Left out, repetitions are refused. */
+  /** If missing, repeated bodies are rejected. */
   readonly repeats?: Hook['repeats'] | undefined
-  /** One that the sender made; without it one is made here. */
+  /** A secret from the sender; if missing, the mesh generates one. */
   readonly secret?: string | undefined
 }
 
@@ -28,26 +28,26 @@ type Changeable = Pick<
   'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'enabled' | 'repeats'
 >
 export type HookChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined } & {
-  /** Throws the secret away. */
+  /** Deletes the secret. */
   readonly signed?: false | undefined
 }
 
-/** A hook, and its secret where it was made here: this is the only time that it is shown. */
+/** A webhook and its generated secret, which is shown only this once. */
 export interface HookWithSecret {
   readonly hook: Hook
   readonly secret: string | null
 }
 
 /**
- * What people do with webhooks; nobody else may do any of it. Every change is journaled, never with a secret. Problems
- * `denied`, `not-found`, `unknown-agent`, `agent-archived`, `bad-request`.
+ * What people do with webhooks; agents cannot. Every change is written to the audit log without the secret. Throws
+ * the Problems `denied`, `not-found`, `unknown-agent`, `agent-archived` and `bad-request`.
  */
 export interface ManageHooks {
   list(caller: Caller): readonly Hook[]
   create(caller: Caller, input: NewHook): Promise<HookWithSecret>
   change(caller: Caller, hookId: string, change: HookChange): Promise<Hook>
   remove(caller: Caller, hookId: string): Promise<void>
-  /** A hook that had no secret has one from then on. */
+  /** A webhook without a secret gets one. */
   rotate(
     caller: Caller,
     hookId: string,
@@ -69,10 +69,10 @@ export interface ManageHooksDeps {
   readonly randomBytes: (count: number) => Uint8Array
 }
 
-/** As Standard Webhooks recommends, bytes. */
+/** The length that Standard Webhooks recommends, in bytes. */
 const secretBytes = 32
 
-/** A secret that can be pasted into both kinds of senders. */
+/** A secret that both kinds of senders accept. */
 export function newSecretText(random: (count: number) => Uint8Array): string {
   return `whsec_${Buffer.from(random(secretBytes)).toString('base64')}`
 }
@@ -84,7 +84,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     const hook = hooks.find(hookId)
     if (hook) return hook
     throw new Problem('not-found', {
-      detail: `there is no webhook ${hookId}; flotilla webhooks list names them`,
+      detail: `there is no webhook ${hookId}; flotilla webhooks list shows all`,
     })
   }
 
@@ -101,7 +101,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     return hook
   }
 
-  /** One that is given is checked; one that is made can be pasted into both kinds of senders. */
+  /** A given secret is checked; otherwise one is generated in a form that both kinds of senders accept. */
   function chosen(
     hookId: string,
     given: string | undefined,
@@ -115,7 +115,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     const other = secrets.heldBy(given, { besides: hookId, now: clock.now() })
     if (other !== null) {
       throw new Problem('conflict', {
-        detail: `webhook ${other} has this secret: whoever overhears a delivery to one of them could give it to the other; use one secret for each`,
+        detail: `webhook ${other} has this secret: a delivery to one of them could be replayed to the other; use a separate secret for each`,
       })
     }
     return { text: given, shown: null }
@@ -193,7 +193,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     async rotate(caller, hookId, { secret, overlapMs }) {
       guard(caller, { do: 'manage-webhooks' })
       const { text, shown } = chosen(hookId, secret)
-      // The number is taken before the secret is written, so that two rotations at once never share one.
+      // The number is reserved before the secret is written, so that two concurrent rotations never share one.
       const taken = required(hookId)
       const made = taken.secretsMade + 1
       hooks.write({ ...taken, secretsMade: made })

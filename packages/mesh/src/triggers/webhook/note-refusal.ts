@@ -4,7 +4,7 @@ import type { Log } from '../../platform/index.ts'
 import type { Hook } from './hook-table.ts'
 import type { RefusalStore } from './refusal-store.ts'
 
-/** Leaves in the history, and once in the journal, why a delivery was refused. Never makes a refusal into another failure. */
+/** Records a rejection in the history, and the first one in the audit log. Never throws. */
 export function noteRefusal(
   deps: { readonly refusals: RefusalStore; readonly journal: Journal; readonly log: Log },
   hook: Hook,
@@ -12,7 +12,7 @@ export function noteRefusal(
 ): void {
   const { error, sizeBytes, senderId } = refusal
   const code = error instanceof Problem ? error.code : 'internal-error'
-  const reason = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
+  const reason = error instanceof Problem ? error.detail : 'internal error; see the log of the mesh'
   const state = code === 'rate-limited' || code === 'lane-full' ? 'limited' : 'refused'
   try {
     const isFirst = deps.refusals.note({ hookId: hook.id, state, code, reason, senderId, sizeBytes })
@@ -31,7 +31,7 @@ export function noteRefusal(
   }
 }
 
-/** Strangers are not told which agent it is, nor what keeps it from working. */
+/** Removes details about the agent from errors for outside callers. */
 export function forOutside(error: unknown): unknown {
   if (!(error instanceof Problem) || !innerCodes.has(error.code)) return error
   const { retryAfterSeconds } = error

@@ -4,9 +4,9 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { endOfString } from './read-payload.ts'
 
 /**
- * What an agent sees of a payload: indented JSON without invisible characters, cut after that to 3,000 characters, never
- * within a code point. `json` has been parsed. It is written out only as far as it is seen, since indenting all of a
- * megabyte of brackets would make hundreds of them; numbers stay as they were written, however long. Pure.
+ * The payload as an agent sees it: indented JSON without invisible characters, cut to 3,000 characters, never within
+ * a code point. `json` must be valid. Only the visible part is formatted, because indenting a megabyte of brackets
+ * would produce hundreds of megabytes. Numbers stay as written. Pure.
  */
 export function payloadText(json: string): PromptText {
   const maxChars = limits.webhook.forwardedMaxChars
@@ -52,12 +52,12 @@ export function payloadText(json: string): PromptText {
   return truncatePromptText(sanitizeForPrompt(written), maxChars)
 }
 
-/** A text is cleaned in pieces, so that a megabyte of it costs no more than what is seen, characters. */
+/** Text is sanitized in pieces, so that a long one costs no more than its visible part. In characters. */
 const pieceChars = 8192
 
 /**
- * The string of a token as far as there is room for it. Escapes of what a person can read are undone; what would end
- * the string stays escaped, and so do controls.
+ * The string of a token up to the available space. Escapes of readable characters are decoded; quotes, backslashes
+ * and control characters stay escaped.
  */
 function readable(token: string, roomChars: number): string {
   const value = String(JSON.parse(token))

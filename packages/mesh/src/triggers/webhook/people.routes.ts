@@ -48,5 +48,5 @@ export function webhookPeopleRoutes(
 
 function deliveryNumber(text: string): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
-  throw new Problem('bad-request', { detail: 'the number of a delivery is a whole number from 1 on' })
+  throw new Problem('bad-request', { detail: 'the number of a delivery is an integer from 1' })
 }

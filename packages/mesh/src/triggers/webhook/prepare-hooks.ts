@@ -6,7 +6,7 @@ import type { Hook } from './hook-table.ts'
 import { hooksMax, newSecretText } from './manage-hooks.ts'
 import type { ManageHooksDeps } from './manage-hooks.ts'
 
-/** A hook as it shall be; known by its id where there is one already. */
+/** A desired webhook; identified by its id if it exists. */
 export interface HookWish extends Pick<
   Hook,
   'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'repeats'
@@ -15,22 +15,22 @@ export interface HookWish extends Pick<
   readonly signed: boolean
 }
 
-/** Hooks whose secrets are stored and whose rows are not written. */
+/** Webhooks whose secrets are stored and whose rows are not written yet. */
 export interface PreparedHooks {
   /**
-   * Joins the caller's transaction. Problems `unknown-agent`, `agent-archived`, and `conflict` where a hook has gone or has
-   * been given a secret meanwhile. What a rotation did meanwhile stays.
+   * Joins the caller's transaction. Throws the Problems `unknown-agent`, `agent-archived`, and `conflict` if a
+   * webhook was deleted or got a secret meanwhile. The result of a concurrent rotation is kept.
    */
   write(): void
-  /** Whether the rows were written or not: secrets that no row names go. */
+  /** Must be called whether the rows were written or not. Removes secrets without a row. */
   release(): Promise<void>
-  /** Of hooks that had none: shown this once. */
+  /** The secrets of webhooks that had none; shown only this once. */
   readonly secrets: readonly { readonly hook: Hook; readonly secret: string }[]
 }
 
 /**
- * Several hooks at once, for whoever writes more than hooks in one transaction. What must stand in `.env` stands there before
- * this resolves. Problems `denied`, `conflict`, `bad-request`.
+ * Prepares several webhooks for a caller that writes them with other rows in one transaction. Resolves after the
+ * secrets are in `.env`. Throws the Problems `denied`, `conflict` and `bad-request`.
  */
 export type PrepareHooks = (caller: Caller, wishes: readonly HookWish[]) => Promise<PreparedHooks>
 
@@ -52,7 +52,7 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
     try {
       for (const { hook, secret } of made) {
         if (secret === null) continue
-        // The number is taken before the secret is written, so that a rotation at once never shares it.
+        // The number is reserved before the secret is written, so that a concurrent rotation never shares it.
         const now = hooks.find(hook.id)
         if (now) hooks.write({ ...now, secretsMade: Math.max(now.secretsMade, hook.secretsMade) })
         releases.push(await secrets.storeAhead({ hookId: hook.id, number: hook.secretsMade, text: secret }))
@@ -79,7 +79,7 @@ export function createPrepareHooks(deps: ManageHooksDeps): PrepareHooks {
     }
   }
 
-  /** Its secrets are as they are by now: what was prepared may be older than the last rotation. */
+  /** Uses the current secrets, because a rotation may have happened since the preparation. */
   function onTopOf(hook: Hook, hasNewSecret: boolean): Hook {
     const now = hooks.find(hook.id)
     if (!now)

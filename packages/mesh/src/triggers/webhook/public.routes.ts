@@ -8,19 +8,19 @@ import type { ReceiveHook } from './receive-hook.ts'
 
 const bounds = {
   maxBytes: limits.webhook.bodyMaxBytes,
-  /** As long as common senders wait for an answer. */
+  /** As long as common senders wait for a response. */
   maxMs: 10_000,
   heldMaxBytes: 64 * 1024 * 1024,
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,
 } as const
 
-/** Where strangers deliver. There is no gate: the hook's secret is the proof, and it is over the body. */
+/** The public route of webhooks. It needs no login: each delivery carries a signature over its body. */
 export function webhookPublicRoutes(
   { bind, scope }: PublicSurface,
   { receive, clock }: { readonly receive: ReceiveHook; readonly clock: Clock },
 ): void {
   const bodies = createBodyReader(bounds, clock)
-  // The bytes that came are what was signed; nothing reads them before us.
+  // The signature covers the raw bytes, so no parser may consume them.
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser('*', (_request, _body, done) => done(null))
   bind(endpoints.webhookReceive, api.webhookReceive, async ({ params, raw, reply }) => {

@@ -6,20 +6,23 @@ import { requireJson } from './require-json.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** A body that was understood, and its text, in which numbers are as the sender wrote them. */
+/** A valid body and its text, with numbers as the sender wrote them. */
 export interface Payload {
   readonly text: string
-  /** Made when it is asked for: most hooks have no condition, and parsing may take ten times what looking takes. */
+  /** Parsed on demand: most webhooks have no condition, and parsing can take ten times as long as validation. */
   readonly value: () => JsonValue
 }
 
-/** One JSON value in UTF-8, no deeper than `jsonDepthMax`. Throws the Problem `bad-json` or `bad-request`. Pure. */
+/**
+ * Parses one JSON value in UTF-8, not deeper than `jsonDepthMax`. Throws the Problems `bad-json` and `bad-request`.
+ * Pure.
+ */
 export function readPayload(body: Uint8Array): Payload {
   const { fault } = measureJson(body, jsonLimits.delivery)
   if (fault !== null) throw new Problem('bad-request', { detail: `the body ${fault}` })
   try {
     const text = utf8.decode(body)
-    // Its depth too: whoever walks the value walks it with its stack.
+    // Also checks the depth, because consumers recurse over the value.
     requireJson(text)
     return { text, value: () => readJson(text, jsonLimits.delivery) }
   } catch (error) {
@@ -28,7 +31,7 @@ export function readPayload(body: Uint8Array): Payload {
   }
 }
 
-/** Where the string that begins at `start` has its closing quote; the end of the text where it has none. Pure. */
+/** The position of the closing quote of a string, or the end of the text. Pure. */
 export function endOfString(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
     const quote = text.indexOf('"', at)

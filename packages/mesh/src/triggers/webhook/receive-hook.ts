@@ -23,23 +23,23 @@ import type { Payload } from './read-payload.ts'
 import type { RefusalStore } from './refusal-store.ts'
 import { missingSignature, timestampWindowSeconds, verifySignature } from './verify-signature.ts'
 
-/** How long a delivery whose moment is signed may come again: both ends of the signed window, milliseconds. */
+/** How long a delivery with a signed timestamp may be repeated: twice the timestamp window, in milliseconds. */
 export const signedWindowMs = 2 * timestampWindowSeconds * 1000
 
-/** One delivery that is coming in. */
+/** A delivery whose headers were read. */
 interface OpenDelivery {
   /**
-   * Judges it with its body, and resolves once its row and its run's are durable. Problems `signature-refused`,
-   * `webhook-disabled`, `rate-limited`, `bad-json`, `not-found` and those of `submitRun`.
+   * Checks the delivery with its body. Resolves once its row and its run are persisted. Throws the Problems
+   * `signature-refused`, `webhook-disabled`, `rate-limited`, `bad-json`, `not-found` and those of `submitRun`.
    */
   receive(body: Uint8Array): Promise<WebhookReceipt>
-  /** Leaves in the history why its body was not taken. */
+  /** Records in the history why the body was rejected. */
   refused(error: unknown, sizeBytes: number): void
 }
 
 /**
- * Begins a delivery by its headers, before a byte of its body is read. Problem `not-found` for a hook that is none,
- * always the same; else those that the headers alone show.
+ * Starts a delivery from its headers, before its body is read. Throws the same Problem `not-found` for every unknown
+ * webhook, else the errors that the headers show.
  */
 export type ReceiveHook = (hookId: string, headers: RawHeaders) => OpenDelivery
 
@@ -51,7 +51,7 @@ interface ReceiveHookDeps {
   readonly rates: HookRates
   readonly refusals: RefusalStore
   readonly give: GiveDelivery
-  /** Deliveries that come together share a commit. */
+  /** Concurrent deliveries share a commit. */
   readonly commits: GroupedCommit
   readonly journal: Journal
   readonly clock: Clock
@@ -79,7 +79,7 @@ export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
     return {
       receive: async (body) => {
         try {
-          // The hook may have been changed or deleted while its body came.
+          // The webhook may have been changed or deleted while the body arrived.
           return await judge({ ...deps, mutex }, required(hookId), { head, body, now: clock.now() })
         } catch (error) {
           required(hookId)
@@ -109,7 +109,10 @@ interface Arrived {
   readonly now: number
 }
 
-/** In this order: nobody without the secret learns or uses up anything, and what was taken once costs nothing again. */
+/**
+ * The order matters: a caller without the secret learns nothing and uses up nothing, and a known delivery costs
+ * nothing again.
+ */
 async function judge(
   deps: ReceiveHookDeps & { readonly mutex: KeyedMutex },
   hook: Hook,
@@ -134,12 +137,12 @@ async function judge(
       deps.bodies.requireRoom(hook.id, { digest: judged.remembered, at: arrived.now })
     }
     deps.rates.take(hook)
-    // A paused agent's run queues: the ledger holds it until the owner lets it go on.
+    // The run of a paused agent is queued until the owner ends the pause.
     return { ...receiptOf(await take(deps, hook, judged)), duplicate: false }
   })
 }
 
-/** What a delivery may be known by, as `takenBefore` asks. Pure. */
+/** The names by which `takenBefore` recognizes a delivery. Pure. */
 function namesOf(hook: Hook, { arrived, digest }: Judged): readonly string[] {
   const { senderId } = arrived.head
   return [
@@ -148,11 +151,11 @@ function namesOf(hook: Hook, { arrived, digest }: Judged): readonly string[] {
   ]
 }
 
-/** By which digest a body is known again. */
+/** The digest by which a body is recognized. */
 interface SignedBody {
-  /** Where its signature covers nothing else; null otherwise. */
+  /** Set if the signature covers only the body; otherwise null. */
   readonly digest: string | null
-  /** Where a signature of the body alone was sent, also beside a stronger one that may be left out the next time. */
+  /** Set if a signature of the body alone was sent, also next to a stronger one that a replay could leave out. */
   readonly remembered: string | null
 }
 
@@ -172,8 +175,8 @@ interface Judged extends SignedBody {
 type Taken = Pick<DeliveryRow, 'number' | 'state' | 'runId'>
 
 /**
- * A signature of the body alone names neither moment nor delivery: the same body is the same delivery, whatever unsigned
- * id it bears, unless the owner lets repetitions in.
+ * A signature of the body alone covers neither timestamp nor id. The same body is therefore the same delivery,
+ * whatever its unsigned id, unless the owner accepts repeated bodies.
  */
 function takenBefore(
   { deliveries, bodies }: ReceiveHookDeps,
@@ -185,11 +188,11 @@ function takenBefore(
   if (named || digest === null || hook.repeats === 'accept') return named
   const number = bodies.find(hook.id, digest)
   if (number === null) return null
-  // Remembered for longer than the history says what became of it.
+  // The body memory lasts longer than the history.
   return deliveries.find(hook.id, number) ?? { number, state: 'accepted', runId: null }
 }
 
-/** What can be refused is refused before the commit that others share. */
+/** Everything that can be rejected is rejected before the shared commit. */
 function take(
   deps: ReceiveHookDeps,
   hook: Hook,
@@ -222,7 +225,7 @@ function take(
   })
 }
 
-/** Why this payload makes no run, or null. Pure. */
+/** Why this payload starts no run, or null. Pure. */
 export function whySkipped(hook: Pick<Hook, 'when'>, { value }: Pick<Payload, 'value'>): string | null {
   if (hook.when === null || conditionHolds(parseCondition(hook.when), value())) return null
   return `the condition does not hold: ${hook.when}`

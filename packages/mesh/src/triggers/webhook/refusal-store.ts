@@ -3,11 +3,13 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../../storage/index.ts'
 import type { DeliveryTable } from './delivery-table.ts'
 
-/** Refusals of the same kind share a row for so long, milliseconds. */
+/** How long rejections of the same kind share a row, in milliseconds. */
 const rowMs = 60_000
-/** A row's count is written at most so often; a flood must not become a flood of commits. */
+/**
+ * The minimum interval between writes of a count, so that a flood does not cause a flood of commits. Milliseconds.
+ */
 const writeEveryMs = 1000
-/** Kinds that are counted at once; beyond, all counts are written and begin anew. */
+/** The number of kinds that are counted at once. Above it all counts are written and cleared. */
 const kindsMax = 1000
 
 export interface Refusal {
@@ -19,11 +21,11 @@ export interface Refusal {
   readonly sizeBytes: number
 }
 
-/** What made no run, in the history of its hook: one row for each kind and minute, without bodies. */
+/** The history of deliveries that started no run: one row per kind and minute, without bodies. */
 export interface RefusalStore {
-  /** True where it began a row. */
+  /** True if it started a new row. */
   note(refusal: Refusal): boolean
-  /** Writes what was only counted. A killed mesh loses the count of a second. */
+  /** Writes the counts in memory. A crash loses at most one second. */
   flush(): void
   forget(hookId: string): void
 }

@@ -1,7 +1,7 @@
 import { jsonDepthMax } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** What may come next. */
+/** The parser states: what may come next. */
 const wantsValue = 0
 const wantsValueOrEnd = 1
 const wantsNameOrEnd = 2
@@ -9,17 +9,17 @@ const wantsName = 3
 const wantsColon = 4
 const wantsNext = 5
 
-/** Of a number, from where it begins. */
+/** A JSON number. */
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
 const escape = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y
 
 /**
- * Refuses what is no JSON text, or is nested deeper than `jsonDepthMax`, by looking through it once and making nothing of
- * it: a megabyte of objects with names of their own takes eight times as long to parse. Problem `bad-request` for the
- * depth, SyntaxError for all else that `JSON.parse` refuses. Pure.
+ * Checks that a text is JSON and not nested deeper than `jsonDepthMax`, in one pass without building a value. Parsing
+ * a megabyte of objects takes eight times as long. Throws Problem `bad-request` for the depth, SyntaxError for
+ * anything that `JSON.parse` rejects. Pure.
  */
 export function requireJson(text: string): void {
-  /** Closing brackets that are due, innermost last. */
+  /** The expected closing brackets, innermost last. */
   const due: string[] = []
   let wants = wantsValue
   for (let at = afterBlanks(text, 0); at < text.length; at = afterBlanks(text, at)) {
@@ -90,7 +90,7 @@ function afterPlain(text: string, at: number): number {
   }
   let end = at + 1
   while (isDigit(text.charCodeAt(end))) end++
-  // Most numbers are whole, and a pattern costs more than they do.
+  // A fast path for integers, which avoids the regular expression.
   const isWhole = !'.eE'.includes(text[end] ?? ' ')
   return isWhole && (first !== 0x30 || end === at + 1) ? end : afterMatch(number, text, at)
 }
@@ -108,7 +108,7 @@ function afterMatch(form: RegExp, text: string, at: number): number {
 }
 
 function fault(at: number): SyntaxError {
-  return new SyntaxError(`no JSON at character ${at}`)
+  return new SyntaxError(`invalid JSON at character ${at}`)
 }
 
 function tooDeep(): Problem {

@@ -1,33 +1,33 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { DeliveryHead } from './delivery-head.ts'
 
-/** How far a signed moment may be from now, either way: what Standard Webhooks says, seconds. */
+/** The allowed difference between a signed timestamp and now, as Standard Webhooks specifies, in seconds. */
 export const timestampWindowSeconds = 300
-/** Signatures in one header that are looked at; a sender that rotates sends two. */
+/** The number of signatures per header that are checked. A sender that rotates its secret sends two. */
 const signaturesMax = 8
-/** A key that was decoded from text and is shorter is nothing but a slip, bytes. */
+/** A shorter decoded key is treated as an error, in bytes. */
 const keyMinBytes = 16
 
 const standardPrefix = 'whsec_'
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 type SignatureVerdict =
-  /** `coversId`: the sender's id and moment are signed too, and not the body alone. */
+  /** `coversId`: the signature also covers id and timestamp. */
   { readonly valid: true; readonly coversId: boolean } | { readonly valid: false; readonly reason: string }
 
-/** Why the headers alone show that the delivery is not signed, or null. Pure. */
+/** Why the headers show that the delivery is not signed, or null. Pure. */
 export function missingSignature(head: DeliveryHead): string | null {
   if (head.standardSignature !== null) {
-    if (head.senderId === null) return 'webhook-signature comes with webhook-id'
-    return head.timestamp === null ? 'webhook-signature comes with webhook-timestamp' : null
+    if (head.senderId === null) return 'webhook-signature needs webhook-id'
+    return head.timestamp === null ? 'webhook-signature needs webhook-timestamp' : null
   }
   if (head.bodySignature !== null) return null
   return 'the signature is missing: send x-webhook-signature, webhook-signature or X-Hub-Signature-256'
 }
 
 /**
- * Whether one of the secrets signed this body. The strongest form that is there decides: Standard Webhooks (id, moment
- * and body), else the hex digest of the body. Every comparison takes as long whether it holds or not. Pure.
+ * Checks the signature with each secret. The strongest form that is present decides: Standard Webhooks (id, timestamp
+ * and body), else the hex digest of the body. Compares in constant time. Pure.
  */
 export function verifySignature(
   head: DeliveryHead,
@@ -57,14 +57,14 @@ export function verifySignature(
   return { valid: true, coversId: true }
 }
 
-/** A delivery that Standard Webhooks signs: id, moment in seconds and body. */
+/** The signed headers of Standard Webhooks: id, timestamp in seconds and signature. */
 export interface StandardSigned {
   readonly id: string
   readonly timestamp: string
   readonly signature: string
 }
 
-/** Whether one of the secrets signed id, moment and body, and lately. Pure. */
+/** Checks a signature of id, timestamp and body, and the age of the timestamp. Pure. */
 export function verifyStandard(
   { id, timestamp, signature }: StandardSigned,
   body: Uint8Array,
@@ -72,12 +72,12 @@ export function verifyStandard(
 ): SignatureVerdict {
   const head = { senderId: id, timestamp, standardSignature: signature, bodySignature: null }
   if (id === '' || timestamp === '' || signature === '') {
-    return { valid: false, reason: 'webhook-id, webhook-timestamp and webhook-signature are wanted' }
+    return { valid: false, reason: 'webhook-id, webhook-timestamp and webhook-signature are required' }
   }
   return verifySignature(head, body, by)
 }
 
-/** The header that says the same of what we send. Pure. */
+/** The signature header for an outgoing event. Pure. */
 export function signStandard(
   secret: string,
   { id, timestamp, body }: Omit<StandardSigned, 'signature'> & { readonly body: string },
@@ -87,7 +87,7 @@ export function signStandard(
   return `v1,${made}`
 }
 
-/** Why a secret that a sender made cannot serve, or null. Never names it. Pure. */
+/** Why a sender's secret cannot be used, or null. Never quotes it. Pure. */
 export function secretFault(secret: string): string | null {
   if (!secret.startsWith(standardPrefix)) return null
   return decoded(secret.slice(standardPrefix.length)) === null
@@ -97,17 +97,17 @@ export function secretFault(secret: string): string | null {
 
 const wrongSignature = {
   valid: false,
-  reason: 'no secret of this webhook made the signature of this body',
+  reason: 'the signature does not match any secret of this webhook',
 } as const
 
-/** `whsec_` says that base64 follows; without it both readings are in use among senders. */
+/** `whsec_` marks base64. Without it, senders use the text either as bytes or as base64. */
 function standardKeys(secret: string): readonly Buffer[] {
   const isMarked = secret.startsWith(standardPrefix)
   const key = decoded(isMarked ? secret.slice(standardPrefix.length) : secret)
   return [...(isMarked ? [] : [Buffer.from(secret)]), ...(key === null ? [] : [key])]
 }
 
-/** Null for what is not canonical base64: a lenient reader would make a short key of it, or none. */
+/** Null for non-canonical base64: a lenient decoder would produce a short or empty key. */
 function decoded(text: string): Buffer | null {
   const key = base64.test(text) ? Buffer.from(text, 'base64') : null
   return key !== null && key.length >= keyMinBytes ? key : null
@@ -124,7 +124,7 @@ function isAmong(given: readonly Buffer[], made: readonly Buffer[]): boolean {
   let found = false
   for (const one of given) {
     for (const other of made) {
-      // All are compared, also after a match.
+      // Compares all, also after a match.
       if (one.length === other.length && timingSafeEqual(one, other)) found = true
     }
   }

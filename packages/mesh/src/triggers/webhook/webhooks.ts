@@ -28,7 +28,7 @@ import { createRefusalStore } from './refusal-store.ts'
 
 const dayMs = 24 * 3600 * 1000
 
-/** What the history of one hook keeps; what may still come again under its signed id is kept in any case. */
+/** The limits of a webhook's history. Rows that are needed to detect repeated signed ids are always kept. */
 export const historyBounds = {
   rowsMax: 500,
   rowsMaxAgeMs: bodiesKeptMs,
@@ -36,20 +36,20 @@ export const historyBounds = {
   keptForDuplicatesMs: signedWindowMs + 5 * 60 * 1000,
 } as const
 
-/** Everything about webhooks. */
+/** The API of webhooks. */
 export interface Webhooks {
   readonly receive: ReceiveHook
   readonly manage: ManageHooks
   readonly history: DeliveryHistory
-  /** All hooks, for modules that decide about them themselves. */
+  /** All webhooks, for modules with their own permission checks. */
   all(): readonly Hook[]
   readonly prepare: PrepareHooks
   countsOf: ReturnType<typeof createDeliveryTable>['countsOf']
-  /** How a run ended that a delivery made; in the transaction of its end. */
+  /** Records the outcome of a delivery's run, in the transaction that settles it. */
   readonly runSettled: (run: SettledRun) => void
-  /** When an agent is deleted: its hooks go. */
+  /** Deletes the webhooks of a deleted agent. */
   forget(agentId: string): void
-  /** Once a minute: writes counts, and takes away what is kept no longer. */
+  /** Writes counts and deletes old data. Called once a minute. */
   maintain(): void
 }
 
@@ -65,7 +65,7 @@ export interface WebhooksDeps {
   readonly newId: NewId
   readonly randomBytes: (count: number) => Uint8Array
   readonly log: Log
-  /** Left out for those of every mesh. */
+  /** The default limits if missing. */
   readonly memoryBounds?: MemoryBounds
 }
 
