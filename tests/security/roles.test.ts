@@ -87,7 +87,7 @@ const who: Readonly<Record<PersonRole, string>> = { viewer: 'vic', member: 'ann'
 describe.each(personRoles.filter((role) => role !== 'owner'))('over the wire, a %s', (role) => {
   test.each(routes)('comes to %s, which wants a %s, only so', async (route, wanted) => {
     const { status, code, detail } = await ask(route, tokens[who[role]] ?? '')
-    const refusedByRole = status === 403 && code === 'denied' && detail.includes('wants the role')
+    const refusedByRole = status === 403 && code === 'denied' && detail.includes('requires the role')
     expect({ route, refusedByRole, status }).toEqual({
       route,
       refusedByRole: !roleReaches(role, wanted),

@@ -11,7 +11,7 @@ export type Action =
   | { readonly do: 'write-blackboard'; readonly key: string }
   /** `llm`, `http` and later ones; the agent's `allowed_apis` names them. */
   | { readonly do: 'call-api'; readonly api: string }
-  /** A credential of the agent tier, by the name in its handle. Those of the mesh have no name that could stand here. */
+  /** A credential of the agent tier, by the name in its handle. System credentials have no such name. */
   | { readonly do: 'use-credential'; readonly name: string }
   | { readonly do: 'use-browser'; readonly browserAction: string }
   | { readonly do: 'manage-cron' }
@@ -23,7 +23,7 @@ export type Action =
   | { readonly do: 'manage-fleet' }
   /** Restart, stop or delete that agent; no agent does so to itself. */
   | { readonly do: 'manage-agent'; readonly agentId: string }
-  /** Decide what a project is about, who belongs to it and what it may spend; that one, or any where none is named. */
+  /** Change a project's texts, members and budget; the named project, or any if none is named. */
   | { readonly do: 'manage-projects'; readonly project?: string }
   /** Change that agent's texts, model, budget or permissions; no agent changes its own. `what` where only an owner does of all people. */
   | {
@@ -32,12 +32,12 @@ export type Action =
       readonly what?: 'permissions' | 'MCP servers'
     }
   | { readonly do: 'view-fleet' }
-  /** Give work to another agent at all; `message-agent` says to whom. */
+  /** Give work to other agents at all; `message-agent` decides to which. */
   | { readonly do: 'route-tasks' }
   | { readonly do: 'request-credential' }
   /** Store, bind and remove credentials: the owner alone. */
   | { readonly do: 'manage-credentials' }
-  /** Hold all work that nobody asked for at that moment, or let it go on: the owner alone. */
+  /** Pause or resume all work that triggers start: only the owner may. */
   | { readonly do: 'pause-work' }
   /** Read everything that an agent keeps, for a backup: this machine's own programs alone. */
   | { readonly do: 'back-up' }
@@ -47,7 +47,7 @@ export type Action =
   | { readonly do: 'make-webhooks' }
   /** Add, change and remove people and their tokens: an owner alone. */
   | { readonly do: 'manage-people' }
-  /** Come to a route of the people's API at all; null where none of them states a role. */
+  /** Use a route of the people's API; null if the route states no role. */
   | { readonly do: 'call-route'; readonly role: PersonRole | null }
   | { readonly do: 'list-agents' }
   /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
@@ -57,7 +57,7 @@ export type Action =
   /** Say something to an agent that works; `gave` when the work that it does was given by the caller. */
   | { readonly do: 'steer-agent'; readonly to: string; readonly gave: boolean }
 
-/** Move money. What was spent before is the wallet's own count, read in the same critical section. */
+/** Transfer money. The wallet counts earlier spending itself, in the same critical section. */
 export interface WalletSpend {
   readonly do: 'spend-from-wallet'
   readonly chain: string

@@ -34,13 +34,13 @@ describe('where a person is', () => {
 })
 
 describe('the owner', () => {
-  test('is whom the mesh knows as its owner’s own program', () => {
+  test('is a caller that the mesh knows as a program of its owner', () => {
     expect(() =>
       requireOwner({ kind: 'human', role: 'owner', channel: 'cli', local: true }, 'store keys'),
     ).not.toThrow()
   })
 
-  test('is nobody else: a person from outside looks like any other, and an agent cannot claim it', () => {
+  test('is no other caller: neither an outside session nor an agent can claim it', () => {
     const claims = {
       kind: 'agent',
       agentId: 'a',

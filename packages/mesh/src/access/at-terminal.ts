@@ -1,10 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, HumanCaller } from './caller.ts'
 
-/** Where a person is known to look at what they decide: never a chat, whose words may be another's. */
+/** Channels on which a person sees what they decide: never a chat, whose text may come from another party. */
 const terminalChannels: readonly string[] = ['cli', 'api', 'dashboard']
 
-/** The dashboard, or whoever speaks its API as it does. */
+/** The dashboard, or a client that uses its API in the same way. */
 const dashboardChannels: readonly string[] = ['api', 'dashboard']
 
 export type PersonAtTerminal = HumanCaller
@@ -19,7 +19,10 @@ export function isAtDashboard(caller: Caller): boolean {
   return caller.kind === 'human' && caller.role === 'owner' && dashboardChannels.includes(caller.channel)
 }
 
-/** Problem `denied` for whoever is not known to be the owner: a session of a hosted mesh tells nobody apart. */
+/**
+ * Problem `denied` for callers that are not known to be the owner: sessions of a hosted mesh do not identify
+ * a person.
+ */
 export function requireOwner(caller: Caller, what: string): void {
   if (caller.kind === 'human' && caller.role === 'owner' && caller.local === true) return
   throw new Problem('denied', {

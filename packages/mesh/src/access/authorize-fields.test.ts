@@ -182,7 +182,7 @@ const table: readonly (readonly [
 ]
 
 describe('each field of the permission record', () => {
-  test('stands in the table below', () => {
+  test('is in the table below', () => {
     // It allows nothing: it says behind which walls the agent runs.
     const granting = Object.keys(permissionFields).filter((field) => field !== 'required_isolation')
     expect(table.map(([field]) => field)).toEqual(granting)
@@ -237,7 +237,7 @@ describe('a record', () => {
     })
   })
 
-  test('holds no transfer whose value nobody knows', () => {
+  test('allows no transfer of unknown value', () => {
     for (const valueUsd of [Number.NaN, Number.POSITIVE_INFINITY, -1]) {
       expect(decide(wallet, { ...spend, valueUsd }).allowed).toBe(false)
     }
@@ -284,7 +284,7 @@ describe('a record', () => {
   })
 })
 
-test('people are told every action that the mesh decides', () => {
+test('every action that the mesh decides has a description for people', () => {
   const decided = new Set<string>(table.map(([, row]) => row.action.do))
   const known = new Set<string>(permissionActions.map((action) => action.name))
   expect([...decided].filter((name) => !known.has(name))).toEqual([])

@@ -15,7 +15,7 @@ const spend: WalletSpend = {
   fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
 }
 
-/** One of each kind; an action that is new does not compile until it stands here. */
+/** One action of each kind; a new action does not compile until it is added here. */
 const actions: { readonly [Do in Action['do']]: Extract<Action, { readonly do: Do }> } = {
   'message-agent': { do: 'message-agent', to: 'other' },
   'publish-topic': { do: 'publish-topic', topic: 't' },
@@ -98,7 +98,7 @@ describe('who needs no record', () => {
     expect(allowed.map((action) => action.do).toSorted()).toEqual([...everyone, ...more].toSorted())
   })
 
-  test('is refused by no field, since no record could help, and hears why', () => {
+  test('is refused without naming a field, because no record could help, and with a reason', () => {
     for (const action of Object.values(actions)) {
       const decision = decide({ kind: 'system' }, action)
       if (decision.allowed) expect(decision.field).toBe(undefined)
@@ -106,7 +106,7 @@ describe('who needs no record', () => {
     }
   })
 
-  test('gets nothing by an action that nobody has decided', () => {
+  test('is refused an action that no rule covers', () => {
     const unknown = { do: 'launch-rockets' } as unknown as Action
     for (const caller of [{ kind: 'human', role: 'owner', channel: 'cli' }, { kind: 'system' }] as const) {
       expect(decide(caller, unknown)).toMatchObject({
@@ -169,7 +169,7 @@ describe('an agent with every right that a record can give', () => {
     }
   })
 
-  test('gets nothing by an action that nobody has decided', () => {
+  test('is refused an action that no rule covers', () => {
     expect(decide(scout, { do: 'launch-rockets' } as unknown as Action, everything)).toMatchObject({
       allowed: false,
       field: null,
@@ -182,7 +182,7 @@ describe('an agent with every right that a record can give', () => {
     expect(['llm', 'http', 'wallet', '*', ''].map(may)).toEqual([true, true, false, false, false])
   })
 
-  test('hears which entry of which list allows it, so that an owner finds the line', () => {
+  test('gets the list and entry that allow it, so that an owner finds the line', () => {
     const record = { ...everything, can_message: ['a', 'other', '*'], blackboard_read: ['x', 'a/*'] }
     expect(decide(scout, actions['message-agent'], record)).toEqual({
       allowed: true,
@@ -195,7 +195,7 @@ describe('an agent with every right that a record can give', () => {
     expect(decide(scout, spend, record)).toEqual({ allowed: true, field: 'can_use_wallet' })
   })
 
-  test('hears what was asked and which field lacks it where it is refused', () => {
+  test('gets the action and the missing field with a refusal', () => {
     const refusal = (action: Action, record: Partial<PermissionRecord> = {}) => decide(scout, action, record)
     expect(refusal(actions['message-agent'])).toMatchObject({
       field: 'can_message',

@@ -57,7 +57,7 @@ describe('an agent', () => {
     expect(allowedOf(recordsOf({ scout: aRecord() }), scout)).toEqual(['list-agents', 'act-for-self'])
   })
 
-  test('may do nothing while the file is broken, whatever stood in it', () => {
+  test('may do nothing while the file is invalid, whatever it contained', () => {
     verifies('purpose:fail-closed')
     const broken = recordsOf(
       { scout: operatorDefaultRecord },
@@ -92,7 +92,7 @@ describe('an agent', () => {
     expect(authorize(recordsOf({ scout: aRecord() }), scout, action)).toMatchObject({ allowed: false, field })
   })
 
-  test('reads what it may not write', () => {
+  test('may read keys that it may not write', () => {
     const records = recordsOf({ scout: workerDefaultRecord })
     expect(authorize(records, scout, { do: 'read-blackboard', key: 'secret/plan' }).allowed).toBe(true)
     expect(authorize(records, scout, { do: 'write-blackboard', key: 'secret/plan' }).allowed).toBe(false)
@@ -113,7 +113,7 @@ describe('an agent', () => {
     expect(authorize(records, scout, { do: 'submit-run', to: 'scout' }).allowed).toBe(false)
   })
 
-  test('with the token of a program reaches the model surface and the way out alone', () => {
+  test('with a program token may use only the model gateway and the egress proxy', () => {
     expect(allowedOf(recordsOf({ scout: operatorDefaultRecord }), program)).toEqual(['call-llm', 'call-http'])
     expect(allowedOf(recordsOf({ scout: aRecord() }), program)).toEqual([])
   })
@@ -186,7 +186,7 @@ describe('default records', () => {
     })
   })
 
-  test('give a worker none of the flags', () => {
+  test('give a worker no flag', () => {
     expect(Object.entries(workerDefaultRecord).filter(([, value]) => value === true)).toEqual([])
   })
 })

@@ -17,7 +17,7 @@ export interface PermissionRecords {
   recordOf(agentId: string): PermissionRecord | undefined
   /** Why there are no records at all, with file and line, or null while there are. */
   readonly broken: string | null
-  /** Who belongs to which project; nobody to any where it is left out. */
+  /** The project of each agent; without it no agent belongs to a project. */
   readonly projectOf?: ProjectOf
 }
 
@@ -27,7 +27,7 @@ const allowed: Decision = { allowed: true }
 /** Programs in a container hold a token for these alone. */
 const programApis: readonly string[] = ['llm', 'http']
 
-/** May this caller do this? What no line allows is denied. Pure. */
+/** Decides whether this caller may do this. An action that no rule allows is denied. Pure. */
 export function authorize(records: PermissionRecords, caller: Caller, action: Action): Decision {
   if (caller.kind === 'agent') return authorizeAgent(records, caller, action)
   return caller.kind === 'human' && caller.role !== 'owner'
@@ -199,7 +199,7 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
   }
 }
 
-/** The operator, and whoever gave the work, where they may message that agent at all. */
+/** Allows the operator and the agent that gave the work, if they may message that agent at all. */
 function maySteer(
   record: PermissionRecord,
   agentId: string,
@@ -207,7 +207,7 @@ function maySteer(
 ): Decision {
   if (to === agentId) return denied('an agent does not steer itself', null)
   if (agentId !== operatorAgentId && !gave) {
-    return denied('only the operator and whoever gave the work steer an agent', null)
+    return denied('only the operator and the agent that gave the work may steer an agent', null)
   }
   return byName(record, 'can_message', to)
 }

@@ -5,7 +5,7 @@ const usd = (dailyUsd: number | null, monthlyUsd: number | null) => ({ dailyUsd,
 
 describe('a change of a budget', () => {
   test.each([
-    ['what stands', usd(1, 10), usd(1, 10)],
+    ['the current values', usd(1, 10), usd(1, 10)],
     ['less', usd(1, 10), usd(0.5, 9.99)],
     ['nothing at all', usd(1, 10), usd(0, 0)],
     ['a limit where none was', usd(null, null), usd(1000, 1000)],
@@ -21,7 +21,7 @@ describe('a change of a budget', () => {
     ['no limit a month', usd(null, 10), usd(5, null), 'monthly_usd', 'no limit is more than USD 10'],
     ['money where none might be spent', usd(0, 0), usd(0, 0.01), 'monthly_usd', '0.01 is more than USD 0'],
     ['less a day for more a month', usd(1, 10), usd(0.5, 11), 'monthly_usd', '11 is more than USD 10'],
-  ])('to %s raises, and the agent hears which period', (...[, before, after, field, reason]) => {
+  ])('a change to %s is a raise, and the refusal names the period', (...[, before, after, field, reason]) => {
     expect(raisedPeriod(before, after)).toEqual({ field, reason: expect.stringContaining(reason) })
   })
 })

@@ -29,7 +29,7 @@ interface Window {
 export function createCallRate(deps: {
   readonly clock: Clock
   readonly perMinute: () => number
-  /** What is counted, in the words of the setting. */
+  /** What is counted, in the terms of the setting. */
   readonly what?: string
 }): CallRate {
   const windows = new Map<string, Window>()
@@ -42,7 +42,7 @@ export function createCallRate(deps: {
       windows.set(agentId, fresh)
       return fresh
     }
-    // The clock was set back: what was counted stays, and nobody waits for the time to come again.
+    // The clock was set back: the count is kept, and the window restarts at the new time.
     if (now < known.startedAt) known.startedAt = now
     const passed = Math.floor((now - known.startedAt) / windowMs)
     if (passed >= 1) {

@@ -6,7 +6,10 @@ import type { RunTicket } from './run-ticket.ts'
  * decide by it and never by a name in a body.
  */
 export type Caller =
-  /** `run` is the live run whose id and fence came with a door token, or the lane's live run for a program token. */
+  /**
+   * `run` is the live run whose id and fence came with an agent token, or the lane's live run for a program
+   * token.
+   */
   | {
       readonly kind: 'agent'
       readonly agentId: string
@@ -16,20 +19,20 @@ export type Caller =
   | {
       readonly kind: 'human'
       readonly channel: string
-      /** The person behind it as the channel tells them apart; none where there is the owner alone. */
+      /** The user id of the person on the channel; absent if the channel has only the owner. */
       readonly user?: string
       readonly role: PersonRole
-      /** Their name in `config/people.json`; none for an owner whom it does not name. */
+      /** The person's name in `config/people.json`; absent for an owner whom the file does not name. */
       readonly person?: string
-      /** What a member may act on. */
+      /** The agents that a member may act on. */
       readonly agents?: readonly string[]
-      /** The mesh knows that it is the owner's own program on its machine; a session from outside tells nobody apart. */
+      /** True for the owner's own program on this machine; an outside session does not identify a person. */
       readonly local?: true
       /** When the token ends that they came by, in milliseconds; none where it does not, or they came without. */
       readonly expiresAt?: number
       /** A browser sent it for a page; whether that brought the owner's proof. None for programs and chats. */
       readonly page?: 'proved' | 'unproved'
-      /** What they ask for is, wholly or in part, what somebody else wrote and they passed on. */
+      /** The request contains, wholly or in part, text of another party that this person forwarded. */
       readonly forwards?: true
     }
   | { readonly kind: 'internal' }
@@ -49,7 +52,10 @@ export function actorOf(caller: Caller): string {
   return caller.kind
 }
 
-/** The owner whom the journal named so, for what they decided and a mesh that died did not carry out. Pure. */
+/**
+ * The owner whom the audit log names, for an approved action that a mesh did not carry out before it ended.
+ * Pure.
+ */
 export function ownerOfActor(actor: string): HumanCaller {
   const [, person, channel = ''] = /^human:(?:([^@]*)@)?(.*)$/s.exec(actor) ?? []
   return { kind: 'human', channel, role: 'owner', ...(person === undefined ? {} : { person }) }

@@ -2,7 +2,7 @@ import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 
-/** What a new operator starts with: it leads the fleet, and holds neither wallet nor the right to spawn. */
+/** The permissions of a new operator: it leads the fleet, without wallet and without the right to spawn. */
 export const operatorDefaultRecord: PermissionRecord = permissionRecordSchema.parse({
   can_message: ['*'],
   blackboard_read: ['*'],
@@ -16,7 +16,7 @@ export const operatorDefaultRecord: PermissionRecord = permissionRecordSchema.pa
   can_request_user_credentials: true,
 })
 
-/** What a new worker starts with: it may think, fetch, answer the operator and write where work is shared. */
+/** The permissions of a new worker: it may use models, fetch, answer the operator and write shared keys. */
 export const workerDefaultRecord: PermissionRecord = permissionRecordSchema.parse({
   can_message: [operatorAgentId],
   blackboard_read: ['*'],

@@ -1,7 +1,10 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { PermissionActionName } from '@flotilla/protocol/permission-actions'
 
-/** What was denied, as `tool_denials_24h` sorts it. An action that people are not told of does not compile in the guard. */
+/**
+ * Categories of denials for `tool_denials_24h`. An action without a description for people does not compile
+ * in the guard.
+ */
 export type DenialCategory = PermissionActionName
 
 /** Refusals of the last 24 hours by agent. For people to look at; nothing is decided by it. Lost at a restart. */
@@ -21,7 +24,7 @@ interface Bucket {
   readonly counts: Partial<Record<DenialCategory, number>>
 }
 
-/** Counts in whole hours: what is shown covers at least 23 and at most 24 of them. */
+/** Counts in whole hours: a count covers at least 23 and at most 24 hours. */
 export function createDenialCounts(clock: Clock): DenialCounts {
   const bucketsByAgent = new Map<string, Bucket[]>()
 

@@ -90,7 +90,7 @@ describe('an explanation', () => {
     })
   })
 
-  test('says what a broken file says, and where', async () => {
+  test('gives the error of an invalid file and its place', async () => {
     const broken = text.replace('"allowed_apis"', 'allowed_apis')
     expect(await asked(broken, 'call-api', ['llm'])).toMatchObject({
       allowed: false,

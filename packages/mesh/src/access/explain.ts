@@ -54,7 +54,7 @@ const actionOf: {
       valueUsd,
       spentTodayUsd: 0,
       spendsLastHour: 0,
-      // Of the record alone; the fleet's own limits stand in the settings.
+      // Explains the record alone; the fleet's own limits are in the settings.
       fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
     }
   },
@@ -130,7 +130,7 @@ function allowedBy(snapshot: PermissionSnapshot, agentId: string, field: string 
     : `${field} of ${agentId} allows it`
 }
 
-/** How to take what an entry that does not name it has all the same. */
+/** How to remove a right that a record has by default without naming it. */
 function takingOf(snapshot: PermissionSnapshot, agentId: string, field: string | null): string {
   if (field === null || !isDefault(snapshot, agentId, field)) return ''
   return `Take it with: flotilla permissions set ${agentId} ${field}=false`

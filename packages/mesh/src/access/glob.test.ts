@@ -109,7 +109,7 @@ describe('a glob over credentials', () => {
 })
 
 describe('a list of names', () => {
-  test('allows what it names, and everything with a lone star', () => {
+  test('allows the named entries, and everything with a single star', () => {
     expect(listAllows(['a'], 'a')).toBe(true)
     expect(listAllows(['a'], 'ab')).toBe(false)
     expect(listAllows(['a*'], 'ab')).toBe(false)

@@ -14,7 +14,7 @@ export function listAllows(names: readonly string[], name: string): boolean {
   return names.some((allowed) => allowed === '*' || allowed === name)
 }
 
-/** A blackboard key in the one form that patterns are matched against, or null for what is no key. Pure. */
+/** A blackboard key in the canonical form for pattern matching, or null for an invalid key. Pure. */
 export function normalizeKey(key: string): string | null {
   if (key.length > wireLimits.blackboardKeyMaxChars) return null
   const composed = key.normalize('NFC')
@@ -51,7 +51,7 @@ interface CompiledPattern {
 }
 
 function runOf({ begins, automaton }: CompiledPattern, text: string): PatternRun {
-  // Most patterns name other keys, and their first characters tell.
+  // A prefix comparison excludes most patterns cheaply.
   return text.startsWith(begins) ? automaton.run(text) : { matches: false, steps: 0 }
 }
 

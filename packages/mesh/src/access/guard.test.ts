@@ -35,7 +35,7 @@ function aGuard() {
 }
 
 describe('the guard', () => {
-  test('lets through what is allowed and writes nothing down', () => {
+  test('passes an allowed action and records nothing', () => {
     const { guard, journal, denials } = aGuard()
     guard(scout, { do: 'read-blackboard', key: 'a' })
     expect(journal.entries).toEqual([])
@@ -57,7 +57,7 @@ describe('the guard', () => {
     expect(events.bodies).toMatchObject([{ type: 'call.denied', agent_id: 'scout', action: 'message-agent' }])
   })
 
-  test('tells nobody to have allowed what no field allows', () => {
+  test('names no field to change for an action that no field allows', () => {
     const { guard } = aGuard()
     const repairOf = (caller: Caller, action: Parameters<typeof guard>[1]): string => {
       try {
@@ -79,7 +79,7 @@ describe('the guard', () => {
     expect(repairOf(nobody, { do: 'message-agent', to: 'other' })).toContain('Ask the owner to allow it')
   })
 
-  test('counts nothing of an agent that was deleted for one made anew under its id', () => {
+  test('does not count denials of a deleted agent for one re-created under its id', () => {
     const { guard, denials } = aGuard()
     expect(() => guard(scout, { do: 'message-agent', to: 'a' })).toThrow('can_message')
     denials.forget('scout')
@@ -111,7 +111,7 @@ describe('the guard', () => {
     expect(journal.entries.at(-1)).toMatchObject({ detail: { skipped: 10 } })
   })
 
-  test('keeps a looping agent from flooding the journal, and tells how much was left out', async () => {
+  test('limits the audit log entries of a looping agent and records how many were omitted', async () => {
     const { guard, clock, journal, events, denials } = aGuard()
     for (let call = 0; call < 1000; call++)
       expect(() => guard(scout, { do: 'manage-fleet' })).toThrow('can_manage_fleet')

@@ -18,7 +18,7 @@ export interface GuardDeps {
   readonly events: Pick<EventBus, 'publish'>
   readonly clock: Clock
   readonly log: Log
-  /** Hears of every refusal, to count it. */
+  /** Called with every refusal, to count it. */
   readonly onDenied?: (denial: { readonly caller: Caller; readonly action: Action }) => void
 }
 
@@ -92,7 +92,10 @@ const ofRoleRepair =
 const ofNoFieldRepair =
   'No field of the permission record changes that: do without it, or tell the owner what you would have done (notify_user).'
 
-/** Nobody sets permissions of one: they are within its maker's, and it is gone before anybody would. */
+/**
+ * The permissions of a spawned agent cannot be changed: they are within its parent's, and it is deleted with
+ * its task.
+ */
 const ofSpawnedRepair =
   'You were made for one task and may no more than this: do without it, and say in complete_task what you could not do and why.'
 
@@ -117,7 +120,7 @@ function record(
   }
 }
 
-/** What the action is about, as far as it names something. */
+/** The object of the action, if it names one. */
 function subjectOf(action: Action): string {
   if ('to' in action) return action.to
   if ('key' in action) return action.key.slice(0, subjectMaxChars)

@@ -26,7 +26,7 @@ function aCeiling() {
 }
 
 describe('the ceiling', () => {
-  test('lets a person at the terminal raise what nobody else may', () => {
+  test('only a person at the terminal may raise a value above the ceiling', () => {
     const { hold, journal } = aCeiling()
     for (const channel of ['cli', 'dashboard']) hold({ kind: 'human', role: 'owner', channel }, raise)
     expect(journal.entries).toEqual([])
@@ -54,7 +54,7 @@ describe('the ceiling', () => {
     expect(journal.entries).toHaveLength(others.length)
   })
 
-  test('leaves a record of what an agent tried, where people look for denials', () => {
+  test('records the attempt of an agent as a denial', () => {
     const { hold, journal, events, denials } = aCeiling()
     expect(() => hold(operator, raise)).toThrow('can_spawn')
     expect(journal.entries).toEqual([

@@ -15,23 +15,23 @@ const nameMaxChars = 60
 
 export interface CeilingQuestion {
   readonly agentId: string
-  /** What stands now. */
+  /** The current record. */
   readonly current: PermissionRecord
   readonly fields: SubmittedFields
 }
 
 /** Something above the ceiling that was asked for. */
 export interface AboveCeiling {
-  /** Whose permission, budget or the like it is, as the journal names it. */
+  /** The agent or project whose permission or budget is changed, as the audit log names it. */
   readonly subject: string
   readonly field: string
   readonly reason: string
 }
 
 /**
- * Refuses what is above the ceiling: a denial, counted, journalled and announced like one. To be called before any
- * transaction: its record must not roll back. Always throws the Problem `human-only`: such a thing never becomes a
- * proposal.
+ * Refuses a change above the ceiling: it is counted, recorded and announced like any denial. Call it outside
+ * of transactions, because its record must not roll back. Always throws the Problem `human-only`: such a
+ * change never becomes a proposal.
  */
 export type RefuseAboveCeiling = (caller: Caller, above: AboveCeiling) => never
 

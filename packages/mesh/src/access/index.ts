@@ -1,4 +1,4 @@
-/** Who calls, what they may, how often. */
+/** Callers, their permissions and their rate limits. */
 
 export type { Action, Decision, Guard, WalletSpend } from './action.ts'
 export { isAtTerminal, requireAtTerminal, requireOwner } from './at-terminal.ts'

@@ -15,7 +15,7 @@ import { createPermissionFile } from './permission-file.ts'
 const record = (more: object = {}) => permissionRecordSchema.parse(more)
 
 describe('grants in the journal', () => {
-  test('are told by agent and field, once', () => {
+  test('are recorded once for each agent and field', () => {
     const journal = collectJournal()
     const tell = createJournalGrants({ database: migrated(), journal, log: silentLog })
     tell({ scout: record({ allowed_apis: ['llm'] }) }, 'human:cli')
@@ -56,7 +56,7 @@ describe('grants in the journal', () => {
     })
   })
 
-  test('name the hand for what it changed in the file, and whoever else for what they changed', async () => {
+  test('name a manual edit of the file, or else the actor of each change', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'grants-'))
     const path = join(folder, 'permissions.json')
     const write = (permissions: object) => writeFile(path, JSON.stringify({ permissions }))
@@ -92,7 +92,9 @@ describe('grants in the journal', () => {
     const others = { ...operatorDefaultRecord, can_spawn: false }
     const { [fleetFlag]: _taken, ...withoutFleet } = others
 
-    /** A home where an earlier release has told the journal what it read, which took what was left out for false. */
+    /**
+     * A home of an earlier release whose audit log recorded the file as read, with missing fields as false.
+     */
     async function anUpgrade(operator: object, before: object | null) {
       const folder = await mkdtemp(join(tmpdir(), 'grants-'))
       const path = join(folder, 'permissions.json')
@@ -125,7 +127,7 @@ describe('grants in the journal', () => {
       return { start, told, warned, journal, write, end: () => rm(folder, { recursive: true }) }
     }
 
-    test('are told once as given by the mesh itself, and in the log with what takes them away', async () => {
+    test('are recorded once as granted by the mesh, and logged with how to remove them', async () => {
       const home = await anUpgrade(withoutFleet, { ...others, [fleetFlag]: false })
       for (let starts = 0; starts < 3; starts++) await (await home.start()).close()
       expect(home.journal.entries).toEqual([
@@ -141,7 +143,7 @@ describe('grants in the journal', () => {
       await home.end()
     })
 
-    test('are not mixed with what a hand changed before that start', async () => {
+    test('are separate from manual edits before that start', async () => {
       const home = await anUpgrade({ ...withoutFleet, can_spawn: true }, { ...others, [fleetFlag]: false })
       await (await home.start()).close()
       expect(home.told()).toEqual([
@@ -151,7 +153,7 @@ describe('grants in the journal', () => {
       await home.end()
     })
 
-    test('are given by nobody’s hand where the journal was told of nothing before', async () => {
+    test('are not recorded as manual edits if nothing was recorded before', async () => {
       const home = await anUpgrade(withoutFleet, null)
       await (await home.start()).close()
       expect(home.told()[0]).toMatch(/^human:file permission.granted /)

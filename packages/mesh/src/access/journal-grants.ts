@@ -13,8 +13,8 @@ import { emptyRecord } from './permission-change.ts'
 export type PermissionRecordsByAgent = Readonly<Record<string, PermissionRecord>>
 
 /**
- * Tells the journal who was granted what: the records as they stand now against those that it was told of last, field by
- * field. What it was told of stands in the database, so that an edit made while the mesh was down is found too.
+ * Records grants in the audit log: compares the current records with the last recorded ones, field by field.
+ * The last recorded ones are in the database, so that an edit made while the mesh was down is found too.
  */
 export type JournalGrants = (
   records: PermissionRecordsByAgent,
@@ -28,7 +28,7 @@ export const handActor = 'human:file'
 
 const seenSchema = z.record(z.string(), z.record(z.string(), jsonValueSchema))
 const unset: Readonly<Record<string, JsonValue>> = emptyRecord
-/** Longer values are told by their number of entries. */
+/** Longer values are recorded as their number of entries. */
 const valueMaxChars = 1000
 
 export function createJournalGrants(deps: {
@@ -44,13 +44,13 @@ export function createJournalGrants(deps: {
       journal.append({ actor, action, subject: agentId, detail: fields })
   }
 
-  /** True where it was told of the defaults, which is once. */
+  /** True if the defaults were recorded by this call, which happens once. */
   function tell(text: string, actor: string, leftOut: readonly ControlPlaneFlag[]): boolean {
     const row = database.prepare('SELECT records, defaults_told FROM permissions_seen WHERE id = 1').get()
     const before = seenSchema.parse(JSON.parse(row === undefined ? '{}' : String(row['records'])))
     const after = seenSchema.parse(JSON.parse(text))
     const isFirst = row?.['defaults_told'] !== 1
-    // Earlier releases took for false what was left out: nobody's hand has changed it since.
+    // Earlier releases read omitted fields as false; the new default is not a manual edit.
     const byHand = isFirst ? withoutDefaults(before, after, leftOut) : after
     append(actor, grantChanges(before, byHand))
     append('system', grantChanges(byHand, after))
@@ -78,7 +78,7 @@ export function createJournalGrants(deps: {
   }
 }
 
-/** As it would be if what the operator's entry leaves out stood as it did before. Pure. */
+/** The records as if the fields that the operator's entry omits were unchanged. Pure. */
 function withoutDefaults(before: Records, after: Records, leftOut: readonly ControlPlaneFlag[]): Records {
   const own = after[operatorAgentId]
   if (own === undefined) return after
@@ -128,7 +128,7 @@ function changedFields(
   )
 }
 
-/** A field that a release before did not know says what it says where nobody has set it. */
+/** A field that an earlier release did not know has its unset value there. */
 function valueIn(record: Readonly<Record<string, JsonValue>>, field: string): JsonValue {
   return record[field] ?? unset[field] ?? null
 }

@@ -58,7 +58,7 @@ const anyValue = fc.oneof(
 )
 const anyChange = fc.dictionary(anyName, anyValue, { maxKeys: 4 })
 
-/** Whether `after` lets an agent do more than `before`, in what the operator may only lower. */
+/** The fields in which `after` allows more than `before`, among those that the operator may only lower. */
 function raised(before: PermissionRecord, after: PermissionRecord): PermissionField[] {
   const more = (name: PermissionField, one: unknown, other: unknown): boolean => {
     if (typeof one === 'boolean') return !one && other === true

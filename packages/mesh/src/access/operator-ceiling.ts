@@ -38,8 +38,9 @@ const rules: Readonly<Record<PermissionField, Rule>> = {
 }
 
 /**
- * May the operator submit `change` for an agent whose record is `current`? Goes over the keys that were submitted,
- * so that one it does not know is refused. What is refused here is for a human to edit, never a proposal. Pure.
+ * Decides whether the operator may submit `change` for an agent whose record is `current`. Iterates over the
+ * submitted keys, so that an unknown key is refused. Only a person can make a refused change, and it never
+ * becomes a proposal. Pure.
  */
 export function operatorMayChange(
   current: PermissionRecord,

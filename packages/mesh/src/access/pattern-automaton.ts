@@ -31,7 +31,9 @@ export interface PatternAutomaton {
 
 const slash = 47
 const wordBits = 32
-/** Characters whose masks are kept, so that a text of many characters fills no memory. */
+/**
+ * The maximum number of cached character masks, so that a text of many characters does not fill the memory.
+ */
 const masksMax = 256
 
 /** State n is reached when n tokens that take one character have been matched; stars are loops on the state they follow. */
@@ -79,7 +81,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   }
 }
 
-/** For each word the states on which a star of each kind stands. */
+/** For each word, the states that are a star of each kind. */
 function loopsOf(tokens: readonly Token[], words: number) {
   const loops = {
     across: new Int32Array(words),

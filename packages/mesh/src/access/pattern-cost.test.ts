@@ -70,7 +70,7 @@ function decidingMs(patterns: readonly string[], key: string): number {
   return loopCpuMs() - before
 }
 
-test('a list of the worst patterns costs no more than its parts, however they are nested', () => {
+test('a list of worst-case patterns costs no more than the sum of its parts', () => {
   const key = `${'a/'.repeat(keyMaxChars / 2 - 1)}b`
   const list = (piece: string) =>
     Array.from({ length: entriesMax }, (_, index) =>

@@ -3,10 +3,10 @@ import { permissionFields, permissionRecordSchema } from '@flotilla/protocol/per
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Values by field as they would stand, still unread: what the operator's ceiling is held against. */
+/** Values by field after the change, not yet validated: the operator's ceiling checks these. */
 export type SubmittedFields = Readonly<Record<string, unknown>>
 
-/** What the change makes of each field that it names, given what stands there now. Names are not judged here. Pure. */
+/** Computes each changed field from the current record. Names are not checked here. Pure. */
 export function submittedFields(current: PermissionRecord, change: PermissionChange): SubmittedFields {
   const fields = new Map<string, unknown>(Object.entries(change.set))
   const listOf = (name: string): unknown => {
@@ -15,7 +15,7 @@ export function submittedFields(current: PermissionRecord, change: PermissionCha
   }
   const edit = (name: string, make: (list: readonly unknown[]) => unknown[]): void => {
     const list = listOf(name) ?? []
-    // A list that is none stays what it is, and is refused as that.
+    // A value that is not a list is passed on, and validation rejects it.
     fields.set(name, Array.isArray(list) ? make(list) : list)
   }
   for (const [name, entries] of Object.entries(change.add)) {
@@ -46,7 +46,7 @@ export function readFields(submitted: SubmittedFields): Partial<PermissionRecord
     })
     throw new Problem('bad-request', { detail: complaints.join('; ') })
   }
-  // The schema fills in what was left out, and defaults that nobody submitted would take rights away.
+  // Parsing fills in omitted fields, and defaults that were not submitted would remove rights.
   return Object.fromEntries(Object.entries(parsed.data).filter(([name]) => Object.hasOwn(submitted, name)))
 }
 
@@ -55,7 +55,7 @@ export function pickFields(record: PermissionRecord, names: readonly string[]): 
   return Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)))
 }
 
-/** What an agent without a record may do: nothing. */
+/** The record of an agent without permissions: it may do nothing. */
 export const emptyRecord: PermissionRecord = permissionRecordSchema.parse({})
 
 export function isPermissionField(name: string): name is PermissionField {

@@ -122,7 +122,7 @@ describe('the permission file', () => {
     await store.close()
   })
 
-  test('loses none of fifty concurrent edits, nor one by hand in between', async () => {
+  test('keeps all of fifty concurrent edits and a manual edit in between', async () => {
     const { path, store } = await opened(whole)
     const edits = Array.from({ length: 50 }, (_, index) =>
       store.edit((records) => ({ ...records, [`agent-${index}`]: workerDefaultRecord })),

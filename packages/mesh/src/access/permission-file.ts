@@ -12,25 +12,26 @@ import { handActor } from './journal-grants.ts'
 import type { JournalGrants } from './journal-grants.ts'
 
 /**
- * `config/permissions.json`, the truth about who may do what.
+ * `config/permissions.json`, the source of truth for permissions.
  *
- * 1. A missing or broken file denies everything, from the moment that is noticed.
- * 2. A change by hand is noticed within a second.
- * 3. Edits run one after the other on what stands on disk, so that none undoes another or a hand.
+ * 1. A missing or invalid file denies everything as soon as it is noticed.
+ * 2. A manual edit is noticed within a second.
+ * 3. Edits run one after the other on the file's current content, so that none overwrites another or a
+ * manual edit.
  */
 export interface PermissionStore {
-  /** What holds now; stays what it is while the file changes. */
+  /** The current records; a snapshot does not change when the file does. */
   snapshot(): PermissionSnapshot
   /**
-   * Rewrites the records; `change` gets a copy and returns what shall stand. A missing file counts as empty. Throws
-   * the Problem `unprocessable` where the file is broken: only a hand can mend it.
+   * Rewrites the records; `change` gets a copy and returns the new ones. A missing file counts as empty.
+   * Throws the Problem `unprocessable` if the file is invalid: only a person can repair it.
    */
   edit(
     change: (records: Readonly<Record<string, PermissionRecord>>) => Record<string, PermissionRecord>,
-    /** Whose edit it is, for the journal. */
+    /** The actor of the edit, for the audit log. */
     actor?: string,
   ): Promise<void>
-  /** Looks at the file now; resolves when the snapshot is of it. */
+  /** Reads the file now; resolves when the snapshot is up to date. */
   refresh(): Promise<void>
   /** Stops looking at the file. */
   close(): Promise<void>
@@ -52,7 +53,10 @@ export interface PermissionFileDeps {
   readonly onBroken: (detail: string | null) => void
   /** Who made an agent, where an agent did: it never may more than that one. */
   readonly makerOf?: (agentId: string) => string | null
-  /** Called with what holds when it was read: who is known to have changed it, or whoever edits files by hand. */
+  /**
+   * Called with the records of each read and the actor: the known editor, or the person who edits files by
+   * hand.
+   */
   readonly onRecords?: JournalGrants
 }
 

@@ -11,7 +11,7 @@ const created = {
 }
 
 describe('where a permission comes from', () => {
-  test('what every new worker gets is a default, what it lacks was set by nobody', () => {
+  test('a new worker’s fields are defaults, and missing fields have no setter', () => {
     const told = permissionOrigins(workerDefaultRecord, { kind: 'worker', rows: [created], lineOf: () => 7 })
     expect(told.find(({ field }) => field === 'can_message')).toEqual({
       field: 'can_message',
@@ -29,7 +29,7 @@ describe('where a permission comes from', () => {
     expect(told).toHaveLength(Object.keys(workerDefaultRecord).length)
   })
 
-  test('who changed it last gave it, whoever gave it first, and who took it away is told too', () => {
+  test('the last actor to change or remove a field is its origin', () => {
     const record = permissionRecordSchema.parse({ ...workerDefaultRecord, can_message: ['*'] })
     const rows = [
       created,
@@ -65,7 +65,7 @@ describe('where a permission comes from', () => {
     expect(told.find(({ field }) => field === 'can_message')).toMatchObject({ from: 'grant', by: null })
   })
 
-  test('nobody is named for what was given before the record was taken away', () => {
+  test('grants before the record was removed have no origin', () => {
     const rows = [created, { action: 'permission.revoked', actor: 'system', at: 200, detail: {} }]
     const told = permissionOrigins(workerDefaultRecord, { kind: 'worker', rows, lineOf: () => 1 })
     expect(told.every(({ by }) => by === null)).toBe(true)

@@ -6,7 +6,7 @@ import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts
 import { isGrant } from './journal-grants.ts'
 import { isPermissionField } from './permission-change.ts'
 
-/** A row of the journal that tells what an agent was granted. */
+/** A row of the audit log about a grant to an agent. */
 export interface GrantRow {
   readonly action: string
   readonly actor: string
@@ -15,8 +15,8 @@ export interface GrantRow {
 }
 
 /**
- * Each field of a record, whether it gives anything, and who set it as it stands. `rows` are the journal's on this agent,
- * oldest first. Pure.
+ * Each field of a record, whether it grants anything, and who set its current value. `rows` are the audit
+ * log's rows on this agent, oldest first. Pure.
  */
 export function permissionOrigins(
   record: PermissionRecord,
@@ -37,7 +37,7 @@ export function permissionOrigins(
     const isDefault =
       isLeftOut || (setter?.actor === 'system' && canonicalJson(value) === canonicalJson(defaults[field]))
     const from = !isGrant(value) ? 'none' : isDefault ? 'default' : 'grant'
-    // What was never given was set by nobody; what was taken away was.
+    // A field that was never granted has no setter; a removed one has.
     const told = from === 'none' && setter?.first === true ? null : setter
     return [{ field, value, from, by: told?.actor ?? null, at: told?.at ?? null, line } as const]
   })
@@ -46,7 +46,7 @@ export function permissionOrigins(
 interface Setter {
   readonly actor: string
   readonly at: number
-  /** By the first row of the record, which names only what it gives. */
+  /** True for the first row of the record, which names only what it grants. */
   readonly first: boolean
 }
 

@@ -8,7 +8,7 @@ const members: Readonly<Record<string, Membership>> = {
   blue: { name: 'blue', archived: false },
   old: { name: 'old', archived: true },
   old2: { name: 'old', archived: true },
-  // Nothing is decided by what a row says of the operator.
+  // A membership of the operator must not affect decisions.
   operator: { name: 'red', archived: true },
 }
 const projectOf = (agentId: string) => members[agentId] ?? null
@@ -33,8 +33,8 @@ describe('what lies in a project', () => {
   test.each([
     ['red', name, true, 'allowed'],
     ['red', name, false, 'allowed'],
-    ['blue', name, false, 'projects/red/ is for members of that project, and blue is none'],
-    ['none', name, true, 'projects/red/ is for members of that project, and none is none'],
+    ['blue', name, false, 'projects/red/ is for members of that project, and blue is not a member'],
+    ['none', name, true, 'projects/red/ is for members of that project, and none is not a member'],
     ['old', 'projects/old/plan', false, 'allowed'],
     ['old', 'projects/old/plan', true, 'project old is archived: it can be read alone'],
     ['operator', name, true, 'the record decides'],

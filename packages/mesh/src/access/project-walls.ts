@@ -5,7 +5,7 @@ import { denied } from './field-decisions.ts'
 /** The project of an agent, as the mesh's own rows have it. */
 export interface Membership {
   readonly name: string
-  /** Put away: what it has can be read, and nothing is added. */
+  /** Archived: its data can be read, and nothing is added. */
   readonly archived: boolean
 }
 
@@ -14,7 +14,7 @@ export type ProjectOf = (agentId: string) => Membership | null
 
 const prefix = 'projects/'
 
-/** The project that a key or a topic belongs to; null for what is nobody's. Pure. */
+/** The project that a key or topic belongs to; null if it belongs to none. Pure. */
 export function projectOfName(name: string): string | null {
   if (!name.startsWith(prefix)) return null
   const project = name.slice(prefix.length).split('/', 1)[0] ?? ''
@@ -22,8 +22,9 @@ export function projectOfName(name: string): string | null {
 }
 
 /**
- * What a project keeps to itself is decided by membership alone, whatever patterns a record has: its members may, others
- * may not. Null for names of no project, and for the operator, who works for all; then the record decides. Pure.
+ * Decides access to a project's keys and topics by membership alone, whatever patterns a record has: members
+ * may, others may not. Null for names outside of projects, and for the operator, which works for all
+ * projects; then the record decides. Pure.
  */
 export function decideInProject(
   projectOf: ProjectOf,
@@ -34,7 +35,7 @@ export function decideInProject(
   if (project === null || agentId === operatorAgentId) return null
   const own = projectOf(agentId)
   if (own?.name !== project) {
-    return denied(`${prefix}${project}/ is for members of that project, and ${agentId} is none`, null)
+    return denied(`${prefix}${project}/ is for members of that project, and ${agentId} is not a member`, null)
   }
   if (writes && own.archived) return denied(`project ${project} is archived: it can be read alone`, null)
   return { allowed: true }

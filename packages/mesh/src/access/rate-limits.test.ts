@@ -32,7 +32,7 @@ const decided = {
 const rateBuckets = Object.keys(ratePerMinute) as RateBucket[] // keys of a literal
 
 describe('rate limits', () => {
-  test('stand for every endpoint of the agent API', () => {
+  test('exist for every endpoint of the agent API', () => {
     const buckets = Object.entries({ ...meshAgentEndpoints, ...toolEndpoints }).map(
       ([name, { method, path }]) => [name, rateBucketOf(method, path)],
     )
@@ -76,7 +76,7 @@ describe('rate limits', () => {
     )
   })
 
-  test('are counted by bucket and agent in memory, and told to the journal once in a window', async () => {
+  test('are counted by bucket and agent in memory, and recorded in the audit log once in a window', async () => {
     verifies('purpose:rate-limiter:in-memory')
     const clock = createManualClock()
     const journal = collectJournal()

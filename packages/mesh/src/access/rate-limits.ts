@@ -5,7 +5,10 @@ import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import type { Journal } from '../journal/index.ts'
 import { createCallRate } from './call-rate.ts'
 
-/** Calls per minute of each agent, by what they ask for. In memory, within one mesh. */
+/**
+ * Limits the calls per minute of each agent, by endpoint bucket. Counts are in memory and belong to one mesh
+ * process.
+ */
 export interface RateLimits {
   /** Counts the call, or throws the Problem `rate-limited` with the seconds to wait. */
   take(agentId: string, bucket: RateBucket): void

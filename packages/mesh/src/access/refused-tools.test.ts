@@ -19,7 +19,7 @@ test('a record that holds nothing makes every tool useless that needs something'
   })
 })
 
-test('what a record holds gives its tools back', () => {
+test('a granted permission makes its tools available', () => {
   expect(names({ allowed_apis: ['web_search'] })).not.toContain('web_search')
   expect(names({ allowed_apis: ['*'] })).not.toContain('http_request')
   expect(names({ can_message: ['ann'], can_route_tasks: true })).not.toContain('hand_off')

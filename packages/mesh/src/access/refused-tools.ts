@@ -12,7 +12,9 @@ export interface RefusedTool {
   readonly reason: string
 }
 
-/** The tools whose every call would be refused to the calling agent now, with the reason. Problem `denied`. */
+/**
+ * The tools whose every call would be refused to the calling agent now, with the reason. Problem `denied`.
+ */
 export type RefusedTools = (caller: Caller) => readonly RefusedTool[]
 
 export function createRefusedTools(deps: {
@@ -31,7 +33,7 @@ export function createRefusedTools(deps: {
 
 const ofProjects: readonly string[] = ['blackboard_read', 'blackboard_write', 'can_publish', 'can_subscribe']
 
-/** Of use to whoever belongs to a project, without any flag. */
+/** Tools for members of a project, which need no flag. */
 const ofMembers: readonly string[] = ['inspect_projects']
 
 /** Pure. */

@@ -61,7 +61,7 @@ describe('a member', () => {
     expect(may(person('member', ['ada']), action).allowed).toBe(true)
   })
 
-  test.each(onAda)('of others may not $do on ada, and hears of whom it is one', (action) => {
+  test.each(onAda)('of other agents may not $do on ada, and the refusal names their agents', (action) => {
     expect(may(person('member', ['bob']), action)).toEqual({
       allowed: false,
       field: null,
@@ -81,7 +81,7 @@ describe('a member', () => {
     expect(may(person('member', ['operator']), operator).allowed).toBe(true)
   })
 
-  test('gets nothing by an agent that is none, nor by an action that nobody has decided', () => {
+  test('is refused an unknown agent and an action that no rule covers', () => {
     expect(may(person('member', ['*', 'ada']), { do: 'launch-rockets' } as unknown as Action).allowed).toBe(
       false,
     )
@@ -97,7 +97,7 @@ describe('a route', () => {
     expect(open).toEqual([['viewer', 'member', 'owner'], ['member', 'owner'], ['owner']])
   })
 
-  test('that states no role is open to nobody', () => {
+  test('that states no role is closed', () => {
     for (const role of personRoles) {
       expect(may(person(role), { do: 'call-route', role: null }).allowed).toBe(false)
     }
@@ -105,7 +105,7 @@ describe('a route', () => {
 })
 
 describe('the journal', () => {
-  test('names the person, and the owner whom nobody names by the channel', () => {
+  test('names the person, and an unnamed owner by the channel', () => {
     expect(actorOf(person('member'))).toBe('human:ann@cli')
     expect(actorOf({ kind: 'human', channel: 'api', role: 'owner' })).toBe('human:api')
   })

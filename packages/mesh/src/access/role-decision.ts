@@ -6,8 +6,8 @@ import { denied } from './field-decisions.ts'
 const allowed: Decision = { allowed: true }
 
 /**
- * May this person, who is no owner, do this? A viewer looks and changes nothing; a member acts on the agents that it is
- * granted, below the operator's ceiling. What no line allows is denied. Pure.
+ * Decides whether this person, who is not an owner, may do this. A viewer only reads; a member acts on the
+ * agents that it is granted, below the operator's ceiling. An action that no rule allows is denied. Pure.
  */
 export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
   switch (action.do) {
@@ -29,7 +29,7 @@ export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
         : denied(`only an owner changes ${action.what} of an agent; ${who(caller)}`, null)
     case 'manage-cron':
     case 'route-tasks':
-      // Whose job it is, and whom a task goes to, is asked besides.
+      // The owner of a job and the receiver of a task are checked separately.
       return caller.role === 'member' ? allowed : watchOnly(caller)
     case 'act-for-self':
     case 'call-api':
@@ -60,7 +60,10 @@ export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
 /** For owners too. */
 export function byRoute(caller: HumanCaller, { role }: Extract<Action, { do: 'call-route' }>): Decision {
   if (role !== null && roleReaches(caller.role, role)) return allowed
-  return denied(`this wants the role ${role ?? 'of nobody'}; ${who(caller)}`, null)
+  return denied(
+    `this requires ${role === null ? 'a role that is not stated' : `the role ${role}`}; ${who(caller)}`,
+    null,
+  )
 }
 
 function onAgent(caller: HumanCaller, agentId: string): Decision {

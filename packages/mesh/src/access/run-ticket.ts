@@ -1,6 +1,6 @@
 import type { Origin } from '@flotilla/protocol/origin'
 
-/** What a run and all the work that it gave away may use; null means no such cap. */
+/** The limits of a run and all the work that it handed off; null means no such limit. */
 export interface RunCap {
   readonly runId: string
   /** US dollars. */
@@ -9,12 +9,12 @@ export interface RunCap {
   readonly budgetTokens: number | null
 }
 
-/** What a live run entitles its agent to: proof of place in the lane, and the caps it runs under. Pure data. */
+/** The rights of a live run's agent: its place in the lane, and the limits of the run. Pure data. */
 export interface RunTicket extends RunCap {
   readonly agentId: string
   readonly fence: number
   readonly taskId: string | null
   readonly origin: Origin
-  /** Of the runs that it works for, near or far: what it uses counts there too. */
+  /** Limits of the runs above it, near or far: its use counts there too. */
   readonly capsAbove?: readonly RunCap[]
 }

@@ -36,9 +36,12 @@ describe('a contract that money goes to', () => {
     ['a word beside an address', [mine], 'contract'],
     ['the same letters in another case where they are no address', ['Contract'], 'contract'],
     ['any, with an empty list', [], mine],
-  ])('is not %s, or an agent would pay whom nobody allowed', (_what, entries, contract) => {
-    expect(decide(entries, contract)).toMatchObject({ allowed: false, field: 'wallet_allowed_contracts' })
-  })
+  ])(
+    'does not match %s, because an agent could otherwise pay an unlisted address',
+    (_what, entries, contract) => {
+      expect(decide(entries, contract)).toMatchObject({ allowed: false, field: 'wallet_allowed_contracts' })
+    },
+  )
 
   test('is any with a star, and none is asked for with a plain transfer', () => {
     expect(decide(['*'], another).allowed).toBe(true)

@@ -106,7 +106,7 @@ const decide = (
 }
 
 describe('an agent that an agent made', () => {
-  test('may nothing that its own record, its parent’s or its grandparent’s refuses, whatever stands in them', () => {
+  test('may do nothing that its own, its parent’s or its grandparent’s record refuses', () => {
     verifies('resources:permission:can-spawn')
     fc.assert(
       fc.property(

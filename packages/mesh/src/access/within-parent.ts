@@ -49,7 +49,7 @@ function common(own: readonly string[], parent: readonly string[]): string[] {
   return own.filter((entry) => allowed.has(entry))
 }
 
-/** Null stands for all. */
+/** Null means all. */
 function commonActions(own: readonly string[] | null, parent: readonly string[] | null): string[] | null {
   if (own === null || parent === null) return own === null ? (parent === null ? null : [...parent]) : [...own]
   return common(own, parent)
@@ -61,12 +61,15 @@ function lower(own: number, parent: number): number {
   return Math.min(own, parent)
 }
 
-/** More than a child of a child of a child; a circle of rows would be a defect of ours, and ends here. */
+/**
+ * Deeper than any allowed chain of children; a cycle of rows would be a bug in the mesh, and the loop ends
+ * here.
+ */
 const parentsMax = 16
 
 /**
- * The record by which an agent is decided on: its own, within that of whoever made it, and of whoever made that one, as
- * they stand at the moment. None where one of them has none. Pure.
+ * The effective record of an agent: its own, intersected with the current records of its parent and all
+ * ancestors. Null if one of them has no record. Pure.
  */
 export function boundedRecord(
   agentId: string,

@@ -42,7 +42,7 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
   readonly replies: ReplyShares
   readonly requireModel: RequireModel
   readonly projectText: (agentId: string) => string
-  /** What was said of the agent's work, for its learnings. */
+  /** Feedback on the agent's work, for its learnings. */
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly isolation: Isolation
   readonly placing: AgentPlacing
@@ -52,11 +52,11 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
 export interface FleetConnection extends AgentConnections, Reach {
   /** Null for anything but a live token of an agent. */
   readonly verifyToken: (token: string) => TokenOwner | null
-  /** Whose start comes to an API over a keyed line. */
+  /** Finds the start that connects to an API over a keyed connection. */
   readonly findLink: AgentLinks['find']
 }
 
-/** The fleet, by what is asked of it. */
+/** The fleet, grouped by use case. */
 export interface Fleet {
   readonly registry: AgentRegistry
   readonly admin: AgentAdmin
@@ -67,7 +67,7 @@ export interface Fleet {
 
 /** What agents read of themselves and of the mesh. */
 export interface AgentBriefing {
-  /** Writes SYSTEM.md of running agents anew, e.g. after permissions changed. */
+  /** Rewrites SYSTEM.md of running agents, e.g. after permissions changed. */
   refreshBriefings(): Promise<void>
 }
 
@@ -149,7 +149,7 @@ function noSandboxes(deps: FleetDeps, links: AgentLinks): LiveSandboxes {
   }
 }
 
-/** Whoever watches hears of each move at once, in its transaction. */
+/** Publishes each state change inside its transaction, so that subscribers receive it at once. */
 function announceMove({ events }: Pick<FleetDeps, 'events'>, { agentId, from, to }: AgentMove): void {
   const reason = to.kind === 'stopping' ? to.reason : troubleOf(to)
   events.publish({ type: 'agent.changed', agent_id: agentId, from: from.kind, to: to.kind, reason })

@@ -102,10 +102,7 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
         bind(endpoints.agents, api.agents, ({ caller }) => ({ agents: registry.listAgents(caller) })),
     },
     start: async () => {
-      kernel.log.info(
-        { ...(await lifecycle.reconcile()) },
-        'agents of the life before were taken up or ended',
-      )
+      kernel.log.info({ ...(await lifecycle.reconcile()) }, 'reconciled agents of the previous process')
       await lifecycle.ensureOperator()
     },
     run: lifecycle.run,

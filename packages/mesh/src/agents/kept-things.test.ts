@@ -4,7 +4,7 @@ import { authorize } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import { createKeptThings, downloadName, lastLines } from './kept-things.ts'
 
-/** An agent that may not be reached: what is asked of it was let through. */
+/** Records the requests to an agent after the permission check passed them. */
 function aServer() {
   const asked: string[] = []
   const written: unknown[] = []
@@ -31,7 +31,7 @@ const viewer: Caller = { kind: 'human', channel: 'dashboard', role: 'viewer', pe
 const member: Caller = { kind: 'human', channel: 'api', role: 'member', person: 'max', agents: ['scribe'] }
 const other: Caller = { kind: 'agent', agentId: 'spy', token: 'door', run: null }
 
-describe('what an agent keeps, for people', () => {
+describe('an agent’s files, memory and log for people', () => {
   test('is shown to who may view the fleet, and to no agent without that right', async () => {
     const { things, asked } = aServer()
     const looks = [
@@ -75,7 +75,7 @@ describe('what an agent keeps, for people', () => {
     expect(downloadName(path)).toBe(name)
   })
 
-  test('the last lines are whole, and none of them moves a cursor', () => {
+  test('the last lines are complete and contain no terminal control sequences', () => {
     expect(lastLines('one\ntwo\n\u001b[2Jthree\u202e\n', 2)).toEqual(['two', '[2Jthree'])
     expect(lastLines('', 5)).toEqual([])
     expect(lastLines('one', 5)).toEqual(['one'])

@@ -16,12 +16,12 @@ import type { AgentRegistry } from './registry/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
 
-/** Of what the process printed, bytes; lines are cut from these. */
+/** How many bytes of process output are read; lines are cut from these. */
 const logMaxBytes = 256 * 1024
 
 /**
- * What an agent keeps and prints, for those who may view the fleet: its files, its memory, its tools, its log. All of it is
- * the agent's word. An agent that sleeps is started to be asked; one that is archived is not. Problems `unknown-agent`,
+ * An agent's files, memory, tools and log for people who may view the fleet. All of it is untrusted output
+ * of the agent. A hibernated agent is started; an archived one is not. Problems `unknown-agent`,
  * `agent-archived`, `agent-quarantined`, `agent-unavailable`.
  */
 export function createKeptThings(deps: {
@@ -48,7 +48,7 @@ export function createKeptThings(deps: {
       guard(caller, { do: 'view-fleet' })
       return { files: await asking(agentId, (connection, signal) => connection.workspaceFiles(signal)) }
     },
-    /** Problem `not-found` for a name that is none of theirs. */
+    /** Problem `not-found` for a name that is not an identity file. */
     identityFile: async (caller: Caller, agentId: string, name: string) => {
       guard(caller, { do: 'view-fleet' })
       if (!findWorkspaceFile(name))
@@ -73,8 +73,9 @@ export function createKeptThings(deps: {
       return { name: downloadName(path), ...file }
     },
     /**
-     * A picture that the agent looked at, of a kind that is only ever drawn; its bytes count as held until they are given back.
-     * What is under that name and is no such picture is as if it were not there. Problems `not-found`, `rate-limited`.
+     * A picture that the agent looked at, of a type that browsers only draw; its bytes count as held until
+     * they are released. Any other file of that name counts as missing. Problems `not-found`,
+     * `rate-limited`.
      */
     picture: async (
       caller: Caller,
@@ -84,7 +85,7 @@ export function createKeptThings(deps: {
       guard(caller, { do: 'view-fleet' })
       const missing = new Problem('not-found', {
         detail: 'the agent keeps no such picture, or no longer',
-        repair: 'It keeps the newest of those that it looked at; ask it to look again.',
+        repair: 'An agent keeps only the newest pictures that it looked at; ask it to look again.',
       })
       if (!pictureNameSchema.safeParse(sha256).success) throw missing
       const file = await asking(agentId, (connection, signal) => connection.readPicture(sha256, signal), gone)
@@ -100,7 +101,10 @@ export function createKeptThings(deps: {
       const found = await asking(agentId, (connection, signal) => connection.facts(asked, signal))
       return { ...found, facts: found.facts.map(shownFact) }
     },
-    /** It stands in the journal before the agent is asked, without its text. Problem `bad-request` for no name of a fact. */
+    /**
+     * The audit log records the request before the agent is called, without the fact's text. Problem
+     * `bad-request` for an invalid name of a fact.
+     */
     forgetFact: async (caller: Caller, agentId: string, fact: string) => {
       guard(caller, { do: 'manage-agent', agentId })
       if (!factNameSchema.safeParse(fact).success)
@@ -120,7 +124,7 @@ export function createKeptThings(deps: {
       const tools = await asking(agentId, (connection, signal) => connection.tools(signal))
       return { tools: tools.map(shownTool) }
     },
-    /** Starts nothing: what is kept of a sandbox that ended can be read too. */
+    /** Does not start the agent: the log of an ended sandbox can be read too. */
     logs: async (caller: Caller, agentId: string, lines: number) => {
       guard(caller, { do: 'view-fleet' })
       if (!fleet.find(agentId))
@@ -132,14 +136,14 @@ export function createKeptThings(deps: {
 
 export type KeptThings = ReturnType<typeof createKeptThings>
 
-/** Without what a terminal would obey. Pure. */
+/** The last lines without terminal control sequences. Pure. */
 export function lastLines(text: string, max: number): readonly string[] {
   const lines = text.split('\n')
   if (lines.at(-1) === '') lines.pop()
   return lines.slice(-Math.min(max, keptLimits.logLinesMax)).map((line) => sanitizeForPrompt(line))
 }
 
-/** What a browser saves it as: plain letters, so that no header can be written by a name. Pure. */
+/** The file name for a browser download: plain characters, so that a name cannot inject a header. Pure. */
 export function downloadName(path: string): string {
   const name = posix
     .basename(path)

@@ -9,10 +9,13 @@ import type { Log } from '../platform/index.ts'
 import type { AgentRegistry } from './registry/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 
-/** An agent that runs says at once how its servers stand, milliseconds. */
+/** The time limit for the answer of a running agent about its servers, in milliseconds. */
 const askMaxMs = 5000
 
-/** An agent's MCP servers: what is configured is the mesh's word, how each stands the agent's. Problem `unknown-agent`. */
+/**
+ * An agent's MCP servers: the configuration comes from the mesh, the states from the agent. Problem
+ * `unknown-agent`.
+ */
 export function createListMcpServers(deps: {
   readonly guard: Guard
   readonly log: Log
@@ -35,7 +38,7 @@ export function createListMcpServers(deps: {
   }
 
   return async (caller: Caller, agentId: string) => {
-    // What an owner wrote for them is an owner's to see, of all people.
+    // Among people, only owners may see the servers' configuration.
     guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
     if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
     const configured = Object.entries(fleet.mcpServers.of(agentId))

@@ -11,7 +11,10 @@ import { agentPeopleRoutes } from './people.routes.ts'
 
 const caller: HumanCaller = { kind: 'human', channel: 'api', role: 'owner', person: 'max' }
 
-/** The people's API with the routes of agents alone: what was written, and a log whose reading the test ends. */
+/**
+ * The people's API with only the routes of agents: it records writes, and the test controls when a log read
+ * ends.
+ */
 function aServer(logs: () => Promise<string> = async () => '') {
   const server = createServer(silentLog)
   const written: string[] = []
@@ -62,7 +65,7 @@ function aServer(logs: () => Promise<string> = async () => '') {
 
 test.each([
   ['JSON', 'application/json', '{"a": 1}'],
-  ['JSON that is none', 'application/json', '{"a": '],
+  ['invalid JSON', 'application/json', '{"a": '],
   ['bytes', 'application/octet-stream', 'ab\u0000'],
   ['text', 'text/plain; charset=utf-8', 'words'],
   ['something without a name', undefined, 'words'],

@@ -18,7 +18,7 @@ test('a file is addressed by the name that it has, however it is shown', () => {
   expect(shownFolder(folder).entries).toEqual([{ name, shown: 'reportfdp.sh', kind: 'file', size_bytes: 1 }])
 })
 
-test('no word of a fact or a tool turns what stands around it', () => {
+test('bidirectional control characters in a fact or tool do not affect the text around them', () => {
   const bad = 'x\u202e\u001by'
   const fact: FactView = {
     id: 'fact_1',

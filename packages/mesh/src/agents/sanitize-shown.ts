@@ -6,7 +6,7 @@ import type { ListedTool } from './connection/agent-connection.ts'
 /** Shown where nothing of a name can be seen. */
 const unseenName = '(no visible name)'
 
-/** A name in one line, without what cannot be seen or turns what stands around it. Pure. */
+/** A name in one line, without invisible or bidirectional control characters. Pure. */
 export function shownName(name: string): string {
   const shown = sanitizeForPrompt(name).replaceAll(/[\t\r\n]+/g, ' ')
   return shown.trim() === '' ? unseenName : shown

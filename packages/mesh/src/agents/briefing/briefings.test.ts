@@ -12,7 +12,7 @@ afterEach(async () => {
   harness = null
 })
 
-test('SYSTEM.md is written anew every five minutes', async () => {
+test('SYSTEM.md is rewritten every five minutes', async () => {
   verifies('resources:workspace:system-refreshed')
   harness = await aWorker()
   await harness.fleet.connection.ensureRunning('w', patient)
@@ -29,7 +29,7 @@ test('SYSTEM.md is written anew every five minutes', async () => {
   await running
 })
 
-test('what has not changed keeps its time, what a hand changed is mended', async () => {
+test('an unchanged file keeps its modification time, and a file edited by hand is restored', async () => {
   harness = await aWorker()
   await harness.fleet.connection.ensureRunning('w', patient)
   const path = join(harness.runtime.started[0]!.briefingDirectory, 'SYSTEM.md')
@@ -42,14 +42,14 @@ test('what has not changed keeps its time, what a hand changed is mended', async
   expect(await readFile(path, 'utf8')).toContain('`w`, a worker')
 })
 
-test('PROJECT.md holds what the project wants', async () => {
+test('PROJECT.md contains the text of the project', async () => {
   harness = await aWorker({ projectText: (agentId) => `# Goal of ${agentId}` })
   await harness.fleet.connection.ensureRunning('w', patient)
   const path = join(harness.runtime.started[0]!.briefingDirectory, 'PROJECT.md')
   expect(await readFile(path, 'utf8')).toBe('# Goal of w')
 })
 
-test('two changes in one moment leave what the second one made', async () => {
+test('two concurrent refreshes leave the state of the second change', async () => {
   let text = 'before'
   let second: Promise<void> = Promise.resolve()
   harness = await aWorker({

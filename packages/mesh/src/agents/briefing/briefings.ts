@@ -15,18 +15,21 @@ import type { McpServerTable } from '../registry/mcp-server-table.ts'
 import { systemBrief } from './system-brief.ts'
 import type { Colleague } from './system-brief.ts'
 
-/** How often SYSTEM.md of agents that run is written anew. */
+/** How often SYSTEM.md of running agents is rewritten. */
 const refreshIntervalMs = 5 * 60 * 1000
 
-/** What an agent is told about itself and the fleet: one directory per agent, read-only in its container. */
+/** Bootstrap files about the agent and the fleet: one directory per agent, read-only in its container. */
 export interface Briefings {
   directoryOf(agentId: string): string
   /** Writes PROJECT.md, SYSTEM.md, feedback.json and mcp.json; files that would not change are left alone. */
   write(agentId: string): Promise<void>
-  /** Writes those of all agents whose sandbox lives. Never rejects; what fails is logged. */
+  /** Writes the files of all agents with a live sandbox. Never rejects; failures are logged. */
   refresh(): Promise<void>
   remove(agentId: string): Promise<void>
-  /** Lays what the agent alone may know where it reads it at its start. Call `takeOnce` however the start goes. */
+  /**
+   * Places one-time secrets where the agent reads them at its start. Call `takeOnce` whether the start
+   * succeeds or not.
+   */
   layOnce(
     agentId: string,
     given: { readonly doorToken: string; readonly link: AgentLinkKey | null },
@@ -41,9 +44,9 @@ export interface BriefingDeps {
   readonly agents: AgentTable
   readonly mcpServers: Pick<McpServerTable, 'of'>
   readonly briefsFolder: string
-  /** Contents of PROJECT.md: what the agent's project wants of it; empty when it has none. */
+  /** Contents of PROJECT.md: the text of the agent's project; empty if it has no project. */
   readonly projectText: (agentId: string) => string
-  /** What was said of the agent's work, oldest first: it takes that into its learnings. */
+  /** Feedback on the agent's work, oldest first; the agent adds it to its learnings. */
   readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly decide: (caller: Caller, action: Action) => Decision
@@ -86,7 +89,10 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     await replaceServers(join(directory, 'mcp.json'), mcpBriefs(deps.mcpServers.of(agentId)))
   }
 
-  /** Whoever comes while one waits is served by that one: it has not looked yet. */
+  /**
+   * A caller that comes while a refresh is queued shares it, because that refresh has not read the state
+   * yet.
+   */
   function refresh(): Promise<void> {
     waiting ??= inTurn(refreshAll)
     return waiting
@@ -133,7 +139,7 @@ export function briefingFolderName(agentId: string): string {
   return Buffer.from(agentId, 'utf8').toString('hex')
 }
 
-/** The others whom this agent may message, by id. */
+/** The other agents that this agent may message, by id. */
 export function colleaguesOf(
   deps: Pick<BriefingDeps, 'agents' | 'decide'>,
   agentId: string,

@@ -51,7 +51,7 @@ describe('SYSTEM.md', () => {
     expect(text).not.toContain('complete_task')
   })
 
-  test('of the operator tells of the tools that its record allows, and of no others', () => {
+  test('the operator’s SYSTEM.md lists only the tools that its record allows', () => {
     heedsLesson(127)
     const operator = { ...agent, kind: 'operator' } as const
     const told = (fields: Partial<PermissionRecord>) =>
@@ -80,7 +80,7 @@ describe('SYSTEM.md', () => {
     expect(systemBrief({ agent, colleagues: [], permissions: record({}) })).not.toContain('Also:')
   })
 
-  test('stays within 6000 characters whatever it is told, and says how many it left out', () => {
+  test('SYSTEM.md is limited to 6000 characters and says how many agents it omits', () => {
     verifies('resources:workspace:system', 'limits:workspace-files')
     const colleagues = Array.from({ length: 1000 }, (_value, index) => ({
       id: `agent-${index}`,

@@ -5,7 +5,7 @@ import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { AgentRecord } from '../registry/agent-record.ts'
 
-/** SYSTEM.md: who the agent is, whom it may give work to, what it may do. Pure. */
+/** SYSTEM.md: the agent's identity, the agents it may give work to, and its permissions. Pure. */
 
 const briefMaxChars = limits.workspaceFileMaxChars['SYSTEM.md']
 const roleMaxChars = 500
@@ -20,8 +20,8 @@ export interface Colleague {
 }
 
 /**
- * The same facts give the same bytes, so that a provider's prompt cache holds between refreshes. At most 6000
- * characters; what is longest, the roster, is cut first and says so.
+ * The same facts give the same bytes, so that a provider's prompt cache is valid between refreshes. At most
+ * 6000 characters; the roster is the longest part, so it is cut first, with a note.
  */
 export function systemBrief(facts: {
   readonly agent: AgentRecord
@@ -44,7 +44,7 @@ export function systemBrief(facts: {
       `## Your budget\n\nAt most ${agent.budget.dailyUsd} US dollars a day and ${agent.budget.monthlyUsd} a month (UTC) for model calls. When it is used up, calls are refused until the next day or month; say so and stop.`,
     ),
   ]
-  // Whom it may give work to can be asked for: their list is what gives way.
+  // The agent can request the list of its colleagues with a tool, so the roster is cut first.
   const room = briefMaxChars - [...before, ...after].reduce((sum, { length }) => sum + length + 2, 0) - 200
   const team = routes ? [roster(facts.colleagues, Math.max(0, Math.min(rosterMaxChars, room)))] : []
   return truncatePromptText(joinPromptText([...before, ...team, ...after], '\n\n'), briefMaxChars)
@@ -134,7 +134,7 @@ function roster(colleagues: readonly Colleague[], maxChars: number): PromptText 
   return joinPromptText([title, ...lines, ...more], '\n')
 }
 
-/** Only what its record allows: a tool that would be refused is not told of. */
+/** Lists only the operator tools that its record allows. */
 function managing(record: PermissionRecord | null): PromptText[] {
   const allowed = operatorTools.filter((tool) => record?.[operatorFlags[tool.needs]] === true)
   if (allowed.length === 0) return []
@@ -164,7 +164,7 @@ function permissionsInWords(record: PermissionRecord | null, kind: AgentRecord['
   return joinPromptText([title, ...lines.map((line) => oneLine(`- ${line}`, permissionLineMaxChars))], '\n')
 }
 
-/** Rights that a tool goes by; a right that opens nothing, or nothing for such an agent, is not told of. */
+/** The permissions for which a tool exists; a permission that gives such an agent nothing is omitted. */
 function flagsInWords(record: PermissionRecord, kind: AgentRecord['kind']): string[] {
   const granted = [
     record.can_manage_cron ? 'plan recurring work (`set_cron`)' : null,
@@ -187,7 +187,7 @@ function inWords(names: readonly string[], all: string, none: string): string {
   return names.length === 0 ? none : names.join(', ')
 }
 
-/** Text of others keeps to one line, so that it cannot pass for a section of ours. */
+/** Text of other parties is reduced to one line, so that it cannot imitate a section of this file. */
 function oneLine(text: string, maxChars: number): PromptText {
   return truncatePromptText(
     sanitizeForPrompt(text.replaceAll(/[\s\u2028\u2029]+/gu, ' ').trim()),

@@ -2,14 +2,14 @@ import type { ChatFrame, ChatRequest } from '@flotilla/protocol/agent-api'
 import { describe, expect, test } from 'vitest'
 import type { AgentConnection, AgentConnections } from './agent-connection.ts'
 
-/** An agent whose model says nothing until the test lets it. */
+/** An agent whose model does not answer until the test allows it. */
 export interface AgentUnderTest {
   readonly line: AgentConnection
   /** Resolves when the agent works on a run that asks its model. */
   working(): Promise<void>
   /** Lets the run that works, and asks its model, come to its end with these words. */
   finish(words: string): Promise<void>
-  /** Ends its process: what it had not finished is lost with it. */
+  /** Ends its process; unfinished work is lost. */
   die(): Promise<void>
   close(): Promise<void>
 }
@@ -35,7 +35,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
   const chat = ({ line }: AgentUnderTest, request: ChatRequest, signal = patientSignal) => {
     const frames: ChatFrame[] = []
     const result = line.chatStream(request, (frame) => frames.push(frame), signal)
-    // Looked at later; until then no rejection is unheard.
+    // The result is awaited later; until then a rejection must not be unhandled.
     result.catch(() => undefined)
     return { frames, result }
   }
@@ -79,7 +79,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         const first = chat(agent, ask('run_1', 3))
         await agent.working()
         const second = chat(agent, ask('run_1', 3))
-        // Nobody who listens ends a run by going away.
+        // A listener that disconnects does not end the run.
         const leaving = new AbortController()
         const third = chat(agent, ask('run_1', 3), leaving.signal)
         const reason = new Error('gone')
@@ -203,7 +203,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
     )
 
     test(
-      'whoever has given up is told with the own reason',
+      'a caller that aborts gets its own reason',
       withAgent(async ({ line }) => {
         const reason = new Error('given up')
         const signal = AbortSignal.abort(reason)

@@ -32,13 +32,13 @@ export interface ListedTool extends AgentTool {
 }
 
 /**
- * A line to one agent's process. Every call carries the mesh's short-lived signed token. A call that cannot be
- * made rejects with the Problem `agent-unavailable`; an answer not of the agreed form does too.
+ * The connection to one agent's process. Every call carries the mesh's short-lived signed token. A failed
+ * call, or a reply with an invalid form, rejects with the Problem `agent-unavailable`.
  */
 export interface AgentConnection
   extends AgentSelf, AgentRuns, AgentConversations, AgentData, AgentWorkspace {}
 
-/** What an agent says of itself. */
+/** What an agent reports about itself. */
 export interface AgentSelf {
   readonly agentId: string
   healthy(signal: AbortSignal): Promise<boolean>
@@ -48,11 +48,11 @@ export interface AgentSelf {
    */
   started(doorToken: string, signal: AbortSignal, onTaken?: () => void): Promise<boolean>
   status(signal: AbortSignal): Promise<AgentStatus>
-  /** How the agent's MCP servers stand. */
+  /** The states of the agent's MCP servers. */
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
   /** Its tools as its model sees them; the schemas are an agent's word. */
   tools(signal: AbortSignal): Promise<readonly ListedTool[]>
-  /** What a heartbeat is decided by. The agent's word. */
+  /** The facts by which a heartbeat is decided, as the agent reports them. */
   heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
 }
 
@@ -64,7 +64,7 @@ export interface AgentRuns {
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
-  /** The same for a heartbeat; one that came to its end says what came of it (`heartbeatResultSchema`). */
+  /** The same for a heartbeat; a completed heartbeat reports its result (`heartbeatResultSchema`). */
   heartbeat(
     request: HeartbeatRequest,
     onFrame: (frame: ChatFrame) => void,
@@ -75,7 +75,10 @@ export interface AgentRuns {
   invoke(request: InvokeRequest, signal: AbortSignal): Promise<boolean>
   /** Says something to a run; false when the agent does not work on it under that fence. Again is the same as once. */
   steer(request: SteerRequest, signal: AbortSignal): Promise<boolean>
-  /** Shows what a run does until it ends or the line breaks. For show alone: it never rejects and decides nothing. */
+  /**
+   * Shows a run until it ends or the connection breaks. For display only: it never rejects and decides
+   * nothing.
+   */
   watch(runId: string, onFrame: (frame: ChatFrame) => void, signal: AbortSignal): Promise<void>
   /** Waits up to `waitSeconds` (30 at most) for the outcome. */
   result(runId: string, waitSeconds: number, signal: AbortSignal): Promise<ResultReply>
@@ -94,18 +97,18 @@ export interface AgentConversations {
   chatReset(session: string, signal: AbortSignal): Promise<ChatResetReply>
 }
 
-/** What an agent keeps below /data, and what it remembers. */
+/** The agent's files below /data, and its memory. */
 export interface AgentData {
   /** One folder below /data; empty for the first one. Its names are an agent's word. */
   listFolder(path: string, signal: AbortSignal): Promise<z.infer<typeof folderSchema>>
   /** All of a file, which is given back once it was handed on. Problem `body-too-large` above `keptLimits.fileReadMaxBytes`. */
   readFile(path: string, signal: AbortSignal): Promise<HeldFile>
   writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
-  /** A picture that it looked at, by the SHA-256 of its bytes, which whoever asks has to look at. */
+  /** A picture from the agent's history, by the SHA-256 of its bytes; the caller must verify its content. */
   readPicture(sha256: string, signal: AbortSignal): Promise<HeldFile>
-  /** What it remembers, newest first. An agent's word. */
+  /** The facts in its memory, newest first, as the agent reports them. */
   facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
-  /** False where the fact was not there, or is no more: the call may have been sent twice. */
+  /** False if the fact does not exist (any longer): the call may have been sent twice. */
   forgetFact(name: string, signal: AbortSignal): Promise<boolean>
 }
 
@@ -116,7 +119,7 @@ export interface AgentWorkspace {
   writeWorkspaceFile(name: string, content: string, signal: AbortSignal): Promise<void>
 }
 
-/** What the ledger needs of the fleet. */
+/** What the run ledger needs from the fleet. */
 export interface AgentConnections {
   /**
    * Starts the agent's sandbox when it does not run and waits until it answers. Problem `agent-unavailable`,
@@ -129,6 +132,9 @@ export interface AgentConnections {
   ): Promise<AgentConnection>
   /** Asks the engine, and starts nothing: a line to a sandbox that runs, or null. */
   connectIfRunning(agentId: string): Promise<AgentConnection | null>
-  /** Ends a sandbox whose agent does not get on, and says why; whoever needs the agent starts it again. */
+  /**
+   * Ends a sandbox whose agent makes no progress, with a reason; the next caller that needs the agent starts
+   * it.
+   */
   giveUp(agentId: string, reason: string): Promise<void>
 }

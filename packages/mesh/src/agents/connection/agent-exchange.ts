@@ -12,7 +12,7 @@ interface AgentCall {
   /** Silence after which the line counts as broken, milliseconds. */
   readonly idleTimeoutMs: number
   readonly signal: AbortSignal
-  /** Called when somebody listens there; whether and what is answered shows later. */
+  /** Called when a connection is established, before it is known whether a reply will come. */
   readonly onTaken?: (() => void) | undefined
 }
 

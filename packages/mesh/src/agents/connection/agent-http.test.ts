@@ -148,7 +148,7 @@ describe('a streamed chat', () => {
     expect(seen).toEqual([])
   })
 
-  test('a caller that gives up is told its own reason, and the agent sees it hang up', async () => {
+  test('a caller that aborts gets its own reason, and the agent sees the disconnect', async () => {
     const hungUp = Promise.withResolvers<void>()
     const { line } = await anAgent((_request, response) => {
       response.on('close', () => hungUp.resolve())
@@ -191,7 +191,7 @@ describe('a plain call', () => {
     expect(calls).toBe(3)
   })
 
-  test('is not healthy where nobody listens', async () => {
+  test('is not healthy if the port is closed', async () => {
     const { line, server } = await anAgent(() => {})
     await new Promise<void>((resolve) => server.close(() => resolve()))
     expect(await line.healthy(patient)).toBe(false)
@@ -244,7 +244,7 @@ describe('a plain call', () => {
     expect(seen).toEqual(['PUT', '/files/input/a%20b%3F%23%25.json', content])
   })
 
-  test('what an agent says of a path reaches the person who chose it', async () => {
+  test('an agent’s refusal of a path reaches the person who chose the path', async () => {
     const { line } = await anAgent((_request, response) =>
       json(response, { code: 'path-refused', detail: 'the path leaves /data' }, 400),
     )
@@ -262,7 +262,7 @@ describe('a plain call', () => {
     await expect(line.status(patient)).rejects.not.toThrow('pay me')
   })
 
-  test('a caller that gives up is told its own reason', async () => {
+  test('a caller that aborts gets its own reason', async () => {
     const { line } = await anAgent(() => {})
     const giveUp = AbortSignal.timeout(50)
     await expect(line.status(giveUp)).rejects.toMatchObject({ name: 'TimeoutError' })

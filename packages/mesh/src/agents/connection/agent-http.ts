@@ -12,7 +12,7 @@ const uploadDeadlineMs = 300_000
 /** The most that is read of one file, out of such a container. */
 const downloadDeadlineMs = 60_000
 
-/** What the mesh asks of an agent's process, each as a call over its line. */
+/** The requests of the mesh to an agent's process, each as a call over its connection. */
 export function createAgentHttp(deps: AgentLineDeps): AgentConnection {
   const { bytes, call, callPatiently, stream, watch } = createAgentLine(deps)
   return {

@@ -21,7 +21,10 @@ import type { MeshIdentity } from './mesh-identity.ts'
 
 /** Largest reply, and largest frame of a stream: a result holds the outputs of all its tools, bytes. */
 const replyMaxBytes = 4 * 1024 * 1024
-/** A reply that says only how it stands or that a call was taken, bytes. Such a one is always heard: none is counted or waits. */
+/**
+ * The maximum size in bytes of a reply that only gives a state or an acknowledgement. Such replies are never
+ * counted and never wait.
+ */
 const smallReplyMaxBytes = 16 * 1024
 const smallReplies: ReadonlySet<AgentEndpointName> = new Set([
   'healthz',
@@ -42,7 +45,10 @@ const streamIdleMs = 60_000
 /** A call that waits for nothing, from its first byte to its last. */
 export const callDeadlineMs = 15_000
 
-/** What a person who puts a file into an agent is told as the agent said it; everything else is the mesh's affair. */
+/**
+ * Problem codes of the agent that are passed to a person who uploads a file; other problems concern the mesh
+ * alone.
+ */
 const passedCodes: readonly ProblemCode[] = [
   'path-refused',
   'body-too-large',
@@ -53,7 +59,10 @@ const passedCodes: readonly ProblemCode[] = [
 
 export interface ReplyShares {
   readonly held: HeldBytes
-  /** Of files, for as long as a person takes them: no reader's slowness uses up what an agent's own replies have. */
+  /**
+   * Budget for downloaded files, which are held as long as a slow reader takes them; replies have their own
+   * budget.
+   */
   readonly downloads: HeldBytes
   readonly loop: Pick<LoopShare, 'spend' | 'waitMs'>
 }
@@ -71,7 +80,7 @@ export interface AgentLineDeps {
   readonly clock: Clock
   /** What replies of each agent may take of the mesh. */
   readonly replies: ReplyShares
-  /** Keeps connections alive; shared by all agents, closed by whoever made it. */
+  /** Keep-alive HTTP agent; shared by all agents and closed by its creator. */
   readonly http: Agent
   /** For tests that cannot wait a minute. */
   readonly idleTimeoutMs?: number
@@ -92,9 +101,15 @@ export interface Send {
 
 /** The line to an agent's process over HTTP. What comes back is from a hostile place: bounded and parsed. */
 interface AgentLine {
-  /** One reply of the agreed form. Rejects with `agent-unavailable`, or with what the agent may say to a person. */
+  /**
+   * One reply of the expected form. Rejects with `agent-unavailable`, or with a problem that may be passed
+   * to a person.
+   */
   call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
-  /** A reply that is no JSON, whole, and held until whoever asked gives it back. Problems `body-too-large` above `maxBytes`, `rate-limited` where there is no room. */
+  /**
+   * A complete binary reply, counted as held until the caller releases it. Problems `body-too-large` above
+   * `maxBytes`, `rate-limited` if there is no room.
+   */
   bytes(send: Send, maxBytes: number): Promise<HeldFile>
   /** An outcome that the mesh has no room or time for now is not lost: it is asked for again until `send.signal` aborts. */
   callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
@@ -170,7 +185,7 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
     } catch (error) {
       held.giveBack()
       if (send.signal.aborted) throw send.signal.reason
-      // Nothing is wrong with the agent: whoever asked can wait for who is before them.
+      // The agent is not at fault: the caller can wait until earlier requests are done.
       throw isOurRefusal(error) ? error : unavailable(deps.agentId, error)
     }
   }
@@ -215,7 +230,7 @@ export function createAgentLine(deps: AgentLineDeps): AgentLine {
         if (reply.statusCode === 200) await followStream(reply, followed, share)
         else reply.destroy()
       } catch {
-        // The outcome is asked for by itself, which says what is wrong with the line.
+        // The outcome is requested separately, and that request reports a connection error.
       }
     },
   }
@@ -271,9 +286,9 @@ function holdingOf(held: HeldBytes, agentId: string): Holding {
 const smallBounds = { maxBytes: smallReplyMaxBytes, hold: () => {} }
 
 /**
- * The result at the stream's end, or null when the line broke before, or when there is no room for a frame: the outcome
- * is asked for then. An agent whose frames have taken its share of the
- * loop is read no further until it has some again.
+ * The result at the end of the stream; null if the connection broke before, or if there is no room for a
+ * frame. The caller then requests the outcome. An agent whose frames have used up its share of the event
+ * loop is read again when it has some left.
  */
 async function followStream(
   reply: IncomingMessage,
@@ -317,7 +332,7 @@ function takeFrames(
   return { result: null, frames: events.length }
 }
 
-/** A reply is not a call: what is wrong with it is no Problem of whoever asked. */
+/** A reply is not a request: an error in it is not a Problem of the caller. */
 function readReply<Schema extends z.core.$ZodType>(
   schema: Schema,
   bytes: Uint8Array | string,
@@ -339,7 +354,9 @@ function requireSameRun(told: string, asked: string): void {
 
 const refusalSchema = z.looseObject({ code: z.string(), detail: z.string() })
 
-/** What an agent's refusal means outside: its words only where they are about what a person sent. */
+/**
+ * Translates an agent's refusal for callers; the agent's text is kept only if it concerns a person's input.
+ */
 function refusal(agentId: string, status: number, body: Buffer): Problem {
   const parsed = refusalSchema.safeParse(readJsonQuietly(body, jsonLimits.agentReply))
   const code = parsed.success && isProblemCode(parsed.data.code) ? parsed.data.code : null
@@ -352,7 +369,10 @@ function refusal(agentId: string, status: number, body: Buffer): Problem {
   })
 }
 
-/** No agent's answer becomes this Problem: it says that replies have used up what they may take of the mesh. */
+/**
+ * True for the mesh's own refusal: replies have used up their budget. An agent's reply never becomes this
+ * Problem.
+ */
 function isOurRefusal(error: unknown): boolean {
   return error instanceof Problem && error.code === 'rate-limited'
 }

@@ -15,11 +15,11 @@ const separator = '.'
 export interface AgentLinks {
   /** What keeps connections to the agent's last start. */
   httpOf(agentId: string): Agent
-  /** What a start is given; null within one machine, where nothing crosses a network. */
+  /** The key for a start; null within one machine, where no connection crosses a network. */
   keyFor(agentId: string, startId: string): AgentLinkKey | null
-  /** Whose start an identity names, where that start may still come to the mesh. */
+  /** Finds the start that an identity belongs to, if that start may still connect to the mesh. */
   find(identity: string): { readonly agentId: string; readonly key: Uint8Array } | null
-  /** Ends what is open to the agent. */
+  /** Closes the open connections to the agent. */
   forget(agentId: string): void
   close(): void
 }
@@ -31,7 +31,7 @@ export function createAgentLinks(deps: {
 }): AgentLinks {
   const { agents, identity } = deps
   const shared = newAgent()
-  /** Of each agent on another machine, with the start whose key its connections were opened with. */
+  /** For each agent on another machine, the HTTP client and the start whose key its connections use. */
   const own = new Map<string, { readonly startId: string; readonly http: Agent }>()
 
   const keyOf = (agentId: string, startId: string): AgentLinkKey => ({

@@ -34,7 +34,7 @@ function tokensOf(...agentIds: string[]) {
   return { database, agents, tokens: make(), again: make }
 }
 
-test('each token of a start tells its agent and what it is', () => {
+test('each token of a start gives its agent and its kind', () => {
   const { tokens } = tokensOf('a', 'b')
   const a = tokens.issue('a', 'start_1')
   const b = tokens.issue('b', 'start_2')
@@ -75,7 +75,7 @@ test('removing an agent takes its tokens along, also when they were used', () =>
   expect(tokens.verify(door)).toBeNull()
 })
 
-test('an agent made anew under the same name does not take tokens of the one before', () => {
+test('an agent re-created under the same name does not accept tokens of its predecessor', () => {
   const { tokens, agents } = tokensOf('a')
   const { door } = tokens.issue('a', 'start_1')
   expect(tokens.verify(door)).not.toBeNull()

@@ -6,10 +6,13 @@ import type { AgentRow, AgentTable } from '../registry/agent-table.ts'
 /** Live tokens that are remembered: two for each running agent. Forgetting all only costs a look-up. */
 const knownMax = 10_000
 
-/** Longer strings are no token of ours and are not even hashed, characters. */
+/** Longer strings cannot be tokens and are not even hashed, in characters. */
 const tokenMaxChars = 256
 
-/** The two tokens of one start: `door` for the agent process alone, `program` for what it runs. */
+/**
+ * The two tokens of one start: `door` (the agent token) for the agent process alone, `program` for its
+ * programs.
+ */
 export interface IssuedTokens {
   readonly door: string
   readonly program: string
@@ -21,8 +24,8 @@ export interface TokenOwner {
 }
 
 /**
- * Who an agent is, is what token it shows. Only SHA-256 hashes are kept, in the database, so that containers
- * adopted after a restart of the mesh still authenticate and a copy of the database lets nobody in.
+ * Authenticates agents by their tokens. The database stores only SHA-256 hashes. Adopted containers
+ * therefore still authenticate after a restart of the mesh, and a copy of the database gives no access.
  */
 export interface AgentTokens {
   /** Makes the tokens of a start; those of earlier starts of the agent stop counting. */

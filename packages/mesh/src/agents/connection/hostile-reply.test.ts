@@ -173,7 +173,7 @@ test('replies that one agent holds open at once are bounded together, and what e
   expect(work.held).toBe(0)
 })
 
-test('a frame that does not end is held, and what is held is given back with the line', async () => {
+test('an endless frame counts as held, and is released with the connection', async () => {
   const { line, work } = await anAgent(
     (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -182,12 +182,13 @@ test('a frame that does not end is held, and what is held is given back with the
     { perAgentMax: mib },
   )
   const turn = line.chatStream({ run_id: 'run_1', fence: 1, message: 'hi', session: 's' }, () => {}, patient)
-  // As a line that broke: the outcome is asked for, and the run does not fail by what the mesh has no room for.
+  // Handled like a broken connection: the outcome is requested, and lack of room in the mesh does not fail the
+  // run.
   expect(await turn).toBeNull()
   expect(work.held).toBe(0)
 })
 
-test('an agent whose frames have used its share of the loop is read again when it has some back', async () => {
+test('an agent that used up its share of the event loop is read again later', async () => {
   const frame = (content: string) => `data: ${JSON.stringify({ type: 'text_delta', content })}\n\n`
   let stream: ServerResponse | null = null
   const { line, clock, sleeps } = await anAgent(
@@ -268,7 +269,7 @@ test('an outcome that there is no room for is asked for again when there may be 
   expect(await outcome).toMatchObject({ state: 'finished' })
 })
 
-test('a refused turn tells its status also where there is no room for its words', async () => {
+test('a refused turn gives its status even without room for its body', async () => {
   const { line, held } = await anAgent((response) => {
     response.writeHead(409, { 'content-type': 'application/json' })
     response.end('{"code":"conflict","detail":"busy"}')

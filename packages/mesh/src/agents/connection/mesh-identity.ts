@@ -4,7 +4,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 /** How long a token for one call counts, seconds. */
 const tokenLifeSeconds = 300
 
-/** RFC 8410: what stands before the 32 bytes of an Ed25519 seed in PKCS #8. */
+/** RFC 8410: the prefix of the 32 bytes of an Ed25519 seed in PKCS #8. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
 /** How the mesh proves itself to agents: they hold the public key, so nothing inside a container can forge a call. */

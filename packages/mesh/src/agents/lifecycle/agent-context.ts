@@ -15,11 +15,12 @@ import type { Kernel } from '../../kernel/index.ts'
 /**
  * What the use cases of this module share.
  *
- * - F1 Changes of one agent's life happen in its turn (`mutex`), with what the engine holds and what the table says
- *   brought together before the turn ends.
- * - F2 A token counts from before its sandbox starts until before that sandbox is taken away; none outlives it.
+ * - F1 Lifecycle changes of one agent run in its turn (`mutex`), and the engine and the table agree before
+ *   the turn ends.
+ * - F2 A token is valid from before its sandbox starts until before that sandbox is removed; no token
+ *   outlives its sandbox.
  * - F3 A row says `running` or `unhealthy` only while a sandbox with the row's start id is believed to run.
- * - F4 Whoever listens on `gone` hears once of every sandbox that was so and is no more.
+ * - F4 Listeners of `gone` are called once for every such sandbox that has ended.
  */
 export interface AgentContext extends Pick<
   Kernel,
@@ -28,7 +29,7 @@ export interface AgentContext extends Pick<
   readonly runtime: SandboxRuntime
   readonly agents: AgentTable
   readonly mcpServers: McpServerTable
-  /** Laid into an agent before whoever reaches it goes on. */
+  /** Files that are placed in an agent before the first caller that reaches it continues. */
   readonly seedFiles: SeedFiles
   readonly tokens: AgentTokens
   readonly mutex: AgentMutex
@@ -38,28 +39,31 @@ export interface AgentContext extends Pick<
   readonly placing: AgentPlacing
 }
 
-/** What is known of sandboxes that run, and how they are spoken with; gone with the process. */
+/** In-memory state of running sandboxes and their connections; lost when the process ends. */
 export interface LiveSandboxes {
   /** Where agents that run are reached. */
   readonly addresses: Map<string, AgentAddress>
-  /** Sandboxes whose agent was changed since: the model that each was started with. Re-created before the next run. */
+  /**
+   * Sandboxes whose agent was changed since, with the model that each was started with. Re-created before
+   * the next run.
+   */
   readonly outdated: Map<string, string | null>
   /** The model that each sandbox was started with; one without can do what asks none. */
   readonly startedModels: Map<string, string | null>
   /** When something was last asked of each agent that runs. */
   readonly lastUsed: Map<string, number>
-  /** What each sandbox that runs runs on, and what was wished of it then. */
+  /** The isolation level of each running sandbox, and the level that was requested at its start. */
   readonly placed: Map<string, Placed>
   readonly links: AgentLinks
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly endpoint: () => MeshEndpoint
 }
 
-/** As they are at the moment of asking. */
+/** Settings, read at each use. */
 export interface FleetSettings {
   /** Model for agents that name none; null when the owner has chosen none either. */
   readonly defaultModel: () => string | null
-  /** What the owner does where there is none. */
+  /** Explains to the owner what to do if there is no default model. */
   readonly missingModel: () => Promise<string>
   /** Loop limits by variable name, for the environment of every agent. */
   readonly loopLimits: Readonly<Record<string, string>>
@@ -67,6 +71,6 @@ export interface FleetSettings {
   readonly restartsPerHour: () => number
   /** Idle for so long, an agent sleeps, milliseconds; null for never. */
   readonly hibernateAfterMs: (agentId: string) => number | null
-  /** What the agent may keep below /data. */
+  /** The limit of the agent's data below /data. */
   readonly dataLimitBytes: (agentId: string) => number
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Changes of life of one agent that may wait behind each other. */
+/** The maximum number of waiting lifecycle changes of one agent. */
 const waitingMax = 50
 
 /** Start, stop, restart and delete of one agent run one after the other; agents do not wait for each other. */

@@ -10,12 +10,18 @@ import type { IssuedTokens } from '../connection/agent-tokens.ts'
 
 /** Which start made a sandbox: only the last one of an agent is adopted. */
 export const startIdLabel = 'flotilla.start'
-/** Which API and which mesh key a sandbox was told: one that knows others could not work for us. */
+/**
+ * The API address and mesh key that a sandbox was started with; a sandbox with other values cannot be
+ * adopted.
+ */
 export const meshEndpointLabel = 'flotilla.door'
-/** The model that a sandbox was started with, so that one adopted after a restart of ours is known to be outdated. */
+/** The model that a sandbox was started with, so that an adopted sandbox can be recognized as outdated. */
 export const modelLabel = 'flotilla.model'
 
-/** What a sandbox runs on, what was wished of it, and why it is not that, so that one that is adopted is known. */
+/**
+ * The sandbox's isolation level, the requested one and the reason for a difference, so that they survive
+ * adoption.
+ */
 const isolationLabels = {
   rung: 'flotilla.isolation',
   wanted: 'flotilla.isolation.wanted',
@@ -31,7 +37,7 @@ export interface MeshEndpoint {
   readonly publicKeyBase64url: string
 }
 
-/** What an agent's sandbox is asked to be. Pure. */
+/** Builds the sandbox spec of an agent. Pure. */
 export function agentSandbox(asked: {
   readonly agent: AgentRecord
   /** Null where the owner has chosen none yet. */
@@ -48,7 +54,8 @@ export function agentSandbox(asked: {
   readonly placed: Placed
 }): SandboxSpec {
   const { agent, endpoint, tokens, link } = asked
-  // Programs speak plain HTTP, so on another machine they come to the agent, whose lines are keyed.
+  // Programs use plain HTTP, so on another machine they connect to the agent process, whose connections are
+  // keyed.
   const near = link === null ? endpoint : { ...endpoint, host: '127.0.0.1' }
   return {
     agentId: agent.id,
@@ -100,7 +107,10 @@ function placedLabels({ rung, wish, fallback }: Placed): Record<string, string> 
   }
 }
 
-/** What the labels of a sandbox say; one of a release that knew of no rungs is a container. Pure. */
+/**
+ * Reads the isolation level from the labels; a sandbox of a release without isolation levels is a container.
+ * Pure.
+ */
 export function placedOf(labels: Readonly<Record<string, string>>): Placed {
   const rung = (name: 'rung' | 'wanted' | 'floor') =>
     isolationRungSchema.safeParse(labels[isolationLabels[name]]).data ?? 'container'
@@ -112,8 +122,8 @@ export function placedOf(labels: Readonly<Record<string, string>>): Placed {
 }
 
 /**
- * How programs find their way out, in both spellings, since each program reads another. Nothing here changes the agent
- * process itself: it speaks to the mesh alone.
+ * Proxy variables for programs, in both spellings, because programs differ in which they read. They do not
+ * affect the agent process itself, which connects to the mesh alone.
  */
 function proxyVariables(
   endpoint: MeshEndpoint,

@@ -16,7 +16,7 @@ import type { AgentEvent, AgentState, RestingState } from './agent-state.ts'
 const resting = fc.constantFrom<RestingState>(...restingStates)
 const reason = fc.constantFrom('it hung', 'it was out of memory')
 
-/** An event without its moment, which rises as in life. */
+/** An event without its timestamp; timestamps rise as in production. */
 const anEvent = fc.oneof(
   fc.record({
     kind: fc.constantFrom('start' as const, 'answer' as const, 'end' as const, 'restore' as const),
@@ -39,7 +39,7 @@ interface Step {
   readonly after: AgentState | null
 }
 
-/** A life from its creation on, as a mesh that keeps to the table lives it. */
+/** Applies events to a new agent, as a mesh that follows the table does. */
 function live(events: readonly (typeof anEvent extends fc.Arbitrary<infer Event> ? Event : never)[]): Step[] {
   let state: AgentState = { kind: 'created' }
   return events.map((event, index) => {
@@ -52,7 +52,7 @@ function live(events: readonly (typeof anEvent extends fc.Arbitrary<infer Event>
   })
 }
 
-/** What holds of each step that was taken, in every life. */
+/** Asserts a property of each step in every generated sequence. */
 function always(what: (step: Step & { readonly after: AgentState }) => void): void {
   fc.assert(
     fc.property(lives, (events) => {
@@ -62,7 +62,7 @@ function always(what: (step: Step & { readonly after: AgentState }) => void): vo
   )
 }
 
-describe('the life of an agent', () => {
+describe('the lifecycle of an agent', () => {
   test('is one union, and its table names every state', () => {
     verifies('states:agent:lifecycle')
     expect(Object.keys(agentTransitions)).toEqual([...agentStates])
@@ -100,7 +100,7 @@ describe('the life of an agent', () => {
     })
   })
 
-  test('never weakens what was wanted (L3)', () => {
+  test('an intended state is never weakened (L3)', () => {
     always(({ before, after }) => {
       if (before.kind !== 'stopping' || !isForGood(before.to)) return
       const rest = restOf(after)
@@ -111,7 +111,7 @@ describe('the life of an agent', () => {
     })
   })
 
-  test('has no way out of deleted, and out of the archive only back or for good (L4)', () => {
+  test('no event leaves deleted, and archived leads only back or to deletion (L4)', () => {
     always(({ before, event }) => {
       expect(before.kind).not.toBe('deleted')
       if (before.kind !== 'archived') return
@@ -142,7 +142,7 @@ describe('the life of an agent', () => {
         const stopping = transition(state, { kind: 'stop', at: 100, to: 'deleted', reason: '' })
         expect(stopping?.kind).toBe('stopping')
         expect(stopping && transition(stopping, { kind: 'end', at: 101 })?.kind).toBe('deleted')
-        // Whoever wants less of one that rests deeper asks for nothing.
+        // Requesting a weaker state than the current one has no effect.
         if (isAtRest(state, wanted) || state.kind === 'stopping') return
         expect(transition(state, { kind: 'stop', at: 100, to: wanted, reason: '' })?.kind).toBe('stopping')
       }),

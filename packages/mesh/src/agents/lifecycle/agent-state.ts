@@ -1,14 +1,17 @@
 import type { AgentStateName } from '@flotilla/protocol/agent-lifecycle'
 
 /**
- * The life of an agent: one union, and one table that says which event leads where. Pure; whoever moves an agent asks
- * `transition` and stores what it gives before it acts on it. Times are milliseconds since 1970.
+ * The lifecycle of an agent: one union of states and one table of transitions. Pure; callers ask
+ * `transition` and store its result before they act on it. Times are milliseconds since 1970.
  *
- * - L1 A sandbox is believed to run in `running` and `unhealthy` alone, and only an answer of its process leads there.
- * - L2 What is wanted of an agent stands in its row before it is done: `stopping` says what it shall be afterwards, so
- *   that a mesh that died in between, or an engine that refused, leaves something to finish and not to guess.
- * - L3 An intention is never weakened: one that is to be deleted is not archived, hibernated or started instead.
- * - L4 Nothing leads out of `deleted`; the row itself goes. Out of `archived` leads only being taken back, or deletion.
+ * - L1 A sandbox is believed to run only in `running` and `unhealthy`, and only an answer of its process
+ *   leads there.
+ * - L2 The intended state of an agent is in its row before it is carried out: `stopping` contains the state
+ *   to reach. A mesh that died meanwhile, or an engine that refused, thus leaves an operation to finish.
+ * - L3 An intention is never weakened: an agent to be deleted is not archived, hibernated or started
+ *   instead.
+ * - L4 No transition leaves `deleted`; the row itself is removed. `archived` leads only to unarchiving or
+ *   deletion.
  */
 export type AgentState =
   | { readonly kind: 'created' }
@@ -36,13 +39,13 @@ export type AgentState =
       readonly dueAt: number
     }
 
-/** What an agent that is stopped shall be, the weakest wish first. */
+/** The state that a stopped agent shall reach, weakest first. */
 export const restingStates = ['stopped', 'hibernated', 'archived', 'deleted'] as const
 export type RestingState = (typeof restingStates)[number]
 
 export type AgentEvent =
   | { readonly kind: 'start'; readonly at: number }
-  /** The process answered; of an agent that was running already (adopted after a restart of ours) nothing changes. */
+  /** The process answered. If the agent was running already (adopted after a restart), nothing changes. */
   | { readonly kind: 'answer'; readonly at: number }
   /** It left a question for its health unanswered. */
   | { readonly kind: 'miss'; readonly at: number; readonly reason: string }
@@ -72,8 +75,8 @@ const down: Row = { ...atRest, lose: 'restarting', quarantine: 'quarantined' }
 const live: Row = { ...down, answer: 'running', miss: 'unhealthy' }
 
 /**
- * Which event leads where from each state; null is refused. Two cells are narrower than they say, and `transition` has
- * them: out of `stopping` nothing leads back that weakens what was wanted (L3), and `archived` is stopped only for good.
+ * The transitions of each state; null is refused. Two entries are restricted further by `transition`: no
+ * event in `stopping` weakens the intended state (L3), and `archived` can be stopped only for deletion.
  */
 export const agentTransitions = {
   created: atRest,

@@ -18,7 +18,7 @@ function refuseStops(count: number): void {
   }
 }
 
-describe('what the engine refused', () => {
+describe('operations that the engine refused', () => {
   test.each([
     ['stop', 'stopped', () => harness.fleet.lifecycle.stop('w', 'asked')],
     ['hibernate', 'hibernated', () => harness.fleet.lifecycle.hibernate(owner, 'w')],
@@ -46,7 +46,7 @@ describe('what the engine refused', () => {
     expect(stateOf(harness.fleet, 'w')).toBe('archived')
   })
 
-  test('a deletion that broke off goes on by itself, also in another life of the mesh', async () => {
+  test('an interrupted deletion continues by itself, also after a restart of the mesh', async () => {
     heedsLesson(98)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
@@ -72,7 +72,7 @@ describe('what the engine refused', () => {
     expect(harness.grants.has('w')).toBe(false)
   })
 
-  test('a stop that the mesh did not live to see ended is ended by its next life', async () => {
+  test('a stop interrupted by the end of the mesh is completed after the restart', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     refuseStops(1)
@@ -105,7 +105,7 @@ describe('a sandbox that should not run', () => {
 })
 
 describe('a mesh that stops', () => {
-  test('waits for what is under way with its agents, and not without end', async () => {
+  test('close waits for running operations with a time limit', async () => {
     heedsLesson(95)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)

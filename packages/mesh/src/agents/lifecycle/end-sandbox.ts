@@ -7,9 +7,9 @@ import { loseSandbox } from './lose-sandbox.ts'
 const stopGraceMs = 2000
 
 /**
- * Ends a sandbox that must not go on and says why; the agent is started again after a pause, or
- * is in quarantine. For callers that hold the agent's
- * turn. Nothing where the agent was started again, or stopped, since it was looked at.
+ * Ends a sandbox that must not continue, with a reason; the agent is restarted after a pause or goes into
+ * quarantine. The caller holds the agent's turn. Does nothing if the agent was restarted or stopped since
+ * the check.
  */
 export async function endSandbox(
   context: AgentContext,

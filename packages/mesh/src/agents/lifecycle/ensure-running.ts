@@ -14,9 +14,12 @@ export interface Isolation {
 }
 
 export interface Reach {
-  /** As `ensureRunning`, for what is no run: it never takes the sandbox from under one. */
+  /** Like `ensureRunning`, for calls outside of runs: it never replaces the sandbox of a running run. */
   reach(agentId: string, signal: AbortSignal): Promise<AgentConnection>
-  /** As the table has it, without asking the engine. `new` was never started, so nobody has written its files yet. */
+  /**
+   * The state in the table, without a request to the engine. `new` was never started, so its files do not
+   * exist yet.
+   */
   standing(agentId: string): 'new' | 'stopped' | 'starting' | 'ready'
 }
 
@@ -65,7 +68,7 @@ export function createAgentConnections(
     return connection
   }
 
-  /** Started with what is not true any more: the owner may choose another default model at any time. */
+  /** The sandbox runs with an outdated model: the owner may choose another default model at any time. */
   const isOutdated = (agentId: string): boolean => {
     const model = modelOf(context.agents.require(agentId))
     const startedWith = context.sandboxes.startedModels.get(agentId)

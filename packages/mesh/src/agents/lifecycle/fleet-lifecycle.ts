@@ -33,9 +33,9 @@ export interface FleetLifecycle {
   stopAll(reason: string): Promise<void>
   /** Asks every agent now; `run` does so every 30 s. */
   sweep(): Promise<void>
-  /** Looks after health and briefings until the signal aborts. */
+  /** Maintains health and bootstrap files until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** Breaks off starts and lets go of connections. Sandboxes that run go on. */
+  /** Aborts starts and closes connections. Running sandboxes continue. */
   close(): Promise<void>
 }
 
@@ -83,7 +83,8 @@ export function createFleetLifecycle(deps: {
 
 function modelInUse({ agents, sandboxes }: AgentContext, agentId: string): string | null {
   const row = agents.find(agentId)
-  // A run under way goes on with what it began with, whatever the owner has chosen since.
+  // A running run continues with the model with which it began, even if the owner has chosen another one
+  // since.
   const started = row && isLive(row.state.kind) ? sandboxes.startedModels.get(agentId) : null
   return sandboxes.outdated.get(agentId) ?? row?.record.model ?? started ?? null
 }

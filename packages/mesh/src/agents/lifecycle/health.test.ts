@@ -31,7 +31,7 @@ async function hang(): Promise<number> {
   return pauseSeconds
 }
 
-/** What a start told the agent, without what is new with each. */
+/** The environment of a start, without the values that differ at each start. */
 async function toldAtStart(start: number) {
   const spec = harness.runtime.started[start]!
   const { [startIdLabel]: startId, ...labels } = spec.labels
@@ -41,7 +41,7 @@ async function toldAtStart(start: number) {
 }
 
 describe('a sandbox that ends by itself', () => {
-  test('is announced once, its tokens end, and who listens hears it', async () => {
+  test('is announced once, ends its tokens and calls the listeners', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
     harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
@@ -60,7 +60,7 @@ describe('a sandbox that ends by itself', () => {
     expect(await harness.fleet.connection.connectIfRunning('w')).toBeNull()
   })
 
-  test('is started again by whoever needs it', async () => {
+  test('is restarted by the next caller that needs it', async () => {
     heedsLesson(92)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
@@ -70,7 +70,7 @@ describe('a sandbox that ends by itself', () => {
     expect(harness.runtime.started).toHaveLength(2)
   })
 
-  test('comes back with all that it was told before, and only its tokens are new', async () => {
+  test('restarts with the same environment and new tokens', async () => {
     heedsLesson(96)
     harness = await aWorker()
     await harness.fleet.lifecycle.ensureOperator()
@@ -91,7 +91,7 @@ describe('a sandbox that ends by itself', () => {
     expect([second.startId, doorTokenOf(1)]).not.toEqual([first.startId, doorTokenOf(0)])
   })
 
-  test('an end of an earlier sandbox, told late, harms nothing', async () => {
+  test('a late end event of an earlier sandbox has no effect', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.lifecycle.restart(owner, 'w')
@@ -102,7 +102,7 @@ describe('a sandbox that ends by itself', () => {
     expect(harness.events.map((event) => event.type)).not.toContain('agent.died')
   })
 
-  test('is told although another sandbox runs in its place, since its tokens must not outlive it', async () => {
+  test('is reported even if another sandbox replaced it, because its tokens must end', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     const [spec] = harness.runtime.started
@@ -116,7 +116,7 @@ describe('a sandbox that ends by itself', () => {
     expect(await harness.fleet.connection.connectIfRunning('w')).toBeNull()
   })
 
-  test('a listener that throws keeps no other from hearing', async () => {
+  test('a listener that throws does not block the others', async () => {
     harness = await aWorker()
     let heard = 0
     harness.deps.hooks.sandboxGone.subscribe(() => {
@@ -163,7 +163,7 @@ describe('an agent that hangs', () => {
     }
   })
 
-  test('an answer in between starts the count anew', async () => {
+  test('an answer in between resets the count', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     for (const isMute of [true, true, false, true, true]) {

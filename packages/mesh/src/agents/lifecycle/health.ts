@@ -11,9 +11,12 @@ import type { AgentStarts } from './start-agent.ts'
 import { stopInTurn } from './stop-agent.ts'
 
 const sweepIntervalMs = 30_000
-/** An agent that is well says how it stands within this. */
+/** The time limit for an answer to a health check. */
 const answerMaxMs = 5000
-/** In a machine, where software may stand for the processor and its programs take their part; less than from one sweep to the next. */
+/**
+ * The time limit for a machine, which software may emulate and whose programs compete with it; less than the
+ * time between two sweeps.
+ */
 const machineAnswerMaxMs = 25_000
 /** Well for this long, and earlier losses are forgotten. */
 const wellAgainMs = 600_000
@@ -21,21 +24,24 @@ const wellAgainMs = 600_000
 const askedAtOnce = 16
 
 interface FleetHealth {
-  /** Asks every agent that should answer, starts again what was lost and is due, and goes on with what broke off. */
+  /**
+   * Checks every agent that should answer, restarts lost agents whose pause is over, and continues
+   * interrupted operations.
+   */
   sweep(): Promise<void>
   /** Sweeps every 30 s until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** What is in quarantine is tried with the next sweep: why it was lost may be gone. */
+  /** Restarts quarantined agents at the next sweep, because the cause may have been repaired. */
   tryAll(): void
-  /** Stops hearing of ends. */
+  /** Unsubscribes from end events. */
   close(): void
 }
 
 /**
- * Looks after agents that hang or end: three questions in a row that are not answered end a sandbox, and what was lost
- * is started again with growing pauses, or tried once in a while where that was done too often. Data that no volume
- * bounds is metered along the way, and an agent of which nothing was asked for long sleeps. An end that nobody asked for
- * is announced at once; the ledger decides what to send again.
+ * Watches for agents that hang or end. Three unanswered health checks in a row end a sandbox. A lost agent
+ * is restarted with growing pauses, or after too many losses only occasionally. Data that no volume limits
+ * is measured as well, and idle agents hibernate. An unrequested end is announced at once; the ledger
+ * decides which runs to resend.
  */
 export function watchHealth(
   context: AgentContext,
@@ -43,7 +49,7 @@ export function watchHealth(
   deps: {
     readonly isolation: Isolation
     readonly meter: DataMeter
-    /** Takes away the rest of an agent whose deletion broke off; its turn is held. */
+    /** Removes what is left of an agent whose deletion was interrupted; the caller holds its turn. */
     readonly finishDeletion: (agentId: string) => Promise<void>
     readonly hibernateIdle: (row: AgentRow) => Promise<void>
     readonly removeOrphans: () => Promise<void>
@@ -57,7 +63,7 @@ export function watchHealth(
     const address = context.sandboxes.addresses.get(id)
     if (!address) return
     if (await isWell(context, row)) return settleWell(row)
-    const reason = 'it does not answer when asked how it stands'
+    const reason = 'it does not answer health checks'
     await context.mutex.take(id, async () => {
       const now = context.agents.find(id)
       if (now === null || !isLive(now.state.kind) || now.startId !== row.startId) return
@@ -97,7 +103,7 @@ export function watchHealth(
     await starts.start(id)
   }
 
-  /** What was wanted and could not be done at once. */
+  /** Completes an intended state that could not be reached at once. */
   async function finish(row: AgentRow): Promise<void> {
     const { id } = row.record
     await context.mutex.take(id, async () => {
@@ -172,7 +178,7 @@ export function watchHealth(
   }
 }
 
-/** By what the agent says of itself: a server that answers and does not know how its agent stands is not well. */
+/** Uses the agent's own report: a server that answers but does not know its agent's state is unhealthy. */
 async function isWell(context: AgentContext, row: AgentRow): Promise<boolean> {
   const { id } = row.record
   const { addresses, placed, connect } = context.sandboxes

@@ -20,10 +20,10 @@ export function hibernateAgent(deps: {
       throw new Problem('reserved-agent-id', {
         detail: 'the operator does not hibernate',
         repair:
-          'It is there whenever somebody needs it: flotilla pause operator stops its work, and flotilla hibernate takes a worker.',
+          'The operator is always available: flotilla pause operator stops its work, and flotilla hibernate takes a worker.',
       })
     }
-    if (await deps.hibernate(agentId, 'somebody put it to sleep')) return
+    if (await deps.hibernate(agentId, 'a caller hibernated it')) return
     const { state } = context.agents.require(agentId)
     throw new Problem('conflict', {
       detail:

@@ -50,13 +50,13 @@ describe('an idle agent', () => {
     })
   })
 
-  test.each(['somebody reached it', 'a run of it ended'])(
+  test.each(['a caller reached it', 'a run of it ended'])(
     'has its whole time again since %s',
     async (what) => {
       harness = await aWorker(idleAfterAnHour)
       await harness.fleet.connection.ensureRunning('w', patient)
       await harness.clock.advance(50 * minuteMs)
-      if (what === 'somebody reached it') await harness.fleet.connection.reach('w', patient)
+      if (what === 'a caller reached it') await harness.fleet.connection.reach('w', patient)
       else {
         const origin = { kind: 'system', channel: 'mesh' } as const
         const run = { id: 'run_1', kind: 'chat', state: 'failed', outcome: null } as const
@@ -83,7 +83,7 @@ describe('an idle agent', () => {
     expect(stateOf(harness.fleet, 'w')).toBe('hibernated')
   })
 
-  test('whoever reaches for it while it falls asleep waits and gets it awake', async () => {
+  test('a caller that reaches it while it hibernates waits and gets it running', async () => {
     harness = await aWorker(idleAfterAnHour)
     await harness.fleet.connection.ensureRunning('w', patient)
     const [, connection] = await Promise.all([
@@ -96,7 +96,7 @@ describe('an idle agent', () => {
     )
   })
 
-  test('agents put nobody to sleep who may not manage the fleet', async () => {
+  test('agents without the right to manage the fleet cannot hibernate agents', async () => {
     harness = await aWorker(idleAfterAnHour)
     const agent = { kind: 'agent', agentId: 'x', token: 'door', run: null } as const
     await expect(harness.fleet.lifecycle.hibernate(agent, 'w')).rejects.toMatchObject({ code: 'denied' })

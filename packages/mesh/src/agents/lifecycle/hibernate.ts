@@ -5,8 +5,8 @@ import { isAtRest } from './agent-state.ts'
 import { stopInTurn } from './stop-agent.ts'
 
 /**
- * Puts agents to sleep of which nothing was asked for as long as the settings say. What they have stays; the next work
- * wakes them, which is a start like any other.
+ * Hibernates agents that were idle for the configured time. Their data is kept; the next work starts them
+ * like any other start.
  */
 export function createHibernate(context: AgentContext): {
   /** Where the agent is idle for long enough. */

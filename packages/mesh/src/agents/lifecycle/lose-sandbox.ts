@@ -2,9 +2,9 @@ import type { AgentContext } from './agent-context.ts'
 import { judgeLoss, restartsKept } from './restart-backoff.ts'
 
 /**
- * Moves an agent whose sandbox is no more, and was not meant to be: it is started again after a pause, or, where that
- * was done too often, is in quarantine and people are told. For callers that hold the agent's turn, in a transaction
- * of theirs. Listeners of `sandboxGone` are the caller's business.
+ * Moves an agent whose sandbox ended unexpectedly: it is restarted after a pause, or after too many losses
+ * goes into quarantine and people are notified. The caller holds the agent's turn and a transaction, and
+ * notifies the listeners of `sandboxGone`.
  */
 export function loseSandbox(context: AgentContext, agentId: string, reason: string): void {
   const at = context.clock.now()
@@ -34,7 +34,7 @@ export function noteRestart(context: AgentContext, agentId: string): void {
   context.agents.setLosses(agentId, { ...losses, restarts })
 }
 
-/** The agent is well: what was lost before does not count any more. Joins the caller's transaction. */
+/** The agent is healthy: earlier losses no longer count. Joins the caller's transaction. */
 export function forgiveLosses(context: AgentContext, agentId: string): void {
   const row = context.agents.find(agentId)
   if (row === null || (row.losses.restarts.length === 0 && row.losses.quarantinedAt === null)) return

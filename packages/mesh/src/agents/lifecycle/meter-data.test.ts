@@ -19,7 +19,7 @@ async function sweepAfter(ms: number): Promise<void> {
   await harness.fleet.lifecycle.sweep()
 }
 
-describe('the verdict on what an agent keeps', () => {
+describe('the verdict on the size of an agent’s data', () => {
   test.each([
     ['nothing', use(0), null],
     ['just its limit', use(limitBytes), null],
@@ -47,7 +47,7 @@ describe('an agent whose data is metered', () => {
     expect(harness.runtime.measured).toEqual([['w']])
   })
 
-  test('is stopped over its limit with the reason, and its run is told', async () => {
+  test('is stopped with a reason above its limit, and its run is notified', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
     harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
@@ -113,7 +113,7 @@ describe('an agent whose data is metered', () => {
   })
 })
 
-test('what a start could not have as asked is told, and the agent runs', async () => {
+test('an agent starts with a warning about a limit that could not be applied', async () => {
   harness = await aWorker()
   harness.runtime.warnings = ['the limit of 64 MB is below what its data takes']
   await harness.fleet.connection.ensureRunning('w', patient)

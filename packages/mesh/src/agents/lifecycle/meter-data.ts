@@ -9,7 +9,7 @@ import { loseSandbox } from './lose-sandbox.ts'
 /** Between two counts of the whole fleet; counting starts a container. */
 const countIntervalMs = 60_000
 
-/** The write stop for agents whose data no volume bounds. */
+/** Stops agents whose data exceeds its limit and no volume enforces the limit. */
 export interface DataMeter {
   /** Counts what running agents keep, once a minute at most, and stops those that are over their limit. */
   sweep(): Promise<void>

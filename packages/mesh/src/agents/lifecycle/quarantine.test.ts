@@ -37,7 +37,7 @@ async function inQuarantine(): Promise<string[]> {
 }
 
 describe('an agent that is lost for the fourth time within an hour', () => {
-  test('is in quarantine, and people are told once, with the reason and what to do', async () => {
+  test('is in quarantine, and people are notified once with reason and repair', async () => {
     const told = await inQuarantine()
     for (let trial = 0; trial < 3; trial++) {
       await sweepAfter(1_200_000)
@@ -50,7 +50,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     expect(told[0]).toContain('flotilla restart w')
   })
 
-  test('is started by no work: whoever waits for an answer is told, other work waits', async () => {
+  test('is not started by work: a waiting caller gets a problem, other work stays queued', async () => {
     await inQuarantine()
     const quarantined = { code: 'agent-quarantined', retryAfterSeconds: 1200 }
     await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject(quarantined)
@@ -62,7 +62,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
     expect(harness.runtime.started).toHaveLength(4)
   })
 
-  test('heals by itself when it is well for ten minutes, with a fresh budget, and people are told', async () => {
+  test('leaves quarantine after ten healthy minutes, with its restart budget reset, and people are notified', async () => {
     heedsLesson(91)
     const told = await inQuarantine()
     await sweepAfter(1_200_000)

@@ -26,7 +26,7 @@ describe('a mesh that starts again', () => {
     expect((await harness.again().lifecycle.reconcile()).adopted).toEqual(['w'])
   })
 
-  test('notes an agent whose sandbox ended meanwhile, and ends its tokens', async () => {
+  test('records an agent whose sandbox ended meanwhile, and revokes its tokens', async () => {
     heedsLesson(92)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)

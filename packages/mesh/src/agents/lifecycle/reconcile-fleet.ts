@@ -5,20 +5,21 @@ import { meshEndpointLabel, meshEndpointMark, modelLabel, placedOf, startIdLabel
 import type { AgentRow } from '../registry/agent-table.ts'
 
 export interface ReconcileReport {
-  /** Agents whose sandboxes outlived the mesh and go on. */
+  /** Agents whose sandboxes outlived the previous mesh and continue. */
   readonly adopted: readonly string[]
   /** Sandboxes of this home that belong to no agent, or to an earlier start. Their data stays. */
   readonly removed: readonly string[]
-  /** Agents whose sandboxes were believed to run and do not. */
+  /** Agents whose sandboxes were believed to run but do not. */
   readonly stopped: readonly string[]
 }
 
 const probeDeadlineMs = 5000
 
 /**
- * At the mesh's start, before anything else is asked of the fleet: brings what the engine holds and what the table
- * says together. A sandbox is adopted when it runs, bears the agent's last start id and knows our API and key. A mesh
- * that died while it started an agent left it with more of the processor than its share, so that is put right first.
+ * Runs at the start of the mesh, before any other use of the fleet: reconciles the engine with the table. A
+ * sandbox is adopted if it runs, has the agent's last start id and knows the current API address and key. A
+ * mesh that died during a start may have left the agent with more processor time than its share, so that is
+ * corrected first.
  */
 export async function reconcileFleet(context: AgentContext): Promise<ReconcileReport> {
   const report = { adopted: [] as string[], removed: [] as string[], stopped: [] as string[] }
@@ -111,7 +112,8 @@ async function settleAsStopped(
   // One that has ended stays for its log; any start takes it away.
   if (sandbox?.running) await context.runtime.remove(id, { data: false })
   const at = context.clock.now()
-  // What a mesh began to stop and did not see ended is ended by now; a deletion goes on with the next sweep.
+  // A stop that the previous mesh did not complete is complete by now; a deletion continues with the next
+  // sweep.
   if (row.state.kind === 'stopping') context.agents.move(id, { kind: 'end', at })
   if (!wasUp(row)) return
   const { code = -1, outOfMemory = false } = sandbox?.exit ?? {}

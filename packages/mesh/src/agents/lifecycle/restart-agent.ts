@@ -13,7 +13,10 @@ export type RestartAgent = (
   step?: Pick<Resumable<unknown>, 'begun' | 'begin'>,
 ) => Promise<void>
 
-/** Re-creates an agent's sandbox and waits until it answers; its data stays, what it was doing is cut off. */
+/**
+ * Re-creates an agent's sandbox and waits until it answers; its data is kept, its current work is
+ * interrupted.
+ */
 export function restartAgent(deps: {
   readonly guard: Guard
   readonly context: AgentContext
@@ -29,7 +32,7 @@ export function restartAgent(deps: {
     const begun = startMarkSchema.safeParse(step?.begun)
     const isDone = begun.success && begun.data.start !== startId
     if (!begun.success) step?.begin({ start: startId })
-    // Whoever asks knows why it was lost, or wants to see: it counts as well from here on.
+    // The caller knows the cause or wants to see it: earlier losses no longer count.
     deps.context.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
     await deps.starts.start(agentId, { fresh: !isDone })
   }

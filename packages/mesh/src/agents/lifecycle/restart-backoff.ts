@@ -1,4 +1,4 @@
-/** What becomes of an agent whose sandbox was lost. Pure; all times in milliseconds. */
+/** Decides when an agent whose sandbox was lost is restarted. Pure; all times in milliseconds. */
 
 const firstPauseMs = 30_000
 const pauseMaxMs = 600_000

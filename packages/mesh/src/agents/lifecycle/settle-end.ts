@@ -8,8 +8,8 @@ import { startIdLabel } from './agent-sandbox.ts'
 import { loseSandbox } from './lose-sandbox.ts'
 
 /**
- * A sandbox ended and nobody had asked for it; in the agent's turn. An end of an earlier sandbox, told late, is not the
- * end of the one that runs now.
+ * Handles an unrequested end of a sandbox, in the agent's turn. A late end event of an earlier sandbox does
+ * not end the current one.
  */
 export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise<void> {
   const row = context.agents.find(end.agentId)
@@ -52,5 +52,5 @@ export function endWords({ code, outOfMemory }: Omit<SandboxEnd, 'agentId'>, kin
   return `its process ended with code ${code}`
 }
 
-/** What a process that signal 9 ended leaves. */
+/** The exit code of a process that was ended by SIGKILL. */
 const killedCode = 137

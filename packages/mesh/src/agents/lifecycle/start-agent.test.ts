@@ -21,7 +21,7 @@ function promiseGate(): { readonly passed: Promise<void>; open(): void } {
 }
 
 describe('starting an agent', () => {
-  test('the sandbox is told who it is, where the API is and nothing secret but its program token', async () => {
+  test('the environment contains the identity, the API address and no secret but the program token', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     const spec = harness.runtime.started[0]
@@ -55,7 +55,7 @@ describe('starting an agent', () => {
     expect(JSON.stringify(spec?.environment)).not.toContain(doorTokenOf(0))
   })
 
-  test('agents that start together are each told their own', async () => {
+  test('agents that start concurrently each get their own environment', async () => {
     heedsLesson(66)
     harness = await aFleet()
     for (const id of ['w', 'v']) await harness.fleet.admin.create(owner, { id, role: 'r', instructions: '' })
@@ -107,7 +107,7 @@ describe('starting an agent', () => {
     expect(harness.runtime.started).toHaveLength(1)
   })
 
-  test('a caller whose time is up is told that the agent is still being started', async () => {
+  test('a caller whose time is up learns that the agent is still starting', async () => {
     harness = await aWorker()
     const gate = promiseGate()
     harness.runtime.beforeStart = () => gate.passed
@@ -131,7 +131,7 @@ describe('starting an agent', () => {
     await slow
   })
 
-  test('nobody reaches it before it has its own processor share and no more', async () => {
+  test('an agent is unreachable until its start share has ended', async () => {
     harness = await aWorker()
     const gate = promiseGate()
     const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
@@ -149,7 +149,7 @@ describe('starting an agent', () => {
     expect(harness.runtime.held).toEqual(['w', 'w'])
   })
 
-  test('the briefing is there before the sandbox, readable by any user', async () => {
+  test('the bootstrap files exist before the sandbox, readable by any user', async () => {
     harness = await aWorker()
     let brief = ''
     harness.runtime.beforeStart = async (spec) => {
@@ -161,7 +161,7 @@ describe('starting an agent', () => {
     expect(brief).toContain('`w`, a worker')
   })
 
-  test('ids that differ by one sign have briefings of their own', async () => {
+  test('ids that differ by one character have separate bootstrap files', async () => {
     harness = await aFleet()
     for (const id of ['a-b', 'a_b', 'A-b']) {
       await harness.fleet.admin.create(owner, { id, role: id })
@@ -173,7 +173,7 @@ describe('starting an agent', () => {
 })
 
 describe('a start that fails', () => {
-  test('leaves no token, no process and says why, with what was printed last', async () => {
+  test('a failed start leaves no token and no process, and its reason contains the last output', async () => {
     harness = await aWorker()
     harness.runtime.beforeStart = () => Promise.reject(new Error('no image'))
     await expect(harness.fleet.connection.ensureRunning('w', patient)).rejects.toMatchObject({
@@ -255,7 +255,7 @@ describe('a start that fails', () => {
     expect(harness.runtime.started).toHaveLength(1)
   })
 
-  test('an agent whose isolation cannot be had is refused before anything is made', async () => {
+  test('an agent whose isolation level is unavailable is refused before anything is created', async () => {
     const refused = new Problem('isolation-unavailable', { detail: 'gvisor is required' })
     harness = await aWorker({
       placing: {
@@ -288,7 +288,7 @@ describe('a start that fails', () => {
 describe('the isolation of an agent', () => {
   const fallback = 'gvisor cannot be had: runsc is not installed'
 
-  test('that fell back is told in event and journal, and does not start it again', async () => {
+  test('a fallback is in the event and the audit log, and does not restart the agent', async () => {
     harness = await aWorker({
       placing: {
         wishOf: () => ({ wanted: 'gvisor', floor: 'container' }),
@@ -444,7 +444,7 @@ describe('stopping and restarting', () => {
     },
   )
 
-  test('a restart ends the old tokens, keeps the data and tells who listens', async () => {
+  test('a restart revokes the old tokens, keeps the data and calls the listeners', async () => {
     harness = await aWorker()
     const gone: unknown[] = []
     harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))

@@ -11,12 +11,12 @@ import { loseSandbox, noteRestart } from './lose-sandbox.ts'
 import type { DataMeter } from './meter-data.ts'
 import { waitUntilReady } from './wait-until-ready.ts'
 
-/** Of what the process printed last, in the reason of a failed start, bytes. */
+/** How many bytes of the last process output are in the reason of a failed start. */
 const lastWordsMaxBytes = 1500
 const reasonMaxChars = 2000
 const stopGraceMs = 2000
 
-/** Starts that are under way; whoever wants an agent that is being started shares the start. */
+/** Starts in progress; callers that need an agent that is being started share the start. */
 export interface AgentStarts {
   /**
    * Resolves when the agent answers; at once when it runs and `fresh` is not set. `fresh` re-creates the sandbox,
@@ -57,7 +57,7 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
 
   function breakOff(agentId: string, reason: string): void {
     underWay.get(agentId)?.controller.abort(new Problem('agent-unavailable', { detail: reason }))
-    // Whoever asks from now on waits for a start of its own, behind what broke this one off.
+    // Later callers wait for a start of their own, after the operation that aborted this one.
     underWay.delete(agentId)
   }
 
@@ -70,7 +70,9 @@ export function createAgentStarts(context: AgentContext, meter: DataMeter): Agen
   }
 }
 
-/** Where a start fails on a rung that cannot be had any more, it goes on with the one to fall back to. */
+/**
+ * If a start fails because its isolation level is no longer available, it continues with the fallback level.
+ */
 async function startPlaced(
   context: AgentContext,
   { before, placed }: { readonly before: AgentRow; readonly placed: Placed },
@@ -135,7 +137,7 @@ async function startOnce(
     if (!sandbox.address) throw new Error('the runtime gave no address')
     const connection = context.sandboxes.connect(id, sandbox.address)
     await waitUntilReady(context, { connection, doorToken: tokens.door, rung: placed.rung }, signal)
-    // Before any run: what a run starts must not find it.
+    // Done before any run: programs of a run must not find the one-time files.
     await context.briefings.takeOnce(id)
     context.sandboxes.addresses.set(id, sandbox.address)
     context.sandboxes.lastUsed.set(id, context.clock.now())

@@ -16,8 +16,9 @@ export type StopAgent = (
 ) => Promise<void>
 
 /**
- * Stops an agent's sandbox; its data stays. A start under way is broken off first. Idempotent. Rejects with what
- * the runtime throws when the sandbox cannot be stopped; its tokens are dead even then. Problem `unknown-agent`.
+ * Stops an agent's sandbox; its data is kept. A start in progress is aborted first. Idempotent. Rejects with
+ * the runtime's error if the sandbox cannot be stopped; its tokens are invalid even then. Problem
+ * `unknown-agent`.
  */
 export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent {
   return async (agentId, reason, step) => {
@@ -31,8 +32,8 @@ export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent
 }
 
 /**
- * For callers that hold the agent's turn. What is wanted is a row before anything is done (L2): where the engine
- * refuses, it is thrown, and the sweep of health goes on with it.
+ * For callers that hold the agent's turn. The intended state is stored before anything is done (L2). If the
+ * engine refuses, this throws, and the health sweep continues the stop.
  */
 export async function stopInTurn(
   context: AgentContext,
@@ -68,7 +69,7 @@ export async function stopInTurn(
   context.log.info({ agentId, to: stopping.to, reason: stopping.reason }, 'an agent was stopped')
 }
 
-/** A stop that broke off goes on, to what was wanted most (L3). */
+/** An interrupted stop continues towards the strongest intended state (L3). */
 function strongest(
   state: AgentState,
   wanted: { readonly to: RestingState; readonly reason: string },

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { waitUntilReady } from './wait-until-ready.ts'
 
-/** One whose port takes connections from the first question on, and which answers the third. */
+/** An agent whose port accepts connections from the first request on, and which answers the third. */
 async function startOn(rung: IsolationRung): Promise<readonly string[]> {
   const told: string[] = []
   let asked = 0
@@ -39,6 +39,6 @@ it('gives an agent its own share as soon as its port is open', async () => {
   expect(await startOn('container')).toEqual(['own share', 'silent', 'silent', 'answers'])
 })
 
-it('leaves a machine what it was lent until its agent answers, since its port is open before its kernel begins', async () => {
+it('a machine keeps its start share until its agent answers, because its port opens before its kernel boots', async () => {
   expect(await startOn('microvm')).toEqual(['silent', 'silent', 'answers', 'own share'])
 })

@@ -10,7 +10,10 @@ const pollMaxMs = 500
 const readyDeadlineMs = 60_000
 /** Its kernel starts before it, in software and within an agent's share a minute at worst, and beside other work more. */
 const machineReadyDeadlineMs = 180_000
-/** From this pause on the engine is asked whether the process lives at all; asking costs more than a poll. */
+/**
+ * Once the pause has grown to this, the engine is also asked whether the process is alive; that costs more
+ * than a poll.
+ */
 const inspectFromMs = 200
 
 /** Resolves when the agent that was given this door token answers and has its own processor share. Rejects after 60 s, of a machine 180 s, when its process has ended, or when the signal aborts. */
@@ -28,11 +31,11 @@ export async function waitUntilReady(
   /** As soon as it listens: the engine takes about as long over it as the agent over its first answer. */
   const hold = (): Promise<void> => {
     held ??= deps.runtime.endStartShare(connection.agentId)
-    // Told where it is waited for.
+    // A rejection is handled where the promise is awaited.
     held.catch(() => undefined)
     return held
   }
-  // What stands around a machine takes connections before its kernel has begun, and that needs what was lent.
+  // QEMU accepts connections before the machine's kernel has booted, and the boot needs the start share.
   const onTaken = agent.rung === 'microvm' ? undefined : () => void hold()
   for (;;) {
     // The first says that it is this start's process, the second that it can work.

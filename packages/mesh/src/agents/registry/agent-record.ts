@@ -1,4 +1,4 @@
-/** What an agent is. */
+/** The stored description of an agent. */
 
 export type AgentKind = 'operator' | 'worker'
 
@@ -16,7 +16,7 @@ export interface AgentRecord {
   /** First content of the agent's INSTRUCTIONS.md. */
   readonly instructions: string
   readonly budget: AgentBudget
-  /** Whose budget its calls are charged to, beside its own and the fleet's. */
+  /** The project whose budget its calls are charged to, in addition to its own and the fleet's. */
   readonly project: string | null
   /** Milliseconds since 1970. */
   readonly createdAt: number

@@ -21,8 +21,8 @@ export interface AgentRegistry {
   /** Why it does not work now and is started again by itself, in words; null where that is not so. */
   failureOf(agentId: string): string | null
   /**
-   * For whoever gives work. Problems `unknown-agent`, `agent-archived`; and where somebody waits for the answer,
-   * `agent-quarantined`: other work waits in the queue until the agent is well.
+   * For callers that give work. Problems `unknown-agent`, `agent-archived`; with `waits` also
+   * `agent-quarantined`. Other work waits in the queue until the agent is healthy.
    */
   requireWorking(agentId: string, asker?: 'waits'): void
   /** For the use cases that guard and journal it; joins the caller's transaction. Problem `unknown-agent`. */

@@ -8,7 +8,7 @@ import type { AgentEvent, AgentState, RestingState } from '../lifecycle/agent-st
 import type { Losses } from '../lifecycle/restart-backoff.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 
-/** One agent as it stands: what it is, where its life is, and the id of the start that made its sandbox. */
+/** One agent: its record, its lifecycle state, and the id of the start that created its sandbox. */
 export interface AgentRow {
   readonly record: AgentRecord
   readonly state: AgentState
@@ -23,7 +23,7 @@ export interface AgentMove {
   readonly to: AgentState
 }
 
-/** What a call writes down before it ends a sandbox: which one. */
+/** What a call records before it ends a sandbox: the id of its start. */
 export const startMarkSchema = z.strictObject({ start: z.string().nullable() })
 
 export interface AgentTable {
@@ -34,14 +34,14 @@ export interface AgentTable {
   list(): readonly AgentRow[]
   count(): number
   insert(record: AgentRecord): void
-  /** Applies an event of life and returns the new row; one that the table of transitions refuses is a defect of ours. */
+  /** Applies a lifecycle event and returns the new row; a refused event is a bug in the mesh. */
   move(agentId: string, event: AgentEvent, startId?: string): AgentRow
   setLosses(agentId: string, losses: Losses): void
   /** Problem `unknown-agent`. */
   setBudget(agentId: string, budget: AgentBudget): void
   /** Problem `unknown-agent`. */
   setProject(agentId: string, project: string | null): void
-  /** Writes what of the record may change; what is left out stays. */
+  /** Writes the mutable fields of the record; omitted fields are unchanged. */
   change(agentId: string, change: AgentChanges): void
   remove(agentId: string): void
 }
@@ -90,7 +90,7 @@ export function createAgentTable(
   database: Database,
   onMoved: (move: AgentMove) => void = () => {},
 ): AgentTable {
-  /** The model path asks for its agent on every call; nobody else writes these rows. */
+  /** Cached because the model gateway reads the agent on every call; no other code writes these rows. */
   const known = new Map<string, AgentRow>()
 
   function find(agentId: string): AgentRow | null {

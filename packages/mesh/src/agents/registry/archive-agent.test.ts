@@ -14,7 +14,7 @@ const known = (start: number) =>
   tokensOf(start).map((token) => harness.fleet.connection.verifyToken(token) !== null)
 
 describe('an archived agent', () => {
-  test('is stopped, given no work and started by nobody, until it is taken back', async () => {
+  test('is stopped, gets no work and cannot be started until it is unarchived', async () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.admin.archive.archive(owner, 'w')
@@ -47,7 +47,7 @@ describe('an archived agent', () => {
     })
   })
 
-  test('is no operator, and agents put nobody away', async () => {
+  test('the operator cannot be archived, and agents cannot archive', async () => {
     harness = await aWorker()
     await harness.fleet.lifecycle.ensureOperator()
     await expect(harness.fleet.admin.archive.archive(owner, 'operator')).rejects.toMatchObject({

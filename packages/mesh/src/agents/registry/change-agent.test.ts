@@ -42,13 +42,13 @@ describe('a change of an agent', () => {
     expect(models()).toEqual(['scripted/demo', 'scripted/b'])
   })
 
-  test('of nobody is refused', async () => {
+  test('a change of an unknown agent is refused', async () => {
     harness = await aWorker()
     expect(() => harness.fleet.admin.change('ghost', { role: 'x' })).toThrow('no agent')
   })
 })
 
-test('a deletion that was meant for an agent does not reach the one made anew under its id', async () => {
+test('a deletion does not affect an agent that was re-created under the same id', async () => {
   harness = await aWorker()
   const meant = harness.fleet.registry.find('w')?.createdAt ?? 0
   await harness.fleet.admin.delete(owner, 'w')

@@ -15,7 +15,7 @@ export function changeAgent(context: AgentContext): ChangeAgent {
   return (agentId, change) => {
     const { record, state } = context.agents.require(agentId)
     context.agents.change(agentId, change)
-    // The process was told role and model at its start and asks for that model still.
+    // The process received role and model at its start and still uses that model.
     const isTold = change.role !== undefined || change.model !== undefined
     const isRunning = isLive(state.kind) || state.kind === 'starting'
     if (!isTold || !isRunning) return { takesEffect: 'now' }

@@ -149,7 +149,7 @@ describe('creating an agent', () => {
     expect(harness.grants.size).toBe(0)
   })
 
-  test('whoever may not manage the fleet creates nothing', async () => {
+  test('a caller without the right to manage the fleet cannot create agents', async () => {
     harness = await aFleet()
     await expect(harness.fleet.admin.create(worker, { id: 'x', role: 'x' })).rejects.toMatchObject({
       code: 'denied',
@@ -157,7 +157,7 @@ describe('creating an agent', () => {
     expect(harness.fleet.registry.list()).toEqual([])
   })
 
-  test('nobody but a person at the terminal gives more than the operator may', async () => {
+  test('only a person at the terminal can grant more than the operator may', async () => {
     harness = await aFleet({ guard: () => {} })
     const operator: Caller = { ...worker, agentId: 'operator' }
     const made = harness.fleet.admin.create(operator, {
@@ -179,7 +179,7 @@ describe('creating an agent', () => {
     expect(harness.grants.get('x')).toEqual({ can_spawn: true })
   })
 
-  test('MCP servers come with it from a person at the terminal and from nobody else', async () => {
+  test('only a person at the terminal can add MCP servers', async () => {
     harness = await aFleet()
     const asked = { id: 'm', role: 'reads', mcpServers: { files: { command: 'files', args: [], env: {} } } }
     const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
@@ -190,7 +190,7 @@ describe('creating an agent', () => {
     expect(harness.fleet.registry.mcpServers.of('m')).toEqual({})
   })
 
-  test('whoever asks for a model is told with it, and one that is refused leaves no agent', async () => {
+  test('a requested model is checked with its caller, and a refused model leaves no agent', async () => {
     const asked: unknown[] = []
     harness = await aFleet({
       requireModel: (caller, wanted) => {
@@ -233,7 +233,7 @@ describe('the operator', () => {
     })
   })
 
-  test('gets the small container and its own briefing', async () => {
+  test('gets the small container and its own bootstrap files', async () => {
     harness = await aFleet()
     await harness.fleet.lifecycle.ensureOperator()
     harness.grants.set('operator', { can_message: ['*'] })
@@ -247,7 +247,7 @@ describe('the operator', () => {
 })
 
 describe('deleting an agent', () => {
-  test('takes sandbox, data, tokens, permissions and briefing, and keeps the journal', async () => {
+  test('removes sandbox, data, tokens, permissions and bootstrap files, and keeps the audit log', async () => {
     const forgotten: string[] = []
     harness = await aWorker()
     harness.deps.hooks.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
@@ -330,8 +330,8 @@ describe('deleting an agent', () => {
   })
 })
 
-describe('what is listed', () => {
-  test('an agent sees the others whom it may message', async () => {
+describe('the list of agents', () => {
+  test('an agent sees the other agents that it may message', async () => {
     harness = await aFleet({
       decide: (_caller, action) =>
         action.do === 'message-agent' && action.to === 'x'

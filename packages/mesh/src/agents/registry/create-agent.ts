@@ -13,8 +13,8 @@ import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 
 /**
- * Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up, and
- * `human-only` for one that this caller may not set an agent to.
+ * Throws the Problem `unprocessable` with the usable models if the model's provider is not set up, and
+ * `human-only` if this caller may not choose the model.
  */
 export type RequireModel = (
   caller: Caller,
@@ -34,7 +34,10 @@ export interface NewAgent {
   readonly mcpServers?: McpServers | undefined
 }
 
-/** `step` for a call that may come again: the agent's row and the answer are one, and its permissions are written anew. */
+/**
+ * Creates an agent. With `step`, for a call that may be repeated, the agent's row and the answer are written
+ * in one transaction, and its permissions are written again.
+ */
 export type CreateAgent = (
   caller: Caller,
   input: NewAgent,
@@ -82,7 +85,7 @@ export function createAgent(deps: {
     }
     const { agentPlanned, agentUnplanned } = deps.context.hooks
     const plan = {
-      // Before the row: a worker that is there, and answered with, never goes on with another heartbeat than asked for.
+      // Before the row: an existing worker must never run with another heartbeat than the requested one.
       make: () => agentPlanned.tell({ agentId: record.id, heartbeat: input.heartbeat }),
       drop: () => agentUnplanned.tell(record.id),
     }
@@ -91,7 +94,9 @@ export function createAgent(deps: {
   }
 }
 
-/** What a new agent gets, and the most that it gets by anybody else than a person at the terminal. */
+/**
+ * The defaults of a new agent, which are also the maximum for every caller except a person at the terminal.
+ */
 export const defaultBudget: AgentBudget = {
   dailyUsd: limits.budgetDailyUsd.default,
   monthlyUsd: limits.budgetMonthlyUsd.default,
@@ -106,7 +111,7 @@ export function addAgent(
     readonly mcpServers?: McpServers
     readonly actor: string
     readonly step?: Resumable<AgentRecord> | undefined
-    /** What stands in a file before the row does, and goes where the row cannot be written. */
+    /** A file entry that is written before the row, and removed if the row cannot be written. */
     readonly plan?: { readonly make: () => Promise<void>; readonly drop: () => Promise<void> }
   },
 ): Promise<void> {

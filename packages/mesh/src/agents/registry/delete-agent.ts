@@ -7,7 +7,7 @@ import type { AgentRow } from './agent-table.ts'
 import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import { stopInTurn } from '../lifecycle/stop-agent.ts'
 
-/** `createdAt` binds the deletion to that very agent: one that was made anew under its id is another. */
+/** `createdAt` binds the deletion to that agent and excludes one that was re-created under the same id. */
 export type DeleteAgent = (
   caller: Caller,
   agentId: string,
@@ -15,10 +15,11 @@ export type DeleteAgent = (
 ) => Promise<void>
 
 /**
- * Deletes a worker for good: its sandbox, its data, tokens, permissions and briefing, and what other modules keep for
- * it (the hooks). Costs and journal stay. For people at a terminal alone. Rows go last and together, so that a deletion
- * that broke off can be asked for again. Problems `denied`, `human-only`, `unknown-agent`, `reserved-agent-id`, `conflict`,
- * `unprocessable` where a store cannot be freed of it.
+ * Deletes a worker permanently: its sandbox, data, tokens, permissions and bootstrap files, and the data of
+ * other modules (the hooks). Costs and audit log are kept. Only for people at a terminal. Rows are deleted
+ * last and together, so that an interrupted deletion can be requested again. Problems `denied`,
+ * `human-only`, `unknown-agent`, `reserved-agent-id`, `conflict`, `unprocessable` if a store cannot be
+ * cleaned.
  */
 export function deleteAgent(deps: {
   readonly guard: Guard
@@ -72,6 +73,6 @@ export async function deleteInTurn(
 function requireSame({ record }: AgentRow, only: { readonly createdAt: number } | undefined): void {
   if (only === undefined || record.createdAt === only.createdAt) return
   throw new Problem('conflict', {
-    detail: `agent ${record.id} is not the one that was meant: it was made anew`,
+    detail: `agent ${record.id} is not the one that you selected: it was deleted and created again`,
   })
 }

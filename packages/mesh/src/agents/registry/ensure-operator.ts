@@ -14,7 +14,7 @@ const operatorInstructions = `# Instructions
 - When something failed, say what failed and what can be done next.
 `
 
-/** Creates the reserved operator where this home has none; what the owner changed on an existing one stays. */
+/** Creates the reserved operator if this home has none; the owner's changes to an existing one are kept. */
 export async function ensureOperator(deps: {
   readonly grants: PermissionGrants
   readonly context: AgentContext

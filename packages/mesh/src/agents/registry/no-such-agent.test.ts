@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { noSuchAgent } from './no-such-agent.ts'
 
-it('an id that is not there is told with the one that was meant, or with those that are there', () => {
+it('an unknown id is reported with the nearest id or the existing ones', () => {
   expect(noSuchAgent('wroker-1', ['operator', 'worker-1']).detail).toBe(
     'there is no agent wroker-1; did you mean worker-1?',
   )

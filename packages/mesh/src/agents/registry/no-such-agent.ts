@@ -3,10 +3,10 @@ import { nearestName } from '@flotilla/protocol/nearest-name'
 
 /** Agents that are listed where no name is near. */
 const listedMax = 10
-/** Of an id that somebody made up, in characters. */
+/** How much of an unknown id is quoted, in characters. */
 const quotedMaxChars = 80
 
-/** For whoever may see the fleet: names what was most likely meant, or what there is. Pure. */
+/** For callers that may view the fleet: suggests the nearest id, or lists the existing ones. Pure. */
 export function noSuchAgent(agentId: string, known: readonly string[]): Problem {
   const near = nearestName(agentId, known)
   const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ''

@@ -11,21 +11,25 @@ import type { AgentData, AgentWorkspace } from '../connection/agent-connection.t
 const writeMaxMs = 30_000
 
 /**
- * Files that an agent is given with its making, and instructions that were changed with a template: rows until the
- * agent is reached for the first time after, and laid below its /data before whoever reached it goes on. So they are
- * part of the transaction that makes the agent, and an agent that nobody needs is not started for them.
+ * Files that an agent gets at its creation, and instructions that a template changed. They are rows until
+ * the agent is reached for the first time afterwards; then they are written below its /data before the
+ * caller continues. They are thus part of the transaction that creates the agent, and an unused agent is not
+ * started for them.
  */
 export interface SeedFiles {
   /**
-   * By path, as they were given last; what the agent made of them since is its own. Its texts are among them by their
-   * names, but for the instructions, which stand in its record.
+   * The last given files by path; the agent may have changed its own copies since. Its texts are included
+   * under their names, except for the instructions, which are in its record.
    */
   of(agentId: string): Readonly<Record<string, string>>
-  /** In the caller's transaction. What is there already in the same words stays delivered. */
+  /** Joins the caller's transaction. An existing file with the same content stays delivered. */
   put(agentId: string, files: Readonly<Record<string, string>>): void
-  /** In the caller's transaction: this is what stands there now, by an edit. */
+  /** Joins the caller's transaction: records that an edit has already placed this content. */
   given(agentId: string, path: string, content: string): void
-  /** Lays down what is not yet there. Rejects where the agent cannot be reached; a file that it refuses is told of. */
+  /**
+   * Writes the files that are not delivered yet. Rejects if the agent cannot be reached; a refused file is
+   * reported.
+   */
   deliver(agentId: string, connection: SeededFiles, signal: AbortSignal): Promise<void>
 }
 
@@ -99,7 +103,7 @@ export function createSeedFiles(deps: {
         .run(agentId, path, content)
     },
     deliver: async (agentId, connection, signal) => {
-      // Somebody else's may break off with their patience; what it left is laid down by whoever comes next.
+      // Another caller's delivery may be aborted; the next caller delivers the rest.
       for (let known = underWay.get(agentId); known; known = underWay.get(agentId))
         await known.catch(() => {})
       if (rowsOf(agentId, 'AND delivered = 0').length === 0) return

@@ -8,7 +8,10 @@ import type { AgentRecord } from './agent-record.ts'
 import { addAgent } from './create-agent.ts'
 import { deleteInTurn } from './delete-agent.ts'
 
-/** Agents that are made for one task and end with it. Whoever calls has decided that they may be, and when they end. */
+/**
+ * Agents that are created for one task and deleted with it. The caller decides whether and how long they may
+ * exist.
+ */
 export interface ShortLived {
   /** Row, permissions and what `step` writes come about together or not at all. Problems `conflict`, `unprocessable`. */
   make(
@@ -45,7 +48,7 @@ export function createShortLived(deps: {
     remove: async (agentId) => {
       starts.breakOff(agentId, 'its life is over')
       await context.mutex.take(agentId, async () => {
-        // What stands in a file before the row does may be all that there is.
+        // A creation that failed before the row was written may have left only a file entry.
         if (context.agents.find(agentId) === null) return grants.revokeAll(agentId)
         await context.hooks.agentLeaving.tell(agentId)
         await deleteInTurn(deps, agentId, 'system')

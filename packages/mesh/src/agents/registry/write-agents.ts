@@ -8,7 +8,7 @@ import type { AgentBudget, AgentRecord } from './agent-record.ts'
 import { defaultBudget, insertAgent, requireFreeId, requireRoom } from './create-agent.ts'
 import type { NewAgent, RequireModel } from './create-agent.ts'
 
-/** What of an agent that is there becomes another; what is left out stays. */
+/** Changes to an existing agent; omitted fields are unchanged. */
 export interface AgentRewrite {
   readonly id: string
   readonly role?: string
@@ -91,7 +91,7 @@ export function writeAgents(deps: {
       context.hooks.membershipChanged.tell({ agentId: id, project })
     }
     if (mcpServers) context.mcpServers.put(id, mcpServers)
-    // The first content of a file that the agent keeps itself: an agent that lives has it, and is given the new one.
+    // The initial content of a file that the agent maintains itself: a running agent gets the new version.
     const told = instructions === undefined ? {} : { 'INSTRUCTIONS.md': sanitizeForPrompt(instructions) }
     context.seedFiles.put(id, { ...files, ...told })
   }
