@@ -83,7 +83,7 @@ describe('the first voyage', () => {
     heedsLesson(46, 47)
     await mesh.createWorker('talker')
     const run = await mesh.ask('Let the talker say it', { session: 'talk' })
-    const why = 'The agent ended without complete_task. Its last words: The number is 7.'
+    const why = 'The agent ended without complete_task. Its last text: The number is 7.'
     expect(run.outcome).toMatchObject({ status: 'done', text: `It was not done: ${why}` })
     expect(await mesh.tasks()).toMatchObject([
       { assignee: 'talker', state: 'failed', summary: why },

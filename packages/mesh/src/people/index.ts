@@ -20,22 +20,25 @@ export interface LinkedIdentity {
 }
 
 export interface People extends KnownPeople {
-  /** As the file has them at the moment; null for whom it does not name, and for everybody while it is broken. */
+  /** The person in the current file; null for unknown names, and for everyone while the file is broken. */
   byName(name: string): Person | null
   /**
-   * Who is on the line when a channel's platform says that its user `id` speaks (for Slack `TEAM:USER`), with the role and
-   * the agents that the file gives at the moment. Null for whom it does not name, and for everybody while it is broken.
+   * The caller for user `id` of a channel (for Slack `TEAM:USER`), with the role and agents of the current file. Null
+   * for unknown users, and for everyone while the file is broken.
    */
   channelCaller(channel: ChannelName, id: string): HumanCaller | null
-  /** Makes the identity the owner's own who asks; their name. Problems `denied`, `conflict`, `unprocessable`. */
+  /**
+   * Links the identity to the owner who calls, and resolves with their name. Throws the Problems `denied`, `conflict`
+   * and `unprocessable`.
+   */
   adoptIdentity(caller: HumanCaller, identity: string): Promise<string>
-  /** Names of the owners whom a channel knows. */
+  /** The names of the owners with an identity on a channel. */
   ownersOn(channel: ChannelName): readonly string[]
-  /** The identities of a channel that the file names, and whose they are. */
+  /** The identities of a channel in the file, with their people. */
   linkedOn(channel: ChannelName): readonly LinkedIdentity[]
 }
 
-/** People beside the owner of this machine: their roles, what they are granted, how they prove who they are. */
+/** People other than the owner of this machine: their roles, granted agents and proofs of identity. */
 export async function peopleModule(
   kernel: Kernel,
   { path, editor }: { readonly path: string; readonly editor: FileEditor },
@@ -100,9 +103,9 @@ export async function peopleModule(
       const { broken } = file.snapshot()
       return broken === null
         ? []
-        : [`Nobody but the owner of this machine is let in: ${broken}; mend it by hand.`]
+        : [`Only the owner of this machine has access: ${broken}; repair it by hand.`]
     },
-    // Whoever came by a token that has expired since loses what they have open.
+    // Closes the open connections of people whose token has expired.
     maintain: () => {
       const now = kernel.clock.now()
       const expired = file
@@ -116,8 +119,8 @@ export async function peopleModule(
 }
 
 /**
- * A person as a channel lets them in. Never at a terminal and never on the own machine, so that what an owner confirms or
- * hands out there alone is not to be had from a chat platform. Pure.
+ * A person as the caller of a channel. Never at a terminal and never on the local machine, so that actions for owners
+ * at a terminal are not available on chat platforms. Pure.
  */
 export function channelCaller(
   { byIdentity }: Pick<PeopleSnapshot, 'byIdentity'>,
@@ -130,7 +133,10 @@ export function channelCaller(
   return { kind: 'human', channel, user: name, role, person: name, ...(role === 'member' ? { agents } : {}) }
 }
 
-/** What a person may now; nothing of one whom the file does not name. Problem `unprocessable` while it is broken. */
+/**
+ * The current permissions of a person; empty if the file does not name them. Throws Problem `unprocessable` while the
+ * file is broken.
+ */
 export function personNow({ people, broken }: PeopleSnapshot, name: string): readonly PersonNow[] {
   if (broken !== null) throw brokenProblem(broken)
   const person = people.find((one) => one.name === name)
@@ -138,7 +144,10 @@ export function personNow({ people, broken }: PeopleSnapshot, name: string): rea
   return [{ role: person.role, ...(person.role === 'member' ? { agents: person.agents } : {}) }]
 }
 
-/** Who edits the file by hand has no other name; what was changed while the mesh was down is not told. */
+/**
+ * Records edits by hand under one actor, because their author is unknown. Edits while the mesh was down are not
+ * recorded.
+ */
 function recordHand({ journal }: Kernel, now: PeopleSnapshot, before: PeopleSnapshot): void {
   const told = (action: string, subject: string, detail: Record<string, string | string[]>) =>
     journal.append({ actor: handActor, action: `person.${action}`, subject, detail })

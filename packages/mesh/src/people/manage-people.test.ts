@@ -51,7 +51,7 @@ describe('who somebody is', () => {
 
   test('is no question of what is no person', () => {
     const { manage } = aFleet()
-    expect(() => manage.me({ kind: 'internal' })).toThrow(refused('denied', 'only a person is somebody here'))
+    expect(() => manage.me({ kind: 'internal' })).toThrow(refused('denied', 'only people have an entry here'))
   })
 })
 
@@ -81,17 +81,17 @@ describe('a refusal', () => {
   test('says who is not there, in so many characters of what was asked', async () => {
     const { manage } = aFleet()
     const name = 'x'.repeat(peopleLimits.nameMaxChars)
-    const detail = `nobody is named ${name}; flotilla people shows everybody`
+    const detail = `there is no person ${name}; flotilla people lists all`
     await expect(manage.rotate(owner, `${name}yz`)).rejects.toEqual(refused('not-found', detail))
   })
 
   test('says what is taken, a name or an identity', async () => {
     const { manage } = aFleet(aPerson('ann', 'member', 'user:7'))
     await expect(manage.add(owner, aPerson('ann', 'viewer'))).rejects.toEqual(
-      refused('conflict', 'somebody is named ann already'),
+      refused('conflict', 'there is already a person ann'),
     )
     await expect(manage.add(owner, aPerson('bob', 'viewer', 'user:8', 'user:7'))).rejects.toEqual(
-      refused('conflict', 'user:7 is somebody else already'),
+      refused('conflict', 'user:7 already belongs to another person'),
     )
   })
 
@@ -99,7 +99,7 @@ describe('a refusal', () => {
     const { manage, people } = aFleet()
     const both = ['local', 'session']
     await expect(manage.add(owner, aPerson('bob', 'member', ...both))).rejects.toEqual(
-      refused('unprocessable', 'local and session: an identity of owners alone, and bob is a member'),
+      refused('unprocessable', 'local and session: only owners can have this identity, and bob is a member'),
     )
     await manage.add(owner, aPerson('bob', 'owner', ...both))
     expect(people().map(({ identities }) => identities)).toEqual([both])
@@ -128,7 +128,7 @@ describe('a refusal', () => {
     )
     await manage.add(owner, aPerson('last', 'viewer'))
     await expect(manage.add(owner, aPerson('above', 'viewer'))).rejects.toEqual(
-      refused('unprocessable', `there are ${peopleMax} people, which is all`),
+      refused('unprocessable', `there are ${peopleMax} people, which is the limit`),
     )
     expect(people()).toHaveLength(peopleMax)
   })
@@ -180,10 +180,10 @@ describe('an owner who is paired with a channel', () => {
   test('takes nobody’s identity, and no entry of somebody who is no owner', async () => {
     const { manage, people } = aFleet(ann, aPerson('owner', 'member'), aPerson('max', 'owner'))
     await expect(manage.adopt(max, 'telegram:1')).rejects.toEqual(
-      refused('conflict', 'telegram:1 is somebody else already'),
+      refused('conflict', 'telegram:1 already belongs to another person'),
     )
     await expect(manage.adopt(owner, 'telegram:2')).rejects.toEqual(
-      refused('conflict', 'owner is no owner; pair as somebody who is'),
+      refused('conflict', 'owner is not an owner; pair as an owner'),
     )
     expect(people()).toEqual([ann, aPerson('owner', 'member'), aPerson('max', 'owner')])
   })

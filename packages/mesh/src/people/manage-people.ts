@@ -11,7 +11,7 @@ import type { PeopleFile } from './people-file.ts'
 
 export interface WithToken {
   readonly person: PersonView
-  /** Told this once; the file keeps its digest alone. */
+  /** Shown once; the file contains only its digest. */
   readonly token: string
 }
 
@@ -19,7 +19,7 @@ type PersonChange = { readonly [Field in 'role' | 'agents' | 'identities']?: Per
   readonly add_identities?: Person['identities'] | undefined
   readonly remove_identities?: Person['identities'] | undefined
 }
-/** How long a token holds, days: null until it is replaced, undefined as long as one of that role does. */
+/** The lifetime of a token in days: null for no expiry, undefined for the default of the role. */
 type ExpiresDays = number | null | undefined
 type NewPerson = Pick<Person, 'name' | 'role' | 'agents' | 'identities'> & {
   readonly expires_days?: ExpiresDays
@@ -30,20 +30,20 @@ const dayMs = 24 * 3600 * 1000
 export type ManagePeople = ReturnType<typeof createManagePeople>
 
 /**
- * Who may come to the people's API, for owners. Problems `denied`, `not-found`, `conflict` for a name or an identity that
- * is taken, `unprocessable` with the line while the file is broken.
+ * Manages access to the people's API, for owners. Throws the Problems `denied`, `not-found`, `conflict` for a name or
+ * identity that is in use, and `unprocessable` with the line while the file is broken.
  */
 export function createManagePeople(
   { guard, journal, randomToken, clock }: Pick<Kernel, 'guard' | 'journal' | 'randomToken' | 'clock'>,
   file: Pick<PeopleFile, 'snapshot' | 'edit'>,
-  /** Told of one who was removed; nothing that fails there keeps them here. */
+  /** Called with a removed person. Its failures do not undo the removal. */
   left: (name: string) => Promise<void>,
 ) {
   function required(people: readonly Person[], name: string): Person {
     const person = people.find((one) => one.name === name)
     if (person) return person
     throw new Problem('not-found', {
-      detail: `nobody is named ${name.slice(0, peopleLimits.nameMaxChars)}; flotilla people shows everybody`,
+      detail: `there is no person ${name.slice(0, peopleLimits.nameMaxChars)}; flotilla people lists all`,
     })
   }
 
@@ -83,10 +83,10 @@ export function createManagePeople(
   }
 
   return {
-    /** Who the caller is: for everybody who is let in. */
+    /** Returns who the caller is; for every person with access. */
     me: (caller: Caller) => {
       guard(caller, { do: 'view-fleet' })
-      if (caller.kind !== 'human') throw new Problem('denied', { detail: 'only a person is somebody here' })
+      if (caller.kind !== 'human') throw new Problem('denied', { detail: 'only people have an entry here' })
       return { name: caller.person ?? null, role: caller.role, agents: caller.agents ?? [] }
     },
     list: (caller: Caller): readonly PersonView[] => {
@@ -106,7 +106,7 @@ export function createManagePeople(
       await file.edit((people) => {
         if (people.length >= peopleLimits.peopleMax) {
           throw new Problem('unprocessable', {
-            detail: `there are ${peopleLimits.peopleMax} people, which is all`,
+            detail: `there are ${peopleLimits.peopleMax} people, which is the limit`,
           })
         }
         refuseOwnersName(person)
@@ -125,7 +125,7 @@ export function createManagePeople(
           agents: change.agents ?? before.agents,
           identities: identitiesAfter(before.identities, change),
         }
-        // One who was called so before nobody else might be stays as they are.
+        // A person who had this name before the rule existed keeps it.
         if (after.role !== before.role) refuseOwnersName(after)
         return after
       })
@@ -144,8 +144,8 @@ export function createManagePeople(
       return { person: viewOf(person), token }
     },
     /**
-     * Makes an identity the caller's own, and theirs alone: an owner whom the file does not name gets an entry there. Their
-     * name. Problem `conflict` where it is somebody else's.
+     * Moves an identity to the caller. An owner without an entry gets one. Resolves with the name. Throws Problem
+     * `conflict` if another person has the identity.
      */
     adopt: async (caller: Caller, identity: Person['identities'][number]): Promise<string> => {
       guard(caller, { do: 'manage-people' })
@@ -155,7 +155,7 @@ export function createManagePeople(
         const before = people.find(({ name }) => name === (named ?? ownerName))
         if (before === undefined && named !== undefined) required(people, named)
         if (before && before.role !== 'owner') {
-          throw new Problem('conflict', { detail: `${before.name} is no owner; pair as somebody who is` })
+          throw new Problem('conflict', { detail: `${before.name} is not an owner; pair as an owner` })
         }
         const known = before ?? newOwner(identity)
         const person = {
@@ -192,7 +192,7 @@ function newOwner(identity: string): Person {
   }
 }
 
-/** Problem `unprocessable` at the bound. */
+/** Throws Problem `unprocessable` above the limit. */
 function identitiesAfter(before: Person['identities'], change: PersonChange): Person['identities'] {
   const { add_identities: added = [], remove_identities: removed = [] } = change
   const kept = (change.identities ?? before).filter((one) => !removed.includes(one))
@@ -203,30 +203,31 @@ function identitiesAfter(before: Person['identities'], change: PersonChange): Pe
   })
 }
 
-/** What such a person did would read as done by the owner, whom nobody has named. Problem `unprocessable`. */
+/** Actions of such a person would look like actions of the owner. Throws Problem `unprocessable`. */
 function refuseOwnersName({ name, role }: Pick<Person, 'name' | 'role'>): void {
   if (name !== ownerName || role === 'owner') return
   throw new Problem('unprocessable', {
-    detail: `${ownerName} is what people read of who owns the fleet, and a ${role} does not`,
-    repair: 'Take another name.',
+    detail: `${ownerName} is reserved for the owner of the fleet, and a ${role} is not the owner`,
+    repair: 'Choose another name.',
   })
 }
 
-/** What the file would refuse, in words. Problems `conflict`, `unprocessable`. */
+/** Checks the rules of the file in advance. Throws the Problems `conflict` and `unprocessable`. */
 function requireFitting(others: readonly Person[], person: Person): void {
   const owners = ownerIdentities.filter((one) => person.identities.includes(one))
   if (person.role !== 'owner' && owners.length > 0) {
     throw new Problem('unprocessable', {
-      detail: `${owners.join(' and ')}: an identity of owners alone, and ${person.name} is a ${person.role}`,
+      detail: `${owners.join(' and ')}: only owners can have this identity, and ${person.name} is a ${person.role}`,
     })
   }
   if (others.some(({ name }) => name === person.name)) {
-    throw new Problem('conflict', { detail: `somebody is named ${person.name} already` })
+    throw new Problem('conflict', { detail: `there is already a person ${person.name}` })
   }
   const taken = person.identities.find((identity) =>
     others.some(({ identities }) => identities.includes(identity)),
   )
-  if (taken !== undefined) throw new Problem('conflict', { detail: `${taken} is somebody else already` })
+  if (taken !== undefined)
+    throw new Problem('conflict', { detail: `${taken} already belongs to another person` })
 }
 
 function personView(person: Person, now: number): PersonView {

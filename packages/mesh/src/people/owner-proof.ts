@@ -4,20 +4,24 @@ import { proofLimits } from '@flotilla/protocol/owner-proof'
 import { Problem } from '@flotilla/protocol/problem'
 
 /**
- * That whoever sits at a page is who the page's calls come from, asked anew before what cannot be undone: a short code that
- * a program of theirs asks for and prints, given back at the page. `person` is their name, null for an owner whom the file
- * of people does not name.
+ * Proves that the person at a dashboard page makes the page's calls, before irreversible actions. A program of the
+ * person requests a short code and prints it, and the person types it into the page. `person` is the name, null for
+ * an owner who is not in the people file.
  *
- * 1. Each has one code open at a time; it holds five minutes, opens once, and bears five tries, all of that same person's.
- * 2. What it opens is a random proof that only the page holds, for ten minutes; here stands its digest, and whose it is.
- * 3. Nothing of it outlives the process.
+ * 1. Each person has one open code at a time. It is valid for five minutes, for one use and five attempts of the same
+ * person.
+ * 2. It grants a random proof for ten minutes. Only the page holds the proof; here its digest and person are stored.
+ * 3. All state is in memory.
  */
 export interface OwnerProofs {
-  /** A new code of theirs; their code before opens nothing any more. */
+  /** Issues a code and invalidates the previous one of the person. */
   issue(person: ProofPerson): { readonly code: string; readonly expires_at: number }
-  /** Whether a code of theirs waits to be typed. */
+  /** True if a code of the person is open. */
   isAsked(person: ProofPerson): boolean
-  /** Problem `proof-wanted` for a wrong code, `rate-limited` where none of theirs is open: that counts as no try. */
+  /**
+   * Throws Problem `proof-wanted` for a wrong code, and `rate-limited` if no code is open, which does not count as an
+   * attempt.
+   */
   give(person: ProofPerson, code: string): { readonly proof: string; readonly expires_at: number }
   holds(proof: string, person: ProofPerson): boolean
 }
@@ -30,7 +34,7 @@ interface OpenCode {
   tries: number
 }
 
-/** Whoever tried where no code is open may try again after so many seconds; it will not help before there is one. */
+/** The retry delay when no code is open, in seconds. */
 const noCodeRetrySeconds = 5
 
 export function createOwnerProofs(deps: {
@@ -71,11 +75,9 @@ export function createOwnerProofs(deps: {
       }
       asked.tries += 1
       if (!timingSafeEqual(asked.digest, digestOf(code.trim()))) {
-        if (asked.tries < proofLimits.triesMax) throw wanted('this is not the code')
+        if (asked.tries < proofLimits.triesMax) throw wanted('wrong code')
         open.delete(person)
-        throw wanted(
-          `this is not the code, and after ${proofLimits.triesMax} tries it opens nothing any more`,
-        )
+        throw wanted(`wrong code; after ${proofLimits.triesMax} attempts the code is invalid`)
       }
       open.delete(person)
       makeRoom(given, proofLimits.givenMax)
@@ -91,7 +93,7 @@ export function createOwnerProofs(deps: {
   }
 }
 
-/** The oldest goes, which is also what is over first: whoever holds it is asked once more. */
+/** Removes the oldest entries, which also expire first. Their holders must prove themselves again. */
 function makeRoom<Key>(all: Map<Key, unknown>, max: number): void {
   for (const key of all.keys()) {
     if (all.size < max) return

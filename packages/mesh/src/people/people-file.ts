@@ -8,30 +8,31 @@ import type { FileEditor } from '../config/index.ts'
 import type { Log } from '../platform/index.ts'
 
 /**
- * `config/people.json`, the truth about who may come to the people's API beside the owner of this machine.
+ * `config/people.json`, the source of truth for access to the people's API beside the owner of this machine.
  *
- * 1. A missing file names nobody. A broken one lets nobody in whom it may have named, from the moment that is noticed.
- * 2. A change by hand is noticed within a second.
- * 3. Edits run one after the other on what stands on disk, so that none undoes another or a hand.
+ * 1. A missing file names no one. While the file is broken, nobody named in it has access, as soon as this is
+ * detected.
+ * 2. An edit by hand is detected within a second.
+ * 3. Edits are serialized and apply to the current file, so that none is lost.
  */
 export interface PeopleFile {
   snapshot(): PeopleSnapshot
-  /** Problem `unprocessable` where the file is broken: only a hand can mend it. */
+  /** Throws Problem `unprocessable` if the file is broken; it must be repaired by hand. */
   edit(change: (people: readonly Person[]) => readonly Person[]): Promise<void>
-  /** Looks at the file now. */
+  /** Reads the file now. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
 
 export interface PeopleSnapshot {
   readonly people: readonly Person[]
-  /** Why nobody is known, with file and line; null while the file is whole or missing. */
+  /** Why the file is not usable, with file and line; null if it is valid or missing. */
   readonly broken: string | null
   byName(name: string): Person | null
   byToken(token: string): Person | null
-  /** By the number of an account of this machine. */
+  /** By the user id of an account of this machine. */
   byUser(userId: number): Person | null
-  /** By how a channel knows somebody, such as `telegram:123456789`. */
+  /** By an identity on a channel, such as `telegram:123456789`. */
   byIdentity(identity: string): Person | null
 }
 
@@ -42,7 +43,7 @@ export async function createPeopleFile(deps: {
   readonly editor: FileEditor
   readonly clock: Clock
   readonly log: Log
-  /** Called with what holds now and what held before, when that is something else. */
+  /** Called with the current and the previous state when they differ. */
   readonly onChange: (now: PeopleSnapshot, before: PeopleSnapshot, byHand: boolean) => void
 }): Promise<PeopleFile> {
   const { path, editor, clock, log } = deps
@@ -51,7 +52,7 @@ export async function createPeopleFile(deps: {
   let current = snapshotOf([], null)
   let isEditing = false
 
-  /** What `onChange` was called with last. */
+  /** The state of the last call of `onChange`. */
   let told = current
   let isOwed = false
 
@@ -65,7 +66,7 @@ export async function createPeopleFile(deps: {
     return tell()
   }
 
-  /** What holds holds, also where its record cannot be written now: it is told again at the next look. */
+  /** The new state takes effect even if recording it fails; the call is then repeated at the next check. */
   function tell(): 'again' | undefined {
     if (current === told) return undefined
     try {
@@ -101,7 +102,7 @@ export async function createPeopleFile(deps: {
     snapshot: () => current,
     refresh,
     edit: async (change) => {
-      // A hand may have been there first: what it changed is told as a hand's.
+      // Records an earlier edit by hand as such.
       await refresh()
       await editor.edit(path, (found) => {
         const now = read(found)
@@ -116,12 +117,12 @@ export async function createPeopleFile(deps: {
   }
 }
 
-/** For whoever asks about people while the file is broken. */
+/** The problem for calls about people while the file is broken. */
 export function brokenProblem(detail: string): Problem {
   return new Problem('unprocessable', {
     detail,
     extra: { file: fileName },
-    repair: `Mend ${fileName} by hand at that line; until then nobody but the owner of this machine is let in. The example in docs/people.md shows its form.`,
+    repair: `Repair ${fileName} by hand at that line; until then only the owner of this machine has access. See the example in docs/people.md.`,
   })
 }
 
@@ -155,13 +156,13 @@ function snapshotOf(people: readonly Person[], broken: string | null): PeopleSna
   }
 }
 
-/** The person whom another spelling of the id names; null where two people have both spellings. */
+/** The person with another spelling of the id; null if two people match. */
 function onlyOne(found: readonly (readonly [string, Person])[] | undefined): Person | null {
   const [first, ...others] = found ?? []
   return first !== undefined && others.every(([, person]) => person === first[1]) ? first[1] : null
 }
 
-/** Of 256 random bits: nobody finds the token by it, so it needs neither salt nor time. Pure. */
+/** The token has 256 random bits, so its digest needs neither a salt nor a slow hash. Pure. */
 export function digestOf(token: string): string {
   return createHash('sha256').update(token, 'utf8').digest('hex')
 }

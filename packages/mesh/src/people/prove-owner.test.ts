@@ -45,7 +45,7 @@ describe('proving that one is the owner', () => {
   it('tells no page the code: one that could ask for it would prove nothing', () => {
     const { prove, proofs, rows } = proving()
     expect(() => prove.issue(owner, true)).toThrow(
-      expect.objectContaining({ code: 'proof-wanted', detail: 'a page is not told the code' }),
+      expect.objectContaining({ code: 'proof-wanted', detail: 'a page cannot request the code' }),
     )
     expect([proofs.isAsked(null), rows]).toEqual([false, []])
   })

@@ -7,8 +7,8 @@ import type { OwnerProofs, ProofPerson } from './owner-proof.ts'
 export type ProveOwner = ReturnType<typeof createProveOwner>
 
 /**
- * A code for a program of the caller's to print, and the proof that a page of theirs is given for it. Problems `denied`,
- * `proof-wanted`, `rate-limited`.
+ * Issues a code for a program of the caller and exchanges it for a proof at a page. Throws the Problems `denied`,
+ * `proof-wanted` and `rate-limited`.
  */
 export function createProveOwner({ guard, journal }: Pick<Kernel, 'guard' | 'journal'>, proofs: OwnerProofs) {
   const record = (caller: Caller, action: 'asked' | 'given' | 'refused') =>
@@ -16,8 +16,8 @@ export function createProveOwner({ guard, journal }: Pick<Kernel, 'guard' | 'jou
   return {
     issue(caller: Caller, fromPage: boolean) {
       guard(caller, { do: 'call-route', role: 'member' })
-      // A page that could ask for the code itself would prove nothing.
-      if (fromPage) throw new Problem('proof-wanted', { detail: 'a page is not told the code' })
+      // A page that could request the code itself would prove nothing.
+      if (fromPage) throw new Problem('proof-wanted', { detail: 'a page cannot request the code' })
       record(caller, 'asked')
       return proofs.issue(personOf(caller))
     },
@@ -30,7 +30,7 @@ export function createProveOwner({ guard, journal }: Pick<Kernel, 'guard' | 'jou
         record(caller, 'given')
         return given
       } catch (error) {
-        // Five tries of a code are the most; where none is open a page could fill the journal.
+        // A code has at most five attempts. Without an open code, a page could otherwise flood the audit log.
         if (isAsked) record(caller, 'refused')
         throw error
       }

@@ -16,14 +16,14 @@ export interface CompleteTaskInput {
   readonly status: keyof typeof completeStatuses
   readonly summary: string
   readonly result: JsonValue
-  /** Names of files that the assignee has saved: whoever gave the task may read them. */
+  /** Names of files that the assignee saved. The creator of the task may read them. */
   readonly artifacts?: readonly string[]
 }
 
 /**
- * The assignee says how its task went; whoever gave it is told at once, before the run ends. The same words again
- * change nothing. Problems: `denied`, `stale-fence`, `not-found` (also for anyone but the assignee), `conflict`
- * where the task's state does not allow it, or while work that its run handed on is not done.
+ * The assignee closes or blocks its task; the creator is notified at once, before the run ends. A repeated call has
+ * no effect. Throws the Problems `denied`, `stale-fence`, `not-found` (also for callers other than the assignee),
+ * `conflict` if the task's state does not allow it or its run has unfinished hand-offs.
  */
 export type CompleteTask = (caller: Caller, input: CompleteTaskInput) => TaskView
 
@@ -61,16 +61,16 @@ export function createCompleteTask(deps: {
   }
 }
 
-/** Words that come after a question are no answer to it: whoever was asked would find the task closed. */
+/** A result after a question would close the task before the question is answered. */
 function refusedEnd({ state }: TaskRecord): Problem {
   const detail = `the task is ${state}`
   if (state !== 'blocked') return new Problem('conflict', { detail })
   const repair =
-    'End your turn: it stays blocked until its giver answers, and you are called again with the answer.'
+    'End your turn. The task stays blocked until its creator answers; you then get the answer in a new turn.'
   return new Problem('conflict', { detail, repair })
 }
 
-/** A task of the calling agent, asked for in its live run. Problems `stale-fence`, `not-found`. */
+/** A task of the calling agent, requested in its live run. Throws the Problems `stale-fence` and `not-found`. */
 export function requireOwn(
   { ledger, table }: { readonly ledger: Pick<RunLifecycle, 'live'>; readonly table: Pick<TaskTable, 'find'> },
   caller: Extract<Caller, { kind: 'agent' }>,
@@ -83,11 +83,11 @@ export function requireOwn(
   return task
 }
 
-/** Words said before the results are there would be the task's end, and the results would find nobody. */
+/** Completing the task now would close it, and the results of the hand-offs could not be delivered. */
 function refuseWhileChildrenWork(table: TaskTable, runId: string): void {
   const open = table.workedChildren(runId)
   if (open.length === 0) return
   throw new Problem('conflict', {
-    detail: `${open.join(', ')}, which you handed on, is not done yet: end your turn, you will go on with the result`,
+    detail: `${open.join(', ')}, which you handed off, is not done yet: end your turn; you will continue with the result`,
   })
 }

@@ -21,23 +21,23 @@ export interface HandOffInput {
   readonly title: string
   readonly description: string
   readonly data: JsonObject
-  /** What the assignee may use; a cap of the run that asks holds for it too, whichever is lower. */
+  /** The budget of the assignee. The limit of the calling run also applies, whichever is lower. */
   readonly tokenBudget?: TokenBudget | null
-  /** Answers of the model, over all runs; the fleet's own cap holds too. */
+  /** The maximum number of model answers over all runs. The fleet's limit also applies. */
   readonly maxTurns?: number | null
-  /** Tasks that must be done before it begins. */
+  /** Tasks that must be done before this one starts. */
   readonly needs?: readonly string[]
-  /** Names of files that the caller has saved: the assignee may read them. */
+  /** Names of files that the caller saved. The assignee may read them. */
   readonly artifacts?: readonly string[]
   readonly idempotencyKey?: string | null | undefined
 }
 
 export interface HandOffReply {
   readonly task_id: string
-  /** Null while it waits. */
+  /** Null while the task waits. */
   readonly run_id: string | null
   readonly state: TaskState
-  /** Why it does not begin at once; the task is kept all the same. */
+  /** Why it does not start at once; the task is kept. */
   readonly note: string | null
 }
 
@@ -48,15 +48,16 @@ interface GiveTaskDeps extends Pick<Kernel, 'database' | 'hooks' | 'events' | 'j
   readonly queue: TaskQueue
   readonly access: TaskAccess
   readonly projectOf: (agentId: string) => string | null
-  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  /** Throws the Problems `unknown-agent`, and `agent-archived` for an archived agent. */
   readonly requireAgent: (agentId: string) => void
   readonly unreachable: (agentId: string) => string | null
 }
 
 /**
- * Gives a task to another agent and never waits: task and run are rows of one transaction. Where it cannot begin yet,
- * because of what it needs or because the lane is full, the task alone is kept and begins by itself. Problems: `denied`,
- * `stale-fence`, `hand-off-refused` for a loop or a depth over 8, `not-found` for a task that it is to need, those of `submitRun`.
+ * Gives a task to another agent without waiting. Task and run are written in one transaction. If it cannot start yet,
+ * because of its needs or a full lane, only the task is stored and starts later. Throws the Problems `denied`,
+ * `stale-fence`, `hand-off-refused` for a cycle or a depth over 8, `not-found` for an unknown task in `needs`, and
+ * those of `submitRun`.
  */
 export type HandOff = (caller: Caller, input: HandOffInput) => HandOffReply
 
@@ -70,8 +71,8 @@ export function createHandOff(deps: GiveTaskDeps & { readonly guard: Guard }): H
 }
 
 /**
- * The same for use cases that have asked by themselves whether the caller may: `spawned` for one to whom its assignee
- * was made.
+ * As `HandOff`, for use cases with their own permission checks. `spawned` is set if the assignee was created by the
+ * caller.
  */
 export type GiveTask = (caller: Caller, input: HandOffInput & { readonly spawned?: boolean }) => HandOffReply
 
@@ -79,7 +80,7 @@ export function createGiveTask(deps: GiveTaskDeps): GiveTask {
   const { database, ledger, table, queue } = deps
   return (caller, input) => {
     deps.requireAgent(input.to)
-    // At once, and not only when what it needs is done.
+    // The check happens now, and not only when the needs are met.
     if (input.spawned !== true) requireTakesWork(deps.hooks, input.to)
     return database.transaction(() => {
       const chain = askingChain(ledger, caller)
@@ -111,11 +112,12 @@ export function createGiveTask(deps: GiveTaskDeps): GiveTask {
 }
 
 function replyOf(task: TaskRecord, why: string | null): HandOffReply {
-  const note = why === null ? null : `${why}. The task is kept and begins by itself: do not give it again.`
+  const note =
+    why === null ? null : `${why}. The task is kept and starts automatically: do not give it again.`
   return { task_id: task.id, run_id: task.run_id, state: task.state, note }
 }
 
-/** The live run that asks, and those above it, nearest first; empty for people and the mesh. */
+/** The calling live run and its ancestors, nearest first; empty for people and the mesh. */
 export function askingChain(
   ledger: Pick<RunLifecycle, 'live'> & Pick<RunQueries, 'chainOf'>,
   caller: Caller,
@@ -131,11 +133,11 @@ export function refuseLoops(chain: readonly RunRecord[], to: string): void {
   if (!asking) return
   if (asking.depth + 1 > wireLimits.handOffDepthMax) {
     throw new Problem('hand-off-refused', {
-      detail: `work may be handed on ${wireLimits.handOffDepthMax} times at most`,
+      detail: `work may be handed off at most ${wireLimits.handOffDepthMax} times`,
     })
   }
   if (chain.some((run) => run.agentId === to)) {
-    throw new Problem('hand-off-refused', { detail: `${to} waits for this work already` })
+    throw new Problem('hand-off-refused', { detail: `${to} is already waiting for this work` })
   }
 }
 
@@ -143,7 +145,7 @@ function knownBy({ table }: GiveTaskDeps, caller: Caller, input: HandOffInput): 
   return input.idempotencyKey ? table.findByKey(creatorOf(caller), input.idempotencyKey) : null
 }
 
-/** The same key again: what was made the first time, as it is now. */
+/** A repeated key returns the first task in its current state. */
 function repeated(task: TaskRecord | null, input: HandOffInput): HandOffReply {
   const same = task && task.title === input.title && task.description === input.description
   if (!same || (task.round === 0 && task.assignee !== input.to)) {
@@ -189,7 +191,7 @@ function newTask(
   }
 }
 
-/** What is not said of a new task. */
+/** The defaults of a new task. */
 export const emptyTask = {
   state: 'pending',
   round: 0,
@@ -219,7 +221,7 @@ export const emptyTask = {
   completed_at: null,
 } as const satisfies Partial<TaskRecord>
 
-/** Agents attach what they have saved themselves; people have saved nothing. Problem `unprocessable`. */
+/** Agents attach files that they saved; people have none. Throws Problem `unprocessable` above the limit. */
 export function artifactsOf(
   caller: Caller,
   names: readonly string[],

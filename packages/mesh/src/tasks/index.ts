@@ -13,18 +13,18 @@ export type { TaskStore } from './task-store.ts'
 export type { TaskRecord, TaskTable } from './task-table.ts'
 export type { Tasks } from './tasks.ts'
 
-/** A lane gets room when its next run begins; what waits for that is looked at so often, milliseconds. */
+/** How often tasks that wait for a lane are checked, in milliseconds. A lane gets space when its next run starts. */
 const releaseIntervalMs = 5000
 
 interface Needs {
-  /** The one that the ledger was given. */
+  /** The store that the run ledger uses too. */
   readonly store: TaskStore
   readonly runs: Pick<Runs, 'queue' | 'queries' | 'lifecycle' | 'delivery'>
   readonly agents: Pick<Agents, 'registry' | 'briefing'>
   readonly isolation: { state(): { readonly broken: string | null } }
 }
 
-/** Work among agents: given, worked on, given anew, judged. Each piece becomes work by a run. */
+/** Work between agents: given, carried out, repeated and reviewed. Each task is carried out by runs. */
 export function tasksModule(kernel: Kernel, { store, runs, agents, isolation }: Needs): MeshModule<Tasks> {
   const { registry, briefing } = agents
   const tasks = createTasks({
@@ -35,11 +35,9 @@ export function tasksModule(kernel: Kernel, { store, runs, agents, isolation }: 
     requireAgent: registry.requireWorking,
     unreachable: (agentId) => {
       const { broken } = isolation.state()
-      if (broken !== null) return `no agent is started at the moment: ${broken}`
+      if (broken !== null) return `no agent can be started at present: ${broken}`
       const failure = registry.failureOf(agentId)
-      return failure === null
-        ? null
-        : `${agentId} does not work now (${failure}) and is started again by itself`
+      return failure === null ? null : `${agentId} has failed (${failure}) and restarts automatically`
     },
     feedbackGiven: (agentId) => {
       briefing.refreshBriefings().catch((error: unknown) => {

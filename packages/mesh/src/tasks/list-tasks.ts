@@ -5,7 +5,7 @@ import type { Caller, Guard } from '../access/index.ts'
 import { taskView } from './task-table.ts'
 import type { TaskPageRows, TaskTable } from './task-table.ts'
 
-/** Tasks of each list of an inbox, newest first. */
+/** The maximum number of tasks in each list of an inbox, newest first. */
 const inboxMax = 50
 const hourMs = 3600 * 1000
 
@@ -22,11 +22,11 @@ export interface Inbox {
 export interface StaleTaskPage {
   readonly agentId?: string | undefined
   readonly limit: number
-  /** Nothing happened to them for so long. */
+  /** The time without any change, in hours. */
   readonly hours: number
 }
 
-/** Open tasks of the calling agent, and what became of those it gave. Problem `denied`. */
+/** The open tasks of the calling agent, and the state of those that it gave. Throws Problem `denied`. */
 export function createListInbox({ table, guard }: Deps): (caller: Caller) => Inbox {
   return (caller) => {
     if (caller.kind !== 'agent') throw new Problem('not-found')
@@ -38,7 +38,7 @@ export function createListInbox({ table, guard }: Deps): (caller: Caller) => Inb
   }
 }
 
-/** All tasks, newest first, for people and whoever may view the fleet. Problem `denied`. */
+/** All tasks, newest first, for people and callers who may view the fleet. Throws Problem `denied`. */
 export function createListTasks({
   table,
   guard,
@@ -49,7 +49,7 @@ export function createListTasks({
   }
 }
 
-/** Open tasks that nothing happened to for a while, the longest first. Problem `denied`. */
+/** Open tasks without a change for a while, the longest first. Throws Problem `denied`. */
 export function createListStaleTasks({
   table,
   guard,

@@ -23,16 +23,16 @@ import { noteOf, refused } from './update-task.ts'
 export interface ManageTaskInput {
   readonly taskId: string
   readonly action: ManageAction
-  /** The answer, or why. */
+  /** The answer or the reason. */
   readonly note: string
-  /** Whom a rerouted task goes to. */
+  /** The agent that gets a rerouted task. */
   readonly to?: string | undefined
 }
 
 /**
- * Whoever gave a task, or routes tasks, sets it going again, gives it to another, or ends it. Problems: `denied`,
- * `stale-fence`, `not-found`, `conflict` where the state does not allow it, `bad-request`, `hand-off-refused`, and
- * those of `submitRun`.
+ * The creator of a task, or a caller that routes tasks, answers, retries, reroutes or cancels it. Throws the Problems
+ * `denied`, `stale-fence`, `not-found`, `conflict` if the state does not allow it, `bad-request`, `hand-off-refused`
+ * and those of `submitRun`.
  */
 export type ManageTask = (caller: Caller, input: ManageTaskInput) => TaskView
 
@@ -61,9 +61,9 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
     switch (action) {
       case 'answer': {
         const task = access.requireGiver(caller, taskId)
-        if (words === '') throw new Problem('bad-request', { detail: '`note`: say the answer' })
+        if (words === '') throw new Problem('bad-request', { detail: '`note`: give the answer' })
         const spawned = isMakerOf(deps, caller, task.assignee)
-        // Before a transaction, so that the refusal stays on record.
+        // The check runs before the transaction, so that the record of a refusal is not rolled back.
         if (spawned) guard(caller, { do: 'spawn-agent' })
         else guardReach(guard, caller, task.assignee)
         return database.transaction(() => giveAnew(deps, caller, { task, action, words, spawned }))
@@ -74,13 +74,14 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
         return database.transaction(() =>
           isTaskOpen(task.state)
             ? giveAnew(deps, caller, { task, action, words })
-            : giveAgain(deps, caller, { task, words: words || 'it is tried again', description: null }),
+            : giveAgain(deps, caller, { task, words: words || 'it is retried', description: null }),
         )
       }
       case 'reroute': {
         const task = access.requireRouter(caller, taskId)
-        if (to === undefined) throw new Problem('bad-request', { detail: '`to`: say which agent gets it' })
-        if (to === task.assignee) throw new Problem('bad-request', { detail: `\`to\`: ${to} has it already` })
+        if (to === undefined)
+          throw new Problem('bad-request', { detail: '`to`: name the agent that gets it' })
+        if (to === task.assignee) throw new Problem('bad-request', { detail: `\`to\`: ${to} already has it` })
         guardReach(guard, caller, to)
         return database.transaction(() => giveAnew(deps, caller, { task, action, words, to }))
       }
@@ -92,12 +93,15 @@ export function createManageTask(deps: ManageTaskDeps): ManageTask {
   }
 }
 
-/** Before a transaction, so that the refusal stays on record. */
+/** The check runs before the transaction, so that the record of a refusal is not rolled back. */
 function guardReach(guard: Guard, caller: Caller, to: string): void {
   guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to })
 }
 
-/** Whoever had an agent made answers what that asks by the right by which it was made, and needs none to reach others. */
+/**
+ * An agent that spawned another may answer its questions with the permission to spawn; it needs no permission to
+ * message it.
+ */
 function isMakerOf({ hooks }: Pick<ManageTaskDeps, 'hooks'>, caller: Caller, agentId: string): boolean {
   return caller.kind === 'agent' && makerOf(hooks, agentId) === caller.agentId
 }
@@ -107,11 +111,11 @@ interface GivenAnew {
   readonly action: 'answer' | 'retry' | 'reroute'
   readonly words: string
   readonly to?: string
-  /** The assignee was made by whoever answers it. */
+  /** The assignee was spawned by the caller. */
   readonly spawned?: boolean
 }
 
-/** The same task begins another round, with a run of its own. What worked on it before ends. */
+/** Starts another round of the same task with a new run. The previous run ends. */
 function giveAnew(
   deps: ManageTaskDeps,
   caller: Caller,
@@ -120,13 +124,13 @@ function giveAnew(
   const { ledger, moveTask, queue } = deps
   const assignee = to ?? task.assignee
   deps.requireAgent(assignee)
-  // An answer is no further work, also for an agent that is given no other.
+  // An answer is not new work, so it is allowed for agents that accept none.
   const goesOn = action === 'answer'
   if (!goesOn) requireTakesWork(deps.hooks, assignee)
   refuseVainNeeds(deps.table, task)
   const parent = waitingRun(deps, caller, task)
   refuseLoops(parent ? ledger.chainOf(parent.id) : [], assignee)
-  // One that waits for the same agent already takes no more room.
+  // A task that already waits for the same agent takes no additional place.
   if (task.waits_for === null || assignee !== task.assignee) {
     requireRoomToWait(queue, { ...task, assignee }, parent)
   }
@@ -146,12 +150,12 @@ function giveAnew(
     tell: null,
   })
   if (!moved) throw refused(task, action)
-  // One that asked ends its turn by itself.
+  // A run that asked a question ends its turn by itself.
   if (action === 'reroute') endRun(deps, task)
   return taskView(queue.enter(moved, { caller, parent, goesOn, spawned }))
 }
 
-/** A cap is of the task, whatever run works on it. */
+/** A limit applies to the task, over all its runs. */
 function usedUpTo(
   { ledger }: ManageTaskDeps,
   task: TaskRecord,
@@ -168,8 +172,8 @@ function callsUpTo({ hooks }: ManageTaskDeps, task: TaskRecord): number {
 }
 
 /**
- * The run that is told how it ends: the one that waits for it, as long as it does; then the one in which it was set
- * going again. People look for themselves.
+ * The run that gets the result: the one that waits for it, or else the one that restarted the task. People check for
+ * themselves.
  */
 function waitingRun(deps: ManageTaskDeps, caller: Caller, task: TaskRecord): RunRecord | null {
   const asking = askingChain(deps.ledger, caller)[0] ?? null
@@ -177,24 +181,24 @@ function waitingRun(deps: ManageTaskDeps, caller: Caller, task: TaskRecord): Run
   return before && !isTerminal(before.state) ? before : asking
 }
 
-/** Where it cannot begin at once it takes a place among those that wait. Problem `unprocessable`. */
+/** A task that cannot start at once takes a place among the waiting ones. Throws Problem `unprocessable`. */
 function requireRoomToWait(queue: TaskQueue, task: TaskRecord, parent: RunRecord | null): void {
   if (queue.obstacle(task, parent) !== null) queue.requireRoom(task.assignee)
 }
 
-/** Each is given anew once, so that what is made of a task is a chain and no crowd. Problem `conflict`. */
+/** A task can be repeated only once, so that its successors form a chain. Throws Problem `conflict`. */
 function refuseGivenAnew(table: TaskTable, task: TaskRecord): void {
   let last: TaskRecord | null = null
   for (let next = table.madeOf(task.id); next; next = table.madeOf(next.id)) last = next
   if (last === null) return
   throw new Problem('conflict', {
-    detail: `the task was given anew already, the last time as ${last.id}, which is ${last.state}: go on with that one`,
+    detail: `the task was already repeated, most recently as ${last.id}, which is ${last.state}: continue with that one`,
   })
 }
 
 /**
- * A task that ended is done again as a new one; what needed the old needs the new. Tried again or worked over, it is held to
- * what the old left of its caps: they are of the whole work. Joins the caller's transaction.
+ * Repeats a finished task as a new one. Tasks that needed the old one need the new one. It keeps the remaining budget
+ * of the old one, because the limits apply to the whole work. Joins the caller's transaction.
  */
 export function giveAgain(
   deps: ManageTaskDeps,
@@ -244,7 +248,7 @@ export function giveAgain(
   return taskView(queue.enter(fresh, { caller, parent }))
 }
 
-/** With all that was handed on below it. Joins the caller's transaction. */
+/** Cancels a task and all hand-offs below it. Joins the caller's transaction. */
 function cancel(
   deps: ManageTaskDeps,
   caller: Caller,
@@ -266,12 +270,12 @@ function cancel(
   for (let one = below.shift(); one; one = below.shift()) {
     const current = table.find(one.id) ?? one
     below.push(...table.openBelow(one.id))
-    if (ended(current, `${task.id}, for which it was given, was cancelled`)) endRun(deps, current)
+    if (ended(current, `${task.id}, which handed it off, was cancelled`)) endRun(deps, current)
   }
   return taskView(moved)
 }
 
-/** The run that works on it, if any still does. Its task has moved already and does not follow it. */
+/** Cancels the live run of a task. The task has already moved and is not affected. */
 function endRun({ ledger }: Pick<ManageTaskDeps, 'ledger'>, task: TaskRecord): void {
   const run = task.run_id === null ? null : ledger.find(task.run_id)
   if (run && !isTerminal(run.state)) ledger.cancelRun({ kind: 'system' }, run.id)

@@ -12,15 +12,15 @@ import type { TaskRecord, TaskTable } from './task-table.ts'
 export interface TaskMove {
   readonly action: TaskActionName
   readonly actor: string
-  /** For whoever reads its history. */
+  /** A text for the task's history. */
   readonly words: string
-  /** What else of the row changes with it. */
+  /** Further changes of the row. */
   readonly changes?: Partial<TaskRecord>
-  /** Null where nobody can be waiting for it. */
+  /** Null if no run can be waiting for it. */
   readonly tell: NotifyRun | null
 }
 
-/** The task after the action, or null where `taskActions` or the row does not allow it. */
+/** The task after the action, or null if `taskActions` or the row does not allow it. */
 export type MoveTask = (task: TaskRecord, move: TaskMove) => TaskRecord | null
 
 interface MoveTaskDeps {
@@ -34,8 +34,8 @@ interface MoveTaskDeps {
 }
 
 /**
- * The one way in which a task changes its state. The run that gave it is told in the same transaction when it
- * ends or is blocked, once per such state and round; other modules hear of it there too.
+ * The only function that changes the state of a task. If the task ends or is blocked, its creator's run is notified
+ * in the same transaction, once per state and round. Other modules are notified there too.
  */
 export function createMoveTask(deps: MoveTaskDeps): MoveTask {
   const { database, table, clock } = deps
@@ -61,7 +61,7 @@ export function createMoveTask(deps: MoveTaskDeps): MoveTask {
     })
 }
 
-/** Of every step of a task: its history, the journal and whoever watches. */
+/** Records a step of a task in its history and the audit log, and publishes an event. */
 export function record(
   { history, journal, events }: Pick<MoveTaskDeps, 'history' | 'journal' | 'events'>,
   task: TaskRecord,
@@ -86,7 +86,7 @@ export function record(
   })
 }
 
-/** By what was said where that tells more, else by the state that it led to. */
+/** Actions that the audit log records by name; others are recorded by the resulting state. */
 const toldByAction: readonly string[] = [
   'given',
   'accept',

@@ -133,7 +133,7 @@ describe('a member', () => {
   })
 
   test.each<[string, readonly PersonNow[], RegExp]>([
-    ['gone', [], /ann.*nobody/],
+    ['gone', [], /ann.*was removed/],
     ['no longer granted the agent', [{ role: 'member', agents: ['right'] }], /left is not granted/],
     ['a viewer by now', [{ role: 'viewer' }], /a viewer looks/],
   ])('who is %s has nothing begun: the task is blocked and says why', (_what, now, why) => {

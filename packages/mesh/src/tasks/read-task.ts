@@ -11,11 +11,14 @@ export interface TaskDetail {
   readonly task: TaskView
   /** Oldest first. */
   readonly history: readonly TaskHistoryRow[]
-  /** Tasks that were given in the work on it. */
+  /** Tasks that were handed off by its runs. */
   readonly children: readonly string[]
 }
 
-/** One task with all that happened to it, for its giver, its assignee, its project and who routes tasks. Problem `not-found`. */
+/**
+ * A task with its history, for its creator, its assignee, its project and callers that route tasks. Throws Problem
+ * `not-found`.
+ */
 export function createReadTask(deps: {
   readonly access: TaskAccess
   readonly table: TaskTable

@@ -8,12 +8,12 @@ import type { TaskHistory } from './task-history.ts'
 import type { TaskQueue } from './task-queue.ts'
 import type { TaskTable } from './task-table.ts'
 
-/** Tasks that one round lets go of. */
+/** The maximum number of tasks that one round deletes. */
 const forgottenMax = 1000
 
 /**
- * What follows when a task ends or a lane gets room: tasks that wait begin, those that wait in vain are blocked. What
- * was missed because the mesh died in between is made up for by `sweep`.
+ * Handles the end of a task or a free lane: waiting tasks start, and tasks with unsatisfiable needs are blocked.
+ * `sweep` repeats what a crash interrupted.
  */
 export function createReleaseTasks(deps: {
   readonly database: Database
@@ -52,7 +52,7 @@ export function createReleaseTasks(deps: {
   deps.hooks.agentDeleted.subscribe(deps.history.forgetAgent)
 
   return {
-    /** Once a minute, and when the mesh has started. */
+    /** Called once a minute and when the mesh has started. */
     sweep: (): void => {
       queue.releaseAll()
       const then = deps.clock.now() - taskLimits.retentionMs

@@ -88,7 +88,7 @@ describe('a verdict', () => {
     expect(problemOf(() => review(person, 'rejected', 'and late')).code).toBe('conflict')
     expect(problemOf(() => review(person, 'accepted', 'made up'))).toMatchObject({
       code: 'conflict',
-      detail: expect.stringContaining('judged already: rejected'),
+      detail: expect.stringContaining('already has a review: rejected'),
     })
     expect(harness.feedbackGiven).toEqual(['worker'])
   })
@@ -106,7 +106,7 @@ test('a task that goes on is not judged', async () => {
   const judge = () => harness.tasks.reviewTask(person, { taskId: open, outcome: 'accepted', comment: '' })
   expect(problemOf(judge)).toMatchObject({
     code: 'conflict',
-    detail: expect.stringContaining('judged when it has ended'),
+    detail: expect.stringContaining('review it after it has ended'),
   })
 })
 

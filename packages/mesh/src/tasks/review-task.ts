@@ -21,14 +21,14 @@ export interface ReviewTaskInput {
 
 export interface Review {
   readonly task: TaskView
-  /** What is done again; null where nothing is. */
+  /** The task that repeats the work, or null. */
   readonly rework: TaskView | null
 }
 
 /**
- * Whoever gave a task says what its end is worth, once; its agent takes that into its learnings, and does it again where
- * it is to. Problems: `denied`, `not-found`, `conflict` while it is open or where it was judged otherwise, `bad-request`
- * without a comment where one is needed, and those of `submitRun` for a rework.
+ * The creator reviews a finished task once. The review goes into the agent's learnings, and with `rework` the agent
+ * repeats the task. Throws the Problems `denied`, `not-found`, `conflict` if the task is open or has a different
+ * review, `bad-request` if a required comment is missing, and those of `submitRun` for a rework.
  */
 export type ReviewTask = (caller: Caller, input: ReviewTaskInput) => Review
 
@@ -42,15 +42,15 @@ export function createReviewTask(
     const words = sanitizeForPrompt(comment).trim().slice(0, taskLimits.feedbackMaxChars)
     if (words === '' && outcome !== 'accepted') {
       throw new Problem('bad-request', {
-        detail: `\`comment\`: say why it is ${outcome}, its agent learns from it`,
+        detail: `\`comment\`: say why it is ${outcome}, because its agent learns from it`,
       })
     }
     if (isTaskOpen(task.state)) {
-      throw new Problem('conflict', { detail: `the task is ${task.state}; it is judged when it has ended` })
+      throw new Problem('conflict', { detail: `the task is ${task.state}; review it after it has ended` })
     }
     if (task.outcome === outcome && task.feedback === words) return { task: taskView(task), rework: null }
     if (task.outcome !== null) {
-      throw new Problem('conflict', { detail: `the task was judged already: ${task.outcome}` })
+      throw new Problem('conflict', { detail: `the task already has a review: ${task.outcome}` })
     }
     if (outcome === 'rework') {
       deps.guard(caller, { do: 'route-tasks' })
@@ -84,7 +84,7 @@ function judge(
     updated_at: now,
   }
   if (!deps.table.replace(task, next))
-    throw new Problem('conflict', { detail: 'the task has moved meanwhile' })
+    throw new Problem('conflict', { detail: 'the task has changed meanwhile' })
   record(deps, next, {
     action: 'review',
     actor: actorOf(caller),
@@ -105,6 +105,6 @@ function judge(
 const descriptionMaxChars = 50_000
 
 function reworkText(task: TaskRecord, words: string): string {
-  const said = `\n\nThis was done before as ${task.id} and is to be done again. What was handed in: ${task.summary ?? 'nothing'}\nWhat is to be different: ${words}`
+  const said = `\n\nThis repeats ${task.id}. Its result was: ${task.summary ?? 'nothing'}\nWhat must be different: ${words}`
   return `${task.description.slice(0, descriptionMaxChars - Math.min(said.length, 25_000))}${said.slice(0, 25_000)}`
 }

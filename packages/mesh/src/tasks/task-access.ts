@@ -4,15 +4,15 @@ import type { Action, Caller, Decision, Guard } from '../access/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
-/** Who may see and move which task. What a caller may not see is as if it did not exist. */
+/** Permissions for tasks. Tasks that a caller may not see are reported as not found. */
 export interface TaskAccess {
-  /** Problem `not-found`. */
+  /** Throws Problem `not-found`. */
   requireSeen(caller: Caller, taskId: string): TaskRecord
-  /** Before anything else: whether the caller may act on tasks at all. Problem `denied`. */
+  /** Must be called first: checks whether the caller may act on tasks at all. Throws Problem `denied`. */
   requireActing(caller: Caller): void
-  /** For what whoever gave it may do, and whoever routes tasks. Problems `not-found`, `denied`. */
+  /** For actions of the creator and of callers that route tasks. Throws the Problems `not-found` and `denied`. */
   requireGiver(caller: Caller, taskId: string): TaskRecord
-  /** For what needs `can_route_tasks`, whosever the task is. Problems `not-found`, `denied`. */
+  /** For actions that need `can_route_tasks` on any task. Throws the Problems `not-found` and `denied`. */
   requireRouter(caller: Caller, taskId: string): TaskRecord
 }
 
@@ -31,12 +31,13 @@ export function createTaskAccess(deps: {
     if (task.assignee === agentId || task.creator === agentId) return true
     const own = deps.projectOf(agentId)
     if (task.project !== null && task.project === own && isOfItNow(task, own)) return true
-    // Whoever looks at or routes work does so in its own project, or where there is none; the operator in all.
+    // An agent that views or routes tasks does so in its own project or outside of projects; the operator does so
+    // everywhere.
     if (agentId !== operatorAgentId && task.project !== null) return false
     return decide(caller, { do: 'view-fleet' }).allowed || decide(caller, { do: 'route-tasks' }).allowed
   }
 
-  /** Tasks of a project that was deleted are not those of a new one that has its name. */
+  /** Tasks of a deleted project do not belong to a new project with its name. */
   function isOfItNow({ created_at: at }: TaskRecord, project: string): boolean {
     const since = deps.hooks.projectsSince.ask(project)[0]
     return since === undefined || at >= since
@@ -52,7 +53,7 @@ export function createTaskAccess(deps: {
     return task
   }
 
-  /** A member acts on tasks of the agents that it is granted. */
+  /** A member acts only on tasks of granted agents. */
   function requireReach(caller: Caller, { assignee }: TaskRecord): void {
     if (caller.kind !== 'agent') guard(caller, { do: 'submit-run', to: assignee })
   }

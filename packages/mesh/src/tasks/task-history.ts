@@ -24,7 +24,7 @@ type TaskFeedback = Readonly<z.infer<typeof feedbackSchema>>
 
 export type TaskHistory = ReturnType<typeof createTaskHistory>
 
-/** What happened to tasks, and what was said of work, row by row. */
+/** The history of tasks and the reviews of work. */
 export function createTaskHistory(database: Database) {
   return {
     add: (taskId: string, row: TaskHistoryRow): void => {
@@ -34,7 +34,7 @@ export function createTaskHistory(database: Database) {
         )
         .run(taskId, row.at, row.actor, row.action, row.state, row.words)
     },
-    /** The newest, oldest first. */
+    /** The newest rows, oldest first. */
     of: (taskId: string, limit: number = taskLimits.historyMax): readonly TaskHistoryRow[] =>
       database
         .prepare(
@@ -52,7 +52,7 @@ export function createTaskHistory(database: Database) {
     forget: (taskId: string): void => {
       database.prepare('DELETE FROM task_history WHERE task_id = ?').run(taskId)
     },
-    /** Said to an agent of its work; the oldest beyond the bound are let go. */
+    /** Adds a review for an agent. The oldest ones above the limit are deleted. */
     addFeedback: (agentId: string, feedback: Omit<TaskFeedback, 'position'>): void => {
       database
         .prepare(

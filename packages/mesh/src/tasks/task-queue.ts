@@ -11,38 +11,38 @@ import type { Database } from '../storage/index.ts'
 import type { MoveTask } from './move-task.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
-/** Tasks of one agent that are looked at in one round. */
+/** The maximum number of tasks of one agent per round. */
 const releasedMax = 50
 
 type QueueRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
   Pick<RunQueries, 'find'> &
   Pick<RunDelivery, 'notifyRun'>
 
-/** In whose name a task becomes a run, and for which run that waits. */
+/** The caller and the waiting run of a task that starts. */
 interface BeginTask {
   readonly caller: Caller
   readonly parent: RunRecord | null
   readonly idempotencyKey?: string | null | undefined
-  /** The assignee was made for it by whoever asks. */
+  /** The assignee was spawned for it by the caller. */
   readonly spawned?: boolean | undefined
-  /** Its assignee goes on with it. */
+  /** The assignee continues with it. */
   readonly goesOn?: boolean | undefined
 }
 
-/** A task becomes work by a run, and by nothing else; until it can, its row waits. */
+/** Starts tasks as runs; until a task can start, its row waits. */
 export interface TaskQueue {
-  /** Why it cannot begin now, in words; null where it can. */
+  /** Why it cannot start now; null if it can. */
   obstacle(task: TaskRecord, parent: RunRecord | null): string | null
-  /** Its run, as a row. Joins the caller's transaction. Problems of `submitRun`. */
+  /** Submits the run. Joins the caller's transaction. Throws the Problems of `submitRun`. */
   submit(task: TaskRecord, begin: BeginTask): RunRecord
-  /** Begins, or leaves it to wait and says why; the row as it stands then. Joins the caller's transaction. */
+  /** Starts the task or lets it wait with a reason, and returns the row. Joins the caller's transaction. */
   enter(task: TaskRecord, begin: BeginTask): TaskRecord
-  /** Problem `unprocessable` where too many wait. */
+  /** Throws Problem `unprocessable` if too many tasks wait. */
   requireRoom(assignee: string): void
-  /** Whatever of the agent can begin now does. */
+  /** Starts all tasks of the agent that can start. */
   release(assignee: string): void
   releaseAll(): void
-  /** After the commit that ended a task: those that need it begin. */
+  /** Starts the tasks that need this one, after the commit that ended it. */
   releaseNeeding(taskId: string): void
 }
 
@@ -59,10 +59,10 @@ export function createTaskQueue(deps: {
 
   function obstacle(task: TaskRecord, parent: RunRecord | null): string | null {
     const unmet = unmetNeeds(table, task)
-    if (unmet.length > 0) return `it begins when ${unmet.join(', ')} ${unmet.length > 1 ? 'are' : 'is'} done`
+    if (unmet.length > 0) return `it starts when ${unmet.join(', ')} ${unmet.length > 1 ? 'are' : 'is'} done`
     const proactive = parent?.proactive ?? false
     if (ledger.isLaneFull({ agentId: task.assignee, proactive })) {
-      return `the lane of ${task.assignee} is full; it begins when there is room`
+      return `the lane of ${task.assignee} is full; it starts when there is space`
     }
     return null
   }
@@ -89,7 +89,7 @@ export function createTaskQueue(deps: {
       const run = waitsFor === null ? submit(task, begin) : null
       const next: TaskRecord = { ...task, run_id: run?.id ?? null, waits_for: waitsFor }
       if (!table.replace(task, next))
-        throw new Problem('conflict', { detail: 'the task has moved meanwhile' })
+        throw new Problem('conflict', { detail: 'the task has changed meanwhile' })
       return next
     })
   }
@@ -97,18 +97,18 @@ export function createTaskQueue(deps: {
   function begin(task: TaskRecord): void {
     const parent = task.parent_run_id === null ? null : ledger.find(task.parent_run_id)
     if (obstacle(task, parent) !== null) return
-    // Where who gave it cannot be known now, it waits on.
+    // If the creator cannot be determined now, the task keeps waiting.
     const caller = callerOf(task, deps.hooks)
     try {
       if (caller === null)
-        throw new Problem('denied', { detail: `${task.creator}, who gave it, is nobody here any more` })
-      // Outside of the transaction, so that a refusal stays on record.
+        throw new Problem('denied', { detail: `${task.creator}, who gave it, was removed` })
+      // The check runs outside of the transaction, so that the record of a refusal is not rolled back.
       deps.guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: task.assignee })
       enter(task, { caller, parent })
     } catch (error) {
       if (!(error instanceof Problem)) throw error
       if (error.code === 'lane-full' || error.code === 'disk-full') return
-      const summary = `It could not begin: ${error.detail}`
+      const summary = `It could not start: ${error.detail}`
       deps.moveTask(task, {
         action: 'lose',
         actor: 'system',
@@ -138,7 +138,7 @@ export function createTaskQueue(deps: {
       const rows = { own: table.waitingCount(assignee), total: table.waitingCount() }
       if (hasRoom(rows, { perAgentMax, max, floor: 1 })) return
       throw new Problem('unprocessable', {
-        detail: `too many tasks wait already (${taskLimits.waitingPerAgentMax} of one agent, ${taskLimits.waitingMax} of all): wait until some have begun, or cancel some`,
+        detail: `too many tasks are waiting (${taskLimits.waitingPerAgentMax} of one agent, ${taskLimits.waitingMax} of all): wait until some have started, or cancel some`,
       })
     },
     release,
@@ -150,31 +150,33 @@ export function createTaskQueue(deps: {
   }
 }
 
-/** A run whose task has used all that it may says so itself, at its first call. */
+/** A run whose task has used up its budget fails at its first call. */
 const leastUsd = 0.000001
 
-/** What later rounds may use of a cap. Pure. */
+/** The rest of a limit for later rounds. Pure. */
 function leftOf(max: number | null, before: number, least: number): number | null {
   return max === null ? null : Math.max(least, max - before)
 }
 
-/** What ended otherwise will never be done, and whoever needs it would wait for ever. Problem `conflict`. */
+/**
+ * A need that failed or was cancelled will never be done, so the task would wait for ever. Throws Problem `conflict`.
+ */
 export function refuseVainNeeds(table: Pick<TaskTable, 'find'>, { needs }: Pick<TaskRecord, 'needs'>): void {
   const vain = needs.find((id) => ['failed', 'cancelled'].includes(table.find(id)?.state ?? 'done'))
   if (vain === undefined) return
   throw new Problem('conflict', {
-    detail: `it needs ${vain}, which is ${table.find(vain)?.state}: have that done again first (retry it), or do without it`,
+    detail: `it needs ${vain}, which is ${table.find(vain)?.state}: retry that task first, or remove it from the needs`,
   })
 }
 
-/** Those that are not done. One whose row is gone was done long ago. */
+/** The needs that are not done. A deleted task counts as done. */
 function unmetNeeds(table: Pick<TaskTable, 'find'>, task: Pick<TaskRecord, 'needs'>): string[] {
   return task.needs.filter((id) => (table.find(id)?.state ?? 'done') !== 'done')
 }
 
 /**
- * Who gave it, as a caller who is not on the line, with what they may now; null for a person who is nobody any more.
- * Whoever has no name among people is the owner of this machine.
+ * The creator as a caller with their current permissions; null for a removed person. A creator without a name is the
+ * owner of this machine.
  */
 function callerOf(
   { origin, creator }: Pick<TaskRecord, 'origin' | 'creator'>,
@@ -205,11 +207,11 @@ function callerOf(
   }
 }
 
-/** Why the agent will not begin at once although its task is queued, for whoever gave it; null where nothing is known. */
+/** Why the agent will not start at once although its task is queued; null if unknown. */
 export function reachNote(
   deps: {
     readonly hooks: Pick<Hooks, 'reasonsToPause'>
-    /** Why an agent cannot be reached at the moment, in words. */
+    /** Why an agent cannot be reached at present. */
     readonly unreachable: (agentId: string) => string | null
   },
   run: Pick<RunRecord, 'agentId' | 'proactive'>,

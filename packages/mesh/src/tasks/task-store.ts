@@ -12,12 +12,12 @@ import { createTaskTable } from './task-table.ts'
 import type { TaskTable } from './task-table.ts'
 import { createTasksOfRuns } from './tasks-of-runs.ts'
 
-/** Tasks as they are kept. It stands before the ledger, which needs them, and the ledger before what hands work on. */
+/** The stored tasks. They are created before the run ledger, which needs them, and the hand-offs after it. */
 export interface TaskStore {
   readonly table: TaskTable
   readonly history: TaskHistory
   readonly moveTask: MoveTask
-  /** What the ledger asks of tasks. */
+  /** The interface that the run ledger uses. */
   readonly ofRuns: RunTasks
 }
 

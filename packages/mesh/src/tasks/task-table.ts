@@ -17,7 +17,7 @@ const rowSchema = z.object({
   state: z.enum(taskStates),
   round: z.number(),
   project: z.string().nullable(),
-  /** Who gave it, frozen: in their name it is set to work when that comes later. */
+  /** The origin of the task, fixed at its creation. Later runs start with it. */
   origin: jsonColumn(originSchema),
   parent_run_id: z.string().nullable(),
   parent_task_id: z.string().nullable(),
@@ -32,10 +32,10 @@ const rowSchema = z.object({
   max_turns: z.number().nullable(),
   max_cost_usd: z.number().nullable(),
   max_tokens: z.number().nullable(),
-  /** What the runs of earlier rounds have used, with what they gave away. */
+  /** The usage of runs of earlier rounds, with their hand-offs. */
   tokens_before: z.number(),
   cost_before_usd: z.number(),
-  /** Calls of models of the tasks that it goes on from. */
+  /** Model calls of the tasks that it continues. */
   calls_before: z.number(),
   result: jsonColumn(jsonValueSchema).nullable(),
   summary: z.string().nullable(),
@@ -47,17 +47,17 @@ const rowSchema = z.object({
   updated_at: z.number(),
   completed_at: z.number().nullable(),
 })
-/** A task as it is kept; `creator` is an agent's id, or `human:<channel>`. */
+/** A stored task. `creator` is an agent's id or `human:<channel>`. */
 export type TaskRecord = Readonly<z.infer<typeof rowSchema>>
 
 const columnNames = Object.keys(rowSchema.shape) as (keyof TaskRecord)[]
-/** Never written again. */
+/** Columns that never change. */
 const fixed: readonly (keyof TaskRecord)[] = ['id', 'creator', 'origin', 'created_at', 'idempotency_key']
 const changing = columnNames.filter((name) => !fixed.includes(name))
 const jsonNames: readonly (keyof TaskRecord)[] = ['data', 'origin', 'needs', 'artifacts', 'result']
 const columns = columnNames.join(', ')
 
-/** Someone works on it, or will. */
+/** Tasks that are being worked on or will be. */
 const worked = "state IN ('pending', 'accepted', 'working')"
 const open = "state IN ('pending', 'accepted', 'working', 'blocked')"
 const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending', 'accepted')"
@@ -65,7 +65,7 @@ const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending'
 export interface TaskPageRows {
   readonly agentId?: string | undefined
   readonly project?: string | undefined
-  /** Given then or later, milliseconds since 1970. */
+  /** Created at this time or later, in milliseconds since 1970. */
   readonly since?: number | undefined
   readonly state?: string | undefined
   readonly limit: number
@@ -73,7 +73,7 @@ export interface TaskPageRows {
 
 export type TaskTable = ReturnType<typeof createTaskTable>
 
-/** Rows of tasks; nothing here decides. */
+/** The table of tasks. It makes no decisions. */
 export function createTaskTable(database: Database) {
   const many = (sql: string, ...values: (string | number)[]): readonly TaskRecord[] =>
     database
@@ -90,7 +90,7 @@ export function createTaskTable(database: Database) {
     insert: (task: TaskRecord): void => {
       database.prepare(insertSql).run(valuesOf(task, columnNames))
     },
-    /** False when the row is not in the state, or not in the round, that the change was made for. */
+    /** False if the row has another state or round than `before`. */
     replace: (before: TaskRecord, after: TaskRecord): boolean =>
       database.prepare(replaceSql).run({
         ...valuesOf({ ...after, id: before.id }, ['id', ...changing]),
@@ -98,7 +98,7 @@ export function createTaskTable(database: Database) {
         round_before: before.round,
       }).changes === 1,
     find: (id: string): TaskRecord | null => many(`SELECT ${columns} FROM tasks WHERE id = ?`, id)[0] ?? null,
-    /** The task that was made of one that ended; null where none was. */
+    /** The task that repeats a finished one, or null. */
     madeOf: (taskId: string): TaskRecord | null =>
       many(
         `SELECT ${columns} FROM tasks WHERE previous_task_id = ? ORDER BY position DESC LIMIT 1`,
@@ -106,13 +106,13 @@ export function createTaskTable(database: Database) {
       )[0] ?? null,
     findByKey: (creator: string, key: string): TaskRecord | null =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? AND idempotency_key = ?`, creator, key)[0] ?? null,
-    /** Ids of the tasks that a run gave and that someone works on or will. */
+    /** Ids of a run's hand-offs that are being worked on or will be. */
     workedChildren: (runId: string): readonly string[] =>
       database
         .prepare(`SELECT id FROM tasks WHERE parent_run_id = ? AND ${worked} ORDER BY position`)
         .all(runId)
         .map((row) => String(row['id'])),
-    /** Open tasks that were given in the work on another. */
+    /** Open hand-offs of a task. */
     openBelow: (taskId: string) =>
       many(
         `SELECT ${columns} FROM tasks WHERE parent_task_id = ? AND ${open} ORDER BY position LIMIT 500`,
@@ -123,10 +123,10 @@ export function createTaskTable(database: Database) {
         .prepare('SELECT id FROM tasks WHERE parent_task_id = ? ORDER BY position LIMIT ?')
         .all(taskId, limit)
         .map((row) => String(row['id'])),
-    /** Tasks of a run that have not begun: for when that run is cancelled. */
+    /** Tasks of a run that have not started; used when that run is cancelled. */
     waitingFrom: (runId: string) =>
       many(`SELECT ${columns} FROM tasks WHERE parent_run_id = ? AND ${waiting} ORDER BY position`, runId),
-    /** Those that wait for one task, and those that were blocked because it did not come. */
+    /** Tasks that wait for one task, and those that are blocked because of it. */
     needing: (taskId: string) =>
       many(
         `SELECT ${columns} FROM tasks WHERE run_id IS NULL AND completed_at IS NULL AND ${open}
@@ -157,7 +157,7 @@ export function createTaskTable(database: Database) {
       ),
     openCount: (assignee: string): number =>
       count(`SELECT count(*) AS count FROM tasks WHERE assignee = ? AND ${open}`, assignee),
-    /** Open ones that nothing happened to since, the oldest first. */
+    /** Open tasks without a change since then, oldest first. */
     staleSince: (then: number, page: { readonly agentId?: string | undefined; readonly limit: number }) =>
       many(
         `SELECT ${columns} FROM tasks WHERE ${open} AND updated_at <= ? AND (? = '' OR assignee = ?) ORDER BY updated_at LIMIT ?`,
@@ -166,7 +166,7 @@ export function createTaskTable(database: Database) {
         page.agentId ?? '',
         page.limit,
       ),
-    /** Ids of those whose title has the words, newest first; letters of ASCII in either case. */
+    /** Ids of tasks whose title contains the words, newest first, ignoring the case of ASCII letters. */
     titled: (words: string, limit: number): readonly string[] =>
       database
         .prepare("SELECT id FROM tasks WHERE title LIKE ? ESCAPE '\\' ORDER BY position DESC LIMIT ?")
@@ -197,7 +197,7 @@ export function createTaskTable(database: Database) {
           .all(project, since)
           .map((row) => [String(row['state']), Number(row['count'])]),
       ),
-    /** Whether a saved file belongs to a task that the agent gave or was given. */
+    /** True if a file is attached to a task that the agent gave or was given. */
     shares: (agentId: string, artifact: { readonly ownerId: string; readonly name: string }): boolean =>
       database
         .prepare(
@@ -206,7 +206,7 @@ export function createTaskTable(database: Database) {
             AND one.value ->> 'agent_id' = ? AND one.value ->> 'name' = ? LIMIT 1`,
         )
         .get(agentId, agentId, artifact.ownerId, artifact.name) !== undefined,
-    /** Ids of what ended so long ago, the oldest first. */
+    /** Ids of tasks that ended before then, oldest first. */
     completedBefore: (then: number, limit: number): readonly string[] =>
       database
         .prepare('SELECT id FROM tasks WHERE completed_at <= ? ORDER BY completed_at LIMIT ?')
@@ -231,7 +231,7 @@ function valuesOf(
   )
 }
 
-/** A task as the API shows it. Pure. */
+/** A task in the form of the API. Pure. */
 export function taskView(task: TaskRecord): TaskView {
   const {
     origin: _origin,

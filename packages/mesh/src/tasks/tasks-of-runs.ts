@@ -7,19 +7,21 @@ import type { MoveTask } from './move-task.ts'
 import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
-/** Why a task failed although its run ended well. */
-const endedOpen = 'The agent ended without complete_task. Its last words: '
-/** Of what happened before, for an agent that goes on with a task or takes it over. */
+/** The summary of a task that failed although its run succeeded. */
+const endedOpen = 'The agent ended without complete_task. Its last text: '
+/** The limits of the history that an agent gets when it continues or takes over a task. */
 const earlierMax = 20
 const earlierMaxChars = 2000
 
 /**
- * Ends of a run that are the work's own: the agent had all that it needed, and did not come to an end. Every other end
- * says that the fleet could not work on it, which is no answer to the task: it is blocked, and can be tried again.
+ * Failures that are caused by the work itself: the agent had all it needed and did not finish. Other failures are
+ * faults of the fleet; they block the task, which can be retried.
  */
 const ownFailures: readonly string[] = ['rounds-exhausted', 'tool-loop-terminated', 'context-exhausted']
 
-/** What the ledger needs of tasks. A run that ends never closes a task as done: only `complete_task` does. */
+/**
+ * The interface of tasks for the run ledger. The end of a run never closes a task as done; only `complete_task` does.
+ */
 export function createTasksOfRuns({
   table,
   history,
@@ -35,7 +37,7 @@ export function createTasksOfRuns({
       ? task
       : null
   }
-  /** The task that the run works on; null for a run whose task was given anew meanwhile. */
+  /** The task of the run; null if the task has another run now. */
   const workedOn = (run: RunRecord): TaskRecord | null => {
     const task = run.taskId === null ? null : table.find(run.taskId)
     return task?.run_id === run.id ? task : null
@@ -77,7 +79,7 @@ export function createTasksOfRuns({
     },
   }
 
-  /** Runs below are cancelled by the ledger; a task that has none yet is ended here. */
+  /** The ledger cancels runs below. This cancels tasks that have no run yet. */
   function cancelWaiting(run: RunRecord, tell: NotifyRun): void {
     const summary = 'The run that asked for this was cancelled.'
     for (const task of table.waitingFrom(run.id)) {
@@ -93,8 +95,8 @@ export function createTasksOfRuns({
 }
 
 /**
- * Beside what is asked. The same for every attempt of a run: what its own agent says while it works is no part of it,
- * or an attempt that goes on would be told another task.
+ * The context beside the input. It is the same for each attempt of a run: it excludes progress notes of its own
+ * agent, because a continued attempt must get the same task.
  */
 function contextOf(task: TaskRecord, rows: readonly TaskHistoryRow[]): JsonObject {
   const given = task.artifacts.filter((one) => one.agent_id !== task.assignee)
@@ -109,8 +111,8 @@ function contextOf(task: TaskRecord, rows: readonly TaskHistoryRow[]): JsonObjec
 const setsGoing: readonly string[] = ['answer', 'retry', 'reroute']
 
 /**
- * What had happened to the task when this run was made: the task of an earlier one may be answered or given anew before
- * that run has come to its end, and its next attempt goes on with what its first was told. Pure.
+ * The history before this run. The task of an earlier run may be answered or restarted before that run has ended; its
+ * next attempt must get the same input as its first. Pure.
  */
 function rowsBefore(
   rows: readonly TaskHistoryRow[],
@@ -131,10 +133,10 @@ function earlierOf(rows: readonly TaskHistoryRow[]): string[] {
     .map(({ action, actor, words }) => `${action} by ${actor}: ${words.slice(0, earlierMaxChars)}`)
 }
 
-/** What its agent says where it cannot go on by itself. */
+/** The actions by which an agent asks a question. */
 const asks: readonly string[] = ['block', 'blocked'] satisfies TaskActionName[]
 
-/** The answer that this round begins with, where it is one to what the assignee itself asked. */
+/** The answer that starts this round, if it answers a question of the assignee. */
 function answerTo(rows: readonly TaskHistoryRow[]): TaskAnswer | null {
   const at = rows.findLastIndex(({ action }) => setsGoing.includes(action))
   if (at === -1) return null
@@ -149,7 +151,10 @@ interface TaskEnd {
   readonly blocker: Blocker | null
 }
 
-/** What a run's end means for its task; null where the task stays as it is. A blocked task outlives a run that ends. Pure. */
+/**
+ * The effect of a run's end on its task; null if the task does not change. A blocked task survives the end of its
+ * run. Pure.
+ */
 function endOf(outcome: RunOutcome, state: TaskState): TaskEnd | null {
   const { status, code = '', text } = outcome
   const summary = [code, text].filter(Boolean).join(': ')
@@ -161,7 +166,7 @@ function endOf(outcome: RunOutcome, state: TaskState): TaskEnd | null {
       return { action: 'cancel', summary: text, blocker: null }
     case 'failed':
       if (ownFailures.includes(code)) return { action: 'fail', summary, blocker: null }
-      // There may be money again.
+      // The budget may be available again later.
       if (code === 'budget-exhausted') return { action: 'lose', summary, blocker: 'budget' }
       return { action: 'lose', summary, blocker: 'infrastructure' }
     case 'expired':

@@ -14,20 +14,20 @@ import { createUpdateTask } from './update-task.ts'
 
 export type Tasks = ReturnType<typeof createTasks>
 
-/** What tasks ask of runs. */
+/** The parts of the run ledger that tasks use. */
 type TaskRuns = Pick<RunQueue, 'submitRun' | 'isLaneFull'> &
   Pick<RunQueries, 'find' | 'chainOf' | 'usedBy'> &
   Pick<RunLifecycle, 'live' | 'cancelRun'> &
   Pick<RunDelivery, 'notifyRun'>
 
-/** What tasks ask of agents. */
+/** The parts of the agents module that tasks use. */
 export interface TaskAgents {
   readonly projectOf: (agentId: string) => string | null
-  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  /** Throws the Problems `unknown-agent`, and `agent-archived` for an archived agent. */
   readonly requireAgent: (agentId: string) => void
-  /** Why an agent cannot be reached at the moment, in words; null where nothing is known. */
+  /** Why an agent cannot be reached at present; null if unknown. */
   readonly unreachable: (agentId: string) => string | null
-  /** After the commit of what was said of its work. */
+  /** Called after the commit of a review. */
   readonly feedbackGiven: (agentId: string) => void
 }
 
@@ -66,7 +66,7 @@ export function createTasks(
     listInbox: createListInbox(deps),
     listTasks: createListTasks(deps),
     listStaleTasks: createListStaleTasks(deps),
-    /** Caps of one task, for whoever holds calls to them. */
+    /** The limits of one task, for the modules that enforce them. */
     capsOf: (taskId: string) => {
       const task = table.find(taskId)
       return {
@@ -75,11 +75,11 @@ export function createTasks(
         callsBefore: task?.calls_before ?? 0,
       }
     },
-    /** Whether a saved file belongs to a task that the agent gave or was given. */
+    /** True if a file is attached to a task that the agent gave or was given. */
     sharesArtifact: table.shares,
     countsOf: table.countsOf,
     ofProject: table.list,
-    /** What waits and can begin does. */
+    /** Starts all waiting tasks that can start. */
     release: queue.releaseAll,
     sweep: createReleaseTasks(deps).sweep,
   }

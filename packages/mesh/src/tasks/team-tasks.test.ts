@@ -234,7 +234,7 @@ describe('a task that needs others', () => {
   test('has no run before they are done, and one right after', async () => {
     const { harness, first, second, reply } = await twoTasks()
     expect(reply).toMatchObject({ run_id: null, state: 'pending' })
-    expect(reply.note).toMatch(/it begins when task_1 is done.*do not give it again/)
+    expect(reply.note).toMatch(/it starts when task_1 is done.*do not give it again/)
     done(harness, 'worker', first)
     await harness.clock.settle()
     expect(taskOf(harness, second)).toMatchObject({ state: 'working', waits_for: null })

@@ -21,15 +21,15 @@ import type { TaskRecord, TaskTable } from './task-table.ts'
 export interface UpdateTaskInput {
   readonly taskId: string
   readonly action: UpdateAction
-  /** How far it is, or what is asked. */
+  /** The progress or the question. */
   readonly note: string
   readonly artifacts?: readonly string[]
 }
 
 /**
- * The assignee says how its task stands while it goes on: it takes it on, tells how far it is, or asks whoever gave it.
- * Problems: `denied`, `stale-fence`, `not-found`, `conflict` where the state does not allow it, `bad-request` for a
- * question without words, `unprocessable` after too many notes.
+ * The assignee reports on its task: it accepts it, reports progress or asks its creator a question. Throws the
+ * Problems `denied`, `stale-fence`, `not-found`, `conflict` if the state does not allow it, `bad-request` for an
+ * empty question, `unprocessable` after too many notes.
  */
 export type UpdateTask = (caller: Caller, input: UpdateTaskInput) => TaskView
 
@@ -46,7 +46,7 @@ export function createUpdateTask(deps: {
 }): UpdateTask {
   const { database, ledger, table, history, moveTask } = deps
 
-  /** A note on a task that is at work already moves nothing. */
+  /** A note on a task that is already in progress does not change its state. */
   function noteProgress(task: TaskRecord, caller: Caller, changes: Partial<TaskRecord>): TaskRecord {
     const next = { ...task, ...changes, updated_at: deps.clock.now() }
     if (!table.replace(task, next)) throw refused(task)
@@ -60,7 +60,7 @@ export function createUpdateTask(deps: {
     const words = noteOf(note)
     if (words === '' && action !== 'accept') {
       throw new Problem('bad-request', {
-        detail: action === 'block' ? '`note`: say what you need to know' : '`note`: say how far it is',
+        detail: action === 'block' ? '`note`: ask your question' : '`note`: describe the progress',
       })
     }
     return database.transaction(() => {
@@ -68,7 +68,7 @@ export function createUpdateTask(deps: {
       if (task.state === taskActions[action].to && saidAlready(task, action, words)) return taskView(task)
       if (action === 'progress' && history.count(taskId, 'progress') >= taskLimits.progressMax) {
         throw new Problem('unprocessable', {
-          detail: `a task has ${taskLimits.progressMax} notes of progress at most; go on working, and complete it`,
+          detail: `a task has ${taskLimits.progressMax} progress notes at most; continue and complete it`,
         })
       }
       const attached = artifactsOf(caller, artifacts, task.artifacts)
@@ -92,13 +92,13 @@ function saidAlready(task: TaskRecord, action: UpdateAction, words: string): boo
   return action === 'accept' || (action === 'block' ? task.summary : task.progress) === words
 }
 
-/** As it is shown to people and models. Pure. */
+/** The note as people and models see it. Pure. */
 export function noteOf(text: string): string {
   return sanitizeForPrompt(text).trim().slice(0, taskLimits.noteMaxChars)
 }
 
 export function refused(task: TaskRecord, action?: TaskActionName): Problem {
   const allowed =
-    action === undefined ? '' : `; ${action} wants one that is ${taskActions[action].from.join(' or ')}`
+    action === undefined ? '' : `; ${action} needs a task that is ${taskActions[action].from.join(' or ')}`
   return new Problem('conflict', { detail: `the task is ${task.state}${allowed}` })
 }

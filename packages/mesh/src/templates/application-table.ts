@@ -6,7 +6,7 @@ import type { Database } from '../storage/index.ts'
 import { cronJobSchema } from '../triggers/cron/index.ts'
 import { watchersEditSchema } from '../triggers/watch/index.ts'
 
-/** What files held before an application, and what it wrote there; null for nothing. */
+/** The content of files before an application and what it wrote; null for none. */
 const undoSchema = z.strictObject({
   /** By agent. */
   permissions: z.record(
@@ -16,20 +16,20 @@ const undoSchema = z.strictObject({
       after: permissionRecordSchema,
     }),
   ),
-  /** By job, heartbeats among them. */
+  /** By job, including heartbeats. */
   jobs: z.record(z.string(), z.strictObject({ before: z.nullable(cronJobSchema), after: cronJobSchema })),
-  /** By agent, the fields that were written and no others; rows from before templates had settings have none. */
+  /** By agent, only the fields that were written. Rows of releases without settings in templates have none. */
   settings: z
     .record(z.string(), z.strictObject({ before: agentSettingsSchema, after: agentSettingsSchema }))
     .default({}),
-  /** Rows from before templates had watchers say nothing of them. */
+  /** Rows of releases without watchers in templates have none. */
   watchers: z.nullable(watchersEditSchema).default(null),
 })
 export type ApplicationUndo = z.output<typeof undoSchema>
 
 /**
- * Applications that have begun and not ended. The row stands before the first file is touched, and goes in the
- * transaction that writes all else: whoever finds one puts the files back.
+ * Unfinished applications. The row is written before the first file changes and deleted in the transaction that
+ * writes everything else. A remaining row means that the files must be restored.
  */
 export interface ApplicationTable {
   begin(application: { readonly id: string; readonly at: number; readonly undo: ApplicationUndo }): void

@@ -11,7 +11,7 @@ import type { Planned } from './plan-template.ts'
 import { standingFleet } from './standing-fleet.ts'
 import { plain } from './undo-application.ts'
 
-/** What an application writes to files, with what stands there now: by it the files are written, and put back. */
+/** What an application writes to files and their current content. Used for writing and for restoring. */
 export function undoOf(
   deps: ApplyTemplateDeps,
   caller: Caller,
@@ -33,7 +33,7 @@ function permissionsUndo(
   return Object.fromEntries(
     [...wanted].map(([agentId, fields]) => {
       const before = records.recordOf(agentId) ?? null
-      // A record of an agent that is not there is what a deletion left behind, and no grant.
+      // A permission record of a missing agent is left over from a deletion and grants nothing.
       const base = agents.find(agentId) ? (before ?? workerDefaultRecord) : workerDefaultRecord
       return [agentId, { before, after: permissionRecordSchema.parse({ ...base, ...fields }) }]
     }),
@@ -67,7 +67,7 @@ function jobsUndo(
   )
 }
 
-/** A schedule of null is a heartbeat that is off. */
+/** A null schedule means a disabled heartbeat. */
 function heartbeatJob(
   { newId, clock }: ApplyTemplateDeps['kernel'],
   agentId: string,
@@ -96,7 +96,7 @@ function settingsUndo(deps: ApplyTemplateDeps, { settings }: Planned): Applicati
   )
 }
 
-/** Who made a job stays who made it. */
+/** The maker of a job does not change. */
 function keptOf(job: CronJob | undefined): Pick<CronJob, 'created_by' | 'created_at'> | null {
   return job ? { created_by: job.created_by, created_at: job.created_at } : null
 }

@@ -394,8 +394,8 @@ describe('an application that fails', () => {
   ]
   const notUndone = {
     code: 'internal-error',
-    detail: expect.stringContaining('Not all could be undone: config/permissions.json still has'),
-    repair: expect.stringContaining('start the mesh again'),
+    detail: expect.stringContaining('Not all could be undone: config/permissions.json still contains'),
+    repair: expect.stringContaining('restart the mesh'),
   }
 
   test.each(steps)('at %s leaves nothing of it', async (failing) => {

@@ -21,25 +21,28 @@ export interface Application {
 }
 
 export interface Asked {
-  /** Of the plan that was shown; left out, whatever the template does now. */
+  /** The digest of the plan that was shown; if missing, the current template is applied. */
   readonly digest?: string | undefined
   readonly onlyNew?: boolean
 }
 
 /**
- * Applies a template wholly or not at all. Problems `denied`, `human-only`, `unprocessable`, `conflict` where the plan is
- * another than was shown or the fleet has something of it in another sense.
+ * Applies a template completely or not at all. Throws the Problems `denied`, `human-only`, `unprocessable`, and
+ * `conflict` if the plan has changed or the fleet contains a conflicting object.
  *
- * 1. The plan that is carried out is made in the turns of all agents that it changes.
- * 2. What stands in files (permissions, jobs, settings, watchers of folders) is written behind a row that says how to put it back, and before the rows.
- *    All rows are one transaction, which takes that row away: a mesh that is killed in between puts the files back at its
- *    next start, and one that is killed behind it has the whole.
- * 3. Files are put back only where they still hold what was written: a hand that came in between wins.
+ * 1. The plan is computed while the turns of all affected agents are held.
+ * 2. Files (permissions, jobs, settings, watchers) are written first, after a row that describes how to restore them.
+ * All rows are then written in one transaction, which also deletes that row. After a crash before it, the next start
+ * restores the files; after it, everything is applied.
+ * 3. Files are restored only where they still contain what was written, so that edits by hand are kept.
  */
 export interface ApplyTemplate {
   plan(caller: Caller, template: FleetTemplate): TemplatePlan
   apply(caller: Caller, template: FleetTemplate, asked?: Asked): Promise<Application>
-  /** Puts back what applications left that broke off, as far as it can: how many wholly, and what is left. */
+  /**
+   * Restores files of unfinished applications as far as possible. Returns how many were restored completely and what
+   * is left.
+   */
   undoOpen(): Promise<{ readonly undone: number; readonly left: readonly NotUndone[] }>
 }
 
@@ -68,7 +71,7 @@ async function apply(
   holdPage(caller, before, standingFleet(deps))
   const ids = template.agents.map((agent) => agent.id)
   const application = await agents.write.inTurns(ids, async () => {
-    // The turns may have been waited for, and another may have made one of them meanwhile.
+    // Waiting for the turns can take time, and another call may have created one of the agents.
     await fileWatches.refresh()
     const again = { ...asked, digest: asked.digest ?? before.plan.digest }
     const planned = planNow(deps, caller, { template, asked: again })
@@ -89,13 +92,13 @@ function planNow(
   requireNotRaised(caller, planned, standing)
   if (asked.digest !== undefined && asked.digest !== planned.plan.digest) {
     throw new Problem('conflict', {
-      detail: 'the fleet or the template has changed since this plan was made; look at the new one',
+      detail: 'the fleet or the template has changed since this plan was made; read the new plan',
     })
   }
   return planned
 }
 
-/** The fleet as it stands, for whoever may have this template applied to it. */
+/** The current fleet, for a caller who may apply this template. */
 function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemplate): StandingFleet {
   const { guard } = deps.kernel
   guard(caller, { do: 'manage-fleet' })
@@ -111,7 +114,7 @@ function requireMay(deps: ApplyTemplateDeps, caller: Caller, template: FleetTemp
   return standing
 }
 
-/** Whoever is no person at a terminal raises no budget of an agent that is there, as with any edit. */
+/** Only a person at a terminal may raise the budget of an existing agent, as with any edit. */
 function requireNotRaised(caller: Caller, { changed }: Planned, standing: StandingFleet): void {
   if (isAtTerminal(caller)) return
   for (const { id, budget } of changed) {
@@ -121,7 +124,10 @@ function requireNotRaised(caller: Caller, { changed }: Planned, standing: Standi
   }
 }
 
-/** Problem `proof-wanted` for a page after which agents that are there may more, or any has MCP servers or a folder watched. */
+/**
+ * Requires the owner's proof for a page if existing agents get more permissions, or any agent gets MCP servers or a
+ * watched folder. Throws Problem `proof-wanted`.
+ */
 function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): void {
   const { created, changed, permissions, settings, watchers } = planned
   if (watchers.length > 0) requireProof(caller, 'have folders of this machine watched')
@@ -132,5 +138,5 @@ function holdPage(caller: Caller, planned: Planned, standing: StandingFleet): vo
   })
   const more = changed.some(({ id }) => permissions.has(id) || settings.get(id)?.models !== undefined)
   if (servers || raises || more)
-    requireProof(caller, 'give agents that are there more, or any agent MCP servers')
+    requireProof(caller, 'give existing agents more permissions, or any agent MCP servers')
 }

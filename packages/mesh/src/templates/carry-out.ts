@@ -9,7 +9,7 @@ import type { ApplyTemplateDeps } from './apply-context.ts'
 import type { Planned } from './plan-template.ts'
 import { brokenOff, createUndoApplication } from './undo-application.ts'
 
-/** Writes the files behind a row that says how to put them back, then the rows. Puts the files back where that fails. */
+/** Writes the files after a row that describes how to restore them, then the rows. Restores the files on failure. */
 export async function carryOut(
   deps: ApplyTemplateDeps,
   caller: Caller,
@@ -67,7 +67,7 @@ async function writeFiles(
   if (watchers !== null) await fileWatches.write(watchers)
 }
 
-/** All that is in rows, and the end of the application with it. */
+/** Writes all rows and ends the application. */
 function writeRows(
   { kernel, agents, applications, spending, projects, watches }: ApplyTemplateDeps,
   caller: Caller,

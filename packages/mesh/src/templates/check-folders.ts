@@ -4,9 +4,9 @@ import type { FileWatches } from '../triggers/watch/index.ts'
 import type { FleetTemplate } from './template-file.ts'
 
 /**
- * The plan with a warning at each watcher whose folder this machine has not, or cannot look into: such a template is
- * applied all the same, for a folder may come. A page without the owner's proof is told nothing of folders, as a script
- * in it could ask of each that there might be.
+ * Adds a warning to each watcher whose folder is missing or unreadable. Such a template can still be applied, because
+ * the folder may be created later. A page without the owner's proof gets no warnings, so that a script cannot probe
+ * for folders.
  */
 export async function checkFolders(
   caller: Caller,
@@ -24,7 +24,7 @@ export async function checkFolders(
   if (watchers.length === 0 || isUnproved) return plan
   const found = await troubles(watchers.map(({ path }) => path))
   if (found.size === 0) return plan
-  // A plan has its watchers last, in the order of the template.
+  // Watchers are the last items of a plan, in the order of the template.
   const first = plan.items.length - watchers.length
   return {
     ...plan,

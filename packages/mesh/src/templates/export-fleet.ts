@@ -19,12 +19,11 @@ export interface ExportedFleet {
 }
 
 /**
- * The workers as a template of which `apply` makes the same ones in an empty home: with what they may, spend and look
- * like, what the owner's settings say of each, their files and texts as they were given last, their webhooks, schedules, watches and file watchers, and goal, texts and
- * budgets of their projects. What a template
- * cannot grant is left out and told, with the command that sets it by hand: the file has the operator's ceiling wherever it
- * is applied. Secrets, data, history and the operator's own settings are no part of it. Problems `denied`,
- * `unknown-agent`, `unprocessable`.
+ * Exports the workers as a template that recreates them in an empty home: permissions, budgets, texts, settings,
+ * files, webhooks, schedules, watches, file watchers, and goal, texts and budgets of their projects. What a template
+ * cannot grant is left out and listed with the command that sets it, because templates have the operator's ceiling.
+ * Secrets, data, history and the operator's own settings are not exported. Throws the Problems `denied`,
+ * `unknown-agent` and `unprocessable`.
  */
 export type ExportFleet = (
   caller: Caller,
@@ -49,11 +48,10 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       leftOut.push({ what: `agent ${id}`, why: 'it is archived', command: `flotilla unarchive ${id}` })
       return []
     })
-    if (workers.length === 0)
-      throw new Problem('unprocessable', { detail: 'there is no worker to write out' })
+    if (workers.length === 0) throw new Problem('unprocessable', { detail: 'there is no worker to export' })
     if (workers.length > templateLimits.agentsMax) {
       throw new Problem('unprocessable', {
-        detail: `a template has ${templateLimits.agentsMax} agents at most; name those that you want`,
+        detail: `a template has ${templateLimits.agentsMax} agents at most; name the agents to export`,
       })
     }
     const projects = [...new Set(workers.flatMap(({ record }) => record.project ?? []))].toSorted()
@@ -86,11 +84,11 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
           workers.flatMap((worker) => watchersOf(worker)),
         ),
       },
-      // Texts line by line as they are, so that people read them and a version control compares them.
+      // Texts are written as block literals, which people and version control can read.
       { lineWidth: 110, aliasDuplicateObjects: false, blockQuote: 'literal' },
     )
     tellBroken()
-    // What is written out can be read in, or is not written out.
+    // The export is verified by parsing it.
     parseTemplate(name, text)
     return { text, leftOut }
 
@@ -146,7 +144,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       )
     }
 
-    /** Held to what an agent begins with elsewhere; a field is in it as it stands or not at all. */
+    /** Compares with the defaults of a new agent. A field is exported unchanged or not at all. */
     function settingsOf({ record: { id } }: StandingAgent): AgentSettings {
       const fresh = {
         settingsOf: () => ({}),
@@ -180,13 +178,13 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       const names = new Set<string>()
       return standing.hooksOf(id).flatMap((hook) => {
         if (names.has(hook.name)) {
-          const why = `a template tells webhooks of one agent apart by their names, and ${hook.name} is taken`
+          const why = `a template identifies the webhooks of an agent by name, and ${hook.name} is used twice`
           leftOut.push({ what: `agent ${id}, webhook ${hook.id}`, why, command: null })
           return []
         }
         names.add(hook.name)
         if (!hook.enabled) {
-          leftOut.push({ what: `agent ${id}, webhook ${hook.name}`, why: 'it is off', command: null })
+          leftOut.push({ what: `agent ${id}, webhook ${hook.name}`, why: 'it is disabled', command: null })
           return []
         }
         return [
@@ -207,7 +205,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return [...standing.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
     }
 
-    /** As its file has them; another machine may have no such folder, which its plan then says. */
+    /** As in the file. If another machine lacks the folder, its plan contains a warning. */
     function watchersOf({ record: { id } }: StandingAgent) {
       return standing.watchers().filter(({ agent }) => agent === id)
     }
@@ -218,8 +216,8 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
         ['settings of agents', deps.settingsFile.broken()],
       ] as const) {
         if (broken === null) continue
-        const why = `${broken}; what is written out is what holds at the moment`
-        leftOut.push({ what: `${what}, as their file stands`, why, command: null })
+        const why = `${broken}; the export contains the values that are in force`
+        leftOut.push({ what: `${what}, from their file`, why, command: null })
       }
     }
 
@@ -232,5 +230,6 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
 const skillPath = /^skills\/[a-z][a-z0-9_-]{0,59}\.[jt]s$/
 
 function unlessEmpty<Key extends string>(key: Key, value: object): { readonly [Name in Key]?: object } {
-  return Object.keys(value).length === 0 ? {} : ({ [key]: value } as { readonly [Name in Key]?: object }) // one key
+  // The object has this one key.
+  return Object.keys(value).length === 0 ? {} : ({ [key]: value } as { readonly [Name in Key]?: object })
 }

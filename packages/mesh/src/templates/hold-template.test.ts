@@ -66,7 +66,7 @@ describe('what a template grants', () => {
     const budget = { daily_usd: dailyUsd, monthly_usd: monthlyUsd }
     expect(refusal({ budget })).toBeNull()
     expect(refusal({ budget: { ...budget, daily_usd: (dailyUsd ?? 0) + 1 } })).toContain(
-      'with flotilla budget a once it is there',
+      'with flotilla budget a after it was created',
     )
     expect(refusal({ budget: { ...budget, monthly_usd: (monthlyUsd ?? 0) + 1 } })).toContain('monthly')
   })
@@ -106,9 +106,9 @@ describe('what a template has the owner’s settings say of an agent', () => {
   })
 
   test.each([
-    [{ models: ['openai/gpt-5', 'openai/*'] }, {}, 'models: openai/* means many models'],
-    [{ models: ['*'] }, { models: ['openai/*'] }, 'models: * means many'],
-    [{ models: ['openai/gpt-5-search-preview'] }, {}, 'may search the web by itself'],
+    [{ models: ['openai/gpt-5', 'openai/*'] }, {}, 'models: openai/* stands for several models'],
+    [{ models: ['*'] }, { models: ['openai/*'] }, 'models: * stands for several'],
+    [{ models: ['openai/gpt-5-search-preview'] }, {}, 'can search the web by itself'],
     [{ data_limit_mb: 501 }, {}, 'data_limit_mb: it has 500 here'],
     [{ data_limit_mb: 401 }, { data_limit_mb: 400 }, 'agents.a.data_limit_mb of config/settings.json'],
     [
@@ -146,7 +146,7 @@ test('over a broken file of settings only a template without settings goes on', 
     expect.objectContaining({
       code: 'unprocessable',
       detail: expect.stringContaining('line 1'),
-      repair: expect.stringContaining('Mend config/settings.json'),
+      repair: expect.stringContaining('Repair config/settings.json'),
     }),
   )
 })

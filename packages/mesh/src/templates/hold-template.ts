@@ -10,9 +10,9 @@ import type { StandingFleet } from './standing-fleet.ts'
 import type { FleetTemplate, TemplateAgent } from './template-file.ts'
 
 /**
- * What a template grants has the operator's ceiling, whoever applies it, and so has what it lets be spent: the file may come
- * from anywhere. Held against what a worker begins with, and for a budget against what stands where that is lower.
- * Problems `reserved-agent-id`, `unprocessable`.
+ * What a template grants and lets agents spend is limited by the operator's ceiling, whoever applies it, because the
+ * file may come from any source. Compared with the defaults of a worker, and for budgets with the current value where
+ * that is lower. Throws the Problems `reserved-agent-id` and `unprocessable`.
  */
 export function holdTemplate(
   template: FleetTemplate,
@@ -23,14 +23,17 @@ export function holdTemplate(
     throw new Problem('unprocessable', { detail: `template ${template.name}, ${where}: ${reason}` })
   }
   for (const agent of template.agents) {
-    // An operator with other case would be another agent with the operator's look.
+    // An id that differs from the operator's only in case would look like the operator.
     if (reservedAgentIds.includes(agent.id.toLowerCase())) throw new Problem('reserved-agent-id')
     const where = `agent ${agent.id}`
     const above = grants.aboveOperatorCeiling(agent.permissions ?? {})
     if (above !== null) refuse(where, above)
     const raised = raisedPeriod(defaultBudget, agent.budget ?? defaultBudget)
     if (raised) {
-      refuse(where, `${raised.field}: ${raised.reason}, with flotilla budget ${agent.id} once it is there`)
+      refuse(
+        where,
+        `${raised.field}: ${raised.reason}, with flotilla budget ${agent.id} after it was created`,
+      )
     }
     const settings = aboveSettings(agent, standing)
     if (settings !== null) refuse(where, `settings.${settings.field}: ${settings.reason}`)
@@ -43,9 +46,9 @@ export function holdTemplate(
 }
 
 /**
- * What an owner alone lets an agent have by settings: all models of a provider or one that searches the web by itself, more
- * room on the disk than stands, hosts beyond a list that stands, and weaker walls. When it sleeps is anybody's. Null where
- * all is let through. Pure.
+ * The settings that only an owner may grant: all models of a provider or a model that searches the web, a larger disk
+ * limit, hosts outside an existing list, and a weaker isolation level. The hibernation settings are free. Null if
+ * everything is allowed. Pure.
  */
 export function aboveSettings(
   { id, settings = {} }: Pick<TemplateAgent, 'id' | 'settings'>,
@@ -56,7 +59,7 @@ export function aboveSettings(
     (name) => (namesMany(name) || searchesByItself(name)) && now.models?.includes(name) !== true,
   )
   if (open !== undefined) {
-    const what = namesMany(open) ? 'means many models' : 'may search the web by itself'
+    const what = namesMany(open) ? 'stands for several models' : 'can search the web by itself'
     return {
       field: 'models',
       reason: `${open} ${what}, which the owner allows in agents.${id}.models of config/settings.json`,
@@ -66,20 +69,20 @@ export function aboveSettings(
   if ((settings.data_limit_mb ?? 0) > roomMb) {
     return {
       field: 'data_limit_mb',
-      reason: `it has ${roomMb} here, and more is the owner's to give in agents.${id}.data_limit_mb of config/settings.json`,
+      reason: `it has ${roomMb} here, and only the owner can raise it in agents.${id}.data_limit_mb of config/settings.json`,
     }
   }
   const { rung, mode } = standing.isolation(id)
   if (settings.isolation !== undefined && isWeaker(settings.isolation, rung)) {
     return {
       field: 'isolation',
-      reason: `it has ${rung} here, and less is the owner's to say in agents.${id}.isolation of config/settings.json`,
+      reason: `it has ${rung} here, and only the owner can lower it in agents.${id}.isolation of config/settings.json`,
     }
   }
   if (settings.isolation_mode === 'preferred' && mode === 'required') {
     return {
       field: 'isolation_mode',
-      reason: `it is required here, and less is the owner's to say in agents.${id}.isolation_mode of config/settings.json`,
+      reason: `it is required here, and only the owner can lower it in agents.${id}.isolation_mode of config/settings.json`,
     }
   }
   const hosts = now.allowed_hosts ?? ['*']
@@ -89,11 +92,11 @@ export function aboveSettings(
   if (beyond === undefined) return null
   return {
     field: 'allowed_hosts',
-    reason: `${beyond} is not on the list that it has, which the owner makes longer in egress.allowed_hosts.${id} of config/settings.json`,
+    reason: `${beyond} is not on its list, which only the owner can extend in egress.allowed_hosts.${id} of config/settings.json`,
   }
 }
 
-/** Problem `unprocessable` where the template has settings of agents and the file that they go into is broken. */
+/** Throws Problem `unprocessable` if the template has settings of agents and config/settings.json is broken. */
 export function requireWholeSettings(
   { agents }: FleetTemplate,
   settingsFile: Pick<SettingsFile, 'broken'>,
@@ -101,8 +104,7 @@ export function requireWholeSettings(
   const broken = agents.some(({ settings }) => settings !== undefined) ? settingsFile.broken() : null
   if (broken === null) return
   throw new Problem('unprocessable', {
-    detail: `the settings of this template's agents go into a file that is broken: ${broken}`,
-    repair:
-      'Mend config/settings.json; the mesh reads it again within a second, and its log says whether it is whole.',
+    detail: `the template contains settings, but their file is broken: ${broken}`,
+    repair: 'Repair config/settings.json. The mesh reads it again within a second and logs the result.',
   })
 }

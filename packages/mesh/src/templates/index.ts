@@ -36,7 +36,7 @@ interface Needs {
   readonly folders: readonly string[]
 }
 
-/** Fleets as files: listed, planned, applied, written out. */
+/** The templates module: list, plan, apply and export. */
 export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<TemplateUses> {
   const { guard, log } = kernel
   const { blackboard, watch, webhooks, projects } = needs
@@ -77,6 +77,6 @@ export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<Templa
     notices: () =>
       notUndone.length === 0
         ? []
-        : [`A template broke off: ${notUndoneWords(notUndone)}. ${notUndoneRepair}`],
+        : [`A template was interrupted: ${notUndoneWords(notUndone)}. ${notUndoneRepair}`],
   }
 }

@@ -3,7 +3,7 @@ import { operatorEndpoints as endpoints } from '@flotilla/protocol/operator-endp
 import type { AgentSurface } from '../http/index.ts'
 import type { AppliedTemplate, TemplateUses } from './template-uses.ts'
 
-/** The operator applies what is ready, by its name; below its ceiling, as everything that it makes. */
+/** The operator applies templates by name, within its ceiling. */
 export function templateOperatorRoutes({ bind }: AgentSurface, use: TemplateUses): void {
   bind(endpoints.templates, api.templates, async ({ caller }) => ({
     templates: (await use.list(caller)).map(({ name }) => name),

@@ -1,17 +1,16 @@
 import type { PlanItem } from '@flotilla/protocol/templates-api'
 
-/** Of a value in a plan; what is longer is told by its beginning. */
+/** The maximum length of a value in a plan. Longer ones are cut. */
 const valueMaxChars = 20_000
 
 type Change = PlanItem['changes'][number]
 
-/** Pure. */
 export function textOf(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
   return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)} [cut]`
 }
 
-/** Fields that become another; keys of objects are no order. Pure. */
+/** The changed fields; the order of object keys is ignored. Pure. */
 export function changesOf(
   before: Readonly<Record<string, unknown>> | null,
   after: Readonly<Record<string, unknown>>,
@@ -24,7 +23,6 @@ export function changesOf(
   })
 }
 
-/** Pure. */
 export function itemOf(part: Pick<PlanItem, 'kind' | 'id'>, isThere: boolean, changes: Change[]): PlanItem {
   const action = isThere ? (changes.length === 0 ? 'keep' : 'change') : 'create'
   return { ...part, action, changes }

@@ -27,16 +27,16 @@ import type {
 export type CreatedAgent = NewAgent & { readonly files: Readonly<Record<string, string>> }
 export type JobWish = Omit<CronJob, 'created_by' | 'created_at'>
 
-/** What an application does, and the same in words. */
+/** The effects of an application, and the plan that describes them. */
 export interface Planned {
   readonly plan: TemplatePlan
   readonly created: readonly CreatedAgent[]
   readonly changed: readonly AgentRewrite[]
-  /** Fields by agent, of those that are created and those that are changed. */
+  /** Permission fields by agent, of created and changed agents. */
   readonly permissions: ReadonlyMap<string, Partial<PermissionRecord>>
-  /** What becomes another in the owner's settings, by agent. */
+  /** Changes in the owner's settings, by agent. */
   readonly settings: ReadonlyMap<string, AgentSettings>
-  /** Schedules of heartbeats, null for none. */
+  /** The schedules of heartbeats, null for none. */
   readonly heartbeats: ReadonlyMap<string, string | null>
   readonly jobs: readonly JobWish[]
   readonly hooks: readonly HookWish[]
@@ -46,22 +46,22 @@ export interface Planned {
     readonly name: string
     readonly dailyUsd: number | null
     readonly monthlyUsd: number | null
-    /** Those of its texts that the template writes down. */
+    /** The texts that the template contains. */
     readonly texts: Partial<ProjectTexts>
   }[]
 }
 
 export interface PlanOptions {
-  /** What is there stays as it is. */
+  /** Existing objects stay unchanged. */
   readonly onlyNew?: boolean
-  /** Whoever asks may not make webhooks: they are told and left to somebody who may. */
+  /** The caller may not create webhooks; the plan lists them for another person. */
   readonly hooksByHand?: boolean
 }
 
 /**
- * What a template makes of a fleet: agents that are not there are created, and of those that are there every field that
- * the template writes down becomes what it writes. Nothing is ever taken away, and what the template does not name
- * stays. With `onlyNew` what is there stays too. Problem `conflict` for what the fleet has in another sense. Pure.
+ * Computes the effect of a template on a fleet. Missing agents are created; for existing ones, each field in the
+ * template is set. Nothing is removed, and fields outside the template stay. With `onlyNew`, existing objects stay
+ * unchanged. Throws Problem `conflict` for conflicting objects. Pure.
  */
 export function planTemplate(
   template: FleetTemplate,
@@ -126,7 +126,7 @@ function budgetText({
 
 const heartbeatText = (schedule: string | null | undefined) => schedule ?? 'off'
 
-/** By the name of the file that it will be, below /data. */
+/** By path below /data. */
 function filesOf({ files = {}, skills = {} }: TemplateAgent): Readonly<Record<string, string>> {
   const made = Object.entries(skills).map(([name, source]) => [`skills/${name}`, source])
   return { ...files, ...Object.fromEntries(made) }
@@ -212,7 +212,7 @@ function withoutUndefined<T extends { readonly id: string }>(
 ): WithoutUndefined<Partial<T>> & { id: string } {
   return Object.fromEntries(
     Object.entries(record).filter(([, value]) => value !== undefined),
-  ) as WithoutUndefined<Partial<T>> & { id: string } // nothing undefined is left
+  ) as WithoutUndefined<Partial<T>> & { id: string } // All undefined values were removed.
 }
 
 function prefixed(prefix: string, record: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -288,7 +288,7 @@ function draftWatch(
   return { item: itemOf({ kind: 'watch', id: `${agent}: ${pattern}` }, before !== undefined, changes), watch }
 }
 
-/** What a template may say of a webhook, of one that is there. Pure. */
+/** The fields of an existing webhook that a template can set. Pure. */
 function hookFields(
   hook: Pick<Hook, 'instructions' | 'when' | 'perMinute' | 'repeats' | 'secretNumber'>,
 ): Readonly<Record<string, unknown>> {
@@ -330,7 +330,7 @@ function draftProject(wish: TemplateProject, standing: StandingFleet) {
   return { item: itemOf({ kind: 'project', id: name }, isThere, changes), project }
 }
 
-/** As it is kept. */
+/** In the stored form. */
 function textOfProject(text: string): string {
   return sanitizeForPrompt(text).trim()
 }

@@ -10,8 +10,8 @@ export interface WatcherPlan {
 }
 
 /**
- * What becomes of each watcher of a template. One that is there is known by its agent, folder and pattern; of several
- * that are alike in these the first is the first, as the file has them. Problem `conflict` where they would be too many. Pure.
+ * Plans the watchers of a template. An existing watcher is identified by agent, folder and pattern; equal ones by
+ * their order in the file. Throws Problem `conflict` above the limit. Pure.
  */
 export function planWatchers(
   wishes: readonly WatcherEntry[],
@@ -33,7 +33,7 @@ export function planWatchers(
   const all = standing.length + plans.filter(({ change }) => change.before === null).length
   if (all > watchesMax) {
     throw new Problem('conflict', {
-      detail: `with these there would be ${all} file watchers, and ${watchesMax} are the most; take some out of config/watchers.yaml`,
+      detail: `there would be ${all} file watchers, and ${watchesMax} are allowed; remove some from config/watchers.yaml`,
     })
   }
   return plans
@@ -43,7 +43,7 @@ function placeOf({ agent, path, pattern }: WatcherEntry): string {
   return JSON.stringify([agent, path, pattern])
 }
 
-/** Every field, so that one that goes is seen to go. */
+/** All fields, so that a removed one is shown. */
 function fieldsOf({ message, when }: WatcherEntry): Readonly<Record<string, unknown>> {
   return { message, when: when ?? null }
 }

@@ -15,7 +15,7 @@ import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
 import type { FileWatches, WatcherEntry } from '../triggers/watch/index.ts'
 import type { Hook, Webhooks } from '../triggers/webhook/index.ts'
 
-/** Where a fleet stands: what plans are made against, and exports are made of. */
+/** The sources of the current fleet, for plans and exports. */
 export interface StandingFleetDeps {
   readonly agents: Pick<AgentRegistry, 'find' | 'list' | 'isArchived' | 'mcpServers' | 'seedFiles'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
@@ -36,25 +36,25 @@ export interface StandingAgent {
   readonly mcpServers: McpServers
 }
 
-/** The fleet as it stands at one moment. */
+/** A snapshot of the fleet. */
 export interface StandingFleet {
   agent(agentId: string): StandingAgent | null
-  /** What the owner's settings say of it, also before it is there. */
+  /** The owner's settings for an agent, also before it exists. */
   settingsOf(agentId: string): AgentSettings
-  /** What it may keep below /data, in MB, by its own settings or the fleet's. */
+  /** The /data limit in MB from its own settings or the fleet's. */
   dataLimitMb(agentId: string): number
-  /** What it runs behind, by its own settings or the fleet's. */
+  /** The isolation level from its own settings or the fleet's. */
   isolation(agentId: string): { readonly rung: IsolationRung; readonly mode: IsolationMode }
   projectLimits(project: string): { readonly dailyUsd: number | null; readonly monthlyUsd: number | null }
-  /** Null for one that is not there. */
+  /** Null if the project does not exist. */
   projectTexts(project: string): ProjectTexts | null
   hooksOf(agentId: string): readonly Hook[]
   /** Without heartbeats. */
   jobsOf(agentId: string): readonly CronJob[]
   job(jobId: string): CronJob | null
-  /** How it is told, by pattern. */
+  /** The kind of notification, by pattern. */
   watchesOf(agentId: string): ReadonlyMap<string, WatchTell>
-  /** Watchers of folders, all there are, in the order of their file. */
+  /** All file watchers, in the order of their file. */
   watchers(): readonly WatcherEntry[]
 }
 
@@ -94,7 +94,7 @@ export function standingFleet(deps: StandingFleetDeps): StandingFleet {
   }
 }
 
-/** What a template may say of a schedule, of a job that is there. Pure. */
+/** The fields of an existing job that a template can set. Pure. */
 export function scheduleFields(job: CronJob): Readonly<Record<string, string | boolean | JsonObject>> {
   const { schedule, timezone, enabled, suppress_empty, message, tool_name, tool_params, when } = job
   const given = { schedule, timezone, enabled, suppress_empty, message, tool_name, tool_params, when }

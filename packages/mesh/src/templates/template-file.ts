@@ -20,15 +20,15 @@ import { agentSettingsSchema } from '../config/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
 import { watcherEntrySchema, watchesMax } from '../triggers/watch/index.ts'
 
-/** Repeats through anchors; more would let a short file unfold into a huge one. */
+/** The maximum number of alias expansions, so that a short file cannot expand to a huge one. */
 const aliasesMax = 50
-/** Levels of lists and maps; the format has five, and each level costs the parser room on the stack. */
+/** The maximum nesting of lists and maps. The format needs five, and each level uses stack space of the parser. */
 const depthMax = 64
-/** Anchors, aliases and tags, and what looks like one: a parser goes over each of a row of them once more for each. */
+/** The maximum number of anchors, aliases and tags. The parser takes quadratic time on rows of them. */
 const marksMax = 5000
 export const templateNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/
 
-/** Only fields that are written down count. */
+/** Only fields in the file count. */
 const overridesSchema = z
   .record(z.string(), z.unknown())
   .transform((raw, context): Partial<PermissionRecord> => {
@@ -47,13 +47,13 @@ const oneLine = (maxChars: number) =>
     .max(maxChars)
     .regex(/^[^\p{Cc}]+$/u, 'one line is expected')
 
-/** Below /data: names without spaces, none of which leads up or hides. */
+/** A path below /data: names without spaces; none leads up or is hidden. */
 const filePath = z
   .string()
   .max(200)
   .regex(
     /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*){0,7}$/,
-    'a path is names of letters, digits, . _ - with / between them, such as input/kb/returns.md',
+    'a path consists of names of letters, digits, . _ - separated by /, such as input/kb/returns.md',
   )
 const fileContent = z.string().max(templateLimits.fileContentMaxChars)
 const filesSchema = z
@@ -74,7 +74,7 @@ const agentSchema = z.strictObject({
   permissions: overridesSchema.optional(),
   project: z.optional(projectNameSchema),
   mcpServers: z.optional(mcpServersSchema),
-  /** `every 30m`, or `off`. */
+  /** `every 30m` or `off`. */
   heartbeat: z.union([z.literal('off').transform(() => null), heartbeatScheduleSchema]).optional(),
   budget: z
     .pipe(
@@ -82,11 +82,11 @@ const agentSchema = z.strictObject({
       z.transform((budget) => ({ dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd })),
     )
     .optional(),
-  /** What else stands in the owner's settings for this agent. */
+  /** Further settings of the owner for this agent. */
   settings: agentSettingsSchema.optional(),
-  /** Laid below /data before the agent's first run, by path. */
+  /** Files that are placed below /data before the agent's first run, by path. */
   files: filesSchema.optional(),
-  /** Tools of the agent's own: the source of each, by the name of its file. */
+  /** Skills of the agent: the source of each, by file name. */
   skills: z.record(skillName, fileContent).optional(),
 })
 
@@ -96,7 +96,7 @@ const webhookSchema = z.strictObject({
   instructions: z.string().max(webhookLimits.instructionsMaxChars).default(''),
   when: z.string().min(1).max(webhookLimits.whenMaxChars).optional(),
   per_minute: z.number().int().min(1).max(webhookLimits.perMinuteMax).optional(),
-  /** Every delivery bears a signature by a secret that is made here. */
+  /** Each delivery must carry a signature; the secret is generated here. */
   signed: z.boolean().default(true),
   repeats: z.enum(['refuse', 'accept']).default('refuse'),
 })
@@ -114,25 +114,25 @@ const scheduleSchema = z.strictObject({
   when: z.string().min(1).max(cronLimits.whenMaxChars).optional(),
 })
 
-/** What an agent is told of that others write on the blackboard. */
+/** A notification of an agent about blackboard keys that others write. */
 const watchSchema = z.strictObject({
   agent: agentIdSchema,
   pattern: z.pipe(z.string(), watchPatternSchema),
   tell: z.enum(watchTells).default('run'),
 })
 
-/** What its members work for, and what they may spend together; null for no limit. */
+/** The goal of a project and its budget; null for no limit. */
 const projectSchema = z.strictObject({
   name: projectNameSchema,
   daily_usd: limitUsd,
   monthly_usd: limitUsd,
   goal: z.string().max(projectLimits.goalMaxChars).optional(),
-  /** How one sees that the goal is reached. */
+  /** The criteria by which the goal counts as reached. */
   criteria: z
     .array(z.string().min(1).max(projectLimits.criterionMaxChars))
     .max(projectLimits.criteriaMax)
     .optional(),
-  /** Of its context, by name. */
+  /** The sections of the context, by name. */
   sections: z
     .record(sectionNameSchema, z.string().min(1).max(projectLimits.sectionMaxChars))
     .refine(
@@ -151,7 +151,7 @@ const templateSchema = z
     webhooks: z.array(webhookSchema).max(templateLimits.webhooksMax).default([]),
     schedules: z.array(scheduleSchema).max(templateLimits.schedulesMax).default([]),
     watches: z.array(watchSchema).max(watchLimits.max).default([]),
-    /** Folders of the machine, as in `config/watchers.yaml`; an owner's alone to apply. */
+    /** Folders of the machine, as in `config/watchers.yaml`. Only an owner may apply them. */
     watchers: z.array(watcherEntrySchema).max(watchesMax).default([]),
   })
   .check((context) => {
@@ -160,7 +160,7 @@ const templateSchema = z
     }
   })
 
-/** A ready group of workers with what belongs to them, as a file describes it. */
+/** A group of workers with everything that belongs to them, as described by a file. */
 export type FleetTemplate = z.output<typeof templateSchema>
 export type TemplateAgent = FleetTemplate['agents'][number]
 export type TemplateProject = FleetTemplate['projects'][number]
@@ -169,7 +169,7 @@ export type TemplateSchedule = FleetTemplate['schedules'][number]
 export type TemplateWatch = FleetTemplate['watches'][number]
 export type TemplateWatcher = FleetTemplate['watchers'][number]
 
-/** What no part of it shows alone. Pure. */
+/** Errors across several parts of a template. Pure. */
 function faultsOf(template: {
   readonly projects: readonly { readonly name: string }[]
   readonly agents: readonly { readonly id: string }[]
@@ -182,16 +182,16 @@ function faultsOf(template: {
   const others = [...template.webhooks, ...template.schedules, ...template.watches, ...template.watchers]
   const strangers = others.find(({ agent }) => !ids.includes(agent))
   return [
-    ...(isDouble(ids) ? ['two agents have one id'] : []),
-    ...(isDouble(template.projects.map(({ name }) => name)) ? ['a project stands twice'] : []),
-    ...(isDouble(template.schedules.map(({ id }) => id)) ? ['two schedules have one id'] : []),
+    ...(isDouble(ids) ? ['two agents have the same id'] : []),
+    ...(isDouble(template.projects.map(({ name }) => name)) ? ['a project is listed twice'] : []),
+    ...(isDouble(template.schedules.map(({ id }) => id)) ? ['two schedules have the same id'] : []),
     ...(isDouble(template.webhooks.map(({ agent, name }) => `${agent} ${name}`))
-      ? ['an agent has two webhooks of one name']
+      ? ['an agent has two webhooks with the same name']
       : []),
     ...(isDouble(template.watches.map(({ agent, pattern }) => `${agent} ${pattern}`))
-      ? ['an agent watches one pattern twice']
+      ? ['an agent watches the same pattern twice']
       : []),
-    // Work for anybody else would be work for agents that trust what they are given more than this file is.
+    // Work for other agents is refused, because those trust their input more than this file deserves.
     ...(strangers ? [`${strangers.agent} is not an agent of this template`] : []),
   ]
 }
@@ -201,8 +201,8 @@ function isDouble(names: readonly string[]): boolean {
 }
 
 /**
- * Problem `unprocessable` with the reason. Its length and its depth are looked at before anything is parsed, and what
- * repeats itself is unfolded within a bound: the file may come from anywhere.
+ * Throws Problem `unprocessable` with the reason. Length and depth are checked before parsing, and alias expansion is
+ * bounded, because the file may come from any source.
  */
 export function parseTemplate(name: string | null, text: string): FleetTemplate {
   const called = name ?? 'file'
@@ -212,11 +212,11 @@ export function parseTemplate(name: string | null, text: string): FleetTemplate 
     throw broken(`it is longer than ${templateLimits.fileMaxChars} characters`)
   if ((text.match(/(?:^|[\s,[{:])[&!*]/g)?.length ?? 0) > marksMax)
     throw broken(`it has more than ${marksMax} anchors, aliases and tags`)
-  if (isDeep(text)) throw broken(`its lists and maps stand in each other more than ${depthMax} deep`)
+  if (isDeep(text)) throw broken(`its lists and maps are nested deeper than ${depthMax} levels`)
   let content: unknown
   try {
     const document = parseDocument(text, { uniqueKeys: true, schema: 'core' })
-    // A warning is something that the file means and the parser does not know, a tag for example.
+    // A warning means that the parser ignored something, for example a tag.
     const complaint = [...document.errors, ...document.warnings][0]
     if (complaint) throw new Error(complaint.message)
     content = document.toJS({ maxAliasCount: aliasesMax })
@@ -228,14 +228,13 @@ export function parseTemplate(name: string | null, text: string): FleetTemplate 
     const issue = parsed.error.issues[0]
     throw broken(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a template'}`)
   }
-  if (name !== null && parsed.data.name !== name) throw broken(`it calls itself ${parsed.data.name}`)
+  if (name !== null && parsed.data.name !== name) throw broken(`its name in the file is ${parsed.data.name}`)
   return parsed.data
 }
 
 /**
- * Whether a parser would have to go deeper than any template needs, judged by what opens a level: brackets, and marks
- * that stand one behind the other at the beginning of a line. Texts within the file count too, where such a row of
- * marks is as rare. Pure.
+ * True if parsing would nest deeper than any template needs. Counts brackets, and consecutive marks at the beginning
+ * of a line. Texts in the file count too, where such rows of marks are rare. Pure.
  */
 export function isDeep(text: string): boolean {
   let open = 0

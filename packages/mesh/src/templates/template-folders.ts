@@ -8,20 +8,20 @@ import type { FleetTemplate } from './template-file.ts'
 
 export interface FoundTemplate {
   readonly name: string
-  /** Which of the folders has it: 0 is the owner's. */
+  /** The index of its folder; 0 is the owner's. */
   readonly folder: number
 }
 
 export interface FleetTemplates {
-  /** All there are, by name; an owner's takes the place of one of ours. */
+  /** All templates by name. The owner's one replaces a shipped one. */
   list(): Promise<readonly FoundTemplate[]>
-  /** The text as it stands in the file. Problem `not-found`, `unprocessable` for one that is too long to be read. */
+  /** The text of the file. Throws Problem `not-found`, and `unprocessable` if it is too long. */
   text(name: string): Promise<string>
-  /** Problem `not-found` when there is none, `unprocessable` with the reason when it is broken. */
+  /** Throws Problem `not-found` if it does not exist, and `unprocessable` with the reason if it is broken. */
   read(name: string): Promise<FleetTemplate>
 }
 
-/** Templates below `folders`; the owner's folder first, so that an owner's file replaces one of ours. */
+/** The templates below `folders`. The owner's folder comes first, so that its files replace shipped ones. */
 export function createTemplates(folders: readonly string[]): FleetTemplates {
   const noTemplate = async (name: string) => {
     const names = (await list()).map((one) => one.name).join(', ') || 'none'
@@ -40,13 +40,13 @@ export function createTemplates(folders: readonly string[]): FleetTemplates {
   }
 
   async function text(name: string): Promise<string> {
-    // Only such names are ever joined to a folder, so none leads out of it.
+    // Only names of this form are joined to a folder, so that no path leads out of it.
     if (!templateNamePattern.test(name)) throw await noTemplate(name)
     for (const folder of folders) {
       const path = join(folder, `${name}.yaml`)
       const size = await sizeOf(path)
       if (size === null) continue
-      // Looked at before it is read: four bytes are the longest character there is.
+      // The size is checked before reading; a character has at most four bytes.
       if (size > templateLimits.fileMaxChars * 4) {
         throw new Problem('unprocessable', {
           detail: `template ${name}: it is longer than ${templateLimits.fileMaxChars} characters`,

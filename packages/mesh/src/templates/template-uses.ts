@@ -12,13 +12,13 @@ import { checkFolders } from './check-folders.ts'
 import type { FleetTemplate } from './template-file.ts'
 import type { FleetTemplates } from './template-folders.ts'
 
-/** Who was there before an apply that was cut off. */
+/** The agents that existed before an interrupted application. */
 const thereSchema = z.object({ there: z.array(z.string()) })
 
 export type AppliedTemplate = Reply<'templateApply'>
 type Reply<Name extends keyof typeof api> = z.input<(typeof api)[Name]['response']>
 
-/** A template by its name, or its text. */
+/** The name of a template or its text. */
 interface Source {
   readonly name?: string | undefined
   readonly text?: string | undefined
@@ -32,12 +32,14 @@ export interface TemplateUses {
     caller: Caller,
     source: Source & { readonly digest?: string | undefined },
   ): Promise<Reply<'templateApplyPlan'>>
-  /** What is there stays as it is. Agents that an earlier life of a call with a step made count as new. */
+  /**
+   * Existing objects stay unchanged. With a step, agents that an interrupted earlier attempt created count as new.
+   */
   applyNew(caller: Caller, name: string, step?: Resumable<AppliedTemplate>): Promise<AppliedTemplate>
   exportFleet(...asked: Parameters<ExportFleet>): Promise<ExportedFleet>
 }
 
-/** What people do with templates, in the words of their API. */
+/** What people do with templates, in the form of the API. */
 export function createTemplateUses(
   deps: ExportFleetDeps & {
     readonly guard: Guard

@@ -9,7 +9,7 @@ import { watchName } from '../triggers/watch/index.ts'
 import type { FileWatches } from '../triggers/watch/index.ts'
 import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
 
-/** A file that still holds what a template wrote. */
+/** A file that still contains what a template wrote. */
 export interface NotUndone {
   readonly file: string
   /** Agents, jobs or watchers. */
@@ -18,8 +18,8 @@ export interface NotUndone {
 }
 
 /**
- * Puts back what an application wrote into files, wherever they still hold it: a hand that came in between wins. A file
- * that cannot be written holds up no other; the row stays until all is put back, and the next start tries what is left.
+ * Restores the files that an application wrote, where they still contain it; edits by hand are kept. A file that
+ * cannot be written does not block the others. The row stays until all are restored, and the next start retries.
  */
 export type UndoApplication = (application: {
   readonly id: string
@@ -108,27 +108,27 @@ async function putSettings(
   )
 }
 
-/** A job as JSON has it: without fields that are there and undefined. */
+/** A job as JSON, without undefined fields. */
 export function plain(job: CronJob): CronJob {
   return cronJobSchema.parse(
     Object.fromEntries(Object.entries(job).filter(([, value]) => value !== undefined)),
   )
 }
 
-/** What is left and how it is mended, for people. Pure. */
+/** What was not restored, and why, for people. Pure. */
 export function notUndoneWords(left: readonly NotUndone[]): string {
   return left
     .map(({ file, what, error }) => {
       const why = error instanceof Problem ? error.detail : 'it cannot be written; see the log of the mesh'
-      return `${file} still has what the template wrote for ${what.join(', ')} (${why})`
+      return `${file} still contains what the template wrote for ${what.join(', ')} (${why})`
     })
     .join('; ')
 }
 
 export const notUndoneRepair =
-  'Mend the named file by hand until it can be read and written, then start the mesh again: it puts back what is left. What a hand has changed since is kept.'
+  'Repair the named file by hand until it can be read and written, then restart the mesh, which restores the rest. Later edits by hand are kept.'
 
-/** Of an application that failed with `error` and could not be taken back wholly. Pure. */
+/** The problem for an application that failed with `error` and could not be restored completely. Pure. */
 export function brokenOff(error: unknown, left: readonly NotUndone[]): Problem {
   const [code, why] =
     error instanceof Problem
