@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { readSourceFiles } from '../tests/source-files.ts'
 import { contextDiagram } from './context-diagram.ts'
+import { logLineDocs } from './log-line-docs.ts'
+import { readLogLines } from './log-lines.ts'
 import { problemDocs } from './problem-docs.ts'
 import { settingsDocs } from './settings-docs.ts'
 import { toolDocs } from './tool-docs.ts'
@@ -13,11 +15,13 @@ const contextsBlock = /(<!-- contexts: [^\n]*-->\n)[\s\S]*?(<!-- contexts end --
 export function generatedDocs(): readonly (readonly [path: string, text: string])[] {
   const architecture = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
   if (!contextsBlock.test(architecture)) throw new Error('docs/architecture.md has no block of contexts')
-  const diagram = contextDiagram(readSourceFiles())
+  const sources = readSourceFiles()
+  const diagram = contextDiagram(sources)
   return [
     ['docs/problems.md', problemDocs()],
     ['docs/tools.md', toolDocs()],
     ['docs/reference/all-settings.md', settingsDocs()],
+    ['docs/reference/log-lines.md', logLineDocs(readLogLines(sources))],
     [
       'docs/architecture.md',
       architecture.replace(

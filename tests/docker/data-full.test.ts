@@ -156,7 +156,7 @@ withEngine(
       const before = (await walls())['checked_at'] as number
       await socket.cut()
       await eventually('the mesh lost its engine', async () =>
-        mesh.log().includes('the connection to the container engine was lost'),
+        mesh.log().includes('lost the connection to the container engine'),
       )
       expect((await walls())['checked_at']).toBe(before)
       await socket.restore()

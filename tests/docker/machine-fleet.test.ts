@@ -105,7 +105,7 @@ withEngine(
       })
       const { rungs } = (await statusOf(mesh)).runtime.isolation
       expect(rungs.find(({ rung }) => rung === 'microvm')).toMatchObject({ available: false })
-      expect(mesh.log()).toContain('this rung of isolation cannot be had')
+      expect(mesh.log()).toContain('an isolation level is unavailable')
       const ready = mesh.told().find((line) => Array.isArray(line['notices']))
       expect(JSON.stringify(ready)).toContain('Agents run in a container and not behind microvm')
       // One that requires it is not run on less.

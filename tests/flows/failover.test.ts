@@ -140,7 +140,7 @@ describe('a run whose model cannot answer', () => {
 
   it('asks a provider that is not there as often as the mesh does, and not four times that', async () => {
     const lines = () =>
-      mesh.told().filter((line) => line['msg'] === 'a model gave no answer; it is asked again').length
+      mesh.told().filter((line) => line['msg'] === 'a model did not answer; retrying').length
     const before = lines()
     const run = await mesh.ask('hello', { agent: 'alone' })
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'provider-unreachable' })

@@ -354,7 +354,7 @@ describe('the operator’s heartbeat', () => {
     expect(await broken()).toBeNull()
     expect(await heart()).toMatchObject([as])
     expect(await readFile(path, 'utf8')).toBe(whole)
-    expect(mesh.log()).toContain("the operator's heartbeat was put back into the file")
+    expect(mesh.log()).toContain('restored the operator’s heartbeat in config/cron.json')
     expect(await finding()).toMatchObject({ level: 'ok' })
 
     // One that cannot read the file at all goes on without it.

@@ -110,7 +110,7 @@ describe('after a day with credentials', () => {
   it('the settings file holds the CAPTCHA names no more, and the environment file is for the owner alone', async () => {
     verifies('resources:credential:captcha-stripped')
     expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).not.toContain('CAPTCHA')
-    expect(mesh.log()).toContain('secrets were taken out of the settings file')
+    expect(mesh.log()).toContain('removed secrets from config/settings.json')
     expect(await readFile(join(mesh.home, '.env'), 'utf8')).toContain(day.value('late'))
   })
 })

@@ -136,7 +136,7 @@ describe('the journal of a running mesh', () => {
         expect.objectContaining({ id: 'journal', level: 'error' }),
       ]),
     )
-    expect(mesh.log()).toContain('the journal was altered')
+    expect(mesh.log()).toContain('the audit log was modified')
     // It goes on, and keeps what it finds.
     expect((await mesh.ask('hello', { session: 'after' })).state).toBe('done')
     expect((await rowsOf(mesh, { action: 'journal.broken' })).length).toBe(1)

@@ -69,7 +69,7 @@ export function composeTools(deps: {
       signal.throwIfAborted()
       log.warn(
         { err: error },
-        'the mesh did not say which tools it withholds; the run is offered all of them and refused at the call',
+        'failed to read which tools are unavailable; the run is offered all of them and the mesh rejects the calls',
       )
       return nothingWithheld
     }
@@ -91,7 +91,7 @@ export function composeTools(deps: {
       signal.throwIfAborted()
       log.warn(
         { err: error },
-        'the mesh did not say which operator tools are allowed; the run goes on without any',
+        'failed to read which operator tools are allowed; the run continues without them',
       )
       return own
     }

@@ -13,7 +13,7 @@ const stopMaxMs = 1500
 const log = createLog(systemClock)
 
 const cannotStart = (error: unknown): void => {
-  log.error({ err: error }, 'the agent could not start; the process ends')
+  log.error({ err: error }, 'failed to start the agent; exiting')
   process.exit(1)
 }
 
@@ -50,7 +50,7 @@ function serve({
   readonly link: MeshLink | null
 }): void {
   const cannotWrite = (err: unknown): void => {
-    log.error({ err }, 'the agent could not write its state; the process ends and the mesh starts it again')
+    log.error({ err }, 'failed to write the state of the agent; exiting, the mesh starts it again')
     process.exit(agentExitCodes.cannotWrite)
   }
   const agent = compose({ environment, doorToken, dial: link?.dial, cannotWrite, clock: systemClock, log })
@@ -59,7 +59,7 @@ function serve({
     link?.listen(agent.server, { port, host }) ??
     agent.server.listen({ port, ...(host === '' ? {} : { host }) })
   listener.on('error', (err) => {
-    log.error({ err }, 'the agent could not listen on its port; the process ends')
+    log.error({ err }, 'failed to listen on the agent’s port; exiting')
     process.exit(1)
   })
   listener.on('listening', () => {
@@ -74,7 +74,7 @@ function serve({
     void agent.stop().then(() => process.exit(0))
   }
   process.on('uncaughtException', (err) => {
-    log.error({ err }, 'an error was caught nowhere; the process ends and the mesh starts it again')
+    log.error({ err }, 'uncaught exception; exiting, the mesh starts the process again')
     process.exit(1)
   })
   process.once('SIGTERM', stop)

@@ -10,7 +10,7 @@ const stopMaxMs = 8000
 const log = createLog(systemClock)
 
 serve().catch((err: unknown) => {
-  log.error({ err }, 'the browser service could not start; the process ends')
+  log.error({ err }, 'failed to start the browser service; exiting')
   process.exit(1)
 })
 
@@ -25,7 +25,7 @@ async function serve(): Promise<void> {
     log,
   })
   server.on('error', (err) => {
-    log.error({ err }, 'the browser service could not listen on its port; the process ends')
+    log.error({ err }, 'failed to listen on the port of the browser service; exiting')
     process.exit(1)
   })
   server.listen(environment.port, () => {
@@ -36,7 +36,7 @@ async function serve(): Promise<void> {
     void stop().then(() => process.exit(0))
   }
   process.on('uncaughtException', (err) => {
-    log.error({ err }, 'an error was caught nowhere; the process ends and the mesh starts it again')
+    log.error({ err }, 'uncaught exception; exiting, the mesh starts the process again')
     process.exit(1)
   })
   process.once('SIGTERM', end)

@@ -36,7 +36,7 @@ export async function askRepaired(
     for (const repair of repairsOf(original, refusal, turn.pinFirst)) {
       keep.log.warn(
         { runId: state.runId, repair: repair.what, words: refusal.detail },
-        'the model provider refused the conversation; it is repaired and sent again',
+        'the model provider rejected the conversation; repairing it and sending it again',
       )
       state.messages = [...repair.messages]
       try {

@@ -86,7 +86,7 @@ export async function flushFacts(
     if (facts === null)
       keep.log.warn(
         { runId: state.runId },
-        'the model named no facts that can be read; nothing of this part goes into memory',
+        'failed to read facts from the model’s answer; this part of the conversation adds nothing to memory',
       )
     else if (facts.length > 0) {
       const runOk = somethingWorked(state.messages, state.toolOutputs)
@@ -101,7 +101,7 @@ export async function flushFacts(
     turn.signal.throwIfAborted()
     keep.log.warn(
       { runId: state.runId, err: error },
-      'facts of a conversation were not saved in memory; the run goes on without',
+      'failed to save facts of a conversation in memory; the run continues without them',
     )
   }
   state.flushed = true
@@ -120,13 +120,10 @@ async function summarize(
     state.tokens += tokens
     state.costUsd += costUsd
     if (text.trim() !== '') return text
-    keep.log.warn({ runId: state.runId }, 'the model gave an empty summary; an outline takes its place')
+    keep.log.warn({ runId: state.runId }, 'received an empty summary; using an outline instead')
   } catch (error) {
     turn.signal.throwIfAborted()
-    keep.log.warn(
-      { runId: state.runId, err: error },
-      'the model could not be asked for a summary; an outline takes its place',
-    )
+    keep.log.warn({ runId: state.runId, err: error }, 'failed to request a summary; using an outline instead')
   }
   return outline(rule.messages)
 }
@@ -151,7 +148,7 @@ export async function keepWords(
   } catch (error) {
     keep.log.error(
       { runId, err: error },
-      'messages that leave a conversation were not written to a transcript; they are lost',
+      'failed to write removed messages to a transcript; their full text is lost',
     )
     return null
   }

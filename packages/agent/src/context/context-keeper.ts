@@ -71,7 +71,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     await turn.saveCheckpoint(state)
     deps.log.warn(
       { runId: state.runId, shortened: before.length },
-      'long messages of a conversation were cut to fit the window; the whole is in a transcript',
+      'shortened long messages to fit the context window; the full text is in a transcript',
     )
     return true
   }
@@ -139,7 +139,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
         const { message: words } = error
         deps.log.warn(
           { runId: turn.state.runId, tokens: Math.round(size.tokens), words },
-          'the model refused a prompt as too long; it is shortened and sent again',
+          'the model rejected a prompt as too long; shortening it and sending it again',
         )
         belowCounted = size.counted
         if (isOfStandIn(error, deps.model)) continue

@@ -92,7 +92,7 @@ async function learnWindow(deps: MeasureDeps, mesh: RunMesh, signal: AbortSignal
     if (error instanceof Problem && error.code === 'stale-fence') throw error
     deps.log.warn(
       { model: deps.model, err: error },
-      'the mesh did not say how large the window of a model is; what was known or a default holds',
+      'failed to read the context window of a model; using the last known value or the default',
     )
     await deps.modelFacts
       .told(deps.model, (await deps.modelFacts.of(deps.model)).meshWindowTokens)

@@ -73,7 +73,7 @@ export function createModelFactStore(deps: {
       .catch((err: unknown) =>
         deps.log.warn(
           { model, err },
-          'what was learnt of a model was not written; it is known until the process ends',
+          'failed to save facts about a model; they are kept in memory until the process ends',
         ),
       )
     await last

@@ -27,7 +27,7 @@ export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordR
       // The outcome is what counts; the log of the process keeps the reason.
       deps.log.warn(
         { runId, err },
-        'a run was not written into the log of the day; its outcome is kept all the same',
+        'failed to write a run to the daily log of the agent; its outcome is not affected',
       )
     }
   }

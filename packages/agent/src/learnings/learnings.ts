@@ -50,7 +50,7 @@ export function createLearnings(deps: {
   const add = (file: LearningsFile, line: string): Promise<void> => {
     last = last
       .then(() => addLine(deps.files, file, line))
-      .catch((err: unknown) => deps.log.warn({ err, file }, 'a learning was not written and is lost'))
+      .catch((err: unknown) => deps.log.warn({ err, file }, 'failed to write a learning; it is lost'))
     return last
   }
   const now = () => new Date(deps.clock.now()).toISOString().slice(0, 16).replace('T', ' ')
@@ -72,7 +72,7 @@ export function createLearnings(deps: {
           await deps.files.write(positionFile, Buffer.from(`${said.position}\n`))
         }
       } catch (err) {
-        deps.log.warn({ err }, 'what was said of the work was not taken down; it is with the next run')
+        deps.log.warn({ err }, 'failed to save feedback on a task; retrying with the next run')
       }
     },
   }

@@ -30,7 +30,7 @@ export async function keepLease(
       if (signal.aborted || (err instanceof Problem && err.code === 'stale-fence')) return
       deps.log.warn(
         { runId: deps.runId, err },
-        'the lease of a run was not renewed; the next try comes with the next period',
+        'failed to renew the lease of a run; retrying in the next period',
       )
     }
   }

@@ -85,10 +85,7 @@ export function createRunSlot(deps: {
     try {
       await keepOutcome(deps, runId, outcome)
     } catch (err) {
-      log.error(
-        { runId, err },
-        'the outcome of a run was not written; it is kept in memory if the process goes on',
-      )
+      log.error({ runId, err }, 'failed to write the outcome of a run; keeping it in memory')
       // It is kept in memory; a full disk must not swallow the answer.
       if (!isWritingOver(err)) return true
       deps.cannotWrite(err)
@@ -218,12 +215,8 @@ function endedBy(
   const { runId } = request
   const isItsStop = signal.aborted && err === signal.reason
   if (err instanceof Problem && !isItsStop)
-    log.warn(
-      { runId, code: err.code, err },
-      'a run was refused; it ends as failed, or as stopped where it was',
-    )
-  else if (!isItsStop)
-    log.error({ runId, err }, 'a run met an error of ours; it ends as failed, or as stopped where it was')
+    log.warn({ runId, code: err.code, err }, 'a run was rejected; it ends as failed or stopped')
+  else if (!isItsStop) log.error({ runId, err }, 'internal error in a run; it ends as failed or stopped')
   const taskId = request.kind === 'task' ? request.assignment.task_id : null
   const facts = { taskId, toolOutputs: [], tokens: 0, costUsd: 0, durationMs: 0 }
   // Stopped from outside, as while it waits for the mesh before its first round, it has not failed: maybe another goes on.

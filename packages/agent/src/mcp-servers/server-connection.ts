@@ -84,7 +84,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     const { count, reason } = failures
     log.warn(
       { server: brief.name, failures: count, retryInMs: restLeftMs(failures, clock.now()), reason },
-      'an MCP server does not run; after a rest the next run or call starts it again',
+      'failed to start an MCP server; the next run or call after the cooldown retries',
     )
     onChanged()
   }
@@ -178,7 +178,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       } catch (error) {
         log.warn(
           { server: brief.name, err: error },
-          'an MCP server did not list its tools anew; those it listed before are offered',
+          'failed to refresh the tools of an MCP server; using the previous list',
         )
       }
       await clock.sleep(relistPauseMs, closing.signal).catch(() => undefined)

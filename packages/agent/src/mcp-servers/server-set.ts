@@ -158,12 +158,12 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       }))
       const { named: offered, leftOut } = nameTools(servers, [...taken, listing.name])
       if (leftOut > 0)
-        log.warn({ leftOut }, 'MCP servers offer more tools than are taken; the last ones are left out')
+        log.warn({ leftOut }, 'MCP servers offer more tools than the limit; ignoring the last ones')
       const bounded = boundSchemas(offered)
       if (bounded.leftOut > 0) {
         log.warn(
           { tools: bounded.leftOut },
-          'schemas of MCP servers are too long together; the longest are not shown to the model',
+          'schemas of MCP servers exceed the limit; the longest are not shown to the model',
         )
       }
       named = offered

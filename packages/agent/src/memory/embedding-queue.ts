@@ -40,7 +40,7 @@ export function createEmbeddingQueue(deps: { vectors: VectorIndex; clock: Clock;
     failures += 1
     failure = error instanceof Error ? error.message : String(error)
     if (failures === 1)
-      log.warn({ err: error }, 'embeddings fail; memory searches by words until they work again')
+      log.warn({ err: error }, 'failed to compute embeddings; memory searches by words until they work again')
   }
   const succeeded = (): void => {
     if (failures > 0) log.info({ failures }, 'embeddings work again')
@@ -80,7 +80,7 @@ export function createEmbeddingQueue(deps: { vectors: VectorIndex; clock: Clock;
       }
     } catch (error) {
       if (!source.ended.aborted)
-        log.error({ err: error }, 'embedding of facts met an error of ours; the next run goes on with it')
+        log.error({ err: error }, 'internal error while embedding facts; the next run continues')
     }
   }
   return {

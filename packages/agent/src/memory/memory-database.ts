@@ -42,7 +42,7 @@ export async function openMemoryDatabase(path: string, log: Log): Promise<Memory
     const aside = `${path}.broken`
     log.error(
       { err: error, aside },
-      'the memory database cannot be read; it is set aside and an empty one is begun',
+      'failed to read the memory database; moved it aside and created an empty one',
     )
     renameSync(path, aside)
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
@@ -113,7 +113,7 @@ function loadVectors(sqlite: DatabaseSync, log: Log): boolean {
     if (path !== null) sqlite.loadExtension(path)
     return path !== null
   } catch (err) {
-    log.warn({ err, path }, 'the vector extension did not load; memory searches by words alone')
+    log.warn({ err, path }, 'failed to load the vector extension; memory searches by words only')
     return false
   } finally {
     sqlite.enableLoadExtension(false)

@@ -112,7 +112,7 @@ export function createMemory(deps: {
           store.save(fact)
         } catch (error) {
           refused += 1
-          deps.log.warn({ err: error }, 'a fact was not saved in memory; the others are')
+          deps.log.warn({ err: error }, 'failed to save one fact in memory; the others are saved')
         }
       }
       if (queue !== null && source !== null) void queue.work(source)

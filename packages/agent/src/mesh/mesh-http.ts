@@ -113,7 +113,7 @@ export function createMeshHttp(deps: {
         if (tries === 0)
           deps.log.warn(
             { path: call.endpoint.path, retryInMs: waitMs, err: error },
-            'a call did not reach the mesh; it is repeated until the mesh answers or the wait is over',
+            'failed to reach the mesh; retrying until it answers or the time limit passes',
           )
         await deps.clock.sleep(waitMs, call.signal)
       }

@@ -44,10 +44,7 @@ export function createHttpServer(deps: { routes: Routes; gate: Gate; log: Log })
       if (reply !== answered) send(response, 200, reply)
     } catch (error) {
       if (!(error instanceof Problem))
-        deps.log.error(
-          { requestId, err: error },
-          'a request met an error of ours and was answered with internal-error',
-        )
+        deps.log.error({ requestId, err: error }, 'internal error in a request; answered with internal-error')
       refuse({ request, response, requestId, error })
     }
   }

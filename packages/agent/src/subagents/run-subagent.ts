@@ -32,7 +32,7 @@ export async function runSubagent(deps: SubagentSurroundings, start: SubagentSta
     if (time.signal.aborted) return ended('timeout', `Its ${ttlSeconds} seconds are over.${lastWords(loop)}`)
     log.error(
       { runId: start.name, err },
-      'a sub-agent met an error of ours; it ends as failed and its parent is told',
+      'internal error in a sub-agent; it ends as failed and its parent is notified',
     )
     return ended('failed', 'internal-error: the sub-agent failed inside; the log of the agent says more.')
   } finally {

@@ -138,7 +138,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
       if (isDefect(error))
         deps.log.error(
           { err: error, action: name },
-          'an action in the browser met an error of ours; the agent is told that it failed',
+          'internal error in a browser action; the agent receives an error',
         )
       const problem = isDefect(error)
         ? new ActionProblem('internal', 'The browser met an error of its own.')

@@ -88,7 +88,7 @@ export function createHttpServer(deps: {
       (value) => send(response, 200, value),
       (error: unknown) => {
         if (error instanceof Refusal) return refuse(request, response, error)
-        log.error({ err: error }, 'a request met an error of ours and was answered with 500')
+        log.error({ err: error }, 'internal error in a request; answered with 500')
         refuse(request, response, new Refusal(500, 'An error of the browser’s own.'))
       },
     )
@@ -107,7 +107,7 @@ export function createHttpServer(deps: {
     socket.on('error', () => socket.destroy())
     upgrade(request, socket, head).catch((error: unknown) => {
       const status = error instanceof Refusal ? error.status : 503
-      if (status === 503) log.warn({ err: error }, 'a watcher was sent away, since there is no screen')
+      if (status === 503) log.warn({ err: error }, 'rejected a viewer: the browser has no screen')
       socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
     })
   })

@@ -65,7 +65,7 @@ export function createLivingBrowser(deps: {
     try {
       launched = await deps.launch()
     } catch (err) {
-      deps.log.error({ err }, 'the browser did not start; the next action tries again')
+      deps.log.error({ err }, 'failed to start the browser; the next action retries')
       throw new ActionProblem('launch-failed', 'The browser did not start. Try again in a moment.', 5000)
     }
     const references = createElementReferences()
@@ -84,7 +84,7 @@ export function createLivingBrowser(deps: {
     void launched.ended.then(() => {
       if (live !== made) return
       live = null
-      deps.log.warn({}, 'the browser ended by itself; the next action starts it anew')
+      deps.log.warn({}, 'the browser exited; the next action starts it again')
     })
     await reopen(made)
     return made
@@ -138,7 +138,7 @@ export function createLivingBrowser(deps: {
       const noted = { urls: urls.filter(isWebAddress), front, ...(guarded.length > 0 ? { guarded } : {}) }
       writeFileSync(tabsFile, JSON.stringify(noted), { mode: 0o600 })
     } catch (err) {
-      deps.log.warn({ err }, 'open tabs were not noted; after a crash they do not come back')
+      deps.log.warn({ err }, 'failed to save the open tabs; they are lost after a crash')
     }
   }
 

@@ -105,10 +105,7 @@ function record(
 ): void {
   const { caller, action, reason, skipped } = denial
   const actor = actorOf(caller)
-  deps.log.warn(
-    { actor, action: action.do, reason, skipped },
-    'a call was denied; the caller was told why, and nothing was done',
-  )
+  deps.log.warn({ actor, action: action.do, reason, skipped }, 'denied a call')
   deps.journal.append({
     actor,
     action: 'permission.denied',

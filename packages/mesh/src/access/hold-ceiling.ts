@@ -46,10 +46,7 @@ export function createRefuseAboveCeiling(deps: CeilingDeps): RefuseAboveCeiling 
   return (caller, { subject, field: named, reason }) => {
     const field = named.slice(0, nameMaxChars)
     const actor = actorOf(caller)
-    deps.log.warn(
-      { actor, subject, field, reason },
-      'an edit above the ceiling was refused, and its caller told why; an owner can make it',
-    )
+    deps.log.warn({ actor, subject, field, reason }, 'rejected an edit above the operator’s ceiling')
     deps.journal.append({ actor, action: 'ceiling.refused', subject, detail: { field, reason } })
     if (caller.kind === 'agent') {
       deps.denials.add(caller.agentId, 'edit-agent-config')

@@ -73,7 +73,7 @@ export function createJournalGrants(deps: {
         flags: leftOut,
         repair: `flotilla permissions set ${operatorAgentId} ${leftOut.map((flag) => `${flag}=false`).join(' ')}`,
       },
-      'the entry of the operator leaves these flags out, which it has by default: it may do what they name until they are set to false',
+      'the operator’s record omits control flags that are on by default',
     )
   }
 }

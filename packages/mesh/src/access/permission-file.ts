@@ -73,8 +73,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
       isRecordOwed = false
       return true
     } catch (error) {
-      if (!isRecordOwed)
-        log.error({ err: error }, 'failed to record a change of permissions; it is tried again')
+      if (!isRecordOwed) log.error({ err: error }, 'failed to record a change of permissions; retrying')
       isRecordOwed = true
       return false
     }
@@ -98,12 +97,12 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     else
       log.error(
         { detail: next.broken },
-        'the permission file is broken; agents are denied everything until it is mended',
+        'config/permissions.json is invalid; agents are denied everything until it is valid',
       )
     try {
       deps.onBroken(next.broken)
     } catch (error) {
-      log.error({ err: error }, 'failed to announce the state of the permission file; it holds all the same')
+      log.error({ err: error }, 'failed to publish a change of the permission file; the change is in force')
     }
   }
 
@@ -119,7 +118,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
       if (current.broken !== broken) {
         log.error(
           { err: error },
-          'the permission file cannot be read; agents are denied everything until it can',
+          'failed to read config/permissions.json; agents are denied everything until it can be read',
         )
       }
       take(brokenSnapshot(broken))

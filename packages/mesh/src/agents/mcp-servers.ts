@@ -31,7 +31,7 @@ export function createListMcpServers(deps: {
     } catch (error) {
       log.warn(
         { agentId, err: error },
-        'an agent does not say how its MCP servers stand; they are shown as not started',
+        'failed to read the state of an agent’s MCP servers; they are shown as not started',
       )
       return []
     }

@@ -53,7 +53,7 @@ export async function createKernel({ env, paths, log, fence, agentPort }: Kernel
     folder: paths.dataFolder,
     clock,
     fence: fence ?? undefined,
-    onEffectError: (error) => log.error({ err: error }, 'what follows a commit failed; the rows stand'),
+    onEffectError: (error) => log.error({ err: error }, 'post-commit hook failed; the data is committed'),
   })
   const bareHead = mayBeBare(paths, database)
   const meshSecret = await composeMeshSecret({ env, paths, editor, database, log })
@@ -126,12 +126,9 @@ function openSettings({ path, editor, log }: OpenedFile & { readonly log: Log })
     clock,
     editor,
     onBroken: (detail) =>
-      log.error({ detail }, 'the settings file is broken; the last whole settings hold until it is mended'),
+      log.error({ detail }, 'config/settings.json is invalid; using the last valid settings'),
     onStripped: (names) =>
-      log.warn(
-        { names },
-        'secrets were taken out of the settings file, where none counts; they belong into .env',
-      ),
+      log.warn({ names }, 'removed secrets from config/settings.json; they belong in .env'),
   })
 }
 

@@ -44,7 +44,7 @@ export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Pr
   })
   const end = await startEndThread()
   const onLost = (why: string): void => {
-    log.error({ why }, 'another may work on this home now; the mesh ends at once')
+    log.error({ why }, 'lost the lease on this home; exiting at once')
     const { code, detail, repair } = lost(why)
     tell({ problem: { code, detail, repair } })
     process.kill(process.pid, 'SIGKILL')

@@ -20,7 +20,7 @@ export async function keepRunning(
     } catch (error) {
       attempt.abort(error)
       if (signal.aborted) return
-      log.error({ module: loop.name, err: error }, 'the loop of a module failed; it begins anew in a second')
+      log.error({ module: loop.name, err: error }, 'a loop of a module failed; restarting it in a second')
     }
     await clock.sleep(loopRestartMs, signal).catch(() => {})
   }

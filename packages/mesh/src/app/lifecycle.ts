@@ -113,7 +113,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       try {
         await close?.()
       } catch (error) {
-        log.error({ module: name, err: error }, 'a module was not closed; what it had not written is lost')
+        log.error({ module: name, err: error }, 'failed to close a module; its unwritten data is lost')
       }
     }
   }
@@ -131,7 +131,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
         } catch (error) {
           log.error(
             { module: name, err: error },
-            'the minute work of a module failed; it comes again in a minute',
+            'failed to run the maintenance of a module; retrying in a minute',
           )
         }
       }
@@ -163,7 +163,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
     connection.reach(operatorAgentId, closing.signal).catch((error: unknown) => {
       log.warn(
         { agentId: operatorAgentId, err: error },
-        'the operator was not started ahead; its first work starts it',
+        'failed to start the operator in advance; its first work starts it',
       )
     })
   }

@@ -88,7 +88,7 @@ export function composeJournalKeeper(parts: {
     onBroken: (detail) => {
       log.error(
         { detail },
-        'the journal was altered by somebody else than the mesh; it goes on behind the break, which every check names',
+        'the audit log was modified outside the mesh; new entries continue after the break',
       )
       events.publish({ type: 'journal.broken', detail })
     },

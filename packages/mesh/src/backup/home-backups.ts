@@ -91,7 +91,7 @@ export function createHomeBackups(deps: {
     running = work().catch((error: unknown) =>
       log.error(
         { err: error, backup: name },
-        'what follows the end of a backup failed; its file says whether it is whole',
+        'failed to finish the record of a backup; the file itself is complete or absent',
       ),
     )
   }

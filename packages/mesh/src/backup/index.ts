@@ -79,7 +79,7 @@ export function backupModule(
             await serveReading(data, reply.raw, (error) =>
               log.warn(
                 { agentId: params.id, err: error },
-                'reading the data of an agent for a backup broke off; the line is cut, which the backup sees',
+                'failed to read an agent’s data for a backup; the backup reports the agent',
               ),
             )
             return alreadySent

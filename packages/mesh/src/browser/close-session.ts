@@ -40,7 +40,7 @@ async function goDown(
   try {
     if (service !== null) {
       await service.close(AbortSignal.timeout(closeWithinMs)).catch((error: unknown) => {
-        context.log.warn({ agentId, err: error }, 'a browser did not end by itself; its container is removed')
+        context.log.warn({ agentId, err: error }, 'a browser did not exit; removing its container')
       })
     }
     await opening
@@ -81,7 +81,7 @@ async function takeAway(
   session.service = null
   session.page = noPage
   await containers.stop(agentId).catch((error: unknown) => {
-    log.error({ agentId, err: error }, 'the container of a browser was not removed; the next start tries')
+    log.error({ agentId, err: error }, 'failed to remove the container of a browser; the next start retries')
   })
   await rm(briefFolderOf(briefsFolder, agentId), { recursive: true, force: true })
 }

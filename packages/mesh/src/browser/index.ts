@@ -153,7 +153,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     } catch (error) {
       if (stopped.signal.aborted) return
       const why = reasonOf(error).split('\n')[0] ?? ''
-      kernel.log.error({ err: error }, 'browsers are ended; the next use of one tries the walls again')
+      kernel.log.error({ err: error }, 'closed all browsers: an isolation check failed; the next use retries')
       await Promise.all(live.map(([agentId]) => sessions.lost(agentId, why)))
     }
   }
@@ -237,7 +237,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
         if (signal.aborted) return
         await holdWalls()
         await control.sweep().catch((error: unknown) => {
-          kernel.log.warn({ err: error }, 'browsers were not looked after; they are again in a moment')
+          kernel.log.warn({ err: error }, 'failed to check the browsers; retrying')
         })
       }
     },

@@ -81,7 +81,7 @@ async function comeUp(context: SessionsContext, agentId: string, session: HeldSe
     events.publish({ type: 'browser.opened', agent_id: agentId })
   } catch (error) {
     await failSession(context, { agentId, session }, reasonOf(error).split('\n')[0] ?? '')
-    context.log.warn({ agentId, err: error }, 'a browser did not come up; the next use of it tries again')
+    context.log.warn({ agentId, err: error }, 'failed to start a browser; the next use retries')
   }
 }
 

@@ -52,7 +52,7 @@ export async function createChannelLife(deps: {
     if (now === 'failing' || now === 'refused')
       log.warn(
         { channel: name, state: now, detail },
-        'a channel is not connected; one that is failing is tried again, one that is refused is not',
+        'a channel is not connected; failing channels are retried, refused ones are not',
       )
     else log.info({ channel: name, state: now }, 'the connection of a channel changed its state')
   }

@@ -87,14 +87,14 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
       if (before === unreadable) return
       log.error(
         { err: error },
-        'the bindings of credentials cannot be read; no credential is filled in until they can',
+        'failed to read config/credentials.json; no credential is filled in until it can be read',
       )
       current = { bindings: new Map(), broken: unreadable }
     }
     if (current.broken !== before && current.broken !== null)
       log.error(
         { detail: current.broken },
-        'the bindings of credentials are broken; no credential is filled in until they are mended',
+        'config/credentials.json is invalid; no credential is filled in until it is valid',
       )
   }
 

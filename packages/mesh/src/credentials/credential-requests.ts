@@ -101,7 +101,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
         unready.add(request.agentId)
         deps.log.warn(
           { agentId: request.agentId, err: error },
-          'an agent could not be told of its credential request; it is tried again in a minute',
+          'failed to notify an agent of its credential request; retrying in a minute',
         )
       }
     }

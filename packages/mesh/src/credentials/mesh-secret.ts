@@ -40,7 +40,10 @@ export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> 
   const found = await readSecretFile(secretPath, isOursIn(deps))
   if (found?.openToOthers === true) {
     await setFileMode(secretPath, 0o600)
-    log.warn({ path: secretPath }, 'others could read the secret of the mesh; its file is closed to them now')
+    log.warn(
+      { path: secretPath },
+      'the secret of the mesh was readable by others; corrected the mode of its file',
+    )
   }
   const older = found ? null : await secretBefore(deps)
   const secret = found?.secret ?? older?.secret ?? null
@@ -143,7 +146,7 @@ async function clearEnvFile({ editor, envFilePath, log }: OpenMeshSecretDeps, se
   if (values.some(([, value]) => value !== '' && value !== secret.reveal())) {
     log.warn(
       { path: envFilePath },
-      'FLOTILLA_SYSTEM_MESH_SECRET is not used any more and differs; take it out',
+      'FLOTILLA_SYSTEM_MESH_SECRET is obsolete and differs from the secret in use; remove it',
     )
     return
   }
@@ -157,14 +160,11 @@ async function clearEnvFile({ editor, envFilePath, log }: OpenMeshSecretDeps, se
       log.info({ path: envFilePath }, 'the secret of the mesh was moved out of .env into its own file')
       return
     }
-    log.warn(
-      { path: envFilePath },
-      'the line of the mesh’s secret could not be taken out; take it out by hand',
-    )
+    log.warn({ path: envFilePath }, 'failed to remove the obsolete secret from .env; remove it by hand')
   } catch (error) {
     log.warn(
       { path: envFilePath, err: error },
-      'the line of the mesh’s secret could not be taken out; take it out by hand',
+      'failed to remove the obsolete secret from .env; remove it by hand',
     )
   }
 }

@@ -59,7 +59,10 @@ export function createEventBus({
       try {
         listener(event)
       } catch (error) {
-        log.error({ err: error, seq: event.seq }, 'a listener failed on an event; the others were told')
+        log.error(
+          { err: error, seq: event.seq },
+          'a subscriber failed to process an event; the others received it',
+        )
       }
     }
   }
@@ -87,7 +90,7 @@ export function createEventBus({
       return
     }
     if (dropped === 0) return
-    log.warn({ dropped }, 'dropped events for people who watch: they could not be written')
+    log.warn({ dropped }, 'dropped events: failed to write them')
     dropped = 0
   }
 

@@ -13,7 +13,7 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
     if (problem.code === 'internal-error' && request.raw.complete) {
       log.error(
         { requestId: request.id, path: request.routeOptions.url, err: error },
-        'a request met an error of ours and was answered with internal-error',
+        'internal error in a request; answered with internal-error',
       )
     }
     if (problem.code === 'client-gone') {

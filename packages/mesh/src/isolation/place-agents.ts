@@ -62,7 +62,7 @@ export function createPlacing(deps: {
     else
       deps.log.warn(
         { rung, detail, repair },
-        'this rung of isolation cannot be had; agents that only prefer it run on a weaker one',
+        'an isolation level is unavailable; agents that prefer it use a weaker one',
       )
     return view
   }

@@ -184,7 +184,7 @@ export function createHooks(log: Log): Hooks {
     sandboxGone: createNotice((error, { agentId }) =>
       log.error(
         { agentId, err: error },
-        'a module failed when it was told that a sandbox is gone; the other modules were told',
+        'a module failed to process the loss of a sandbox; the other modules processed it',
       ),
     ),
     agentLeaving: createAwaitedHook(),

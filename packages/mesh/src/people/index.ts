@@ -51,7 +51,7 @@ export async function peopleModule(
     } catch (error) {
       kernel.log.error(
         { person: name, err: error },
-        'a module failed when it was told that a person was removed; nothing begins in their name, and jobs are switched off at the next start',
+        'a module failed to process the removal of a person; their jobs are disabled at the next start and none fires until then',
       )
     }
   }

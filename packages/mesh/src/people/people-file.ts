@@ -61,7 +61,7 @@ export async function createPeopleFile(deps: {
     if (next.broken !== null)
       log.error(
         { detail: next.broken },
-        'the people file is broken; nobody named in it is let in until it is mended',
+        'config/people.json is invalid; no person in it has access until it is valid',
       )
     return tell()
   }
@@ -75,8 +75,7 @@ export async function createPeopleFile(deps: {
       isOwed = false
       return undefined
     } catch (error) {
-      if (!isOwed)
-        log.error({ err: error }, 'failed to record a change of the people file; it is tried again')
+      if (!isOwed) log.error({ err: error }, 'failed to record a change of the people file; retrying')
       isOwed = true
       return 'again'
     }
@@ -92,7 +91,10 @@ export async function createPeopleFile(deps: {
     },
     onUnreadable: (error) => {
       if (current.broken === unreadable) return void tell()
-      log.error({ err: error }, 'the people file cannot be read; nobody named in it is let in until it can')
+      log.error(
+        { err: error },
+        'failed to read config/people.json; no person in it has access until it can be read',
+      )
       text = null
       take(snapshotOf([], unreadable))
     },

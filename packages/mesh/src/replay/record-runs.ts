@@ -186,10 +186,7 @@ function maxBytes({ settings }: Pick<RunRecorderDeps, 'settings'>): number {
 }
 
 function notKept({ log }: Pick<RunRecorderDeps, 'log'>, error: unknown, runId?: string): void {
-  log.warn(
-    { runId, err: error },
-    'an exchange of a run with its model was not recorded; a replay of the run lacks that step',
-  )
+  log.warn({ runId, err: error }, 'failed to record a model call of a run; a replay of the run lacks it')
 }
 
 /** Passes every chunk on and hands over the whole text before the end is told; null for one that is too long. */

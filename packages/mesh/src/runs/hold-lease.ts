@@ -54,7 +54,7 @@ export function createHoldLease(deps: {
       held.delete(key)
       deps.log.warn(
         { runId: run.runId, err: error },
-        'the lease of a run is not renewed any more for an open call or a starting agent, as where the run is over',
+        'stopped renewing the lease of a run for an open call or a starting agent',
       )
     }
   }

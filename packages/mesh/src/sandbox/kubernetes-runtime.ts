@@ -131,7 +131,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       if (bound.kind === 'meter')
         log.warn(
           { why: bound.why },
-          'no volume can bound the data of agents; it is counted, and an agent over its limit is stopped',
+          'volumes with a size limit are unavailable; agents’ data is measured and an agent above its limit is stopped',
         )
       ready = { ...to, bound }
     },
@@ -150,7 +150,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       const asked = { nodesNow, meshPort, newName, clock, log, signal }
       const { walls, triedNodes, lostNodes } = await checkCluster(to, asked)
       if (lostNodes.length > 0)
-        log.warn({ nodes: lostNodes }, 'nodes were lost while their walls were tried; no agent is put there')
+        log.warn({ nodes: lostNodes }, 'nodes were lost during isolation checks; no agent is placed there')
       if (walls.every(({ holds }) => holds)) ready = { ...to, ground: { ...to.ground, triedNodes } }
       return walls
     },
@@ -256,6 +256,6 @@ async function putRight(
     await letGo(to, pod).catch((error: unknown) => {
       // Its node may be lost or may have restarted. An agent that is still frozen loses its lease and is
       // restarted.
-      log.warn({ err: error, agentId: agentIdOf(pod) }, 'an agent of the life before could not be let go')
+      log.warn({ err: error, agentId: agentIdOf(pod) }, 'failed to release an agent of the previous process')
     })
 }

@@ -103,10 +103,7 @@ export function createStartShares({
         (error: unknown) => error,
       )
       if (failure === null) return
-      log.warn(
-        { agentId, err: failure },
-        'agent keeps the processor share of its start; ending it is tried again',
-      )
+      log.warn({ agentId, err: failure }, 'failed to lower the CPU limit after a start; retrying')
       await clock.sleep(retryMs, loan.over.signal)
     }
   }

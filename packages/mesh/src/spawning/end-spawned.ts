@@ -104,10 +104,7 @@ export function createEndSpawned(deps: {
           await end(row)
           return true
         } catch (error) {
-          log.error(
-            { agentId: row.agentId, err: error },
-            'a spawned agent could not be taken away; it is tried again',
-          )
+          log.error({ agentId: row.agentId, err: error }, 'failed to delete a spawned agent; retrying')
           return false
         }
       }),

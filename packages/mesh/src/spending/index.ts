@@ -22,7 +22,7 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
     needs.agents.briefing.refreshBriefings().catch((error: unknown) => {
       kernel.log.error(
         { err: error },
-        'briefings were not refreshed; agents read their old budgets there until they are',
+        'failed to refresh bootstrap files; agents read their previous budgets',
       )
     })
   }

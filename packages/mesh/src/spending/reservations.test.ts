@@ -136,7 +136,7 @@ describe('a call that is over', () => {
     reservations.flush()
     expect(total()).toMatchObject({ spentNano: 300, openNano: 150, calls: 2 })
     expect(errors).toEqual([
-      'a model call was not written; its money stays set aside, and the next start books all of it',
+      'failed to write a model call; its reservation remains and the next start books it in full',
     ])
   })
 
@@ -150,7 +150,7 @@ describe('a call that is over', () => {
     await turnOfTheLoop()
     expect(total()).toMatchObject({ spentNano: 0, openNano: 200 })
     expect(errors).toEqual([
-      'a model call was not written; its money stays set aside, and the next start books all of it',
+      'failed to write a model call; its reservation remains and the next start books it in full',
     ])
   })
 
@@ -201,7 +201,7 @@ describe('a call that is over', () => {
       completionTokens: 2,
     })
     await turnOfTheLoop()
-    expect(errors).toEqual(['writing settled calls broke off; the next call that ends begins it anew'])
+    expect(errors).toEqual(['failed to write settled model calls; the next completed call retries'])
   })
 })
 

@@ -104,7 +104,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     } catch (error) {
       // `stopped` has ended the sleep, and `flush` writes the rest.
       if (deps.stopped?.aborted !== true)
-        log.error({ err: error }, 'writing settled calls broke off; the next call that ends begins it anew')
+        log.error({ err: error }, 'failed to write settled model calls; the next completed call retries')
     } finally {
       isWriting = false
     }
@@ -117,7 +117,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     const failed = (error: unknown) =>
       log.error(
         { err: error },
-        'a model call was not written; its money stays set aside, and the next start books all of it',
+        'failed to write a model call; its reservation remains and the next start books it in full',
       )
     grouped
       .add(() => writeSettled(parts, batch))
@@ -128,7 +128,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     grouped
       .add(andThen)
       .catch((error: unknown) =>
-        log.error({ err: error }, 'holds were not rebalanced; the next round does it'),
+        log.error({ err: error }, 'failed to rebalance reservations; retrying in the next round'),
       )
   }
 

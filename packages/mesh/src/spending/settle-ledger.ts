@@ -65,7 +65,7 @@ function correctSums(deps: SettleLedgerDeps): Omit<SettledLedger, 'leftOpen'> {
     const sums = [costNano, unconfirmedNano, calls, promptTokens, completionTokens] as const
     database.prepare(sql.daily).run(day, agentId, project, model, ...sums)
   }
-  log.error({ corrected, examples }, 'sums of money were not what their rows say; they follow the rows now')
+  log.error({ corrected, examples }, 'corrected sums of spending that differed from their rows')
   journal?.append({
     actor: 'system',
     action: 'spend.corrected',

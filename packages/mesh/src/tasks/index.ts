@@ -43,7 +43,7 @@ export function tasksModule(kernel: Kernel, { store, runs, agents, isolation }: 
       briefing.refreshBriefings().catch((error: unknown) => {
         kernel.log.error(
           { agentId, err: error },
-          'the briefing was not refreshed; the agent learns how its work was received with the next one',
+          'failed to refresh bootstrap files; the agent reads the review of its work with the next refresh',
         )
       })
     },

@@ -124,7 +124,7 @@ export function createTaskQueue(deps: {
       try {
         begin(task)
       } catch (error) {
-        deps.log.error({ taskId: task.id, err: error }, 'a task that waits did not begin; it is tried again')
+        deps.log.error({ taskId: task.id, err: error }, 'failed to start a waiting task; retrying')
       }
     }
   }

@@ -56,7 +56,7 @@ export function telemetryModule(
       sender = createSpanExport(needs.otlp, productVersion, (spans, error) => {
         log.warn(
           { spans, err: error },
-          'parts of traces did not reach the collector and are lost there; they stay here',
+          'failed to export spans to the collector; they are kept in the database only',
         )
       })
       log.info({ host: new URL(needs.otlp.url).host }, 'traces are exported by OTLP')
@@ -69,7 +69,7 @@ export function telemetryModule(
       await sender?.close().catch((error: unknown) => {
         log.warn(
           { err: error },
-          'the last parts of traces were not exported before the mesh ended; they stay in its database',
+          'failed to export the last spans before exit; they are kept in the database only',
         )
       })
     },

@@ -39,7 +39,7 @@ export function createKeepSpans(deps: {
     } catch (error) {
       // What is watched must never be stopped by the watching.
       for (const _ of spans) deps.metrics.dropped()
-      log.warn({ spans: spans.length, err: error }, 'parts of traces could not be written and are lost')
+      log.warn({ spans: spans.length, err: error }, 'failed to write spans; they are lost')
     }
   }
 

@@ -33,13 +33,13 @@ export async function carryOut(
     for (const { file, error: undoError } of left) {
       kernel.log.error(
         { file, err: undoError },
-        'a file was not put back after a template failed; the next start of the mesh does it',
+        'failed to restore a file after a template failed; the next start of the mesh restores it',
       )
     }
     throw brokenOff(error, left)
   } finally {
     await prepared?.release().catch((error: unknown) => {
-      kernel.log.warn({ err: error }, 'secrets of webhooks that are not there are taken away in a minute')
+      kernel.log.warn({ err: error }, 'found secrets of deleted webhooks; removing them in a minute')
     })
   }
   return prepared.secrets

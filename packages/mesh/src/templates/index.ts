@@ -65,11 +65,11 @@ export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<Templa
     },
     start: async () => {
       const { undone, left } = await application.undoOpen()
-      if (undone > 0) log.warn({ undone }, 'templates whose application broke off were taken back')
+      if (undone > 0) log.warn({ undone }, 'undid templates whose application was interrupted')
       for (const { file, error } of left) {
         log.error(
           { file, err: error },
-          'what a template that broke off left in a file could not be taken back; the next start tries again',
+          'failed to undo an interrupted template in a file; the next start retries',
         )
       }
       notUndone = left

@@ -107,7 +107,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
       } catch (error) {
         deps.log.warn(
           { agentId: record.id, err: error },
-          'a briefing was not written; the agent reads its old one until the next is',
+          'failed to write bootstrap files; the agent uses the previous ones',
         )
       }
     }

@@ -24,7 +24,7 @@ export async function endSandbox(
   await context.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
     context.log.error(
       { agentId: id, err: error },
-      'a sandbox that must not go on was not stopped; its token counts no more, and the next start replaces it',
+      'failed to stop a sandbox; its token is revoked and the next start replaces it',
     )
   })
   context.database.transaction(() => {

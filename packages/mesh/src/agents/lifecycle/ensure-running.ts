@@ -104,7 +104,7 @@ export function createAgentConnections(
       if (row === null) return
       context.log.warn(
         { agentId, reason },
-        'an agent is ended since its work does not move; it is started again after a pause',
+        'terminated an agent whose run made no progress; restarting it after a delay',
       )
       await context.mutex.take(agentId, () =>
         endSandbox(context, row, { reason, action: 'agent.hung', gone: 'died' }),

@@ -74,7 +74,10 @@ export function createFleetLifecycle(deps: {
       stopHearing()
       starts.breakOffAll('the mesh stops')
       if (!(await context.mutex.settled(lifecycleLimits.shutdownMs))) {
-        context.log.error({}, 'changes of agents are still under way; the next start brings them together')
+        context.log.error(
+          {},
+          'changes of agents were still in progress at shutdown; the next start reconciles them',
+        )
       }
       context.sandboxes.links.close()
     },
@@ -95,7 +98,11 @@ async function stopAll(context: AgentContext, stop: (agentId: string) => Promise
     .filter(({ state }) => isLive(state.kind) || state.kind === 'starting' || state.kind === 'stopping')
   const late = new AbortController()
   const deadline = context.clock.sleep(lifecycleLimits.shutdownMs, late.signal).then(
-    () => context.log.error({}, 'agents were not stopped in time; the next start takes them up or ends them'),
+    () =>
+      context.log.error(
+        {},
+        'failed to stop agents within the shutdown limit; the next start adopts or stops them',
+      ),
     () => {},
   )
   const stops = mayRun.map(async ({ record }) => {
@@ -104,7 +111,7 @@ async function stopAll(context: AgentContext, stop: (agentId: string) => Promise
     } catch (error) {
       context.log.warn(
         { agentId: record.id, err: error },
-        'an agent was not stopped; the next start takes it up or ends it',
+        'failed to stop an agent; the next start adopts or stops it',
       )
     }
   })

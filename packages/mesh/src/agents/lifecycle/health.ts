@@ -71,7 +71,7 @@ export function watchHealth(
       const misses = state.kind === 'unhealthy' ? state.misses : 0
       context.log.warn(
         { agentId: id, misses },
-        'an agent did not answer; after a few times its sandbox is ended and started again',
+        'an agent did not answer a health check; after three failures its sandbox is restarted',
       )
       if (misses < lifecycleLimits.missesMax) return
       await endSandbox(context, now, { reason: 'it stopped answering', action: 'agent.hung', gone: 'died' })
@@ -131,7 +131,7 @@ export function watchHealth(
           } catch (error) {
             context.log.warn(
               { agentId: row.record.id, err: error },
-              'an agent could not be looked after; the next look tries again',
+              'failed to check an agent; retrying at the next check',
             )
           }
         }),
@@ -141,14 +141,11 @@ export function watchHealth(
     await meter.sweep().catch((error: unknown) => {
       context.log.warn(
         { err: error },
-        'the data of agents could not be counted; limits hold by the last count',
+        'failed to measure the data of agents; limits use the previous measurement',
       )
     })
     await deps.removeOrphans().catch((error: unknown) => {
-      context.log.warn(
-        { err: error },
-        'sandboxes that belong to no agent could not be looked for; the next look tries again',
-      )
+      context.log.warn({ err: error }, 'failed to search for orphaned sandboxes; retrying at the next check')
     })
   }
 
@@ -158,7 +155,7 @@ export function watchHealth(
       .catch((error: unknown) => {
         context.log.error(
           { agentId: end.agentId, err: error },
-          'the end of a sandbox was not dealt with; its agent is found silent at the next looks',
+          'failed to process the exit of a sandbox; health checks will find it',
         )
       })
   })

@@ -30,7 +30,7 @@ export function createDataMeter(context: AgentContext): DataMeter {
       if (!use.complete)
         context.log.warn(
           { agentId, ...use },
-          'an agent keeps too many files to count to the end; its limit holds by what was counted',
+          'an agent has too many files to measure; its limit uses what was counted',
         )
       const reason = judgeData(agentId, use, context.settings.dataLimitBytes(agentId))
       if (reason !== null) over.set(agentId, reason)
@@ -51,7 +51,7 @@ export function createDataMeter(context: AgentContext): DataMeter {
         if (reason === undefined) continue
         context.log.warn(
           { agentId: row.record.id, reason },
-          'an agent is over its data limit; it is stopped, and not started until it keeps less or its limit is raised',
+          'an agent exceeded its data limit; it is stopped until it uses less or the limit is raised',
         )
         await context.mutex.take(row.record.id, () =>
           endSandbox(context, row, { reason, action: 'agent.data-full', gone: 'stopped' }),
@@ -65,7 +65,7 @@ export function createDataMeter(context: AgentContext): DataMeter {
         // Where counting does not work the start itself says why, or the next sweep counts.
         context.log.warn(
           { agentId: id, err: error },
-          'the data of an agent could not be counted; its limit holds by the last count',
+          'failed to measure the data of an agent; its limit uses the previous measurement',
         )
         return new Map<string, string>()
       })

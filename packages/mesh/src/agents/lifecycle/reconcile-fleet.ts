@@ -73,7 +73,7 @@ async function hasOwnShare(context: AgentContext, agentId: string): Promise<bool
   } catch (error) {
     context.log.error(
       { agentId, err: error },
-      'agent could not be brought to its processor share; it is taken away',
+      'failed to apply the CPU limit to an agent; removing its sandbox',
     )
     return false
   }

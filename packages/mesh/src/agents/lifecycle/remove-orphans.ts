@@ -24,7 +24,7 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
         // It may be another by now: a start was under way.
         const still = await context.runtime.inspect(agentId)
         if (still === null || isWanted(context.agents.find(agentId), still)) return
-        context.log.warn({ agentId }, 'a sandbox that belongs to no start of its agent is taken away')
+        context.log.warn({ agentId }, 'removed an orphaned sandbox')
         await context.runtime.remove(agentId, { data: false })
       })
     }

@@ -36,7 +36,7 @@ export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise
   })
   context.log.warn(
     { agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory, reason },
-    'the sandbox of an agent died; it is started again, and a run that was cut off is tried again',
+    'the sandbox of an agent exited; restarting it and retrying its run',
   )
   context.hooks.sandboxGone.tell({ agentId: end.agentId, reason: 'died' })
 }

@@ -181,7 +181,10 @@ function announce(
     }
   })
   for (const warning of started.warnings)
-    context.log.warn({ agentId, warning }, 'an agent was started otherwise than asked; the warning says how')
+    context.log.warn(
+      { agentId, warning },
+      'started an agent with different settings than requested; see the warning',
+    )
   context.log.info({ agentId, startId, readyMs }, 'an agent was started and takes work')
 }
 
@@ -200,7 +203,7 @@ async function rollBack(
   } catch (stopError) {
     context.log.error(
       { agentId, startId, err: stopError },
-      'the sandbox of a failed start was not stopped; its token counts no more, and the next start replaces it',
+      'failed to stop the sandbox of a failed start; its token is revoked and the next start replaces it',
     )
   }
   const said = lastWords === '' ? '' : `; it said last:\n${lastWords}`
@@ -216,7 +219,7 @@ async function rollBack(
   })
   context.log.warn(
     { agentId, startId, err: error },
-    'an agent was not started; who asked for it is told, and the next asking tries again',
+    'failed to start an agent; the caller is notified and the next request retries',
   )
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} could not be started: ${reason}`,

@@ -177,7 +177,7 @@ async function takeBack(
     } catch (error) {
       context.log.error(
         { agentId, err: error },
-        'an agent was not created, and its permissions or heartbeat are left in the files of the owner; take them out by hand',
+        'failed to create an agent and to remove its entries from the configuration; remove them by hand',
       )
     }
   }

@@ -73,7 +73,7 @@ export function createSeedFiles(deps: {
     const message = `the file ${path} of its template was refused: ${error.detail}`.slice(0, 500)
     deps.log.warn(
       { agentId, path, err: error },
-      'an agent refused a file of its template; it works without that file',
+      'an agent rejected a file of its template; it works without the file',
     )
     database.transaction(() => {
       deps.journal.append({ actor: 'system', action: 'agent.warned', subject: agentId, detail: { message } })

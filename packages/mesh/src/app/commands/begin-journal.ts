@@ -33,7 +33,7 @@ export async function beginJournal({ environment, env, tell, pid }: CommandConte
       path: paths.database,
       folder: paths.dataFolder,
       clock: systemClock,
-      onEffectError: (error) => log.error({ err: error }, 'what follows a commit failed; the rows stand'),
+      onEffectError: (error) => log.error({ err: error }, 'post-commit hook failed; the data is committed'),
     })
     try {
       await refuseNeedless(paths, env, database)

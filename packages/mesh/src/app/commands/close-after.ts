@@ -12,8 +12,7 @@ export async function closeAfter<Result>(
   const faults: unknown[] = []
   const done = await settled(work, faults)
   for (const close of closers) await settled(close, faults)
-  for (const err of faults.slice(1))
-    log.error({ err }, 'a part of the mesh was not closed at its end; the process ends all the same')
+  for (const err of faults.slice(1)) log.error({ err }, 'failed to close a part of the mesh; exiting anyway')
   if (done === null || faults.length > 0) throw faults[0]
   return done.result
 }

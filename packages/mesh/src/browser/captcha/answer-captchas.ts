@@ -153,7 +153,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
   function start(of: Work): void {
     const working = work(of)
       .catch((err: unknown) => {
-        deps.log.error({ err, agentId: of.handOver.agentId }, 'a CAPTCHA was not answered; a person is asked')
+        deps.log.error({ err, agentId: of.handOver.agentId }, 'failed to solve a CAPTCHA; a person is asked')
         if (!stopped.aborted && isOurs(of.handOver)) handOvers.askAfterAll(of.handOver)
       })
       .finally(() => underWay.delete(working))

@@ -70,7 +70,7 @@ export function createAnswerMessage(deps: Deps): {
         finish(call).catch((error: unknown) =>
           deps.log.error(
             { channel, err: error },
-            'the reply to a command from a channel was not written; the next start takes the command up',
+            'failed to store the reply to a chat command; the next start processes it again',
           ),
         )
       })
@@ -81,10 +81,7 @@ export function createAnswerMessage(deps: Deps): {
     const { channel, message, person } = call
     const reply = await later(call).catch((error: unknown): CommandReply => {
       if (error instanceof Problem) return { text: problemText(error, message.place) }
-      deps.log.error(
-        { channel, err: error },
-        'a command from a channel met an error of ours; its sender is told that it went wrong',
-      )
+      deps.log.error({ channel, err: error }, 'internal error in a chat command; its sender is notified')
       return { text: 'Internal error; see the log of the mesh.' }
     })
     deps.database.transaction(() => {

@@ -45,7 +45,7 @@ export function createPostOffice(deps: {
         .catch(async (error: unknown) => {
           log.error(
             { channel: adapter.name, err: error },
-            'a message to a channel met an error of ours; it is sent again after a pause',
+            'internal error while sending to a channel; retrying after a delay',
           )
           letters.postpone(letter.id, clock.now() + stumbleMs, {
             certain: false,

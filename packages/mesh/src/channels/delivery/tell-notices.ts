@@ -110,7 +110,7 @@ export function createTellNotices(deps: {
     } catch (error) {
       deps.log.error(
         { err: error },
-        'owners were not told of an event; the next event tells them of this one too',
+        'failed to notify owners of an event; it is included in the next notification',
       )
     }
   })

@@ -153,7 +153,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       if (!(error instanceof NotYet))
         log.error(
           { channel: adapter.name, err: error },
-          'files of a message were not kept; they are tried again after a pause, and then their sender is told',
+          'failed to store files of a message; retrying, then notifying the sender',
         )
       tries.set(id, { count, dueAt: clock.now() + Math.max(askedMs, backOffMs(fileBackOffMs, count - 1)) })
       if (!(error instanceof NotYet) && !(error instanceof Problem) && count >= channelLimits.fileTriesMax) {
@@ -179,10 +179,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
       const { senderId } = work.message
       const done = attempt(adapter, work, signal)
         .catch((error: unknown) =>
-          log.error(
-            { channel: adapter.name, err: error },
-            'a look at files of messages failed; the next look finds them again',
-          ),
+          log.error({ channel: adapter.name, err: error }, 'failed to process files of messages; retrying'),
         )
         .finally(() => {
           underWay.delete(senderId)

@@ -26,10 +26,7 @@ export function createPassOver(deps: PassOverDeps): (channel: ChannelName, what:
   const { database, journal, letters, talks, clock } = deps
   return (channel, { id, detail }) => {
     const subject = `${channel}:${id.slice(0, channelLimits.messageIdMaxChars)}`
-    deps.log.error(
-      { channel, messageId: id },
-      'a message from a channel was passed over; owners are told of it',
-    )
+    deps.log.error({ channel, messageId: id }, 'skipped a message from a channel; owners are notified')
     database.transaction(() => {
       journal.append({ actor: 'system', action: 'channel.message-passed-over', subject, detail: { detail } })
       if (letters.openCount(channel) >= channelLimits.openLettersMax) return
@@ -73,7 +70,7 @@ export function createPatientReceive(deps: {
       }
       deps.log.error(
         { channel, err: error },
-        'a message from a channel could not be taken in any of its tries; it is passed over',
+        'failed to process a message from a channel in every attempt; skipping it',
       )
       deps.passOver(channel, { id: received.id, detail: `it caused an internal error ${count} times` })
     }

@@ -77,7 +77,7 @@ export function createArtifacts(given: ArtifactDeps): Artifacts {
             (error: unknown) =>
               deps.log.error(
                 { agentId, name, err: error },
-                'a file of a deleted project was not removed; nothing names it any more, and it takes room on the disk',
+                'failed to delete a file of a deleted project; it only uses disk space',
               ),
           )
         }

@@ -72,7 +72,7 @@ export function blackboardModule(
     if (refused.length > 0)
       log.warn(
         { runId, agentId, refused },
-        'entries that a run promoted were refused; the run goes on without them',
+        'rejected blackboard entries that a run promoted; the run continues without them',
       )
   })
   return {

@@ -122,7 +122,7 @@ export function createTellWatchers(deps: {
         if (error instanceof Problem) continue
         deps.log.error(
           { watchId: watch.id, err: error },
-          'a watcher was not told of a change of the blackboard; it is tried again',
+          'failed to notify a watch of a blackboard change; retrying',
         )
       }
     }

@@ -47,7 +47,7 @@ export function projectsModule(kernel: Kernel, { agents, tasks, budgets }: Needs
       agents.briefing.refreshBriefings().catch((error: unknown) => {
         kernel.log.error(
           { err: error },
-          'briefings were not refreshed; members read their old PROJECT.md until they are',
+          'failed to refresh bootstrap files; members read the previous PROJECT.md',
         )
       })
     },

@@ -105,7 +105,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     } catch (error) {
       log.error(
         { approvalId: row.id, kind: row.kind, err: error },
-        'failed to find out whether a confirmed action was done; it is not done again',
+        'failed to find out whether a confirmed action was carried out; it is not repeated',
       )
       return { kind: 'unknown' } as const
     }
@@ -156,10 +156,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         try {
           sweep()
         } catch (error) {
-          log.error(
-            { err: error },
-            'actions that nobody confirmed in time were not ended; the next round does',
-          )
+          log.error({ err: error }, 'failed to expire approvals; retrying in the next round')
         }
         await clock.sleep(sweepIntervalMs, signal).catch(() => {})
       }

@@ -100,7 +100,7 @@ export async function carryOut(
   } catch (error) {
     deps.log.error(
       { approvalId: row.id, kind: row.kind, err: error },
-      'failed to carry out a confirmed action; its approval and the run that asked for it get the reason',
+      'failed to carry out a confirmed action; the approval and the asking run show the reason',
     )
     const isLate = error instanceof Problem && error.code === 'approval-expired'
     const words = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'

@@ -66,7 +66,7 @@ export function createClosedNetworks(deps: ClosedNetworksDeps): ClosedNetworks {
         await deps.clock.sleep(networksRefreshMs, signal).catch(() => {})
         if (signal.aborted) return
         await refresh().catch((error: unknown) =>
-          deps.log.warn({ err: error }, 'the engine did not tell its networks; what it said last goes on'),
+          deps.log.warn({ err: error }, 'failed to list the engine’s networks; using the previous list'),
         )
       }
     },

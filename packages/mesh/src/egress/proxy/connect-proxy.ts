@@ -69,7 +69,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   function refusal(error: unknown) {
     const refused = refusalOf(error, deps.newRequestId())
     if (refused.code === 'internal-error')
-      deps.log.error({ err: error }, 'the forward proxy failed inside; the program is refused')
+      deps.log.error({ err: error }, 'internal error in the forward proxy; the request is rejected')
     return refused
   }
 

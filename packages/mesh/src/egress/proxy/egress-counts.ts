@@ -122,7 +122,7 @@ export function createEgressCounts(deps: {
         try {
           flush()
         } catch (error) {
-          deps.log.error({ err: error }, 'counts of the proxy were not written; the next round writes them')
+          deps.log.error({ err: error }, 'failed to write proxy counters; retrying in the next round')
         }
       }
     },

@@ -47,7 +47,7 @@ export function createStatedWindows(deps: { database: Database; clock: Clock; lo
     } catch (err) {
       deps.log.error(
         { err },
-        'what a provider said of a window was not stored, and is forgotten with this start',
+        'failed to store the context window stated by a provider; it is known until the mesh restarts',
       )
     }
   }

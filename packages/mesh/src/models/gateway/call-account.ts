@@ -95,7 +95,7 @@ export function openCallAccount(
       const { agentId, model } = input
       deps.log.error(
         { agentId, model, told, closing },
-        'a model call told unbelievable numbers; it is booked within bounds',
+        'a provider reported implausible usage; booking it within the reserved bounds',
       )
     }
     return closing

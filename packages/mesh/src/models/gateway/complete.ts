@@ -92,7 +92,7 @@ export function createComplete(deps: CompleteDeps, apiFormat: ApiFormat): Comple
     } catch (error) {
       if (input.signal.aborted) throw error
       if (!(error instanceof Problem))
-        deps.log.error({ err: error }, 'a model call failed inside; its asker is told internal-error')
+        deps.log.error({ err: error }, 'internal error in a model call; the caller receives internal-error')
       throw apiFormat.withErrorBody(asProblem(error))
     }
   }

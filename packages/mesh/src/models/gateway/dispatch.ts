@@ -81,7 +81,7 @@ export async function dispatch<Answer>(
       const next = call.chain[choice.index]?.id
       deps.log.warn(
         { model: model.id, next, attempts: walk.attempts },
-        'a model gave no answer; the next of its chain is asked',
+        'a model did not answer; trying the next fallback',
       )
     }
   }
@@ -138,7 +138,7 @@ async function tryModel<Answer>(
       }
       deps.log.warn(
         { model: model.id, code: failure.problem.code, attempts: walk.attempts },
-        'a model gave no answer; it is asked again',
+        'a model did not answer; retrying',
       )
       call.waits.retrying(model, failure, { waitMs: step.waitMs, elapsedMs })
       await clock.sleep(step.waitMs, call.hearing.left)

@@ -75,7 +75,7 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
     } catch (error) {
       deps.log.error(
         { model: entry.subject, err: error },
-        'a change of the health of a model was not announced; calls go by it all the same',
+        'failed to publish a health change of a model; calls use it anyway',
       )
     }
   }
@@ -89,7 +89,7 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
     const seconds = Math.ceil((health.until - health.since) / 1000)
     deps.log.warn(
       { model: id, code, seconds, failures },
-      'a model failed; it is left alone for these seconds',
+      'a model failed repeatedly; not calling it during its cooldown',
     )
     announce(
       { actor: 'system', action: 'model.cooled', subject: id, detail: { code, seconds, failures } },

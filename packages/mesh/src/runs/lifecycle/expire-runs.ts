@@ -33,7 +33,7 @@ export function createExpireRuns(deps: {
     deps.connections.giveUp(agentId, reason).catch((err: unknown) => {
       deps.log.error(
         { agentId, err },
-        'an agent whose turn went on for too long was not ended; its run has ended all the same',
+        'failed to stop an agent whose turn exceeded its time limit; the run has ended',
       )
     })
   }

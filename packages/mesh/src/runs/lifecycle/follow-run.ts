@@ -116,7 +116,7 @@ function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): voi
   } catch (error) {
     deps.log.warn(
       { runId: run.id, agentId: run.agentId, err: error },
-      'entries of a turn were not put on the blackboard; the outcome stands without them',
+      'failed to write a turn’s entries to the blackboard; the outcome is recorded without them',
     )
   }
 }

@@ -56,7 +56,7 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
     } catch (error) {
       log.warn(
         { runId: run.id, agentId: run.agentId, err: error },
-        'the line to a run at work broke; its lane asks the agent about it next',
+        'lost the connection to a running run; asking the agent about it',
       )
     }
     await stopIfEnded(deps, run, { connection, closing: signals.closing })
@@ -112,7 +112,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   }
   log.warn(
     { runId: run.id, agentId: run.agentId, code, err: error },
-    'the agent of a run was not reached; by the code the run is tried again or fails',
+    'failed to reach the agent of a run; the run is retried or fails by its code',
   )
   if (code === 'unknown-agent') changes.settle(run, failedOutcome(run, code, 'The agent was deleted.'))
   else if (ownerRepairs.includes(code)) changes.settle(run, failedOutcome(run, code, detail))
@@ -134,7 +134,7 @@ async function stopIfEnded(
   } catch (error) {
     deps.log.warn(
       { runId: run.id, agentId: run.agentId, err: error },
-      'an agent was not told that its run has ended; the fence of its next run ends it',
+      'failed to inform an agent that its run has ended; the fencing token of its next run stops it',
     )
   }
 }

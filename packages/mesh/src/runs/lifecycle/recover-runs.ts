@@ -47,7 +47,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
     } catch (error) {
       log.warn(
         { runId: run.id, agentId: run.agentId, err: error },
-        'the engine did not say whether the agent of a run lives; its lane asks again for a while',
+        'failed to ask the engine whether an agent is alive; retrying',
       )
       return deadForMs(run) > engineSilenceMaxMs ? lost('the container engine did not answer') : 'no-answer'
     }
@@ -59,7 +59,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
     } catch (error) {
       log.warn(
         { runId: run.id, agentId: run.agentId, err: error },
-        'an agent did not say how its run stands; its lane asks again until the lease of the run is dead',
+        'failed to read the state of a run from its agent; retrying until the lease expires',
       )
       if (deadForMs(run) < 0) return 'no-answer'
       // The next attempt would wait for the same process.

@@ -24,7 +24,7 @@ export async function runSweeps(deps: {
       } catch (error) {
         log.error(
           { sweep: sweep.name, err: error },
-          'a sweep of the ledger failed; the others went on, and it comes again in a second',
+          'failed to run a sweep of the run ledger; retrying in a second',
         )
       }
     }

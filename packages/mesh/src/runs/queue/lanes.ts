@@ -56,10 +56,7 @@ export function createLanes(deps: {
         if (!(await step(agentId))) break
       } catch (error) {
         if (closing.signal.aborted) break
-        log.error(
-          { agentId, err: error },
-          'a step of a lane failed; the lane looks at its rows again in a second',
-        )
+        log.error({ agentId, err: error }, 'failed to process a lane; retrying in a second')
         await clock.sleep(restMs, closing.signal).catch(() => {})
       }
     }

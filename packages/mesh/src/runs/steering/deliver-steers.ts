@@ -48,7 +48,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
     } catch (error) {
       log.warn(
         { runId: run.id, agentId: run.agentId, err: error },
-        'a steer did not reach its agent; it is sent again in a moment, and with the next turn',
+        'failed to deliver a steer; retrying, and with the next turn',
       )
     }
     await clock.sleep(restMs, closing.signal)
@@ -67,7 +67,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
       if (!closing.signal.aborted)
         log.error(
           { runId: run.id, err: error },
-          'steers of a run are not sent now; the next one said to it, or its next turn, brings them',
+          'failed to deliver steers of a run; the next steer or turn delivers them',
         )
     } finally {
       // In the same tick as the last check, so that a later steer finds no delivery loop and starts one.

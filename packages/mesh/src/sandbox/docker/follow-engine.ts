@@ -32,7 +32,7 @@ export function followEngine(home: DockerHome): Promise<void> {
         if (!link.isLost)
           options.log.warn(
             { err: error },
-            'the connection to the container engine was lost; it is made again, and agents are looked at anew',
+            'lost the connection to the container engine; reconnecting and checking all agents',
           )
         link.isLost = true
         resolve()
@@ -62,7 +62,7 @@ function onEvent(home: DockerHome, event: EngineEvent): void {
   if (agentId === undefined) return
   home.ends.memoryEnds.hear(event)
   // The kernel may have killed a program of the agent alone; only `die` is the end.
-  if (event.action === 'oom') home.options.log.warn({ agentId }, 'a process in the sandbox ran out of memory')
+  if (event.action === 'oom') home.options.log.warn({ agentId }, 'a process in a sandbox ran out of memory')
   if (preparedEngine(home).dialect.endActions.includes(event.action))
     void reportEnd(home, event.containerId, event.at)
 }
@@ -93,7 +93,7 @@ async function putRight(home: DockerHome, containerId: string, agentId: string):
   await restoreShare(engine, inspected).catch((error: unknown) => {
     home.options.log.warn(
       { agentId, err: error },
-      'agent keeps the processor share of its start until it is adopted',
+      'failed to lower the CPU limit of a starting agent; it keeps the start limit until it is adopted',
     )
   })
 }

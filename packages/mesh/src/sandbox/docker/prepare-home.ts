@@ -68,7 +68,7 @@ async function nameCloser(
     if (why !== null)
       options.log.warn(
         { why },
-        'the name server of a network of agents was not shut; a container can look up names of others there',
+        'failed to block the engine’s name server; containers can resolve names of other containers',
       )
   }
 }
@@ -96,7 +96,7 @@ async function boundVolumes(
   if (bound.kind !== 'meter') return
   options.log.warn(
     { why: bound.why },
-    'no volume can bound the data of agents; it is counted, and an agent over its limit is stopped',
+    'volumes with a size limit are unavailable; agents’ data is measured and an agent above its limit is stopped',
   )
   await warmPageCache(engine, { image: ground.image, homeTag: tag, signal })
 }

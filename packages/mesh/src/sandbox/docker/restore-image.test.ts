@@ -72,5 +72,5 @@ test('a missing image that cannot be rebuilt is reported once to all callers, wi
       },
     })
   }
-  expect(told).toEqual(['the agent image is gone from the container engine; it is made again'])
+  expect(told).toEqual(['the agent image is missing in the engine; building it again'])
 })

@@ -35,7 +35,7 @@ export function createRestoreImage(options: RestoreImageOptions, signal: AbortSi
 }
 
 async function make(engine: Engine, options: RestoreImageOptions, signal: AbortSignal): Promise<string> {
-  options.log.warn({}, 'the agent image is gone from the container engine; it is made again')
+  options.log.warn({}, 'the agent image is missing in the engine; building it again')
   try {
     const bundle = await bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory })
     const progress: ReportStep = (step, failed) =>

@@ -141,7 +141,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
       } catch (error) {
         version = ''
         if (closing.signal.aborted) return
-        if (!lost) log.warn({ err: error, namespace }, 'the cluster does not answer; it is tried again')
+        if (!lost) log.warn({ err: error, namespace }, 'the cluster does not answer; retrying')
         lost = true
         await clock.sleep(waitMs, closing.signal).catch(() => undefined)
         waitMs = Math.min(waitMs * 2, againMaxMs)

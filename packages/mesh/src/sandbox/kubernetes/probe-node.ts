@@ -216,7 +216,7 @@ async function takeAway(
       if (attempt >= removalsMax || options.signal?.aborted) {
         options.log.warn(
           { pod: name, namespace, err },
-          'a throw-away pod could not be taken away; it is swept when the mesh starts again',
+          'failed to delete a probe pod; the next start of the mesh deletes it',
         )
         return
       }

@@ -19,7 +19,7 @@ export function askHeartbeat(firing: Firing, asked: Asked): Promise<void> {
     .catch((error: unknown) =>
       firing.deps.kernel.log.warn(
         { jobId: asked.job.id, agentId: asked.job.agent, err: error },
-        'heartbeat was not fired; its row says why, and it is asked for again at its next due time',
+        'failed to fire a heartbeat; retrying at its next due time',
       ),
     )
     .finally(() => firing.asking.delete(tracked))

@@ -42,7 +42,7 @@ export async function createCronJobs(
     path: deps.path,
     editor: deps.editor,
     onBroken: (detail) =>
-      log.error({ detail }, 'config/cron.json is broken; the jobs of the last whole one go on'),
+      log.error({ detail }, 'config/cron.json is invalid; using the jobs of the last valid file'),
   })
   const schedule = createJobSchedule(deps, table)
   async function edit(change: Parameters<CronFile['edit']>[0]): Promise<void> {
@@ -55,10 +55,7 @@ export async function createCronJobs(
   for (const job of file.jobs()) {
     const correction = correctionOf(job)
     if (correction !== '')
-      log.warn(
-        { jobId: job.id, correction },
-        'a job in config/cron.json holds otherwise than it is written there; the correction says how',
-      )
+      log.warn({ jobId: job.id, correction }, 'corrected a job of config/cron.json; see the correction')
   }
 
   return {
@@ -93,7 +90,7 @@ async function putHeartbeatBack(
   try {
     const wrong = await file.putHeartbeatBack()
     if (wrong === null) return
-    log.warn({ detail: wrong }, "the operator's heartbeat was put back into the file as it has to be")
+    log.warn({ detail: wrong }, 'restored the operator’s heartbeat in config/cron.json')
     journal.append({
       actor: 'system',
       action: 'cron.heartbeat-put-back',
@@ -103,7 +100,7 @@ async function putHeartbeatBack(
   } catch (error) {
     log.error(
       { err: error },
-      "the operator's heartbeat could not be put back into the file; it comes all the same",
+      'failed to restore the operator’s heartbeat in config/cron.json; it runs anyway',
     )
   }
 }

@@ -44,7 +44,7 @@ export function createCronTicker({
       } catch (error) {
         log.error(
           { jobId: live.job.id, err: error },
-          'due time of a cron job could not be recorded; it is due again at the next tick',
+          'failed to record a due time of a cron job; retrying at the next tick',
         )
       }
       acted += 1
@@ -63,7 +63,7 @@ export function createCronTicker({
       }
       return acted
     } catch (error) {
-      log.error({ err: error }, 'cron tick failed; due jobs wait for the next')
+      log.error({ err: error }, 'failed to run a cron tick; due jobs wait for the next tick')
       return 0
     }
   }

@@ -64,7 +64,7 @@ function fireDue(firing: Firing, live: LiveJob): boolean {
     if (!(error instanceof Problem))
       kernel.log.error(
         { jobId: job.id, agentId: job.agent, err: error },
-        'cron job could not be fired; its row says why, and it is tried again at its next due time',
+        'failed to fire a cron job; retrying at its next due time',
       )
     if (!plan) return false
     kernel.database.transaction(() => {

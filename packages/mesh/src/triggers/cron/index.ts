@@ -87,7 +87,7 @@ export function cronModule(
       try {
         await switchOffJobsOfNobody(kernel, jobs)
       } catch (error) {
-        kernel.log.error({ err: error }, 'jobs of people who are nobody any more stay on; none of them fires')
+        kernel.log.error({ err: error }, 'failed to disable the jobs of removed people; none of them fires')
       }
     },
     run: cron.run,

@@ -103,7 +103,7 @@ export function createJobSchedule(
           } catch (error) {
             log.error(
               { jobId: job.id, err: error },
-              'job could not be scheduled; it is left out until it is changed',
+              'failed to schedule a cron job; ignoring it until it is changed',
             )
           }
         }
@@ -125,7 +125,7 @@ export function createJobSchedule(
         if (ahead.length > 0) {
           log.warn(
             { jobs: ahead.length, backMs: first ? null : lastSeen - now },
-            'clock was set back; skips in the time to come are forgotten, what fired there stays',
+            'the clock was set back; fired due times stay recorded, skipped ones are due again',
           )
           database.transaction(() => ahead.forEach((one) => rewind(one, now)))
         }

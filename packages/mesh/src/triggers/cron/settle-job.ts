@@ -35,7 +35,7 @@ export function createSettleJob({
     } catch (error) {
       log.warn(
         { jobId: job.id, agentId: job.agent, err: error },
-        'owner was not told how a cron job ended; its history has it',
+        'failed to notify the owner of the end of a cron job; its history shows it',
       )
     }
   }

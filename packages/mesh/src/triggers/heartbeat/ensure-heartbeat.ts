@@ -40,7 +40,7 @@ export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJob
       if (wanted !== undefined) throw error
       log.error(
         { agentId, err: error },
-        'agent is made without its heartbeat; the next start of the mesh gives it the default',
+        'created an agent without its heartbeat; the next start of the mesh adds the default',
       )
     }
   }

@@ -76,7 +76,10 @@ export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModu
   async function ensureAll(): Promise<void> {
     for (const { id: agentId } of agents.list()) {
       await ensure(agentId).catch((error: unknown) => {
-        log.error({ agentId, err: error }, 'agent has no heartbeat; the next start of the mesh tries again')
+        log.error(
+          { agentId, err: error },
+          'failed to add a heartbeat to an agent; the next start of the mesh retries',
+        )
       })
     }
   }

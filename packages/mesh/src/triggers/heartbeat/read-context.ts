@@ -61,7 +61,7 @@ export function createReadContext(deps: {
     } catch (error) {
       deps.log.warn(
         { agentId, err: error },
-        'context of an agent could not be read; its heartbeat runs without it',
+        'failed to read the context of an agent; its heartbeat runs without it',
       )
       return { from: 'nowhere' }
     }

@@ -143,7 +143,7 @@ function died(pool: ScanPool, thread: Thread, error: unknown): void {
     while (pool.deaths.length > deathsMax) pool.deaths.shift()
     pool.log.error(
       { path: scan?.order.path, err: error ?? new Error('it ended') },
-      'scan thread died; its folder counts as unreadable, and another thread scans the rest',
+      'a scan thread died; its folder counts as unreadable and another thread scans the rest',
     )
   }
   thread.scan = null
@@ -161,10 +161,7 @@ async function watchOver(pool: ScanPool, thread: Thread, scan: Scan): Promise<vo
       await clock.sleep(left, signal).catch(() => {})
       continue
     }
-    log.warn(
-      { path: scan.order.path },
-      'folder does not answer; its thread is left to it, and another scans the rest',
-    )
+    log.warn({ path: scan.order.path }, 'a watched folder does not answer; another thread scans the rest')
     if (pool.current === thread) pool.current = null
     scanNext(pool)
     return

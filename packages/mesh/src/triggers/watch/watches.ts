@@ -112,7 +112,7 @@ export function createWatches(deps: WatchesDeps): Watches {
       if (table.notice(id, rows) < rows.length) {
         log.warn(
           { watch: watchName(watch.rule) },
-          'more changes wait than the database keeps; those beyond are lost if the mesh stops before they fire',
+          'more file changes wait than the database stores; the excess is lost if the mesh stops',
         )
         break
       }
@@ -168,13 +168,13 @@ export function createWatches(deps: WatchesDeps): Watches {
           if (!signal.aborted)
             log.error(
               { watch: watchName(watch.rule), err: error },
-              'poll of a watch failed; tried again at the next poll',
+              'failed to poll a file watcher; retrying at the next poll',
             )
         })
       }
     } catch (error) {
       if (!signal.aborted)
-        log.error({ err: error }, 'poll of the watchers failed; tried again at the next poll')
+        log.error({ err: error }, 'failed to poll the file watchers; retrying at the next poll')
     }
     counts.done++
     counts.longestMs = Math.max(counts.longestMs, clock.now() - beganAt)
@@ -215,7 +215,10 @@ function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'
       if (broken === toldFile) return
       toldFile = broken
       if (broken === null) return
-      log.error({ detail: broken }, 'watchers file is broken; the watches of the last whole one go on')
+      log.error(
+        { detail: broken },
+        'config/watchers.yaml is invalid; using the watchers of the last valid file',
+      )
       events.publish({ type: 'watchers.broken', detail: broken })
     },
     watch: (watch: ActiveWatch) => {
@@ -227,7 +230,7 @@ function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'
       const name = watchName(watch.rule)
       if (detail === '') events.publish({ type: 'watch.recovered', watch: name })
       else {
-        log.warn({ watch: name, detail }, 'watch has trouble; its changes wait until it recovers')
+        log.warn({ watch: name, detail }, 'a file watcher failed; its changes wait until it recovers')
         events.publish({ type: 'watch.troubled', watch: name, detail })
       }
     },

@@ -83,7 +83,7 @@ export function createHookSecrets(deps: {
     if (!secret)
       log.error(
         { name },
-        'webhook secret is missing from .env; its deliveries are refused until it is rotated',
+        'a webhook secret is missing in .env; its deliveries are rejected until it is rotated',
       )
     return secret ? [secret.reveal()] : []
   }

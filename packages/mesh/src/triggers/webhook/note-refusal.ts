@@ -26,7 +26,7 @@ export function noteRefusal(
   } catch (failure) {
     deps.log.warn(
       { hookId: hook.id, code, err: failure },
-      'webhook refused a delivery but could not record it; the sender gets the refusal, the history lacks it',
+      'failed to record a rejected webhook delivery; the sender received the rejection',
     )
   }
 }

@@ -83,7 +83,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
 
   function sweepSecrets(): void {
     secrets.sweep(clock.now()).catch((error: unknown) => {
-      log.warn({ err: error }, 'old secrets of webhooks are still in .env; taken away at the next minute')
+      log.warn({ err: error }, 'failed to remove old webhook secrets from .env; retrying in a minute')
     })
   }
 

@@ -151,10 +151,7 @@ export function createFollowPayments(
           await check(intent, signal)
         } catch (error) {
           if (!signal.aborted) {
-            deps.log.error(
-              { intentId: intent.id, err: error },
-              'a payment could not be followed; it is polled at again',
-            )
+            deps.log.error({ intentId: intent.id, err: error }, 'failed to check a payment; retrying')
           }
         } finally {
           underWay.delete(intent.id)

@@ -174,7 +174,7 @@ export function stopWallet(
   if (table.stopped() !== null) return
   table.stop(reason, clock.now())
   journal.append({ actor: 'system', action: 'wallet.stopped', subject: 'seed', detail: { reason } })
-  log.error({ reason }, 'the wallet is stopped; flotilla wallet resume goes on')
+  log.error({ reason }, 'the wallet is stopped; `flotilla wallet resume` continues')
 }
 
 /** Problem `wallet-stopped`. */

@@ -67,7 +67,7 @@ export function createWatchSigners({
             if (signal.aborted) return
             deps.log.warn(
               { chain, address: sender, err: error },
-              'it could not be looked at who signs for an address; it is looked at again in a few minutes',
+              'failed to check the signers of an address; retrying in a few minutes',
             )
           }
         }),

@@ -30,7 +30,7 @@ export function createPriceList(deps: {
           signal.throwIfAborted()
           log.warn(
             { source: source.name, chain: asset.chain, err: error },
-            'a price could not be asked; the other sources decide',
+            'failed to read a price; using the other sources',
           )
           return null
         }),

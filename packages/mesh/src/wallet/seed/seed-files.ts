@@ -38,7 +38,7 @@ export function createSeedFiles({
     const stamp = await stampOf(path)
     if (stamp === null || (stamp.mode & 0o077) === 0) return
     await setFileMode(path, secretMode)
-    log.warn({ path }, 'others could read a file of the wallet; it is closed to them now')
+    log.warn({ path }, 'a wallet file was readable by others; corrected its mode')
   }
 
   return {
