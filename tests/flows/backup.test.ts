@@ -112,10 +112,10 @@ describe('a backup', () => {
       expect(await readdir(join(mesh.home, 'run'))).not.toContainEqual(expect.stringMatching(/^backup-/))
 
       const verified = await command(mesh.home, 'verify', file, ...closed())
-      expect(verified.out).toMatch(/^It is whole: 3 agents/)
+      expect(verified.out).toMatch(/^The backup is complete: 3 agents/)
       const input = `${passphrase}\n`
       const sentIn = await flotilla({ home: mesh.home, input }, 'verify', file, '--passphrase-file', '-')
-      expect(sentIn.out).toMatch(/^It is whole: 3 agents/)
+      expect(sentIn.out).toMatch(/^The backup is complete: 3 agents/)
       const wrong = await command(mesh.home, 'verify', file)
       expect(wrong.code).toBe(1)
       expect(wrong.err).toContain('encrypted')
@@ -257,7 +257,7 @@ describe('a backup', () => {
     expect((await stat(file)).size).toBeLessThan(32 * 1024 * 1024)
     expect((await readFile(file)).includes('sk-planted')).toBe(true)
     const verified = await command(mesh.home, 'verify', file)
-    expect(verified.out).toMatch(/^It is whole: 3 agents/)
+    expect(verified.out).toMatch(/^The backup is complete: 3 agents/)
     expect(`${verified.out}${verified.err}`).toContain('./pipe: a named pipe')
     const home = join(folder, 'without')
     const unknown = await command(home, 'restore', file, '--without', 'nobody')

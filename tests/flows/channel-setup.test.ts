@@ -184,7 +184,7 @@ describe('a channel that is added', () => {
       say('AAAAAAAA')
       await program.shows(/1 wrong code came on telegram/)
       say(code)
-      await program.shows(/You are known on telegram: owner \(telegram:1000\)/)
+      await program.shows(/You are paired on telegram: owner \(telegram:1000\)/)
       expect(program.rows().join('\n')).not.toContain('secret-part')
     } finally {
       program.kill()
@@ -211,7 +211,7 @@ describe('a channel that is added', () => {
       'add',
       'telegram',
     )
-    expect(again).toMatchObject({ code: 0, out: expect.stringContaining('An owner is known there already') })
+    expect(again).toMatchObject({ code: 0, out: expect.stringContaining('An owner is already paired there') })
   })
 
   it('is off at once when it is removed, and forgets its token; on again it hears again', async () => {
@@ -245,7 +245,7 @@ describe('a channel that is added', () => {
     const { out } = await flotilla(home(), 'channels', 'notices', '--about', 'budgets,approvals')
     expect(out).toMatch(/told on\s+telegram, slack\nabout\s+approvals, budgets\nquiet hours\s+22:00 to 07:00/)
     expect(out).toContain('slack is off. Switch it on with: flotilla channels add slack')
-    expect(out).not.toContain('No owner is known on telegram')
+    expect(out).not.toContain('No owner is paired on telegram')
     expect(await notices('--to', 'none', '--quiet-hours', 'none')).toEqual({
       to: [],
       about: ['approvals', 'budgets'],
@@ -268,10 +268,10 @@ describe('a channel that is added', () => {
       ['--about', 'weather'],
       /--about knows no weather[\s\S]*notes, approvals, budgets, tasks/,
     ],
-    ['nothing at all', ['--to', ''], /--to knows no name that is empty/],
-    ['no hours', ['--quiet-hours', '22-7'], /--quiet-hours 22-7 are no hours[\s\S]*22:00-07:00/],
-    ['an hour that there is not', ['--quiet-hours', '24:00-07:00'], /are no hours/],
-    ['hours of no length', ['--quiet-hours', '07:00-07:00'], /are no hours/],
+    ['nothing at all', ['--to', ''], /--to does not accept an empty name/],
+    ['no hours', ['--quiet-hours', '22-7'], /--quiet-hours 22-7 is not a time range[\s\S]*22:00-07:00/],
+    ['an hour that there is not', ['--quiet-hours', '24:00-07:00'], /is not a time range/],
+    ['hours of no length', ['--quiet-hours', '07:00-07:00'], /is not a time range/],
   ])('is not told of %s: nothing changes, and the repair is named', async (_what, words, told) => {
     const before = await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')
     const refused = await flotilla(home(), 'channels', 'notices', ...words)

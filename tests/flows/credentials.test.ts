@@ -85,7 +85,7 @@ describe('the owner at the command line', () => {
     const set = await flotillaWith(piped, 'credentials', 'set', 'Wiki', '--host', `http://${place}`)
     expect(set, set.err).toMatchObject({ code: 0 })
     expect(set.out).toContain(
-      `wiki is filled in for http://${place}, for agents whose allowed_credentials name it`,
+      `wiki is inserted for http://${place}, for agents whose allowed_credentials include it`,
     )
     const list = await cli(['credentials', 'list'])
     expect(list.out).toMatch(/wiki +agent +file +[0-9a-f]{8} +http:\/\/127\.0\.0\.1:\d+/)
@@ -144,7 +144,7 @@ describe('an agent', () => {
       ),
     )
     expect((await cli(['credentials', 'list'])).out).toContain(
-      'No credential is filled in: config/credentials.json line 4',
+      'No credential can be used: config/credentials.json line 4',
     )
     await writeFile(path, whole)
     await eventually(
@@ -241,7 +241,7 @@ describe('a request for a credential', () => {
     }
     const open = requests.find(({ state }) => state === 'open')
     const said = await cli(['credentials', 'deny', open?.id ?? '', '--reason', 'not this year'])
-    expect(said.out).toContain('operator is told that it does not get wiki')
+    expect(said.out).toContain('operator is informed that the request for wiki was rejected')
     await eventually('the operator heard', async () =>
       (await mesh.runs()).find(({ outcome }) => outcome?.text === 'Then not.'),
     )

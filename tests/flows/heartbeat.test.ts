@@ -214,7 +214,7 @@ describe('a heartbeat of a real fleet', () => {
       /^Skipped \(nothing-to-do\): .*: flotilla heartbeat told\n$/,
     )
     for (const words of [['--if-needed'], ['told', '--if-needed', '--every', '2h']]) {
-      expect((await cli(...words)).err).toContain('Like this: flotilla heartbeat')
+      expect((await cli(...words)).err).toContain('Example: flotilla heartbeat')
     }
     expect((await cli('told')).out).toMatch(/^Nothing to report: flotilla runs run_/)
     expect((await cli()).out).toMatch(/told +.*ran: run_/)

@@ -205,7 +205,7 @@ it('a key that is refused is asked for anew, and a name that cannot be is, too',
   screen.type(`${rightKey}\r`)
   await screen.shows(/^Name of your first agent \(Enter for none\):$/)
   screen.type('two words\r')
-  await screen.shows(/“two words” is no name for an agent/)
+  await screen.shows(/“two words” is not a valid agent name/)
   screen.type('scout\r')
   await screen.shows(/There is an agent “scout” already/)
   screen.type('second\r')

@@ -167,7 +167,7 @@ describe('at the prompt of a conversation', () => {
     await program.shows(/^writer /)
     await atPrompt(program, 'teller ›')
     program.type('/remove writer\r')
-    await atPrompt(program, 'Delete writer with its data for good? Type its name:')
+    await atPrompt(program, 'Delete writer and its data permanently? Type its name:')
     program.type('\u0004')
     expect(await program.ended).toBe(0)
     expect(program.rows().join('\n')).not.toMatch(/internal-error|half of a sec|is deleted/)

@@ -27,7 +27,7 @@ it(
     const { code, out, err } = await flotilla({ home, environment }, 'demo', '--runtime', 'kubernetes')
     process.stdout.write(`${out}\n`)
     expect(code, out + err).toBe(0)
-    expect(out).toContain('every wall held')
+    expect(out).toContain('no attack succeeded')
   },
   patient(400_000),
 )

@@ -131,7 +131,7 @@ it(
     expect(await readMesh()).toBeNull()
     const restore = others.findIndex((one) => one.includes('flotilla restore'))
     const said = await typist.type(others.slice(0, restore + 1))
-    expect(said).toContain('is the fleet again: 2 agents')
+    expect(said).toContain('is restored: 2 agents')
     // What goes on is told in words that hold there.
     expect(said).toContain('deploy/kubernetes/flotilla.yaml')
     expect(said).not.toContain('flotilla start')
@@ -180,7 +180,7 @@ it(
     expect(kept.said).toContain('still runs')
     expect(kept.said).toContain('deploy/kubernetes/restore.yaml')
     const said = await typist.type(block('copy'))
-    expect(said).toContain('It is whole: 2 agents')
+    expect(said).toContain('The backup is complete: 2 agents')
     expect(await keptBy(people, 'true')).toContain(String.raw`kept\nof the cluster`)
   },
   patient(240_000),
@@ -246,7 +246,7 @@ it(
       one.replace('/srv/fleet', home).replace('--runtime docker', '--runtime process')
     expect(block('back').some((one) => one !== onMachine(one))).toBe(true)
     const said = await typist.type(block('back').map(onMachine))
-    expect(said).toContain('It is whole: 2 agents')
+    expect(said).toContain('The backup is complete: 2 agents')
     const last = openMesh(home, { runtime: 'process' })
     try {
       await last.restart()
@@ -265,7 +265,7 @@ it(
     await clearAway()
     const [waits = '', works = ''] = block('chart')
     await typist.type([waits, line('enter', 'rollout'), line('enter', 'cat > /backup')])
-    expect(await typist.type(line('enter', 'flotilla restore'))).toContain('is the fleet again: 2 agents')
+    expect(await typist.type(line('enter', 'flotilla restore'))).toContain('is restored: 2 agents')
     const waited = (await readMesh())?.metadata.uid ?? ''
     await typist.type([works, line('enter', 'rollout')])
     pod = await meshReady(waited, patient(60_000))

@@ -25,7 +25,7 @@ export const commandTable: readonly CommandSection[] = [
     title: 'Begin',
     groups: [
       {
-        commands: { demo: 'see a fleet do a real job and attack its own walls' },
+        commands: { demo: 'watch a fleet do a real job and attack its own isolation' },
         load: async () => (await import('./commands/demo.ts')).addDemoCommand,
       },
       {
@@ -53,15 +53,15 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/open.ts')).addOpenCommand,
       },
       {
-        commands: { proof: 'the code that a page asks for before what is the owner’s to decide' },
+        commands: { proof: 'print the code that a page asks for before decisions of the owner' },
         load: async () => (await import('./commands/proof.ts')).addProofCommand,
       },
       {
-        commands: { logs: 'what the mesh has logged, or what one agent prints' },
+        commands: { logs: 'show the log of the mesh, or the output of one agent' },
         load: async () => (await import('./commands/logs.ts')).addLogsCommand,
       },
       {
-        commands: { version: 'which version this is' },
+        commands: { version: 'show the version' },
         load: async () => (await import('./commands/version.ts')).addVersionCommand,
       },
     ],
@@ -74,14 +74,14 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/chat.ts')).addChatCommand,
       },
       {
-        commands: { steer: 'say something to an agent that works' },
+        commands: { steer: 'send a message to an agent that is working' },
         load: async () => (await import('./commands/steer.ts')).addSteerCommand,
       },
       {
         commands: {
           history: 'what was said in a conversation',
           sessions: 'the conversations that an agent remembers',
-          'reset-chat': 'begin a conversation anew',
+          'reset-chat': 'archive a conversation and start a new one',
         },
         load: async () => (await import('./commands/chat-sessions.ts')).addChatSessionCommands,
       },
@@ -91,7 +91,7 @@ export const commandTable: readonly CommandSection[] = [
       },
       {
         commands: {
-          topics: 'what agents say to each other, and who listens',
+          topics: 'topics on which agents publish, and their subscribers',
           signals: 'what an agent has not read yet',
         },
         load: async () => (await import('./commands/topics.ts')).addTopicsCommands,
@@ -102,7 +102,7 @@ export const commandTable: readonly CommandSection[] = [
     title: 'Agents',
     groups: [
       {
-        commands: { agents: 'the agents of the fleet', agent: 'make agents of your own' },
+        commands: { agents: 'the agents of the fleet', agent: 'add agents' },
         load: async () => (await import('./commands/agents.ts')).addAgentsCommands,
       },
       {
@@ -122,7 +122,7 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/templates.ts')).addTemplatesCommand,
       },
       {
-        commands: { apply: 'make the fleet of a template' },
+        commands: { apply: 'create the fleet that a template describes' },
         load: async () => (await import('./commands/apply.ts')).addApplyCommand,
       },
       {
@@ -139,17 +139,17 @@ export const commandTable: readonly CommandSection[] = [
       },
       {
         commands: {
-          archive: 'put an agent away, with everything it has',
-          unarchive: 'take an archived agent back',
+          archive: 'take an agent out of use and keep its data',
+          unarchive: 'let an archived agent work again',
         },
         load: async () => (await import('./commands/archive.ts')).addArchiveCommands,
       },
       {
-        commands: { delete: 'delete an agent for good' },
+        commands: { delete: 'delete an agent permanently' },
         load: async () => (await import('./commands/delete.ts')).addDeleteCommand,
       },
       {
-        commands: { heartbeat: 'let an agent look around now, or set how often it does' },
+        commands: { heartbeat: 'run the heartbeat of an agent now, or set its interval' },
         load: async () => (await import('./commands/heartbeat.ts')).addHeartbeatCommand,
       },
       {
@@ -163,12 +163,12 @@ export const commandTable: readonly CommandSection[] = [
     ],
   },
   {
-    title: 'Work and what became of it',
+    title: 'Work and results',
     groups: [
       {
         commands: {
           runs: 'the ledger of runs, or one run',
-          cancel: 'cancel a run, or something that waits for you',
+          cancel: 'cancel a run, or reject a pending approval',
         },
         load: async () => (await import('./commands/runs.ts')).addRunsCommand,
       },
@@ -177,11 +177,11 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/trace.ts')).addTraceCommand,
       },
       {
-        commands: { tasks: 'work that agents were given' },
+        commands: { tasks: 'tasks that were given to agents' },
         load: async () => (await import('./commands/tasks.ts')).addTasksCommand,
       },
       {
-        commands: { projects: 'agents that work for one thing, and what they keep to themselves' },
+        commands: { projects: 'agents with a common goal, and the data they share' },
         load: async () => (await import('./commands/projects.ts')).addProjectsCommand,
       },
       {
@@ -189,7 +189,7 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/artifacts.ts')).addArtifactsCommand,
       },
       {
-        commands: { blackboard: 'what agents share' },
+        commands: { blackboard: 'keys and values that agents share' },
         load: async () => (await import('./commands/blackboard.ts')).addBlackboardCommand,
       },
       {
@@ -199,12 +199,12 @@ export const commandTable: readonly CommandSection[] = [
       {
         commands: {
           replay: 'play a finished run again from its record',
-          fork: 'let another model go on from a step of a run',
+          fork: 'continue from a step of a run with another model',
         },
         load: async () => (await import('./commands/replay.ts')).addReplayCommands,
       },
       {
-        commands: { eval: 'play cases against an agent and judge what it did' },
+        commands: { eval: 'run test cases against an agent and judge the results' },
         load: async () => (await import('./commands/eval.ts')).addEvalCommand,
       },
       {
@@ -214,24 +214,24 @@ export const commandTable: readonly CommandSection[] = [
     ],
   },
   {
-    title: 'Work that nobody asks for',
+    title: 'Triggers',
     groups: [
       {
-        commands: { cron: 'jobs that set agents to work by the clock' },
+        commands: { cron: 'jobs that start agents on a schedule' },
         load: async () => (await import('./commands/cron.ts')).addCronCommand,
       },
       {
-        commands: { watchers: 'folders whose new files make runs' },
+        commands: { watchers: 'folders whose new files start runs' },
         load: async () => (await import('./commands/watchers.ts')).addWatchersCommand,
       },
       {
-        commands: { webhooks: 'events from outside that make agents act' },
+        commands: { webhooks: 'HTTP events from outside that start runs' },
         load: async () => (await import('./commands/webhooks.ts')).addWebhooksCommand,
       },
       {
         commands: {
-          pause: 'stop all work that nobody asked for just now',
-          resume: 'let it go on; what came due meanwhile begins once',
+          pause: 'hold the work that triggers start',
+          resume: 'end a pause; work that came due meanwhile starts once',
         },
         load: async () => (await import('./commands/pause.ts')).addPauseCommands,
       },
@@ -245,35 +245,38 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/costs.ts')).addCostsCommand,
       },
       {
-        commands: { budget: 'show and set what may be spent' },
+        commands: { budget: 'show and set spending limits' },
         load: async () => (await import('./commands/budget.ts')).addBudgetCommand,
       },
       {
-        commands: { wallet: 'the seed of the fleet’s wallets, and whose address is whose' },
+        commands: { wallet: 'the seed of the fleet’s wallets, and the addresses of agents' },
         load: async () => (await import('./commands/wallet.ts')).addWalletCommand,
       },
       {
-        commands: { models: 'models: price, health, and who may use them' },
+        commands: { models: 'models: price, health, and which agents may use them' },
         load: async () => (await import('./commands/models.ts')).addModelsCommand,
       },
     ],
   },
   {
-    title: 'What is allowed',
+    title: 'Permissions and approvals',
     groups: [
       {
         commands: { permissions: 'what agents may do, and why' },
         load: async () => (await import('./commands/permissions.ts')).addPermissionsCommand,
       },
       {
-        commands: { pending: 'what waits for you', confirm: 'let something happen that waits for you' },
+        commands: {
+          pending: 'what waits for your decision',
+          confirm: 'approve an action that waits for you',
+        },
         load: async () => (await import('./commands/pending.ts')).addPendingCommands,
       },
       {
         commands: {
           edit: 'change an agent',
-          changes: 'changes of agents, and which can be undone',
-          undo: 'take a change back',
+          changes: 'list changes of agents, and which can be undone',
+          undo: 'undo a change',
         },
         load: async () => (await import('./commands/changes.ts')).addChangesCommands,
       },
@@ -286,15 +289,15 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/channels.ts')).addChannelsCommand,
       },
       {
-        commands: { people: 'who may use this fleet, and as what', whoami: 'who you are to this mesh' },
+        commands: { people: 'who may use this fleet, and their roles', whoami: 'who you are to this mesh' },
         load: async () => (await import('./commands/people.ts')).addPeopleCommand,
       },
       {
-        commands: { walls: 'whether the walls around agents hold' },
+        commands: { walls: 'check the isolation of agents' },
         load: async () => (await import('./commands/walls.ts')).addWallsCommand,
       },
       {
-        commands: { journal: 'the record of decisions and effects' },
+        commands: { journal: 'the audit log of decisions and effects' },
         load: async () => (await import('./commands/journal.ts')).addJournalCommand,
       },
     ],
@@ -313,8 +316,8 @@ export const commandTable: readonly CommandSection[] = [
       {
         commands: {
           backup: 'write the whole fleet into one file, while it runs',
-          verify: 'read a backup to its end as a restore would',
-          restore: 'make a home of a backup',
+          verify: 'check a backup by reading all of it',
+          restore: 'restore a backup into an empty home',
         },
         load: async () => (await import('./commands/backup.ts')).addBackupCommands,
       },
@@ -323,19 +326,19 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/image.ts')).addImageCommand,
       },
       {
-        commands: { prune: 'take away what is left over and nobody uses' },
+        commands: { prune: 'remove leftovers that are no longer used' },
         load: async () => (await import('./commands/prune.ts')).addPruneCommand,
       },
       {
-        commands: { upgrade: 'install a newer release; where it does not come up, this one goes on' },
+        commands: { upgrade: 'install a newer release, and roll back if it does not start' },
         load: async () => (await import('./commands/upgrade.ts')).addUpgradeCommand,
       },
       {
-        commands: { reset: 'remove a fleet for good' },
+        commands: { reset: 'remove a fleet permanently' },
         load: async () => (await import('./commands/reset.ts')).addResetCommand,
       },
       {
-        commands: { uninstall: 'take away all that was made here' },
+        commands: { uninstall: 'remove everything that was created here' },
         load: async () => (await import('./commands/uninstall.ts')).addUninstallCommand,
       },
     ],

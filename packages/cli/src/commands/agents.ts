@@ -15,22 +15,22 @@ const roleColumnsMax = 200
 export function addAgentsCommands(program: Command, deps: CliDeps): void {
   program
     .command('agents')
-    .description('Lists the agents of the fleet with what they are for, or shows one of them.')
+    .description('Lists the agents of the fleet with their roles, or shows one of them.')
     .argument('[agent]', 'id of one agent')
     .addHelpText('after', '\nExamples:\n  $ flotilla agents\n  $ flotilla agents auditor')
     .action(commandAction(deps, agents))
   const agent = program
     .command('agent')
     .description(
-      'Makes agents of your own; without a verb it lists them, as flotilla agents does. flotilla edit changes one.',
+      'Adds agents; without a verb it lists them, as flotilla agents does. flotilla edit changes one.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla agent add auditor --role "Reads contracts."')
     .action(commandAction(deps, agents))
   addWorkerOptions(
     agent
       .command('add')
-      .summary('make a worker')
-      .description('Makes a worker; it is started when work reaches it.')
+      .summary('create a worker')
+      .description('Creates a worker. It starts when its first work arrives.')
       .argument('<agent>', 'its id: 1 to 64 of A-Z a-z 0-9 _ -')
       .requiredOption('--role <text>', 'what it is for, in one or two sentences'),
   )

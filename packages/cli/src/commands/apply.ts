@@ -35,11 +35,11 @@ export function addApplyCommand(program: Command, deps: CliDeps): void {
   program
     .command('apply')
     .description(
-      'Shows what a template would create and change, asks, and does all of it or nothing. What the template does not name stays as it is; nothing is taken away. It grants no more than the operator could, whoever applies it.',
+      'Shows what a template would create and change, asks for confirmation, and then does all of it or nothing. It removes nothing, and leaves alone what the template does not name. Regardless of who applies it, a template grants at most what the operator could grant.',
     )
     .argument('<template>', 'name of a template, or a file such as ./fleet.yaml')
     .option('-y, --yes', 'do not ask')
-    .option('--plan', 'show what would be done and do nothing')
+    .option('--plan', 'only show what would be done')
     .addHelpText(
       'after',
       `
@@ -62,7 +62,7 @@ async function apply(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.print(...planRows(plan, terminal.color))
   if (flagOption(line, 'plan') || isDone) {
     terminal.printJson({ plan, secrets: [], applied: false })
-    if (isDone) terminal.print('Nothing to do: the fleet is as the template says.')
+    if (isDone) terminal.print('Nothing to do: the fleet already matches the template.')
     terminal.print(...byHand)
     return
   }
@@ -88,7 +88,7 @@ async function apply(context: CommandContext, line: CommandLine): Promise<void> 
   )
 }
 
-/** What looks like a path is a file; everything else is a name. Its size is looked at before it is read. */
+/** Treats an argument that looks like a path as a file, and all others as a name. Checks the size before reading. */
 async function sourceOf(given: string): Promise<{ readonly name: string } | { readonly text: string }> {
   if (/^[a-z0-9][a-z0-9-]{0,63}$/.test(given)) return { name: given }
   try {
@@ -111,20 +111,20 @@ async function sourceOf(given: string): Promise<{ readonly name: string } | { re
   }
 }
 
-/** Webhooks are made at the dashboard or by its API alone: the same template, sent there, makes what is left. */
+/** Webhooks can only be created in the dashboard or its API; sending the same template there creates the rest. */
 function byHandRows({ items }: TemplatePlan, given: string, baseUrl: string): string[] {
   if (!items.some(({ action }) => action === 'by-hand')) return []
   const isName = /^[a-z0-9][a-z0-9-]{0,63}$/.test(given)
   const body = isName ? `-d '{"name": "${given}"}'` : `-d "$(jq -Rs '{text: .}' < ${printable(given)})"`
   return [
-    'Webhooks are made at the dashboard or by its API alone. This makes those that are marked with !, and shows their secrets once:',
+    'Webhooks can only be created in the dashboard or with its API. This command creates those marked with !, and shows their secrets once:',
     `  $ curl ${baseUrl}${templateEndpoints.templateApplyPlan.path} -H 'X-Requested-With: curl' -H 'Content-Type: application/json' ${body}`,
   ]
 }
 
 const marks = { create: '+', change: '~', keep: ' ', 'by-hand': '!' } as const
 
-/** The plan as lines: what is new, what becomes another, with what stood there. Pure. */
+/** Formats the plan as lines: what is created and what changes, with the value before. Pure. */
 export function planRows({ name, items }: TemplatePlan, color: Color): string[] {
   const plain = (text: string) => text
   const paint = { create: color.good, change: color.warning, keep: plain, 'by-hand': color.warning }
@@ -132,7 +132,7 @@ export function planRows({ name, items }: TemplatePlan, color: Color): string[] 
     `Template ${name}:`,
     ...items.flatMap((item) => [
       paint[item.action](
-        `  ${marks[item.action]} ${item.kind} ${printable(item.id)}${item.action === 'keep' ? ' (stays as it is)' : ''}`,
+        `  ${marks[item.action]} ${item.kind} ${printable(item.id)}${item.action === 'keep' ? ' (unchanged)' : ''}`,
       ),
       ...changeRows(item, color),
       ...(item.warning === undefined ? [] : [color.warning(`      ! ${printable(item.warning)}`)]),

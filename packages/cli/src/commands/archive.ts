@@ -6,7 +6,7 @@ export function addArchiveCommands(program: Command, deps: CliDeps): void {
   program
     .command('archive')
     .description(
-      'Stops an agent, ends its tokens, and gives it no work until flotilla unarchive. Its data, permissions and costs stay.',
+      'Stops an agent, revokes its tokens, and gives it no work until flotilla unarchive. Its data, permissions and costs are kept.',
     )
     .argument('<agent>', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla archive auditor')
@@ -18,12 +18,12 @@ export function addArchiveCommands(program: Command, deps: CliDeps): void {
         const agent = await client.call('agentArchive', { params: { id }, signal: context.signal })
         context.terminal.progress.done()
         context.terminal.printJson(agent)
-        context.terminal.hint(`${id} is archived. Take it back with: flotilla unarchive ${id}`)
+        context.terminal.hint(`${id} is archived. To undo: flotilla unarchive ${id}`)
       }),
     )
   program
     .command('unarchive')
-    .description('Lets an archived agent work again; it starts with its next work.')
+    .description('Lets an archived agent work again. It starts when its next work arrives.')
     .argument('<agent>', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla unarchive auditor')
     .action(

@@ -23,7 +23,7 @@ export function addArtifactsCommand(program: Command, deps: CliDeps): void {
     .description('Writes one artifact to a file of this machine; - writes it to standard output.')
     .argument('<agent>', 'id of the agent')
     .argument('<name>', 'name of the artifact')
-    .argument('[file]', 'where to; the name of the artifact in this folder when left out')
+    .argument('[file]', 'target file; default: the name of the artifact, in this folder')
     .addHelpText('after', '\nExample:\n  $ flotilla artifacts save auditor report.md -')
     .action(commandAction(deps, save))
 }
@@ -56,14 +56,14 @@ async function list(context: CommandContext): Promise<void> {
 async function save(context: CommandContext, line: CommandLine): Promise<void> {
   const agent = operand(line, 0)
   const name = operand(line, 1)
-  // The name came from an agent once; only its last part may name a file here.
+  // An agent chose the name, so only its last path segment is used as a file name here.
   const file = line.operands[2] ?? basename(name)
   const bytes = await (
     await context.mesh()
   ).bytes('artifact', { params: { agent, name }, signal: context.signal })
   if (file === '-') {
     const text = new TextDecoder().decode(bytes)
-    // As it is for another program, and harmless where a person looks.
+    // Another program receives the raw bytes; at a terminal, control characters are removed.
     return context.terminal.isInteractive
       ? context.terminal.printText(text)
       : context.terminal.stream(`${text}\n`)

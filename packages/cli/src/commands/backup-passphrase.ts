@@ -3,14 +3,14 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps } from '../context.ts'
 import { askHidden, readAll } from '../terminal/read-secret.ts'
 
-/** In place of a file: what is typed or sent in. */
+/** The file name that means: ask at the terminal, or read standard input. */
 const sentIn = '-'
-/** Shorter ones are guessed whatever is computed of them. */
+/** Shorter passphrases can be guessed, however expensive the key derivation is. */
 const passphraseMinChars = 8
 
 type Deps = Pick<CliDeps, 'input' | 'err' | 'signal'>
 
-/** Of a backup, by what `--passphrase-file` says; null where it says nothing. Never from the command line itself. */
+/** Reads the passphrase from `--passphrase-file`, null without that option. It is never a command-line argument. */
 export async function passphraseIn(
   deps: Deps,
   path: string | undefined,
@@ -28,19 +28,19 @@ export async function passphraseIn(
     detail: `${given} is shorter than ${passphraseMinChars} characters`,
     repair:
       verb === 'backup'
-        ? 'Take a longer passphrase: whoever has the file can try as often as they like.'
+        ? 'Choose a longer passphrase: anyone who has the file can guess without a limit.'
         : `${other} that the backup was made with; no backup has a passphrase as short as this.`,
   })
 }
 
-/** Where it closes something it is typed twice: what was mistyped would be lost with the backup. */
+/** For encryption the passphrase is typed twice: after a typing error nobody could open the backup. */
 async function typedPassphrase(deps: Deps, verb: string): Promise<string> {
   if (deps.input.isTTY !== true) return readAll(deps.input)
   const typed = await askHidden(deps, 'Passphrase: ')
   if (verb !== 'backup' || (await askHidden(deps, 'Once more: ')) === typed) return typed
   throw new CommandFailed('bad-request', {
     detail: 'the two passphrases are not the same',
-    repair: 'Give the command again; nothing was written.',
+    repair: 'Run the command again; nothing was written.',
   })
 }
 

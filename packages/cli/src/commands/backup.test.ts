@@ -36,7 +36,7 @@ test.each([{ isTTY: false }, { isTTY: true, json: true }])(
 )
 
 test.each([{ isTTY: true }, { isTTY: false }, { isTTY: true, json: true }])(
-  'a step that was in vain is told with its reason, whoever watches: %j',
+  'a failed step is printed with its reason: %j',
   (options) => {
     const { terminal, out, err } = keepTerminal(options)
     const copy = watchCopy({ terminal })
@@ -44,7 +44,7 @@ test.each([{ isTTY: true }, { isTTY: false }, { isTTY: true, json: true }])(
     copy.heard({ kind: 'progress', words: 'Fetching debian' })
     copy.heard({ kind: 'progress', words: 'Making it', failed: { step: 'Fetching debian', why } })
     copy.end()
-    expect(err.text()).toContain(`Fetching debian: that was in vain.\n  ${why}\n`)
+    expect(err.text()).toContain(`Fetching debian: failed.\n  ${why}\n`)
     expect(out.text()).toBe('')
   },
 )

@@ -11,7 +11,7 @@ import { passphraseIn } from './backup-passphrase.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { formatBytes, formatTime } from '../terminal/format.ts'
 
-/** A fleet of many gigabytes on a slow disk. */
+/** This is enough for a fleet of many gigabytes on a slow disk. */
 const timeoutMs = 24 * 3600_000
 
 const missingSchema = {
@@ -58,19 +58,19 @@ const restoredSchema = z.looseObject({
 })
 
 const passphraseWords =
-  'The passphrase is the first line of --passphrase-file, or FLOTILLA_BACKUP_PASSPHRASE of the environment. With - for the file it is asked for at a terminal, which does not show it, or read from what is sent in.'
+  'The passphrase is the first line of --passphrase-file, or the environment variable FLOTILLA_BACKUP_PASSPHRASE. With --passphrase-file - it is asked for at the terminal without showing it, or read from standard input.'
 
 export function addBackupCommands(program: Command, deps: CliDeps): void {
   program
     .command('backup')
     .description(
-      `Home, database and what each agent keeps, as they stand. With a passphrase the file is encrypted; without one say whether its secrets (.env, data/mesh-secret) come along; the seed of the wallet does so in an encrypted file alone. ${passphraseWords}`,
+      `Writes the home, the database and the data of each agent into one file. With a passphrase the file is encrypted; without one, choose whether the secrets (.env, data/mesh-secret) are included. The seed of the wallet is included only in an encrypted file. ${passphraseWords}`,
     )
-    .argument('<file>', 'what is written; must not be there yet')
+    .argument('<file>', 'the file to write; must not exist yet')
     .option('--passphrase-file <file>', 'encrypt it with the passphrase in this file')
-    .option('--without-secrets', 'leave the secrets out')
-    .option('--secrets-in-plain', 'with the secrets although nobody needs a passphrase to read them')
-    .addOption(withoutOption('leave the data of this agent out; may be given again'))
+    .option('--without-secrets', 'leave out the secrets')
+    .option('--secrets-in-plain', 'include the secrets, readable without a passphrase')
+    .addOption(withoutOption('leave out the data of this agent; can be repeated'))
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla backup /srv/backups/fleet-monday --passphrase-file ~/.backup-passphrase\n  $ flotilla backup fleet --without-secrets',
@@ -79,10 +79,10 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
   program
     .command('verify')
     .description(
-      `Checks every part of it, its database and the names in what agents kept; writes nothing. ${passphraseWords}`,
+      `Checks every part of a backup, its database and the file names in the data of agents. Writes nothing. ${passphraseWords}`,
     )
     .argument('<file>', 'the backup')
-    .option('--passphrase-file <file>', 'where its passphrase is')
+    .option('--passphrase-file <file>', 'file with its passphrase')
     .addHelpText(
       'after',
       '\nExample:\n  $ flotilla verify /srv/backups/fleet-monday --passphrase-file ~/.backup-passphrase',
@@ -91,11 +91,11 @@ export function addBackupCommands(program: Command, deps: CliDeps): void {
   const restoring = program
     .command('restore')
     .description(
-      `The same fleet in a home that is empty: agents, runs, costs, memory, settings. It has an id of its own, so that the old home may go on beside it. A restore that is cut off begins anew when it is asked for again. ${passphraseWords}`,
+      `Restores the fleet into an empty home: agents, runs, costs, memory, settings. The new home gets its own id, so the old home can keep running. If a restore is interrupted, run it again; it starts over. ${passphraseWords}`,
     )
     .argument('<file>', 'the backup')
-    .option('--passphrase-file <file>', 'where its passphrase is')
-    .addOption(withoutOption('do not restore the data of this agent; may be given again'))
+    .option('--passphrase-file <file>', 'file with its passphrase')
+    .addOption(withoutOption('do not restore the data of this agent; can be repeated'))
   addRuntimeOptions(restoring)
     .addHelpText(
       'after',
@@ -119,26 +119,28 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
   const { terminal } = context
   terminal.printJson(made)
   terminal.hint(
-    `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets. It was read to its end after it was written.`,
-    `Read it again where you keep it:  flotilla verify ${made.file}`,
+    `${made.file}: ${formatBytes(made.bytes)}, ${made.agents} agents, ${made.files} files, ${made.encrypted ? 'encrypted' : 'not encrypted'}, ${made.secrets ? 'with' : 'without'} secrets. It was verified after writing.`,
+    `Verify it again where you store it:  flotilla verify ${made.file}`,
   )
   if (made.secrets && made.secrets_left_out.length > 0)
     terminal.note(
-      `${made.secrets_left_out.join(' and ')} is not in it: the seed of the wallet is in encrypted backups alone.`,
+      `${made.secrets_left_out.join(' and ')} is not in it: only encrypted backups contain the seed of the wallet.`,
     )
   noteMissing(context, made, 'the backup')
   for (const agent of made.not_held) {
     terminal.note(
-      `${agent} keeps so much that it went on while it was read; files that it changed then may be torn.`,
+      `${agent} has so much data that it kept working during the backup; files that it changed meanwhile may be inconsistent.`,
     )
   }
-  if (made.secrets && !made.encrypted) terminal.note('Whoever gets this file has the keys in it.')
+  if (made.secrets && !made.encrypted) terminal.note('Anyone who gets this file has the keys in it.')
 }
 
 async function verify(context: CommandContext, line: CommandLine): Promise<void> {
   const verified = verifiedSchema.parse(await ask(context, line, { verb: 'verify-backup' }))
   context.terminal.printJson(verified)
-  context.terminal.print(`It is whole: ${aboutWords(verified.about)}, ${formatBytes(verified.bytes)}.`)
+  context.terminal.print(
+    `The backup is complete: ${aboutWords(verified.about)}, ${formatBytes(verified.bytes)}.`,
+  )
   noteMissing(context, verified, 'the backup')
 }
 
@@ -151,22 +153,22 @@ async function restore(context: CommandContext, line: CommandLine): Promise<void
   )
   const { terminal } = context
   terminal.printJson(restored)
-  terminal.print(`${restored.home} is the fleet again: ${aboutWords(restored.about)}.`)
+  terminal.print(`${restored.home} is restored: ${aboutWords(restored.about)}.`)
   noteMissing(context, restored, 'the restored home')
   const goOn = context.environment.isPod
     ? 'kubectl apply --filename deploy/kubernetes/flotilla.yaml, or restore.enabled=false of the chart'
     : 'flotilla start'
   if (restored.about.secrets) {
-    terminal.hint(`Stop the mesh of the old home, if there is one, then go on with:  ${goOn}`)
+    terminal.hint(`Stop the mesh of the old home if it runs, then continue with:  ${goOn}`)
     return
   }
   terminal.hint(
     'The backup had no secrets. Write .env again, then:  flotilla journal begin-anew',
-    `and go on with:  ${goOn}`,
+    `and continue with:  ${goOn}`,
   )
 }
 
-/** One name each time: a list would take the file for an agent where it comes last. */
+/** The option takes one name at a time: a list would swallow the file argument when that comes last. */
 function withoutOption(words: string): Option {
   return new Option('--without <agent>', words)
     .default([], 'no agent')
@@ -178,7 +180,7 @@ function withoutWords({ options }: CommandLine): readonly string[] {
   return agents.flatMap((agent) => ['--without', String(agent)])
 }
 
-/** Of a backup that another command made; it is checked as one that was asked for. */
+/** Notes what is missing in a backup that another command made, as `flotilla backup` does. */
 export function noteMissingOf(context: CommandContext, made: unknown): void {
   noteMissing(context, madeSchema.parse(made), 'the backup')
 }
@@ -192,7 +194,7 @@ function noteMissing(
   for (const { agent, why } of leftOut) terminal.note(`The data of ${agent} is not in ${what}: ${why}.`)
   for (const { agent, count, first, ended_by: endedBy } of skipped) {
     const whose = agent === null ? 'the home' : `the data of ${agent}`
-    if (endedBy !== null) terminal.note(`Only a part of ${whose} is in ${what}: ${endedBy}.`)
+    if (endedBy !== null) terminal.note(`Only part of ${whose} is in ${what}: ${endedBy}.`)
     if (count === 0) continue
     const entries = count === 1 ? '1 entry' : `${count} entries`
     terminal.note(
@@ -207,7 +209,7 @@ function aboutWords(about: z.infer<typeof aboutSchema>): string {
   return `${about.agents} agents as of ${formatTime(about.made_at)} UTC, release ${about.product}, ${about.secrets ? 'with' : 'without'} secrets`
 }
 
-/** A backup beside whatever else a command does: closed by a passphrase, or else without secrets. */
+/** Makes a backup as a part of another command: encrypted with a passphrase, or else without secrets. */
 export async function askForBackup(
   context: CommandContext,
   { file, passphraseFile }: { readonly file: string; readonly passphraseFile: string | undefined },
@@ -237,7 +239,7 @@ async function ask(
   }).finally(watched.end)
 }
 
-/** What the mesh's program is at and how far, as one line that is there after a second; for whoever watches a terminal. */
+/** Shows the current step of the mesh's program and its progress as one status line, after one second. */
 export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
   heard(line: MeshLine): void
   end(): void
@@ -250,13 +252,13 @@ export function watchCopy({ terminal }: Pick<CommandContext, 'terminal'>): {
   return {
     heard: (line) => {
       if (line.kind === 'progress') {
-        // What the step after it stands in for is not to be found out by looking at the result.
-        if (line.failed) terminal.note(`${line.failed.step}: that was in vain.`, `  ${line.failed.why}`)
+        // The result does not show that a later step replaced this one, so the failure is printed.
+        if (line.failed) terminal.note(`${line.failed.step}: failed.`, `  ${line.failed.why}`)
         step = line.words
       }
       if (line.kind !== 'moved') return
       const { bytes, of } = line
-      // What is counted beforehand goes on growing; the share is never above all of it.
+      // Data grows after it was counted, so the total is never shown below what is done.
       moved =
         of === null ? formatBytes(bytes) : `${formatBytes(bytes)} of ${formatBytes(Math.max(bytes, of))}`
     },

@@ -15,7 +15,7 @@ export function addBlackboardCommand(program: Command, deps: CliDeps): void {
   const blackboard = program
     .command('blackboard')
     .description(
-      'Lists entries of the blackboard under a prefix; --json shows whole values. What stands under history/ is added to and never changed.',
+      'Lists entries of the blackboard under a prefix; --json shows whole values. Entries under history/ are append-only.',
     )
     .argument('[prefix]', 'only keys that start with it', '')
     .addHelpText(
@@ -39,31 +39,35 @@ Examples:
     .command('set')
     .summary('write one entry')
     .argument('<key>', 'the key')
-    .argument('<value>', 'JSON, or a text; @file takes what the file holds')
-    .option('--expect <version>', 'only over this version; 0 when the key must be new', wholeNumber(0, 1e15))
-    .option('--ttl <seconds>', 'forget it after so long', wholeNumber(1, 316_224_000))
+    .argument('<value>', 'JSON or text; @file reads it from a file')
+    .option(
+      '--expect <version>',
+      'only replace this version; 0 when the key must be new',
+      wholeNumber(0, 1e15),
+    )
+    .option('--ttl <seconds>', 'delete it after this time', wholeNumber(1, 316_224_000))
     .addHelpText('after', `\nExample:\n  $ flotilla blackboard set status/release '{"frozen": true}'`)
     .action(commandAction(deps, set))
   blackboard
     .command('delete')
-    .summary('take one entry away')
+    .summary('delete one entry')
     .argument('<key>', 'the key')
     .addHelpText('after', '\nExample:\n  $ flotilla blackboard delete status/release')
     .action(commandAction(deps, remove))
   blackboard
     .command('watches')
-    .summary('which agents are told of what')
+    .summary('which agents watch which keys')
     .addHelpText('after', '\nExample:\n  $ flotilla blackboard watches')
     .action(commandAction(deps, watches))
   blackboard
     .command('watch')
-    .summary('have an agent told when others write')
+    .summary('notify an agent when others write')
     .description(
-      'Has an agent told when others write under a pattern: * stands for part of a segment, ** for any number of segments. run: it is called for it. steer: it hears it within the work it is at, or is called where it is at none.',
+      'Notifies an agent when others write to keys that match a pattern: * matches within a segment, ** any number of segments. run: starts a run. steer: adds a message to its current run, or starts a run if it is idle.',
     )
     .argument('<agent>', 'id of the agent')
     .argument('<pattern>', 'pattern of keys')
-    .addOption(new Option('--tell <how>', 'how it is told').choices([...watchTells]).default('run'))
+    .addOption(new Option('--tell <how>', 'how it is notified').choices([...watchTells]).default('run'))
     .addHelpText('after', `\nExample:\n  $ flotilla blackboard watch writer 'output/*'`)
     .action(commandAction(deps, watch))
   blackboard
@@ -131,14 +135,14 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
     await context.mesh()
   ).call('blackboardDelete', { params: { key: operand(line, 0) }, signal: context.signal })
   context.terminal.printJson(reply)
-  context.terminal.print(`${reply.deleted} is taken away.`)
+  context.terminal.print(`${reply.deleted} is deleted.`)
 }
 
 async function watches(context: CommandContext): Promise<void> {
   const { terminal, signal } = context
   const reply = await (await context.mesh()).call('blackboardWatchList', { signal })
   terminal.printJson(reply)
-  if (reply.watches.length === 0) return terminal.print('Nobody watches anything.')
+  if (reply.watches.length === 0) return terminal.print('No agent watches anything.')
   terminal.print(
     ...renderTable(
       titlesOf('AGENT', 'PATTERN', 'TOLD BY', 'SET BY', 'WAITING', 'WHY'),
@@ -157,12 +161,12 @@ async function watches(context: CommandContext): Promise<void> {
 async function watch(context: CommandContext, line: CommandLine): Promise<void> {
   const tell = watchTells.find((known) => known === textOption(line, 'tell')) ?? 'run'
   await setWatch(context, line, tell)
-  context.terminal.print(`${operand(line, 0)} is told of ${operand(line, 1)} by a ${tell}.`)
+  context.terminal.print(`${operand(line, 0)} watches ${operand(line, 1)} and is notified by a ${tell}.`)
 }
 
 async function unwatch(context: CommandContext, line: CommandLine): Promise<void> {
   await setWatch(context, line, 'off')
-  context.terminal.print(`${operand(line, 0)} is no longer told of ${operand(line, 1)}.`)
+  context.terminal.print(`${operand(line, 0)} no longer watches ${operand(line, 1)}.`)
 }
 
 async function setWatch(
@@ -176,7 +180,7 @@ async function setWatch(
 }
 
 function entryWords({ key, version, written_by: by, expires_at: expiresAt }: BlackboardEntry): string {
-  const until = expiresAt === null ? '' : `, forgotten at ${formatTime(expiresAt)} (UTC)`
+  const until = expiresAt === null ? '' : `, expires at ${formatTime(expiresAt)} (UTC)`
   return `${key}: version ${version} by ${by}${until}`
 }
 

@@ -14,10 +14,10 @@ export function addBrowserCommand(program: Command, deps: CliDeps): void {
   program
     .command('browser')
     .description(
-      'Shows the browsers of agents and what they have open. Agents with can_use_browser open one with their first use; it closes by itself, and its tabs come back.',
+      'Shows the browsers of agents and their open tabs. The browser of an agent with can_use_browser opens at its first use and closes when idle; its tabs are restored.',
     )
     .argument('[agent]', 'id of one agent')
-    .option('--open', 'print the address of its screen, on which people watch and take over')
+    .option('--open', 'print the address of its screen, where people can watch and take over')
     .option('--close', 'close it now')
     .addHelpText(
       'after',
@@ -44,7 +44,7 @@ async function browser(context: CommandContext, line: CommandLine): Promise<void
     terminal.printJson(closed)
     return terminal.print(
       closed.was_open
-        ? `The browser of ${agent} is ${closed.state}. Its tabs come back with its next use.`
+        ? `The browser of ${agent} is ${closed.state}. Its tabs are restored at its next use.`
         : `No browser of ${agent} was open.`,
     )
   }
@@ -58,7 +58,7 @@ async function browser(context: CommandContext, line: CommandLine): Promise<void
   terminal.printJson({ ...reply, browsers })
   if (reply.unavailable !== null) return terminal.print(`There are no browsers: ${reply.unavailable}.`)
   if (browsers.length === 0)
-    return terminal.print(`No browser was opened yet; ${reply.max_live} may be at once.`)
+    return terminal.print(`No browser was opened yet; at most ${reply.max_live} can be open at a time.`)
   terminal.print(
     ...renderTable(
       ['AGENT', 'STATE', 'SINCE (UTC)', 'WATCHED BY', 'WHAT'].map((title) => ({ title })),
@@ -76,7 +76,7 @@ async function browser(context: CommandContext, line: CommandLine): Promise<void
 function whatOf({ reason, page, hand_over: handOver }: BrowserView): string {
   if (reason !== null) return reason
   if (handOver !== null) {
-    return handOver.by === null ? 'a page asks for a person: --open, take over' : `${handOver.by} has it`
+    return handOver.by === null ? 'a page needs a person: take over with --open' : `${handOver.by} has it`
   }
   return page === null ? '' : page.url
 }

@@ -7,7 +7,7 @@ import { renderTable } from '../terminal/table.ts'
 const barColumns = 8
 const nearlyUsed = 0.8
 
-/** Budgets as a table: what is spent of each, today and this month. */
+/** Formats budgets as a table with today's and this month's spend. */
 export function budgetRows(budgets: readonly BudgetView[], color: Color): string[] {
   if (budgets.length === 0) return []
   const isUnsure = budgets.some(({ monthly }) => monthly.unconfirmed_usd > 0)
@@ -34,12 +34,12 @@ export function budgetRows(budgets: readonly BudgetView[], color: Color): string
   )
 }
 
-/** Part of what is spent this month. */
+/** The share of this month's spend. */
 function unconfirmed({ unconfirmed_usd: usd }: BudgetView['monthly']): string {
   return usd > 0 ? formatUsd(usd) : ''
 }
 
-/** As the command line names it: `scout`, `project:acme`, `fleet`. */
+/** Returns the name of a budget on the command line: `scout`, `project:acme`, `fleet`. */
 export function budgetName({ scope, id }: Pick<BudgetView, 'scope' | 'id'>): string {
   if (scope === 'fleet') return 'fleet'
   return scope === 'agent' ? id : `${scope}:${id}`

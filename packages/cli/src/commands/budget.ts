@@ -13,12 +13,12 @@ export function addBudgetCommand(program: Command, deps: CliDeps): void {
   program
     .command('budget')
     .description(
-      'Without options shows budgets; with them sets those of an agent, of a project (project:NAME) or of the fleet, from the next call on. A call must fit into all of them. Days and months are UTC. An agent has USD 0.01 to 1000 a day and 0.10 to 30000 a month. The fleet has a daily limit from its first start until you take it away.',
+      'Shows budgets, or with options sets those of an agent, of a project (project:NAME) or of the fleet. A new limit applies from the next call. A call must fit into all budgets. Days and months are UTC. An agent may have USD 0.01 to 1000 a day and 0.10 to 30000 a month. The fleet has a daily limit from its first start until you remove it.',
     )
     .argument('[whose]', 'an agent, project:NAME, or fleet')
-    .option('--daily <usd>', 'US dollars a day; none takes the limit of a project or the fleet away', dollars)
-    .option('--monthly <usd>', 'US dollars a month; none likewise', dollars)
-    .option('--project <name>', 'charge the agent to this project too; none takes it out')
+    .option('--daily <usd>', 'US dollars a day; none removes the limit of a project or the fleet', dollars)
+    .option('--monthly <usd>', 'US dollars a month; none removes the limit', dollars)
+    .option('--project <name>', 'charge the agent to this project too; none ends that')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla budget\n  $ flotilla budget scout --daily 5 --monthly 100\n  $ flotilla budget fleet --daily 50\n  $ flotilla budget scout --project acme\n  $ flotilla budget project:acme --monthly 300',
@@ -40,7 +40,7 @@ async function budget(context: CommandContext, line: CommandLine): Promise<void>
   }
   const edits = Object.keys(edit).length > 0
   if ((edits || project !== undefined) && named === null) {
-    throw misused('say whose budget: an agent, project:NAME, or fleet')
+    throw misused('name the budget: an agent, project:NAME, or fleet')
   }
   if (project !== undefined && named?.scope !== 'agent') {
     throw misused('only an agent is charged to a project')
@@ -74,19 +74,19 @@ function tell({ terminal }: CommandContext, budgets: readonly BudgetView[]): voi
   const [only] = budgets
   if (budgets.length !== 1 || !only) return
   const { daily, monthly } = only
-  const open = daily.reserved_usd > 0 ? `, ${formatUsd(daily.reserved_usd)} is set aside for open calls` : ''
+  const open = daily.reserved_usd > 0 ? `, ${formatUsd(daily.reserved_usd)} is reserved for open calls` : ''
   terminal.print(
-    `${budgetName(only)}: the day starts anew at ${formatTime(Date.parse(daily.resets_at))}, the month at ${formatTime(Date.parse(monthly.resets_at))} (UTC)${open}.`,
+    `${budgetName(only)}: the day resets at ${formatTime(Date.parse(daily.resets_at))}, the month at ${formatTime(Date.parse(monthly.resets_at))} (UTC)${open}.`,
   )
 }
 
-/** `fleet`, `project:acme`, `scout`; `agent:fleet` for an agent of that name. */
+/** Parses `fleet`, `project:acme` or `scout`; `agent:fleet` names an agent called `fleet`. */
 function readName(text: string): Named {
   if (text === 'fleet') return { scope: 'fleet', id: '' }
   const [kind, id] = text.split(':')
   if (id === undefined) return { scope: 'agent', id: text }
   if ((kind === 'project' || kind === 'agent') && id !== '') return { scope: kind, id }
-  throw misused(`${text} is no agent, project:NAME or fleet`)
+  throw misused(`${text} is not an agent, project:NAME or fleet`)
 }
 
 function misused(detail: string): CommandFailed {
@@ -94,7 +94,7 @@ function misused(detail: string): CommandFailed {
   return new CommandFailed('wrong-usage', { detail, repair, exitCode: exitCodes.usage })
 }
 
-/** `none` stays a word: commander takes null for an option without a value. */
+/** `none` stays a string because commander treats null as an option without a value. */
 function dollars(text: string): number | 'none' {
   if (text === 'none') return text
   const value = Number(text)

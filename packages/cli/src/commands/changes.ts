@@ -22,13 +22,13 @@ export function addChangesCommands(program: Command, deps: CliDeps): void {
   program
     .command('edit')
     .description(
-      'Changes one thing of an agent, at once: texts can be undone for 5 minutes, the model for 30. What somebody else changed since it was looked at is not written over.',
+      'Changes one field of an agent immediately. Texts can be undone for 5 minutes, the model for 30. A change that someone else made meanwhile is not overwritten.',
     )
     .argument('<agent>', 'id of the agent')
     .argument('<field>', `role, model, or one of ${editableFiles.join(', ')}`)
     .argument(
       '[value]',
-      'the new value; @file reads it from a file; model default follows the fleet; left out, your editor opens what stands there (VISUAL, EDITOR)',
+      'the new value; @file reads it from a file; default as the model follows the fleet; without a value your editor opens the current one (VISUAL, EDITOR)',
     )
     .option('--reason <words>', 'why, for the record')
     .addHelpText(
@@ -50,16 +50,18 @@ Examples:
     .action(commandAction(deps, changes))
   program
     .command('undo')
-    .description('Takes a change back while it still stands; without a token the newest that can be undone.')
+    .description(
+      'Undoes a change unless the field has changed since. Without a token, undoes the newest change that can be undone.',
+    )
     .argument('[token]', 'undo token, as flotilla changes shows it')
     .option('-y, --yes', 'do not ask, where no token is given')
     .addHelpText('after', '\nExamples:\n  $ flotilla undo\n  $ flotilla undo change_0123456789abcdef')
     .action(commandAction(deps, undo))
 }
 
-/** How to take a change back, as long as that goes. */
+/** The hint how to undo a change, and until when. */
 export function undoHint(change: ChangeView): string {
-  const later = change.takes_effect === 'next-run' ? ' It counts from the next run on.' : ''
+  const later = change.takes_effect === 'next-run' ? ' It applies from the next run.' : ''
   return `Undo within ${formatDuration(change.expires_at - change.applied_at)}: flotilla undo ${change.undo_token}.${later}`
 }
 
@@ -89,7 +91,7 @@ async function edit(context: CommandContext, line: CommandLine): Promise<void> {
     terminal.printJson(change)
     terminal.hint(`${change.field} of ${id} is changed.`, undoHint(change))
   } catch (error) {
-    if (written !== null) terminal.note(`What you wrote is kept in ${written.path}.`)
+    if (written !== null) terminal.note(`Your text is saved in ${written.path}.`)
     throw error
   }
 }
@@ -106,7 +108,7 @@ function fieldOf(name: string): EditedField {
   })
 }
 
-/** What stands there as the mesh tells it. An edit that names it writes over nothing that came in between. */
+/** The current value according to the mesh. An edit that sends it along never overwrites a change made in between. */
 async function readSeen(
   client: MeshClient,
   { id, field, signal }: { readonly id: string; readonly field: EditedField; readonly signal: AbortSignal },
@@ -127,7 +129,7 @@ async function write(
   }
   throw new CommandFailed('no-value', {
     detail: `There is no value for ${field}, and no terminal to write one at.`,
-    repair: `Give it on the line: flotilla edit ${id} ${field} VALUE, or @file to read it from a file.`,
+    repair: `Pass it as an argument: flotilla edit ${id} ${field} VALUE, or @file to read it from a file.`,
     exitCode: exitCodes.usage,
   })
 }
@@ -176,7 +178,7 @@ function changeRows(list: readonly ChangeView[], now: number): string[] {
 }
 
 function undoWords(change: ChangeView, now: number): string {
-  if (change.state === 'undone') return `undone by ${change.undone_by ?? 'somebody'}`
+  if (change.state === 'undone') return `undone by ${change.undone_by ?? 'an unknown person'}`
   if (change.state !== 'applied') return change.state
   const left = change.expires_at - now
   return left > 0 ? `for ${formatDuration(left)}` : 'too late'
@@ -199,11 +201,11 @@ async function undo(context: CommandContext, line: CommandLine): Promise<void> {
   context.terminal.print(wasBefore(change))
 }
 
-/** What stands there again, as a sentence; there may have been nothing. */
+/** Says in a sentence which value was restored, which may be none. */
 export function wasBefore({ field, agent_id: id, before }: ChangeView): string {
   if (before === null && field === 'model') return `${id} uses the model of the fleet again.`
   if (before === null || before === '') return `${id} has no ${field} of its own again, as before.`
-  return `${field} of ${id} is as it was before: ${oneLine(say(before), 200)}`
+  return `${field} of ${id} is restored: ${oneLine(say(before), 200)}`
 }
 
 async function newestUndoable(context: CommandContext, line: CommandLine): Promise<string> {
@@ -215,14 +217,14 @@ async function newestUndoable(context: CommandContext, line: CommandLine): Promi
   if (!newest) {
     throw new CommandFailed('nothing-to-undo', {
       detail: 'There is no change that can still be undone.',
-      repair: 'flotilla changes shows what was changed; set it to what it was.',
+      repair: 'flotilla changes lists the changes; set the field to its old value with flotilla edit.',
     })
   }
   if (!flagOption(line, 'yes')) {
     context.terminal.note(...changeRows([newest], now), '')
     await confirmByTyping(context, {
-      what: `undo takes back ${newest.undo_token}, the newest change`,
-      question: 'Take this change back?',
+      what: `undo reverts ${newest.undo_token}, the newest change`,
+      question: 'Undo this change?',
       answer: 'yes',
     })
   }

@@ -8,10 +8,10 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 
-/** What takes all of them away. */
+/** The value that clears the list. */
 const none = 'none'
 
-/** What owners are told unasked: shown, and changed in what is named; the rest stays. */
+/** Shows which notices owners receive, and changes only the settings that are named. */
 export async function showNotices(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, signal } = context
   const asked = changesOf(line)
@@ -38,7 +38,7 @@ function changesOf(line: CommandLine): Partial<ChannelNotices> {
   }
 }
 
-/** Each name once, in the order in which all are offered. */
+/** Returns each name once, in the order of the table of all names. */
 function chosen<T extends string>(
   text: string,
   { of, flag }: { readonly of: readonly T[]; readonly flag: string },
@@ -49,7 +49,7 @@ function chosen<T extends string>(
   if (unknown === undefined) return of.filter((one) => names.includes(one))
   const nearest = nearestName(unknown, of)
   throw new CommandFailed('bad-parameters', {
-    detail: `${flag} knows no ${unknown === '' ? 'name that is empty' : unknown}${nearest === null ? '' : `; did you mean ${nearest}?`}`,
+    detail: `${flag} does not accept ${unknown === '' ? 'an empty name' : unknown}${nearest === null ? '' : `; did you mean ${nearest}?`}`,
     repair: `Name some of ${of.join(', ')}, with commas between them, or ${none}.`,
     exitCode: exitCodes.usage,
   })
@@ -60,8 +60,8 @@ function hoursOf(text: string): ChannelNotices['quiet_hours'] {
   const [, from, to] = /^((?:[01]\d|2[0-3]):[0-5]\d)-((?:[01]\d|2[0-3]):[0-5]\d)$/.exec(text) ?? []
   if (from !== undefined && to !== undefined && from !== to) return { from, to }
   throw new CommandFailed('bad-parameters', {
-    detail: `--quiet-hours ${text} are no hours.`,
-    repair: `Say from when until when, as the clock of the mesh's machine has it: --quiet-hours 22:00-07:00, or ${none}.`,
+    detail: `--quiet-hours ${text} is not a time range.`,
+    repair: `Give a start and an end by the clock of the mesh's machine: --quiet-hours 22:00-07:00, or ${none}.`,
     exitCode: exitCodes.usage,
   })
 }
@@ -73,18 +73,18 @@ function noticeLines(
 ): readonly string[] {
   const hints = to.flatMap((name) => hintsOf(channels.find((one) => one.name === name)))
   return [
-    `told on      ${to.join(', ') || 'no channel: name some with --to'}`,
+    `sent to      ${to.join(', ') || 'no channel: name some with --to'}`,
     `about        ${about.join(', ') || 'nothing: name some with --about'}`,
     `quiet hours  ${quiet === null ? 'none' : `${quiet.from} to ${quiet.to}, of the mesh's machine`}`,
     ...hints,
   ]
 }
 
-/** Why nothing would be told there. */
+/** Explains why a channel would not deliver notices. */
 function hintsOf(channel: ChannelView | undefined): readonly string[] {
   if (channel === undefined) return []
   const { name, state, linked } = channel
   if (state === 'off') return [`${name} is off. Switch it on with: flotilla channels add ${name}`]
   if (linked.some(({ role }) => role === 'owner')) return []
-  return [`No owner is known on ${name}. Be one with: flotilla channels pair ${name}`]
+  return [`No owner is paired on ${name}. Pair yourself with: flotilla channels pair ${name}`]
 }

@@ -8,7 +8,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { askLine } from '../terminal/ask-line.ts'
 import { askHidden, readAll } from '../terminal/read-secret.ts'
 
-/** Problem of the line for a name that no channel has. Pure. */
+/** Returns the error for an unknown channel name. Pure. */
 export function channelNamed(name: string): ChannelName {
   const found = channelNames.find((one) => one === name)
   if (found !== undefined) return found
@@ -24,8 +24,8 @@ export function isAsking({ input, terminal }: Pick<CommandContext, 'input' | 'te
 }
 
 /**
- * The credentials of a channel: asked for one after the other at a terminal, secrets without showing them; elsewhere read from
- * standard input, and nothing is asked. What nothing is typed for is left out.
+ * Reads the credentials of a channel: at a terminal it asks for each and hides secrets, elsewhere it reads
+ * standard input. Credentials without a value are left out.
  */
 export async function readChannelValues(
   context: CommandContext,
@@ -43,12 +43,12 @@ export async function readChannelValues(
 
 async function ask(context: CommandContext, field: ChannelField): Promise<string> {
   context.terminal.note(context.terminal.color.faint(field.hint))
-  const none = field.give === 'made' ? ' (Enter to have one made, or to keep the one there is)' : ''
+  const none = field.give === 'made' ? ' (Enter keeps the current one, or generates one)' : ''
   const question = `${field.label}${none}: `
   return (field.isSecret ? await askHidden(context, question) : await askLine(context, question)).trim()
 }
 
-/** Lines of values in the order of the fields, or of `NAME=VALUE` as `.env` has them. */
+/** Parses lines of values in the order of the fields, or lines of `NAME=VALUE` as in `.env`. */
 function valuesIn(text: string, channel: ChannelName): Record<string, string> {
   const fields = channelFields[channel]
   const lines = text

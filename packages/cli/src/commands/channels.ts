@@ -12,14 +12,14 @@ export function addChannelsCommand(program: Command, deps: CliDeps): void {
   const channels = program
     .command('channels')
     .description(
-      'Chat platforms on which people talk to agents. What is said there is work as any other; approvals, credentials and permissions are never given there.',
+      'Chat platforms on which people talk to agents. A message there starts a run like any other. Approvals, credentials and permissions can never be given there.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla channels\n  $ flotilla channels add telegram')
   channels
     .command('list', { isDefault: true })
-    .summary('each channel, how it is, and what to do about it')
+    .summary('each channel, its state, and its repair')
     .description(
-      'Lists the channels that there are, their state, who is known there, the last trouble and its repair.',
+      'Lists the channels with their state, the people paired there, the last error and its repair.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla channels list')
     .action(commandAction(deps, list))
@@ -27,12 +27,12 @@ export function addChannelsCommand(program: Command, deps: CliDeps): void {
     .command('add')
     .summary('connect a chat platform, and pair yourself with it')
     .description(
-      'Asks for the tokens without showing them, has the platform say that it knows them, keeps them as credentials of the mesh, and prints the code by which you are known there. Without a terminal nothing is asked: the tokens are read from standard input, one a line, or as NAME=VALUE. Given again, it replaces the tokens that are kept.',
+      'Asks for the tokens without showing them, verifies them with the platform, stores them as credentials of the mesh, and prints a pairing code. Without a terminal, the tokens are read from standard input, one a line, or as NAME=VALUE. Run it again to replace the tokens.',
     )
     .argument('<channel>', platforms)
-    .option('--answers-to <url>', 'of the webhook channel: where what people are told is posted')
-    .option('--wait', 'wait until the code was shown, also where nobody watches')
-    .option('--no-wait', 'print the code and go')
+    .option('--answers-to <url>', 'of the webhook channel: the URL that replies and notices are posted to')
+    .option('--wait', 'wait until the code is used, also without a terminal')
+    .option('--no-wait', 'print the code and exit')
     .addHelpText(
       'after',
       '\nExample:\n  $ flotilla channels add telegram\n  $ flotilla channels add telegram < token-file\n  $ flotilla channels add webhook --answers-to http://127.0.0.1:3000/flotilla',
@@ -40,9 +40,9 @@ export function addChannelsCommand(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, add))
   channels
     .command('notices')
-    .summary('what owners are told unasked, where, and at which hours not')
+    .summary('which notices owners receive, where, and their quiet hours')
     .description(
-      'Shows what owners are told without having asked, on which channels, and the quiet hours until whose end it waits; with an option it sets that, and the rest stays. Owners are told alone with the bot, where they spoke to it before.',
+      'Shows which notices owners receive, on which channels, and the quiet hours during which notices wait. An option changes that setting only. Notices are sent to private chats with the bot, to owners who have written to it before.',
     )
     .option('--to <channels>', `with commas: ${platforms}; or none`)
     .option('--about <kinds>', 'with commas: notes, approvals, budgets or tasks; or none')
@@ -54,19 +54,19 @@ export function addChannelsCommand(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, notices))
   channels
     .command('pair')
-    .summary('print the code by which you are known on a channel')
+    .summary('print a code that pairs you with a channel')
     .description(
-      'Prints a code that holds for ten minutes and opens once. Whoever sends it to the bot, alone with it, is known as you there. Others are let in with: flotilla people link',
+      'Prints a code that is valid for ten minutes and works once. The account that sends it to the bot in a private chat is paired with you. To add other people: flotilla people link',
     )
     .argument('<channel>', 'as flotilla channels shows it')
-    .option('--wait', 'wait until the code was shown')
+    .option('--wait', 'wait until the code is used')
     .addHelpText('after', '\nExample:\n  $ flotilla channels pair webhook')
     .action(commandAction(deps, pair))
   channels
     .command('remove')
-    .summary('switch a channel off, and forget its tokens')
+    .summary('switch a channel off, and delete its tokens')
     .description(
-      'Switches a channel off at once and forgets its tokens. What waited to be told there is not told. Who was known there stays known, should it be added again: flotilla people unlink takes them away.',
+      'Switches a channel off immediately and deletes its tokens. Waiting messages are not sent. People paired there stay paired in case the channel is added again; flotilla people unlink removes them.',
     )
     .argument('<channel>', platforms)
     .addHelpText('after', '\nExample:\n  $ flotilla channels remove telegram')
@@ -124,10 +124,10 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
   terminal.printJson({ ...added, pairing })
   terminal.print(account === '' ? `${name} is on.` : `${name} is on, as ${account}.`)
   for (const [field, value] of Object.entries(made)) {
-    terminal.print(`${field}, made for it and shown this once:`, value)
+    terminal.print(`${field}, generated and shown only once:`, value)
   }
   if (name === 'whatsapp') terminal.hint(channel.repair === '' ? whatsAppNext : channel.repair)
-  if (pairing === null) return terminal.print('An owner is known there already.')
+  if (pairing === null) return terminal.print('An owner is already paired there.')
   tellCode(context, name, pairing.code)
   if (channel.state !== 'connected') {
     terminal.hint(
@@ -139,7 +139,7 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
 }
 
 const whatsAppNext =
-  'Give Meta the call-back https://HOST/channel/whatsapp with the verify token, and subscribe to messages.'
+  'At Meta, set the callback URL https://HOST/channel/whatsapp with the verify token, and subscribe to messages.'
 
 async function pair(context: CommandContext, line: CommandLine): Promise<void> {
   const { channelNamed } = await import('./channel-values.ts')
@@ -154,14 +154,14 @@ async function pair(context: CommandContext, line: CommandLine): Promise<void> {
 function tellCode({ terminal }: CommandContext, name: ChannelName, code: string): void {
   terminal.print(
     code,
-    `${name === 'webhook' ? 'Have it sent as the words of a message of yours' : `Send it to the bot on ${name}, alone with it,`} within ten minutes: who sends it first is known as you there.`,
+    `${name === 'webhook' ? 'Send it as the text of a message of yours' : `Send it to the bot on ${name} in a private chat`} within ten minutes. The account that sends it first is paired with you.`,
   )
 }
 
 async function tellPaired(context: CommandContext, name: ChannelName): Promise<void> {
   const { waitForPairing } = await import('./wait-for-pairing.ts')
   const who = await waitForPairing(context, name)
-  context.terminal.print(`You are known on ${name}: ${who}.`)
+  context.terminal.print(`You are paired on ${name}: ${who}.`)
 }
 
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {
@@ -169,6 +169,6 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const params = { name: operand(line, 0) }
   const reply = await (await context.mesh()).call('channelRemove', { params, signal })
   terminal.printJson(reply)
-  const dropped = reply.dropped === 0 ? '' : ` ${reply.dropped} messages that waited are not told.`
-  terminal.print(`${reply.removed} is off, and its tokens are forgotten.${dropped}`)
+  const dropped = reply.dropped === 0 ? '' : ` ${reply.dropped} waiting messages are not sent.`
+  terminal.print(`${reply.removed} is off, and its tokens are deleted.${dropped}`)
 }

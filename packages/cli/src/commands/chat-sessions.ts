@@ -11,13 +11,13 @@ export function addChatSessionCommands(program: Command, deps: CliDeps): void {
   program
     .command('history')
     .description(
-      'Shows a conversation as the agent remembers it, oldest first; the operator’s when none is named. What a long conversation has let go of is in workspace/memory/transcripts of the agent.',
+      'Shows a conversation as the agent remembers it, oldest first; by default that of the operator. Older parts of a long conversation are in workspace/memory/transcripts of the agent.',
     )
     .argument('[agent]', 'id of the agent')
     .option('--session <name>', 'which conversation', terminalSession)
     .option(
       '--limit <count>',
-      'how many messages, the newest',
+      'how many of the newest messages',
       wholeNumber(1, historyMessages.max),
       historyMessages.default,
     )
@@ -32,16 +32,16 @@ Examples:
     .action(commandAction(deps, history))
   program
     .command('sessions')
-    .description('Lists the conversations of an agent, newest first; the operator’s when none is named.')
+    .description('Lists the conversations of an agent, newest first; by default those of the operator.')
     .argument('[agent]', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla sessions auditor')
     .action(commandAction(deps, sessions))
   program
     .command('reset-chat')
     .description(
-      'Archives a conversation and begins it anew: the agent forgets what was said in it. It is refused while a run goes on there. What the agent wrote into its memory stays.',
+      'Archives a conversation and starts a new one: the agent no longer remembers the old one. Rejected while a run is active in it. What the agent wrote into its memory is kept.',
     )
-    .argument('[agent]', 'id of the agent; the operator when none is named')
+    .argument('[agent]', 'id of the agent; default: the operator')
     .option('--session <name>', 'which conversation', terminalSession)
     .addHelpText(
       'after',

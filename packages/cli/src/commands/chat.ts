@@ -20,7 +20,7 @@ export function addChatCommand(program: Command, deps: CliDeps): void {
   program
     .command('chat')
     .description(
-      'Talks to an agent, the operator when none is named. Without a message it opens a conversation; with one it asks, shows the work on standard error, prints the answer and ends.',
+      'Talks to an agent, by default the operator. Without a message it opens a conversation. With a message it asks, shows progress on standard error, prints the answer and exits.',
     )
     .argument('[agent]', 'id of the agent')
     .argument('[message...]', 'what to ask; - reads it from standard input')
@@ -41,7 +41,7 @@ Examples:
 
 async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const { agentId, message } = readChatOperands(line.operands)
-  // What streams, and the prompt, are told of by themselves.
+  // Streamed text and the prompt show progress themselves.
   const client = await context.mesh({ silent: true })
   await requireAgent(context, client, agentId)
   const session = textOption(line, 'session') ?? terminalSession
@@ -66,18 +66,18 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   context.setExitCode(exitCodeOfRun(run))
 }
 
-/** The mesh would refuse it too, after all of it has been sent. */
+/** Rejects a long message here, because the mesh could only reject it after receiving all of it. */
 function refuseTooLong(message: string): void {
   const max = wireLimits.chatMessageMaxChars
   if (message.length <= max) return
   throw new Problem('body-too-large', {
     detail: `The message has ${message.length} characters; one may have ${max}.`,
     repair:
-      'Give the text as a file and name it in a short message: flotilla put AGENT FILE, then flotilla chat AGENT "Read /data/FILE".',
+      'Send the text as a file and name it in a short message: flotilla put AGENT FILE, then flotilla chat AGENT "Read /data/FILE".',
   })
 }
 
-/** The agent comes first, always; only a lone `-` is a question to the operator. */
+/** The first argument is always the agent; only a lone `-` is a question to the operator. */
 export function readChatOperands(operands: readonly string[]): { agentId: string; message: string } {
   const [first, ...rest] = operands
   if (first === undefined) return { agentId: operatorAgentId, message: '' }
@@ -85,7 +85,7 @@ export function readChatOperands(operands: readonly string[]): { agentId: string
   return { agentId: first, message: rest.join(' ') }
 }
 
-/** 0 for an answer, 4 where a permission or a budget stood in the way, else 1. */
+/** Exit code: 0 for an answer, 4 if a permission or a budget denied it, else 1. */
 export function exitCodeOfRun(run: RunView): ExitCode {
   if (run.outcome?.status === 'done') return exitCodes.ok
   return exitCodeOfProblem(run.outcome?.code ?? '')

@@ -10,7 +10,7 @@ export type Shell = (typeof shells)[number]
 export function addCompletionCommand(program: Command, deps: CliDeps): void {
   program
     .command('completion')
-    .description('Prints what makes a shell complete commands, options and names of agents.')
+    .description('Prints a script that lets a shell complete commands, options and names of agents.')
     .addArgument(new Argument('<shell>', 'which shell').choices(shells))
     .addHelpText(
       'after',

@@ -21,10 +21,10 @@ export function addCostsCommand(program: Command, deps: CliDeps): void {
   program
     .command('costs')
     .description(
-      'Shows what calls of models have cost in the last days (UTC), dearest first, and how far the budgets are used. Agents that were deleted stay in it.',
+      'Shows the cost of model calls in the last days (UTC), most expensive first, and how much of the budgets is used. Includes deleted agents.',
     )
-    .addOption(new Option('--by <what>', 'what to add up by').choices(costKeys).default('agent'))
-    .option('--days <number>', 'how many days, today among them', wholeNumber(1, costDaysMax), daysDefault)
+    .addOption(new Option('--by <what>', 'how to group the costs').choices(costKeys).default('agent'))
+    .option('--days <number>', 'how many days, including today', wholeNumber(1, costDaysMax), daysDefault)
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla costs\n  $ flotilla costs --by model --days 7\n  $ flotilla costs --by day --json | jq ".rows[-1].usd"',
@@ -51,15 +51,15 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.print(...freeHereWords(models))
 }
 
-/** Said where there is some; budgets count it as spent. */
+/** A note on unconfirmed costs, if there are any. Budgets count them as spent. */
 function unconfirmedWords(usd: number): string[] {
   if (usd === 0) return []
   return [
-    `Of that ${formatUsd(usd)} is unconfirmed: calls that broke off, or were open when the mesh was killed, booked at the most that they may have cost. The provider may ask for less.`,
+    `Of that ${formatUsd(usd)} is unconfirmed: calls that were interrupted, or open when the mesh was killed, are booked at their maximum cost. The provider may charge less.`,
   ]
 }
 
-/** Agents that have not spent today or this month say nothing here; flotilla budget shows all. */
+/** Leaves out agents without spend today or this month; flotilla budget shows all. */
 function isTold(budget: Reply<'budgets'>['budgets'][number]): boolean {
   if (budget.scope === 'agent') return budget.monthly.spent_usd > 0 || budget.monthly.reserved_usd > 0
   return budget.daily.limit_usd !== null || budget.monthly.limit_usd !== null

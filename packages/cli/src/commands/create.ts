@@ -15,7 +15,9 @@ export function addCreateCommand(program: Command, deps: CliDeps): void {
   addWorkerOptions(
     program
       .command('create')
-      .description('Creates a worker; it is started when work reaches it. flotilla agent add is the same.')
+      .description(
+        'Creates a worker, which starts when its first work arrives. The same as flotilla agent add.',
+      )
       .argument('<agent>', 'its id: 1 to 64 of A-Z a-z 0-9 _ -')
       .argument('<role>', 'what it is for, in one or two sentences'),
   )
@@ -30,17 +32,17 @@ export function addCreateCommand(program: Command, deps: CliDeps): void {
     )
 }
 
-/** What a new worker may be told beside its name and its role. */
+/** Adds the options of a new worker beside its name and role. */
 export function addWorkerOptions(command: Command): Command {
   return command
     .option('--instructions <text>', 'how it works; @file reads it from a file')
     .option('--model <name>', 'provider/model; without it, that of the fleet')
-    .option('--daily <usd>', 'budget a day; with --monthly', Number)
-    .option('--monthly <usd>', 'budget a month; with --daily', Number)
-    .option('--project <name>', 'whose budget it is charged to, beside its own')
+    .option('--daily <usd>', 'daily budget in US dollars; requires --monthly', Number)
+    .option('--monthly <usd>', 'monthly budget in US dollars; requires --daily', Number)
+    .option('--project <name>', 'project whose budget it is charged to, beside its own')
 }
 
-/** Makes a worker from the options of `addWorkerOptions`. */
+/** Creates a worker from the options of `addWorkerOptions`. */
 export async function createWorker(
   context: CommandContext,
   line: CommandLine,
@@ -49,7 +51,7 @@ export async function createWorker(
   const { terminal, signal } = context
   if (!agentIdSchema.safeParse(id).success)
     throw new CommandFailed('bad-agent', {
-      detail: `“${oneLine(id, nameColumnsMax)}” is no name for an agent.`,
+      detail: `“${oneLine(id, nameColumnsMax)}” is not a valid agent name.`,
       repair: 'Name it with 1 to 64 of A-Z a-z 0-9 _ -, the first a letter or digit.',
       exitCode: exitCodes.usage,
     })
@@ -77,7 +79,7 @@ function budgetOf(line: CommandLine) {
   if (daily === undefined && monthly === undefined) return {}
   if (daily === undefined || monthly === undefined) {
     throw new CommandFailed('half-a-budget', {
-      detail: 'A budget has a limit a day and one a month.',
+      detail: 'A budget needs both a daily and a monthly limit.',
       repair: 'Give --daily and --monthly together, or neither.',
       exitCode: exitCodes.usage,
     })

@@ -14,7 +14,7 @@ export function addCredentialsCommand(program: Command, deps: CliDeps): void {
   const credentials = program
     .command('credentials')
     .description(
-      'Credentials of agents. An agent writes $CRED{name}; the mesh fills the value in for the hosts that you name, and takes it out of the answers.',
+      'Credentials of agents. An agent writes $CRED{name}; the mesh inserts the value in requests to the hosts that you name, and removes it from the answers.',
     )
     .addHelpText(
       'after',
@@ -28,19 +28,17 @@ An agent may use it once allowed_credentials of its record in config/permissions
   credentials
     .command('list', { isDefault: true })
     .summary('names, hosts and fingerprints')
-    .description(
-      'Lists all credentials of both tiers. Values are never shown; a fingerprint tells two values apart.',
-    )
+    .description('Lists all credentials of both tiers. Values are never shown; compare them by fingerprint.')
     .addHelpText('after', '\nExample:\n  $ flotilla credentials list')
     .action(commandAction(deps, list))
   credentials
     .command('set')
     .summary('store a credential, or replace its value')
     .description(
-      'Reads the value from standard input, or asks for it without showing it: one line of 8 to 10000 characters. White space around it is cut off.',
+      'Reads the value from standard input, or asks for it without showing it: one line of 8 to 10000 characters. Surrounding white space is removed.',
     )
     .argument('<name>', 'letters, digits and _')
-    .option('--host <host>', 'where it may go; give it again for more hosts', collect)
+    .option('--host <host>', 'host that may receive it; can be repeated', collect)
     .addHelpText(
       'after',
       `${hostForms}\n\nExample:\n  $ flotilla credentials set github_token --host api.github.com`,
@@ -48,11 +46,11 @@ An agent may use it once allowed_credentials of its record in config/permissions
     .action(commandAction(deps, set))
   credentials
     .command('bind')
-    .summary('say to which hosts a credential may go')
+    .summary('set the hosts that may receive a credential')
     .description('Replaces the hosts of a credential.')
     .argument('<name>', 'name of the credential')
     .argument('<host...>', 'hosts that may receive it')
-    .option('--note <text>', 'for people: what it is for')
+    .option('--note <text>', 'a note on its purpose, for people')
     .addHelpText(
       'after',
       `${hostForms}\n\nExample:\n  $ flotilla credentials bind github_token api.github.com uploads.github.com`,
@@ -60,8 +58,8 @@ An agent may use it once allowed_credentials of its record in config/permissions
     .action(commandAction(deps, bind))
   credentials
     .command('unbind')
-    .summary('let a credential go nowhere any more')
-    .description('Takes the hosts of a credential away; its value stays stored.')
+    .summary('remove all hosts of a credential')
+    .description('Removes the hosts of a credential, so it is sent nowhere. Its value stays stored.')
     .argument('<name>', 'name of the credential')
     .addHelpText('after', '\nExample:\n  $ flotilla credentials unbind github_token')
     .action(commandAction(deps, unbind))
@@ -74,16 +72,16 @@ An agent may use it once allowed_credentials of its record in config/permissions
     .action(commandAction(deps, remove))
   credentials
     .command('requests')
-    .summary('what agents asked you for')
+    .summary('list credentials that agents requested')
     .description('Lists requests of agents for credentials, newest first. Setting the credential grants it.')
     .addHelpText('after', '\nExample:\n  $ flotilla credentials requests')
     .action(commandAction(deps, requests))
   credentials
     .command('deny')
-    .summary('say no to a request')
-    .description('Tells the agent that it does not get the credential.')
+    .summary('reject a request')
+    .description('Rejects a request and informs the agent.')
     .argument('<request>', 'id of the request')
-    .option('--reason <text>', 'what the agent is told')
+    .option('--reason <text>', 'reason that the agent receives')
     .addHelpText(
       'after',
       '\nExample:\n  $ flotilla credentials deny cred_0123456789abcdef --reason "use the public API"',
@@ -103,7 +101,7 @@ function hostsOption(line: CommandLine): string[] | undefined {
 async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('credentials', { signal: context.signal })
   context.terminal.printJson(reply)
-  if (reply.broken !== null) context.terminal.print(`No credential is filled in: ${reply.broken}`)
+  if (reply.broken !== null) context.terminal.print(`No credential can be used: ${reply.broken}`)
   if (reply.credentials.length === 0)
     context.terminal.hint('No credentials yet. Next: flotilla credentials set NAME --host HOST')
   else context.terminal.print(...renderTable(columns, reply.credentials.map(row)))
@@ -195,11 +193,11 @@ async function deny(context: CommandContext, line: CommandLine): Promise<void> {
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  context.terminal.print(`${reply.agent_id} is told that it does not get ${reply.name}.`)
+  context.terminal.print(`${reply.agent_id} is informed that the request for ${reply.name} was rejected.`)
 }
 
 function whereTo(view: CredentialView): string {
   if (view.unused_because !== null)
-    return `${view.name} is filled in nowhere: ${view.unused_because}. Next: flotilla credentials bind ${view.name} HOST`
-  return `${view.name} is filled in for ${view.hosts.join(', ')}, for agents whose allowed_credentials name it: flotilla permissions set AGENT allowed_credentials+=${view.name}`
+    return `${view.name} is not used for any host: ${view.unused_because}. Next: flotilla credentials bind ${view.name} HOST`
+  return `${view.name} is inserted for ${view.hosts.join(', ')}, for agents whose allowed_credentials include it: flotilla permissions set AGENT allowed_credentials+=${view.name}`
 }

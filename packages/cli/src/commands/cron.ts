@@ -26,12 +26,12 @@ const longestLine = 60
 const rowsShown = 20
 const rowsMax = 200
 
-/** Jobs by the clock. */
+/** Registers the commands for scheduled jobs. */
 export function addCronCommand(program: Command, deps: CliDeps): void {
   const cron = program
     .command('cron')
     .description(
-      'Jobs of agents, kept in config/cron.json, which you may edit by hand as well. The mesh looks every 5 seconds; each due time leaves a row that says what became of it.',
+      'Scheduled jobs of agents, stored in config/cron.json, which you may also edit by hand. The mesh checks every 5 seconds and records the result of each due time.',
     )
     .addHelpText(
       'after',
@@ -43,7 +43,7 @@ Example:
     )
   cron
     .command('list', { isDefault: true })
-    .summary('jobs, when they come next, and how they went')
+    .summary('jobs, when they are due, and how they ended')
     .description('Lists jobs with their next due time, how often they fired, were skipped and failed.')
     .argument('[agent]', 'only the jobs of this agent')
     .addHelpText('after', '\nExample:\n  $ flotilla cron list writer --json')
@@ -51,16 +51,16 @@ Example:
   jobOptions(
     cron
       .command('add')
-      .summary('make a job')
+      .summary('create a job')
       .description(
-        'Makes a job: a message that the agent is sent, or a tool of it that is called without a model. Each time is a conversation of its own.',
+        'Creates a job: a message to the agent, or a tool call without a model. Each run is a separate conversation.',
       )
-      .argument('<agent>', 'who is set to work')
+      .argument('<agent>', 'id of the agent')
       .argument('<schedule>', 'when'),
   )
     .option('--timezone <name>', 'the time zone that the five fields are in', 'UTC')
     .option('--heartbeat', 'the heartbeat of the agent, instead of a message or tool')
-    .option('--off', 'keep it and do not fire it yet')
+    .option('--off', 'create it switched off')
     .addHelpText(
       'after',
       `${schedules}\n${conditions}
@@ -75,13 +75,13 @@ Examples:
       .command('set')
       .summary('change a job')
       .description(
-        'Changes what may change of a job; what you do not name stays. Agent, time zone and mode are fixed: remove the job and make another. Of the operator’s heartbeat nothing changes: flotilla pause operator holds it.',
+        'Changes only the fields that you name. Agent, time zone and mode are fixed: remove the job and create another. The operator’s heartbeat cannot be changed; flotilla pause operator holds it.',
       )
       .argument('<job>', 'id of the job')
       .option('--schedule <schedule>', 'when'),
   )
-    .option('--on', 'fire it from now on')
-    .option('--off', 'keep it and do not fire it')
+    .option('--on', 'switch it on')
+    .option('--off', 'switch it off and keep it')
     .addHelpText(
       'after',
       `${schedules}\n${conditions}\n\nExample:\n  $ flotilla cron set cron_0123456789abcdef --schedule "every 1h"`,
@@ -90,7 +90,7 @@ Examples:
   cron
     .command('remove')
     .summary('remove a job with its history')
-    .description('Removes a job. What it has begun goes on.')
+    .description('Removes a job. Its runs that have started continue.')
     .argument('<job>', 'id of the job')
     .addHelpText('after', '\nExample:\n  $ flotilla cron remove cron_0123456789abcdef')
     .action(commandAction(deps, remove))
@@ -98,7 +98,7 @@ Examples:
     .command('run')
     .summary('fire a job now')
     .description(
-      'Fires a job now, also one that is off, whose condition does not hold or whose last run goes on: then it waits in the queue of its agent.',
+      'Fires a job now, even if it is off or its condition does not hold. If its last run is still active, the new one waits in the queue of the agent.',
     )
     .argument('<job>', 'id of the job')
     .addHelpText('after', '\nExample:\n  $ flotilla cron run cron_0123456789abcdef')
@@ -106,13 +106,13 @@ Examples:
   cron
     .command('why')
     .summary('why a job fired, or did not')
-    .description('Says in sentences when a job comes next and what became of its last due times.')
+    .description('Explains when a job is due next and what happened at its last due times.')
     .argument('<job>', 'id of the job')
     .addHelpText('after', '\nExample:\n  $ flotilla cron why cron_0123456789abcdef')
     .action(commandAction(deps, why))
   cron
     .command('history')
-    .summary('what became of each due time')
+    .summary('the result of each due time')
     .description('Lists the rows of a job, newest first: fired, skipped and why, how late, how it ended.')
     .argument('<job>', 'id of the job')
     .option('--limit <n>', 'how many rows', wholeNumber(1, rowsMax), rowsShown)
@@ -122,12 +122,12 @@ Examples:
 
 function jobOptions(command: Command): Command {
   return command
-    .option('--message <text>', 'what the agent is sent')
+    .option('--message <text>', 'message to the agent')
     .option('--tool <name>', 'a tool of the agent to call instead, without a model')
     .option('--params <json>', 'its parameters, as a JSON object')
-    .option('--when <condition>', 'fire only while this holds; an empty one takes it away')
-    .option('--tell-always', 'note the answer even when it says nothing new (ok, no updates)')
-    .option('--tell-news', 'note the answer only when it says something (as it is at first)')
+    .option('--when <condition>', 'fire only while this holds; empty removes it')
+    .option('--tell-always', 'report the answer even when it says nothing new (ok, no updates)')
+    .option('--tell-news', 'report the answer only when it says something new (the default)')
 }
 
 async function list(context: CommandContext, line: CommandLine): Promise<void> {
@@ -136,7 +136,7 @@ async function list(context: CommandContext, line: CommandLine): Promise<void> {
   const reply = await (await context.mesh()).call('cronJobs', { query, signal: context.signal })
   const { terminal } = context
   terminal.printJson(reply)
-  if (reply.broken !== null) terminal.print(`The file as it stands is not used: ${reply.broken}`)
+  if (reply.broken !== null) terminal.print(`The current file is not used: ${reply.broken}`)
   if (reply.jobs.length === 0)
     terminal.hint('No jobs yet. Next: flotilla cron add AGENT "every 1h" --message "..."')
   else terminal.print(...renderTable(jobColumns, reply.jobs.map(jobRow)))
@@ -160,7 +160,7 @@ function jobRow(job: CronJobView): string[] {
   ]
 }
 
-/** How often, and beside it only what went otherwise: a column for each would not fit into a terminal. Pure. */
+/** Shows counts in one cell and only those that are not zero: one column each would be too wide. Pure. */
 export function firedWords(
   job: Pick<CronJobView, 'run_count' | 'skip_count' | 'error_count' | 'errors_in_row'>,
 ): string {
@@ -194,7 +194,7 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
   }
   const job = await (await context.mesh()).call('cronCreate', { body, signal: context.signal })
   context.terminal.printJson(job)
-  context.terminal.print(`Job ${job.id} is made.`, ...aboutJob(job))
+  context.terminal.print(`Job ${job.id} is created.`, ...aboutJob(job))
 }
 
 async function set(context: CommandContext, line: CommandLine): Promise<void> {

@@ -9,7 +9,7 @@ export function addDeleteCommand(program: Command, deps: CliDeps): void {
   program
     .command('delete')
     .description(
-      'Deletes an agent: its container, everything below its /data, its saved artifacts, its tokens and its permissions. Its costs and journal stay.',
+      'Deletes an agent: its container, everything below its /data, its saved artifacts, its tokens and its permissions. Its costs and its entries in the audit log are kept.',
     )
     .argument('<agent>', 'id of the agent')
     .option('-y, --yes', 'do not ask')
@@ -21,15 +21,15 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const { terminal, signal } = context
   const client = await context.mesh()
   const id = operand(line, 0)
-  // An agent that is not there is told before anybody has to type its name.
+  // A missing agent is reported before the person has to type its name.
   await client.call('agentConfig', { params: { id }, signal })
   const uses = await usesOf(client, id, signal)
   if (uses.length > 0) terminal.note(...usesLines(id, uses, terminal))
   if (!flagOption(line, 'yes')) {
     const beside = uses.length === 0 ? '' : ` though ${uses.length} things give it work`
     await confirmByTyping(context, {
-      what: `delete removes agent ${id} with its data for good${beside}`,
-      question: `Delete agent ${id} with its data for good?`,
+      what: `delete removes agent ${id} and its data permanently${beside}`,
+      question: `Delete agent ${id} and its data permanently?`,
       answer: id,
     })
   }

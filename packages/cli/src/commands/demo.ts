@@ -11,10 +11,10 @@ export function addDemoCommand(program: Command, deps: CliDeps): void {
   program
     .command('demo')
     .description(
-      'Starts a fleet in a temporary home, lets it find out which licences the dependencies of this project carry, checks the answer, tries to break out of a worker, shows what all that cost, and removes everything again. Exit code 0 only if the answer is right and every wall held.',
+      'Starts a fleet in a temporary home, lets it find the licences of the dependencies of this project, checks the answer, tries to break out of a worker, shows the cost, and removes everything. Exit code 0 only if the answer is right and no attack succeeded.',
     )
     .addOption(
-      new Option('--runtime <name>', 'how agents are run; process isolates nothing').choices([
+      new Option('--runtime <name>', 'how agents are run; process has no isolation').choices([
         'docker',
         'process',
         'kubernetes',
@@ -22,7 +22,7 @@ export function addDemoCommand(program: Command, deps: CliDeps): void {
     )
     .addOption(isolationOption())
     .addOption(sandboxOption())
-    .option('--keep', 'keep the temporary home and what the engine holds of it')
+    .option('--keep', 'keep the temporary home and its containers')
     .addHelpText(
       'after',
       `
@@ -42,7 +42,7 @@ async function demo(context: CommandContext, line: CommandLine): Promise<void> {
   const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
   const isolation = isolationAsked(line)
   if (runtime === 'process' && isolation !== undefined) throw nothingIsolated()
-  // Late: its help needs none of the demo.
+  // Loaded only here, because the help of this command does not need the demo.
   const { runDemo } = await import('../demo/run-demo.ts')
   const report = await runDemo(context, {
     runtime,

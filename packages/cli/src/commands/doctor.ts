@@ -22,7 +22,7 @@ export function addDoctorCommand(program: Command, deps: CliDeps): void {
   program
     .command('doctor')
     .description(
-      'Checks engine, network walls, file modes, ports and keys. Changes nothing. Each finding has an id and says how to mend it; exit code 1 when one is an error.',
+      'Checks engine, network walls, file modes, ports and keys. Changes nothing. Each finding has an id and a repair. Exit code 1 when one is an error.',
     )
     .addHelpText(
       'after',

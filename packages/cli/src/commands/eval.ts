@@ -17,16 +17,16 @@ export function addEvalCommand(program: Command, deps: CliDeps): void {
   program
     .command('eval')
     .description(
-      'Asks an agent every case of a file, each in a conversation of its own, and judges answer, calls of tools and artifacts, by patterns, by programs of yours or by a model. Exit code 1 when fewer pass than the file demands. Calls are made for real: give the agent a home of its own to be tried in. Files of the cases stay where they were put.',
+      'Runs every case of a file against an agent, each in its own conversation, and judges the answer, tool calls and artifacts by patterns, by your programs or by a model. Exit code 1 when fewer cases pass than the file requires. Tool calls are real: use a separate home for evaluations. Files that cases upload are not removed.',
     )
     .argument('<file>', 'cases as YAML or JSON')
-    .option('--agent <id>', 'ask this agent, whatever the file says')
+    .option('--agent <id>', 'use this agent instead of that in the file')
     .option(
       '--concurrency <count>',
-      `how many cases at a time (default: as the file says, or ${evalBounds.concurrencyDefault})`,
+      `how many cases at a time (default: as in the file, or ${evalBounds.concurrencyDefault})`,
       wholeNumber(1, evalBounds.concurrencyMax),
     )
-    .option('--programs', 'run the programs that the file names, as you')
+    .option('--programs', 'run the programs that the file names, with your rights')
     .addHelpText(
       'after',
       `
@@ -66,14 +66,14 @@ Examples:
 
 async function evaluate(context: CommandContext, line: CommandLine): Promise<void> {
   const { terminal, clock, newKey, signal } = context
-  // Late: its help needs no judge.
+  // Loaded only here, because the help of this command does not need the judge.
   const { makeJudge } = await import('../evals/make-judge.ts')
   const { runEval } = await import('../evals/run-eval.ts')
   const path = operand(line, 0)
   const source = await readFile(path, 'utf8').catch((error: unknown) => {
     throw new CommandFailed('file-unreadable', {
       detail: `${path} cannot be read: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: 'flotilla eval --help shows how such a file looks.',
+      repair: 'flotilla eval --help shows an example file.',
       exitCode: exitCodes.usage,
     })
   })
@@ -82,7 +82,7 @@ async function evaluate(context: CommandContext, line: CommandLine): Promise<voi
   const client = await context.mesh()
   const judging = file.judge === undefined ? null : await makeJudge({ client, newKey, signal }, file.judge)
   let judged = 0
-  const ended = terminal.working(() => `${judged} of ${file.cases.length} cases are judged`)
+  const ended = terminal.working(() => `${judged} of ${file.cases.length} cases judged`)
   const onCase = (result: CaseResult, done: number) => {
     judged = done
     terminal.note(

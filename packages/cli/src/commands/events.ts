@@ -15,7 +15,7 @@ export function addEventsCommand(program: Command, deps: CliDeps): void {
     )
     .option(
       '--since <number>',
-      'begin after this sequence number; 0 begins with the oldest kept',
+      'start after this sequence number; 0 starts with the oldest stored event',
       wholeNumber(0, Number.MAX_SAFE_INTEGER),
       0,
     )
@@ -30,7 +30,9 @@ async function events(context: CommandContext, line: CommandLine): Promise<void>
   const giveBack = context.onInterrupt(() => ended.abort())
   const signal = AbortSignal.any([ended.signal, context.signal])
   const onDropped = ({ since, dropped_until: until }: EventsDropped) =>
-    terminal.note(terminal.color.faint(`Events ${since + 1} to ${until} are no longer kept and left out.`))
+    terminal.note(
+      terminal.color.faint(`Events ${since + 1} to ${until} are no longer stored and are left out.`),
+    )
   for await (const event of client.events({ since: numberOption(line, 'since') ?? 0, signal, onDropped })) {
     terminal.printJson(event)
     const words = eventLine(event.body, terminal.color, `${terminal.command} `)

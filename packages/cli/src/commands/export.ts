@@ -12,11 +12,11 @@ export function addExportCommand(program: Command, deps: CliDeps): void {
   program
     .command('export')
     .description(
-      'Writes the workers as a template of which flotilla apply makes the same ones: what they are told, may do and spend, what the settings say of each, their texts and files as they were given last, skills, webhooks, schedules, watches, file watchers, and goal, texts and budgets of their projects. Secrets, data and history are no part of it. What a template cannot grant is left out and named, with the command that sets it.',
+      'Writes the workers as a template from which flotilla apply creates the same ones: instructions, permissions, budgets, settings, texts and files as last given, skills, webhooks, jobs, watches, file watchers, and the goals, texts and budgets of their projects. It does not contain secrets, data or history. Permissions that a template cannot grant are left out and listed, each with the command that sets it.',
     )
     .argument('[agents...]', 'only these workers')
-    .option('-o, --output <file>', 'where it goes; without it, to standard output')
-    .option('--name <name>', 'what the template calls itself', 'fleet')
+    .option('-o, --output <file>', 'file to write; default: standard output')
+    .option('--name <name>', 'name of the template', 'fleet')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla export -o fleet.yaml --name fleet\n  $ flotilla export watcher clerk | less\n  $ flotilla --home /srv/other apply ./fleet.yaml',
@@ -39,7 +39,7 @@ async function exportFleet(context: CommandContext, line: CommandLine): Promise<
   if (file === undefined) terminal.printText(reply.text.replace(/\n$/, ''))
   else
     terminal.hint(
-      `${file} holds the fleet. Elsewhere: flotilla apply ${isAbsolute(file) ? file : `./${file}`}`,
+      `${file} contains the fleet. To create it elsewhere: flotilla apply ${isAbsolute(file) ? file : `./${file}`}`,
     )
   for (const { what, why, command } of reply.left_out) {
     terminal.note(
@@ -49,14 +49,14 @@ async function exportFleet(context: CommandContext, line: CommandLine): Promise<
   }
 }
 
-/** Never over something that is there. */
+/** Writes a new file and never overwrites an existing one. */
 async function write(file: string, text: string): Promise<void> {
   try {
     await writeFile(file, text, { flag: 'wx', mode: 0o600 })
   } catch (error) {
     const isThere = error instanceof Error && 'code' in error && error.code === 'EEXIST'
     throw new CommandFailed('not-written', {
-      detail: isThere ? `${file} is there already.` : `${file} cannot be written: ${String(error)}`,
+      detail: isThere ? `${file} already exists.` : `${file} cannot be written: ${String(error)}`,
       repair: 'Name another file with -o.',
       exitCode: exitCodes.usage,
     })

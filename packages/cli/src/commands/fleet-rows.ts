@@ -33,7 +33,7 @@ export function agentRows(agents: readonly AgentView[]): string[] {
   )
 }
 
-/** Where an agent stands, in a word or two: one that has nothing to do sleeps, and was not stopped by anybody. */
+/** The state of an agent in a word or two. An idle agent is shown as asleep, since no person stopped it. */
 export function stateOf(agent: AgentView): string {
   const words = [
     agent.state === 'stopped' || agent.state === 'hibernated' ? 'asleep' : agent.state,
@@ -68,10 +68,10 @@ export function runRows(runs: readonly RunView[], titles?: TaskTitles): string[]
   )
 }
 
-/** Of tasks, by their ids. */
+/** Titles of tasks by their ids. */
 export type TaskTitles = ReadonlyMap<string, string>
 
-/** Of the tasks that these runs work on, as far as they are among as many of the newest. */
+/** Returns the titles of the tasks of these runs, as far as they are among the newest tasks. */
 export async function titlesOf(
   client: MeshClient,
   asked: {
@@ -88,14 +88,14 @@ export async function titlesOf(
   return new Map(tasks.map(({ id, title }) => [id, title]))
 }
 
-/** What a run is about, on one line. */
+/** Describes the subject of a run on one line. */
 // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks
 export function aboutRun(run: RunView, titles: TaskTitles = new Map()): string {
   const { input } = run
   switch (input.kind) {
     case 'chat':
       return oneLine(input.message, 50)
-    // Its message begins with rules that are the same each time.
+    // The message of a heartbeat begins with rules that are the same each time.
     case 'heartbeat':
       return 'looks around'
     case 'task':

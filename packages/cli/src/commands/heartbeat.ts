@@ -16,12 +16,12 @@ export function addHeartbeatCommand(program: Command, deps: CliDeps): void {
   program
     .command('heartbeat')
     .description(
-      'With an agent, runs its heartbeat now, whatever there is to do, and prints what came of it. --every and --off set how often it looks around by itself; the operator does so every 15m, always. Without an agent, lists all.',
+      'With an agent, runs its heartbeat now, even if nothing needs work, and prints the result. --every and --off set its interval; the operator’s is always 15m. Without an agent, lists all heartbeats.',
     )
     .argument('[agent]', 'id of the agent')
-    .option('--every <time>', 'by itself, so often: 30m, 2h, 1d')
-    .option('--off', 'not by itself')
-    .option('--if-needed', 'now, but only where it would run by itself')
+    .option('--every <time>', 'set the interval: 30m, 2h, 1d')
+    .option('--off', 'switch off the interval')
+    .option('--if-needed', 'run now, but only if a scheduled heartbeat would run')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla heartbeat\n  $ flotilla heartbeat scout\n  $ flotilla heartbeat scout --if-needed\n  $ flotilla heartbeat scout --every 30m\n  $ flotilla heartbeat scout --off',
@@ -33,10 +33,11 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   const [agentId] = line.operands
   const every = textOption(line, 'every')
   const off = flagOption(line, 'off')
-  if (every !== undefined && off) throw misused('say --every or --off, not both')
+  if (every !== undefined && off) throw misused('use --every or --off, not both')
   const ifNeeded = flagOption(line, 'ifNeeded')
-  if (agentId === undefined && (every !== undefined || off || ifNeeded)) throw misused('say which agent')
-  if (ifNeeded && (every !== undefined || off)) throw misused('--if-needed is for a heartbeat now')
+  if (agentId === undefined && (every !== undefined || off || ifNeeded)) throw misused('name an agent')
+  if (ifNeeded && (every !== undefined || off))
+    throw misused('--if-needed applies only to a heartbeat that runs now')
   const client = await context.mesh()
   const { signal, terminal } = context
   if (agentId === undefined) {
@@ -52,7 +53,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
     rows([view]).forEach((row) => terminal.print(row))
     return
   }
-  terminal.progress.step(`${agentId} looks around`)
+  terminal.progress.step(`Running the heartbeat of ${agentId}`)
   const body = { if_needed: ifNeeded }
   const end = await client.call('heartbeatRun', {
     params: { id: agentId },
@@ -69,19 +70,17 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   context.setExitCode(exitCodeOfRun(end.run))
 }
 
-/** Why it did not run, and how it does. */
+/** Says why the heartbeat was skipped, and how to run it. */
 const skips: Readonly<Record<string, string>> = {
-  'nothing-to-do': 'its rules are the default, nothing went on, and nothing waits',
-  overlap: 'the heartbeat before goes on, or waits for its turn',
+  'nothing-to-do': 'its rules are the default, nothing happened, and nothing waits',
+  overlap: 'the previous heartbeat is still running or queued',
   archived: 'the agent is archived',
   paused: 'it is paused',
 }
 
 function skipWords(agentId: string, reason: string): string {
   const why = `Skipped (${reason}): ${skips[reason] ?? 'the mesh decided so'}.`
-  return reason === 'archived'
-    ? why
-    : `${why} It looks around all the same with: flotilla heartbeat ${agentId}`
+  return reason === 'archived' ? why : `${why} To run it anyway: flotilla heartbeat ${agentId}`
 }
 
 function words(run: RunView, terminal: Terminal): string {
@@ -94,7 +93,7 @@ function words(run: RunView, terminal: Terminal): string {
 
 function endWords({ skipped, run_id: runId, rules_left_out: leftOut }: HeartbeatFire): string {
   if (skipped !== null) return `skipped: ${skipped}`
-  const cut = leftOut > 0 ? `; ${leftOut} characters of HEARTBEAT.md did not fit: make it shorter` : ''
+  const cut = leftOut > 0 ? `; ${leftOut} characters of HEARTBEAT.md did not fit; shorten it` : ''
   return `ran: ${runId ?? ''}${cut}`
 }
 
@@ -103,9 +102,7 @@ export function rows(heartbeats: readonly HeartbeatView[]): string[] {
     [{ title: 'AGENT' }, { title: 'LOOKS AROUND' }, { title: 'LAST (UTC)' }, { title: 'WHAT CAME OF IT' }],
     heartbeats.map(({ agent_id: id, schedule, locked, archived, last }) => [
       id,
-      archived
-        ? 'archived'
-        : `${schedule ?? 'by hand alone'}${locked && schedule !== null ? ' (locked)' : ''}`,
+      archived ? 'archived' : `${schedule ?? 'manual only'}${locked && schedule !== null ? ' (locked)' : ''}`,
       last ? formatTime(last.at) : 'never',
       last ? endWords(last) : '',
     ]),
@@ -115,7 +112,7 @@ export function rows(heartbeats: readonly HeartbeatView[]): string[] {
 function misused(detail: string): CommandFailed {
   return new CommandFailed('bad-parameters', {
     detail,
-    repair: 'Like this: flotilla heartbeat scout --every 30m',
+    repair: 'Example: flotilla heartbeat scout --every 30m',
     exitCode: exitCodes.usage,
   })
 }

@@ -6,7 +6,7 @@ export function addHibernateCommand(program: Command, deps: CliDeps): void {
   program
     .command('hibernate')
     .description(
-      'Stops the container of an agent that has nothing to do; its next work wakes it. Workers do so by themselves after hibernate_after_minutes (config/settings.json).',
+      'Stops the container of an idle agent; its next work starts it again. Workers hibernate automatically after hibernate_after_minutes (config/settings.json).',
     )
     .argument('<agent>', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla hibernate auditor')

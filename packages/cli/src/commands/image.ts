@@ -8,7 +8,7 @@ import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { watchCopy } from './backup.ts'
 
-/** The first time it makes the base too. */
+/** The first build includes the base image. */
 const timeoutMs = 3600_000
 
 const writtenSchema = z.looseObject({
@@ -23,10 +23,13 @@ export function addImageCommand(program: Command, deps: CliDeps): void {
   program
     .command('image')
     .description(
-      'Writes the agent image for a cluster into a file, as every container runtime loads it. FLOTILLA_KUBERNETES_IMAGE names it, where it is to come from a registry. Needs the container engine of this machine; the cluster needs none of it.',
+      'Writes the agent image for a cluster into a file that every container runtime can load. If the cluster pulls it from a registry, set FLOTILLA_KUBERNETES_IMAGE to its name. Needs a container engine on this machine; the cluster does not need it.',
     )
-    .argument('<file>', 'what is written; must not be there yet')
-    .option('--mesh', 'the image of the mesh too, for a mesh in the cluster; from the installed package')
+    .argument('<file>', 'the file to write; must not exist yet')
+    .option(
+      '--mesh',
+      'also write the image of the mesh, for a mesh in the cluster; requires the installed package',
+    )
     .addHelpText(
       'after',
       `
@@ -55,6 +58,6 @@ async function image(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.printJson(written)
   terminal.print(
     `${written.file}: ${written.reference}${written.mesh === undefined ? '' : ` and ${written.mesh}`} for ${written.architecture}, ${formatBytes(written.bytes)}.`,
-    'Bring it to every node that runs agents, or into a registry that they reach.',
+    'Load it on every node that runs agents, or push it to a registry that the nodes can reach.',
   )
 }

@@ -21,22 +21,22 @@ import { askLine } from '../terminal/ask-line.ts'
 import { oneLine } from '../terminal/color.ts'
 
 const nameColumnsMax = 64
-/** Names that cannot be; then the agent is left for later. */
+/** How many invalid names may be typed before the first agent is skipped. */
 const triesMax = 3
 
 export function addInitCommand(program: Command, deps: CliDeps): void {
   program
     .command('init')
     .description(
-      'Sets up a fleet: what agents think with, tried out before it is kept, and a first agent of your own. Starts the mesh in the background where none runs. Without a terminal nothing is asked: say it by options; the key is read from standard input.',
+      'Sets up a fleet: a model, tested before it is saved, and a first agent. Starts the mesh in the background if none runs. Without a terminal nothing is asked: use options; the key is read from standard input.',
     )
     .option('--provider <name>', 'provider of the model')
-    .option('--model <name>', 'its model; without it the usual one of the provider')
-    .option('--base-url <url>', 'where the provider is, if not where it usually is')
-    .option('--demo', 'let a recording think for the fleet, without a key')
-    .option('-y, --yes', 'do not ask before the recording takes the place of a model that works')
-    .option('--agent <name>', 'make a first agent of this name')
-    .option('--role <text>', 'what that agent is for')
+    .option('--model <name>', 'its model; default: the usual one of the provider')
+    .option('--base-url <url>', 'address of the provider, if not the usual one')
+    .option('--demo', 'use the scripted model (a recorded conversation), without a key')
+    .option('-y, --yes', 'do not ask before the scripted model replaces a working model')
+    .option('--agent <name>', 'create a first agent with this name')
+    .option('--role <text>', 'purpose of that agent')
     .addHelpText(
       'after',
       `
@@ -56,14 +56,14 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   const provider = textOption(line, 'provider')
   if (!asks && provider === undefined && !flagOption(line, 'demo')) {
     throw new CommandFailed('nobody-to-ask', {
-      detail: 'Nobody is here to be asked, and no option says what agents shall think with.',
+      detail: 'There is no terminal to ask at, and no option names a model.',
       repair: 'Name it: --provider NAME with the key on standard input, or --demo.',
       exitCode: exitCodes.usage,
     })
   }
   if (textOption(line, 'agent') !== undefined && textOption(line, 'role') === undefined && !asks) {
     throw new CommandFailed('no-role', {
-      detail: 'An agent needs to be told what it is for.',
+      detail: 'An agent needs a role.',
       repair: 'Add --role TEXT.',
       exitCode: exitCodes.usage,
     })
@@ -85,7 +85,7 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
       baseUrl,
     })
   }
-  // A recording has its own agents; one that is named is made all the same.
+  // The scripted model comes with its own agents; a named agent is created as well.
   const isWanted = choice.kind === 'model' || textOption(line, 'agent') !== undefined
   const agent = isWanted ? await firstAgent(context, client, { line, asks }) : null
   if (agent !== null) {
@@ -101,7 +101,7 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   )
 }
 
-/** An agent that cannot be made is said before a key is asked for, and before anything is kept. */
+/** Rejects an invalid agent name before asking for a key and before saving anything. */
 async function refuseAgent(context: CommandContext, line: CommandLine, client: MeshClient): Promise<void> {
   const named = textOption(line, 'agent')
   if (named === undefined) return
@@ -114,7 +114,7 @@ async function refuseAgent(context: CommandContext, line: CommandLine, client: M
   })
 }
 
-/** Why no agent can be made of this name; null where one can. */
+/** Returns why an agent cannot have this name, or null if it can. */
 async function faultOfName(
   { signal }: CommandContext,
   client: MeshClient,
@@ -122,10 +122,10 @@ async function faultOfName(
 ): Promise<string | null> {
   const shown = `“${oneLine(name, nameColumnsMax)}”`
   if (!agentIdSchema.safeParse(name).success)
-    return `${shown} is no name for an agent: it is 1 to 64 of A-Z a-z 0-9 _ -, and begins with a letter or digit.`
-  if (reservedAgentIds.includes(name.toLowerCase())) return `${shown} is a name that is taken.`
+    return `${shown} is not a valid agent name: use 1 to 64 of A-Z a-z 0-9 _ -, beginning with a letter or digit.`
+  if (reservedAgentIds.includes(name.toLowerCase())) return `${shown} is a reserved name.`
   const { agents } = await client.call('status', { signal })
-  return agents.some(({ id }) => id === name) ? `There is an agent ${shown} already.` : null
+  return agents.some(({ id }) => id === name) ? `An agent ${shown} already exists.` : null
 }
 
 async function firstAgent(
@@ -139,7 +139,7 @@ async function firstAgent(
   const id = named ?? (await askName(context, client))
   if (id === null) return null
   const told = role ?? (await askLine(context, `What is ${id} for? `))
-  return { id, role: told === '' ? 'Helps with what it is asked.' : told }
+  return { id, role: told === '' ? 'Helps with any request.' : told }
 }
 
 async function askName(context: CommandContext, client: MeshClient): Promise<string | null> {
@@ -155,7 +155,7 @@ async function askName(context: CommandContext, client: MeshClient): Promise<str
   return null
 }
 
-/** A mesh of this home that runs in the background, unless one is there or was named. */
+/** Starts a mesh for this home in the background, unless one runs or `--url` names one. */
 async function startWhereNone(context: CommandContext): Promise<void> {
   const { terminal, place, environment } = context
   if ((place.url ?? environment.url) !== undefined) return

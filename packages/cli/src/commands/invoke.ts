@@ -12,7 +12,7 @@ import { exitCodeOfRun } from './chat.ts'
 export function addInvokeCommand(program: Command, deps: CliDeps): void {
   program
     .command('invoke')
-    .description('Runs one tool of an agent inside its container, without a model, and prints what it gave.')
+    .description('Runs one tool of an agent inside its container, without a model, and prints the result.')
     .argument('<agent>', 'id of the agent')
     .argument('<tool>', 'name of the tool')
     .argument('[json]', 'its parameters as a JSON object', '{}')

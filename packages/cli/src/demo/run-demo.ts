@@ -183,7 +183,7 @@ function verdictWords(
   if (report.runtime === 'process')
     return color.warning('! The answer is right. Nothing was isolated, as was said before the fleet started.')
   if (!report.passed) return color.bad('✗ The demo failed: a wall did not hold.')
-  return color.good('✓ The answer is right and every wall held.')
+  return color.good('✓ The answer is right and no attack succeeded.')
 }
 
 interface CleanUp {

@@ -80,7 +80,7 @@ export const administrationCommands: readonly SlashCommand[] = [
       // Before anybody has to type its name.
       await requireAgent(id)
       const typed = await ask(
-        `Delete ${oneLine(id, nameColumnsMax)} with its data for good? Type its name: `,
+        `Delete ${oneLine(id, nameColumnsMax)} and its data permanently? Type its name: `,
         false,
       )
       if (typed.trim() !== id) return terminal.print('Nothing was done.')
