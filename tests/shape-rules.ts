@@ -96,11 +96,6 @@ export const tallClosures: readonly TallClosure[] = [
     allLinesMax: 184,
     why: 'state and its steps in one closure; to be taken apart',
   },
-  {
-    name: 'mesh/browser/act.ts createActInBrowser',
-    allLinesMax: 153,
-    why: 'state and its steps in one closure; to be taken apart',
-  },
   { name: 'mesh/browser/index.ts browserModule', allLinesMax: 192, why: 'the list of the module’s parts' },
   {
     name: 'mesh/channels/adapters/discord/discord-adapter.ts createDiscordAdapter',

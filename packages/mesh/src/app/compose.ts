@@ -72,7 +72,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
   const working = { ...led, tasks: tasks.api, people: people.api }
   const telemetry = telemetryModule(kernel, { runs: runs.api, otlp: environment.otlp })
   const spending = spendingModule(kernel, { ...working, refuseAbove })
-  const paid = { ...working, permissions, spending: spending.api }
+  const paid = { ...working, permissions, shares, spending: spending.api }
   const spawning = spawningModule(kernel, { ...working, store, permissions })
   const blackboard = blackboardModule(kernel, { ...working, loop: shares.calls })
   const artifacts = artifactsModule(kernel, { ...working, folder: paths.artifactsFolder })

@@ -12,6 +12,7 @@ import { actorOf } from '../access/index.ts'
 import type { Caller, Guard, RunTicket } from '../access/index.ts'
 import type { CredentialCall, OpenCredentials } from '../credentials/index.ts'
 import type { EventBus } from '../events/index.ts'
+import type { LoopShare } from '../intake/index.ts'
 import type { Journal } from '../journal/index.ts'
 import type { BrowserFiles } from './browser-files.ts'
 import type { AnswerCaptchas, AskedCaptcha } from './captcha/answer-captchas.ts'
@@ -45,6 +46,8 @@ export interface ActDeps {
   readonly handOvers: HandOvers
   readonly captchas: Pick<AnswerCaptchas, 'begin'>
   readonly files: BrowserFiles
+  /** What the browser answered is cleaned on the agent's share. */
+  readonly loop: Pick<LoopShare, 'spend'>
   readonly credentials: OpenCredentials
   readonly holdLease: (run: RunTicket | null) => () => void
   readonly journal: Journal
@@ -165,19 +168,14 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
           record({ problem: reply.problem.code })
           return { ok: false, ...reply.problem, message: credentials.scrub.text(reply.problem.message) }
         }
-        const { page: told, captcha } = z.parse(pageOfReply, reply.data)
-        const page = shownPage({
-          url: credentials.scrub.text(told.url),
-          title: credentials.scrub.text(told.title),
-          tabs: told.tabs,
-        })
+        const { page, captcha } = deps.loop.spend(agentId, () => pageIn(reply.data, credentials))
         sessions.shows(agentId, page)
         const { data, notes, picture } = await answer(action, reply.data, { caller, page, signal })
         record({})
         const asked = captcha ? await answerOrAsk(caller, captcha, page) : []
         return {
           ok: true,
-          data: jsonObjectSchema.parse(scrubbed(data, credentials)),
+          data: deps.loop.spend(agentId, () => jsonObjectSchema.parse(scrubbed(data, credentials))),
           notes: [...notes, ...asked],
           ...(picture ? { picture } : {}),
         }
@@ -222,6 +220,13 @@ const pageOfReply = z.looseObject({
   page: z.looseObject({ url: z.string(), title: z.string(), tabs: z.number() }),
   captcha: z.optional(captchaSchema),
 })
+
+/** The page that is in front, without values of credentials, and the CAPTCHA that it shows. */
+function pageIn(data: Readonly<Record<string, unknown>>, { scrub }: CredentialCall) {
+  const { page, captcha } = z.parse(pageOfReply, data)
+  const { url, title, tabs } = page
+  return { page: shownPage({ url: scrub.text(url), title: scrub.text(title), tabs }), captcha }
+}
 
 function readParams<Action extends BrowserAction>(
   action: Action,

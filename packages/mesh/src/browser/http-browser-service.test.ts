@@ -1,4 +1,7 @@
 import { afterAll, expect, test } from 'vitest'
+import { createLoopTurns } from '../intake/index.ts'
+import { createLoopShare } from '../intake/loop-share.ts'
+import { loopCpuMs, systemClock } from '../platform/index.ts'
 import { startFakeBrowser, startHostileFarEnd } from '../testing/fake-browser.ts'
 import { browserServiceConformance } from './browser-service.conformance.ts'
 import { httpBrowserService } from './http-browser-service.ts'
@@ -8,7 +11,16 @@ afterAll(async () => {
   await Promise.all(closing.map((close) => close()))
 })
 
-const open = httpBrowserService((subject) => `proof-of-${subject}`)
+/** So little that any answer of megabytes uses it up. */
+const msPerMinute = 1
+const loop = createLoopShare({
+  clock: systemClock,
+  cpuMs: loopCpuMs,
+  turns: createLoopTurns({ cpuMs: loopCpuMs }),
+  msPerMinute,
+  what: 'answers of this browser',
+})
+const open = httpBrowserService((subject) => `proof-of-${subject}`, loop)
 
 browserServiceConformance('a fake browser over HTTP', async () => {
   const browser = await startFakeBrowser()
@@ -45,6 +57,16 @@ test('an answer without end is hung up on', async () => {
     code: 'upstream-failed',
     detail: expect.stringContaining('longer than'),
   })
+})
+
+test('an answer of megabytes is parsed on the share of the agent whose browser it is', async () => {
+  const text = JSON.stringify({ ok: true, data: { texts: Array.from({ length: 500_000 }, () => 'a') } })
+  const far = await startHostileFarEnd((response) => response.end(text))
+  closing.push(far.close)
+  const service = open('reader', { host: '127.0.0.1', port: far.port })
+  await expect(service.act('snapshot', look)).rejects.toMatchObject({ code: 'upstream-failed' })
+  expect(loop.waitMs('reader')).toBeGreaterThan(0)
+  expect(loop.waitMs('nobody-else')).toBe(0)
 })
 
 test('a screen that speaks another protocol is hung up on', async () => {

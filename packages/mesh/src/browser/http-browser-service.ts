@@ -21,6 +21,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { readJson } from '../intake/index.ts'
+import type { LoopShare } from '../intake/index.ts'
 import type { BrowserService, OpenBrowserService } from './browser-service.ts'
 
 const shortCallMs = 10_000
@@ -38,8 +39,14 @@ interface Call {
   readonly signal: AbortSignal
 }
 
-/** ADAPTER of `browser-service.ts`: the service in the browser's container, over HTTP on the private network. */
-export function httpBrowserService(signFor: (subject: string) => string): OpenBrowserService {
+/**
+ * ADAPTER of `browser-service.ts`: the service in the browser's container, over HTTP on the private network. Answers are
+ * parsed on the agent's share of the loop.
+ */
+export function httpBrowserService(
+  signFor: (subject: string) => string,
+  loop: Pick<LoopShare, 'spend'>,
+): OpenBrowserService {
   return (agentId, { host, port }): BrowserService => {
     const headers = () => ({ authorization: `Bearer ${signFor(browserProofSubject(agentId))}` })
 
@@ -72,9 +79,11 @@ export function httpBrowserService(signFor: (subject: string) => string): OpenBr
           request.once('upgrade', (_reply, line) => line.destroy())
           request.end(sent ?? undefined)
         })
-        const text = (await readWhole(reply)).toString('utf8')
+        const bytes = await readWhole(reply)
         if (reply.statusCode !== 200) throw failed(`it answered ${reply.statusCode ?? 0}`)
-        return z.parse(schema, readJson(text, jsonLimits.agentReply))
+        return loop.spend(agentId, () =>
+          z.parse(schema, readJson(bytes.toString('utf8'), jsonLimits.agentReply)),
+        )
       } catch (error) {
         if (gone.aborted) throw gone.reason
         if (late.aborted)
@@ -106,7 +115,8 @@ export function httpBrowserService(signFor: (subject: string) => string): OpenBr
           },
           browserActionReplySchema,
         )
-        return reply.ok ? { ok: true, data: readData(action, reply.data) } : reply
+        if (!reply.ok) return reply
+        return { ok: true, data: loop.spend(agentId, () => readData(action, reply.data)) }
       },
       answerCaptcha: async (answer, signal) => {
         const { answerCaptcha: endpoint } = endpoints

@@ -3,6 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { AgentRegistry, Agents, FleetConnection } from '../agents/index.ts'
 import type { OpenCredentials } from '../credentials/index.ts'
 import type { Egress } from '../egress/index.ts'
+import type { LoopShare } from '../intake/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import { reasonOf } from '../sandbox/index.ts'
@@ -50,6 +51,8 @@ interface Needs {
   /** The process's environment, and no file: the keys of who answers CAPTCHAs. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly credentials: { readonly api: { readonly open: OpenCredentials } }
+  /** What browsers answer is read and cleaned on the share of their agents. */
+  readonly shares: { readonly calls: Pick<LoopShare, 'spend'> }
   readonly briefsFolder: string
   /** Where packages are looked up from. */
   readonly repositoryRoot: string
@@ -85,7 +88,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   const sessions = createBrowserSessions({
     ...kernel,
     containers: places,
-    openService: httpBrowserService(identity.signFor),
+    openService: httpBrowserService(identity.signFor, needs.shares.calls),
     tokens,
     openProxy: way.open,
     publicKeyBase64url: identity.publicKeyBase64url,
@@ -128,6 +131,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   })
   const act = createActInBrowser({
     ...kernel,
+    loop: needs.shares.calls,
     sessions,
     handOvers,
     captchas,

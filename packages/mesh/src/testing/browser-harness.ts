@@ -21,6 +21,7 @@ import { agentScope, utcDay } from '../spending/sum-scopes.ts'
 import { createFakeBrowserContainers } from './fake-browser.ts'
 import { aLedgerHarness } from './ledger-harness.ts'
 import { createFakeCaptchaApi } from './fake-captcha-api.ts'
+import { ownLoop } from './own-loop.ts'
 
 type Handler = (request: object) => unknown
 
@@ -143,6 +144,7 @@ export async function aBrowserHarness({
     },
     spending,
     env,
+    shares: { calls: ownLoop() },
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-browsers-')),
     repositoryRoot: join(import.meta.dirname, '..', '..', '..', '..'),
   })
