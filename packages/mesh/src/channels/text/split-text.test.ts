@@ -41,10 +41,10 @@ function firstDifference(one: string, other: string): string {
 const seen = (channel: ChannelName, spelled: readonly string[]) =>
   spelled.map((piece) => readSpelled[channel](piece))
 
-/** The webhook's text is as it came where nothing was amiss, and is read as Markdown then. */
+/** The webhook channel sends Markdown as it is, at most with a closing fence; it is read as Markdown then. */
 const seenOf = (channel: ChannelName, spelled: readonly string[], source: string) =>
   spelled.map((piece) =>
-    channel === 'webhook' && piece.endsWith(source.trim())
+    channel === 'webhook' && piece.includes(source.trim())
       ? read(piece, true).text
       : readSpelled[channel](piece),
   )
