@@ -10,7 +10,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((harness) => harness.end()))
 })
 
-/** Each of `agents` works on what a person asked. */
+/** Each of `agents` works on a person's request. */
 async function atWork(agents: readonly string[] = ['ada'], options: { readonly maxLive?: number } = {}) {
   const harness = await aBrowserHarness(options)
   opened.push(harness)
@@ -25,7 +25,7 @@ const page = { url: 'https://shop.example/cart' }
 const stepsOf = (harness: BrowserHarness, agentId = 'ada') =>
   harness.containers.running.get(agentId)?.acted.map(({ action }) => action)
 
-describe('what an agent does in its browser', () => {
+describe('actions of an agent in its browser', () => {
   test('opens one with the first action, with a token of its own, and uses it for the next', async () => {
     const { harness } = await atWork()
     expect(await harness.act('ada', 'navigate', page)).toMatchObject({ ok: true, data: { http_status: 200 } })
@@ -83,7 +83,7 @@ describe('what an agent does in its browser', () => {
     expect(stepsOf(harness) ?? []).toEqual([...through])
   })
 
-  test('an action that nobody knows, and parameters that do not fit, are refused in words', async () => {
+  test('an unknown action and invalid parameters are refused with a reason', async () => {
     const { harness } = await atWork()
     await expect(harness.act('ada', 'fly')).rejects.toMatchObject({
       code: 'bad-request',
@@ -98,7 +98,7 @@ describe('what an agent does in its browser', () => {
     ).rejects.toMatchObject({ code: 'bad-request' })
   })
 
-  test('what the browser refuses is an answer, with its reason', async () => {
+  test('a refusal of the browser is a reply with its reason', async () => {
     const { harness } = await atWork()
     await harness.act('ada', 'navigate', page)
     const browser = harness.containers.running.get('ada')
@@ -122,7 +122,7 @@ describe('what an agent does in its browser', () => {
     expect(JSON.stringify(reply.ok && reply.data)).not.toContain('base64')
   })
 
-  test('a download lands in the agent’s files under a name that is none of the page’s paths', async () => {
+  test('a download is stored in the agent’s files under a name without the page’s path', async () => {
     const { harness } = await atWork()
     const reply = await harness.act('ada', 'download', { ref: 'e1' })
     const [[path, content] = []] = harness.files
@@ -183,7 +183,7 @@ describe('what an agent does in its browser', () => {
 })
 
 describe('a place for a browser', () => {
-  test('is refused where all are taken, and nobody’s is closed for it', async () => {
+  test('is refused if all are in use, and no open browser is closed for it', async () => {
     heedsLesson(122)
     const { harness } = await atWork(['ada', 'bob', 'cleo'])
     await harness.act('ada', 'navigate', page)
@@ -211,7 +211,7 @@ describe('a place for a browser', () => {
     expect(await harness.act('bob', 'navigate', page)).toMatchObject({ ok: true })
   })
 
-  test('a filter that does not stand is told with its reason', async () => {
+  test('a missing egress filter is reported with its reason', async () => {
     const { harness } = await atWork()
     const { start } = harness.containers
     harness.containers.start = async (spec) => {
@@ -225,7 +225,7 @@ describe('a place for a browser', () => {
     expect(await harness.browsers(person)).toMatchObject({ browsers: [{ agent_id: 'ada', state: 'failed' }] })
   })
 
-  test('is nobody’s while a wall does not hold, and each who asks is told which', async () => {
+  test('is unavailable while a wall does not hold, and each caller learns which', async () => {
     const { harness } = await atWork()
     harness.containers.walls = [{ id: 'agents-closed', holds: false, detail: 'an agent answered' }]
     await expect(harness.act('ada', 'navigate', page)).rejects.toMatchObject({
@@ -286,7 +286,7 @@ describe('a place for a browser', () => {
   })
 })
 
-describe('a browser that nobody uses', () => {
+describe('an unused browser', () => {
   const minutes = 60_000
 
   async function looked(harness: BrowserHarness): Promise<void> {

@@ -29,9 +29,10 @@ export interface ActLine {
 }
 
 /**
- * Does one thing in the browser of the agent that calls. What the browser refuses is a value, since it was asked. Throws
- * `denied`, `bad-request`, `browsers-full`, `browser-unavailable`, `credential-unknown`, `credential-refused` before it is
- * asked, and `upstream-failed` or `upstream-timeout` where it gave no answer.
+ * Carries out one action in the browser of the calling agent. A refusal of the browser is a value, because
+ * the browser was called. Throws `denied`, `bad-request`, `browsers-full`, `browser-unavailable`,
+ * `credential-unknown`, `credential-refused` before the browser is called, and `upstream-failed` or
+ * `upstream-timeout` if it gave no answer.
  */
 export type ActInBrowser = (
   caller: Caller,
@@ -59,7 +60,7 @@ type AgentCaller = Extract<Caller, { kind: 'agent' }>
 export function createActInBrowser(deps: ActDeps): ActInBrowser {
   const { sessions, handOvers, journal } = deps
 
-  /** Null while nobody but the agent has to do with it. */
+  /** Null unless a person controls the browser or is asked to. */
   function heldByPerson({ agentId, run }: AgentCaller): BrowserActReply | null {
     const handOver = handOvers.of(agentId)
     if (handOver === null) return null
@@ -84,7 +85,8 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
   ): Promise<Readonly<Record<string, unknown>>> {
     const { agentId } = of.caller
-    // Where it is now; the browser asks the same of the field's own frame once more, at the moment of typing.
+    // Checked for the current page; the browser checks the origin of the field's own frame again when it
+    // types.
     const secretIn = (text: string) => of.credentials.fillField(text, sessions.of(agentId).page.url)
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
     switch (action) {
@@ -110,7 +112,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     }
   }
 
-  /** What the model reads, and what it sees beside it. */
+  /** The text for the model, and a picture if there is one. */
   async function answer(
     action: BrowserAction,
     data: Readonly<Record<string, unknown>>,
@@ -159,7 +161,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
         // Taken while the browser came up.
         const taken = heldByPerson(caller)
         if (taken !== null) return taken
-        // The agent may have lost the permission or its life, too.
+        // The agent may have lost the permission or its run meanwhile.
         deps.guard(caller, { do: 'use-browser', browserAction: action })
         dispatching()
         const { deadlineMs } = browserTools[action]

@@ -13,21 +13,21 @@ interface Opened {
 interface BrowserProxyOpener {
   /** Rejects with `SandboxError` `browser-walls-open` where something but the proxy can be reached from in there. */
   open(): Promise<Opened>
-  /** What was found of the walls counts no more, as after ten minutes; the next `open` tries them anew. */
+  /** Invalidates the result of the wall test, as ten minutes do; the next `open` tests again. */
   doubt(): void
 }
 
 /**
- * Opens the one way out for browsers, where their network is: with the first of them, since neither network nor image is
- * there before. Then it is tried from inside whether it is the only one. Whoever comes meanwhile waits for the same; what
- * failed is tried again by the next.
+ * Opens the egress proxy of browsers on their network. It opens with the first browser, because neither
+ * network nor image exist before, and then tests from inside whether it is the only egress. Concurrent
+ * callers share the attempt; after a failure the next caller tries again.
  */
 export function createBrowserProxyOpener(deps: {
   readonly containers: Pick<BrowserContainers, 'prepare' | 'proxyPlace' | 'checkWalls'>
   readonly proxy: ConnectProxy
   readonly stopped: AbortSignal
   readonly clock: Clock
-  /** Hears the port, which is one of the mesh's. */
+  /** Called with the port, which counts as one of the mesh's. */
   readonly onOpen: (port: number) => void
 }): BrowserProxyOpener {
   const { containers, proxy, stopped } = deps
@@ -39,7 +39,7 @@ export function createBrowserProxyOpener(deps: {
   async function listen(): Promise<void> {
     const place = containers.proxyPlace()
     if (listensOn === place.host) return
-    // A network that was made anew may have another address.
+    // A re-created network may have another address.
     if (listensOn !== null) await proxy.close()
     listensOn = null
     await proxy.listen(place)

@@ -10,7 +10,9 @@ export interface BrowserUnderTest {
 
 const key = Buffer.alloc(16, 7).toString('base64')
 
-/** What the mesh relies on, of any browser; `make` is called once, and its browser is used by all. */
+/**
+ * The properties of a browser that the mesh relies on; `make` is called once, and all tests use its browser.
+ */
 export function browserServiceConformance(name: string, make: () => Promise<BrowserUnderTest>): void {
   describe(`${name} is a browser service`, () => {
     let made: Promise<BrowserUnderTest> | null = null
@@ -30,7 +32,7 @@ export function browserServiceConformance(name: string, make: () => Promise<Brow
       expect(reply).toMatchObject({ ok: true, data: { page: { url, host: new URL(url).host } } })
     })
 
-    test('shows what is on it as a picture', async () => {
+    test('gives a picture of its page', async () => {
       const reply = await act('screenshot')
       expect(reply).toMatchObject({ ok: true })
       expect(reply.ok && String(reply.data['image_base64']).length).toBeGreaterThan(20)

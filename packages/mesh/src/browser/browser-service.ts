@@ -11,13 +11,13 @@ import type {
  * PORT: the browser of one agent, as the mesh uses it. Adapters pass `browser-service.conformance.ts`.
  *
  * Contract
- * - P1 What comes back is bounded in bytes and time before it is parsed, and of the protocol's form or a rejection: a page
- *   may have taken the far end over.
- * - P2 `act` resolves to a refusal of the browser's as a value; it rejects with the Problem `upstream-failed` or
- *   `upstream-timeout` where no answer came, or with the signal's reason. It is sent once.
- * - P3 `screen` resolves to a line on which the far end has agreed to WebSocket frames of the sub-protocol `binary`,
- *   without extensions, and to the value by which it proved so.
- * - P4 `picture` changes nothing: it begins no browser, takes the place of no action, and is none by which one counts as used.
+ * - P1 Replies are bounded in bytes and time before they are parsed, and rejected if their form is invalid:
+ *   a malicious page may control the browser.
+ * - P2 `act` resolves to a refusal of the browser as a value. It rejects with the Problem `upstream-failed`
+ *   or `upstream-timeout` if no answer came, or with the signal's reason. It is sent once.
+ * - P3 `screen` resolves to a connection on which the browser has agreed to WebSocket frames of the
+ *   sub-protocol `binary`, without extensions, and to the value with which it proved that.
+ * - P4 `picture` changes nothing: it does not start a browser, block an action or count as use.
  */
 export interface BrowserService {
   status(signal: AbortSignal): Promise<BrowserStatus>
@@ -29,9 +29,12 @@ export interface BrowserService {
       readonly signal: AbortSignal
     },
   ): Promise<BrowserActionReply>
-  /** Puts an answer into the page in front; false where that asks it no more, or a person has it. */
+  /**
+   * Inserts an answer into the current page; false if the page no longer asks for it, or a person has taken
+   * over.
+   */
   answerCaptcha(answer: CaptchaAnswer, signal: AbortSignal): Promise<boolean>
-  /** The bytes of a picture of what is in front; null where there is none to be had. */
+  /** The bytes of a picture of the current page; null if none is available. */
   picture(signal: AbortSignal): Promise<Uint8Array | null>
   setWatchMode(mode: WatchMode, signal: AbortSignal): Promise<void>
   /** Lets Chromium write its tabs down and end. */

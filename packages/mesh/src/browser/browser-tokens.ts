@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 
-/** Longer strings are no token of ours and are not even hashed, characters. */
+/** Longer strings cannot be tokens and are not even hashed, in characters. */
 const tokenMaxChars = 256
 
 /**
- * By what a browser shows itself at the proxy: 256 random bits for each session, of which only the hash is kept, in
- * memory. No browser outlives the mesh that opened it, so no token does.
+ * Tokens with which browsers authenticate at the proxy: 256 random bits for each session, of which only the
+ * hash is kept, in memory. No browser outlives the mesh process that opened it, so no token does.
  */
 export interface BrowserTokens {
-  /** One for this session; the one before counts no more. */
+  /** Issues the token of this session; the previous one becomes invalid. */
   issue(agentId: string): string
   /** Null for anything but the token of an open session. */
   ownerOf(token: string): string | null

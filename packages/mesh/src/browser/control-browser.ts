@@ -15,7 +15,8 @@ import { shownPage } from './shown-page.ts'
 const statusWithinMs = 10_000
 
 /**
- * What people do to browsers. Whoever may look at the fleet sees them; to act on one takes what acting on its agent takes.
+ * Operations of people on browsers. People who may view the fleet see them; acting on one requires the right
+ * to act on its agent.
  */
 export interface ControlBrowser {
   list(caller: Caller): readonly BrowserView[]
@@ -23,11 +24,14 @@ export interface ControlBrowser {
   close(caller: Caller, agentId: string): Promise<ClosedBrowser>
   /** Opens it where it is not. Problem `conflict` where another person has it, or its agent may have none. */
   takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
-  /** Problem `conflict` where nobody has it. */
+  /** Problem `conflict` if no person has it. */
   giveBack(caller: Caller, agentId: string): Promise<BrowserView>
-  /** Ends a hand-over, with what the browser shows now. */
+  /** Ends a hand-over, with the page's current state. */
   end(handOver: HandOver, how: HandOverEnd, by: string): Promise<void>
-  /** Ends what nobody comes for, closes what nobody uses or may have, and takes note of what ended by itself. */
+  /**
+   * Ends expired hand-overs, closes unused and forbidden browsers, and records browsers that ended by
+   * themselves.
+   */
   sweep(): Promise<void>
 }
 
@@ -39,7 +43,7 @@ export function createControlBrowser(deps: {
   readonly requireAgent: (agentId: string) => void
   /** Why the agent may have no browser now; null where it may. */
   readonly withheld: (agentId: string) => string | null
-  /** Why its container is no more; null while it runs. */
+  /** Why its container has ended; null while it runs. */
   readonly endedOf: (agentId: string) => Promise<string | null>
   readonly idleMs: () => number
   readonly clock: Clock
@@ -80,7 +84,7 @@ export function createControlBrowser(deps: {
     handOvers.end(handOver, { how, page, by })
   }
 
-  /** What is over by the clock. */
+  /** Whether and how a hand-over ends by timeout. */
   function overdue({ agentId, takenBy, createdAt }: HandOver): HandOverEnd | null {
     const now = clock.now()
     if (takenBy === null) return now - createdAt >= browserBounds.captchaWaitMs ? 'expired' : null
@@ -108,7 +112,7 @@ export function createControlBrowser(deps: {
       const by = actorOf(caller)
       const taken = handOvers.of(agentId)?.takenBy ?? null
       if (taken === by) return viewOf(agentId)
-      // What a person does comes before what is answered for money.
+      // A person takes precedence over the paid solver.
       if (taken !== null && taken !== solverName)
         throw new Problem('conflict', { detail: `${taken} has the browser of ${agentId}` })
       return sessions.use(agentId, signal, async (service) => {
@@ -138,11 +142,12 @@ export function createControlBrowser(deps: {
         const ended = await deps.endedOf(agentId)
         const why = withheld(agentId)
         if (ended !== null) await sessions.lost(agentId, ended)
-        // Whoever looks on: a page goes on by itself, and nothing may any more.
+        // Closed even while it is watched: a page keeps running by itself, and the agent may no longer have a
+        // browser.
         else if (why !== null) await sessions.close(agentId, `its agent may have none: ${why}`)
-        // Only what is watched itself is kept open by that (lesson 119), and what a person has or is asked for.
+        // Only watching the screen itself keeps it open (lesson 119), or a person who has it or is asked for.
         else if (acting === 0 && watchers === 0 && handOvers.of(agentId) === null) {
-          if (clock.now() - usedAt >= deps.idleMs()) await sessions.close(agentId, 'nobody used it')
+          if (clock.now() - usedAt >= deps.idleMs()) await sessions.close(agentId, 'it was idle')
         }
       }
     },

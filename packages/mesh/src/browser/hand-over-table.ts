@@ -5,9 +5,12 @@ import type { Database } from '../storage/index.ts'
 export interface HandOver {
   readonly id: string
   readonly agentId: string
-  /** `captcha`: a page wants to know whether a person is there. `person`: somebody took over unasked. */
+  /**
+   * `captcha`: a page wants to know whether a person is there. `person`: a person took over without being
+   * asked.
+   */
   readonly kind: 'captcha' | 'person'
-  /** As the journal names callers, or `solver`; null while nobody has come. */
+  /** In the form of the audit log, or `solver`; null while no person has come. */
   readonly takenBy: string | null
   readonly host: string
   readonly url: string
@@ -37,7 +40,7 @@ const rowSchema = z
     createdAt: row.created_at,
   }))
 
-/** Rows of what is going on; what is over is in the journal alone. */
+/** Rows of open hand-overs; ended ones are in the audit log alone. */
 export function createHandOverTable(database: Database) {
   return {
     find: (agentId: string): HandOver | null => {

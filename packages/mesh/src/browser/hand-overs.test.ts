@@ -45,7 +45,7 @@ test('while a person has the browser the run waits, and goes on with what change
   expect(browser?.acted.map(({ action }) => action)).toEqual(['navigate'])
 })
 
-test('whoever may only look takes nothing over, and a member what is granted', async () => {
+test('a viewer cannot take over a browser, and a member only those of granted agents', async () => {
   const { harness } = await adaAtWork()
   await expect(harness.person('take-over', 'ada', viewer)).rejects.toMatchObject({ code: 'denied' })
   await expect(harness.person('take-over', 'bob', member)).rejects.toMatchObject({ code: 'denied' })
@@ -55,7 +55,7 @@ test('whoever may only look takes nothing over, and a member what is granted', a
   await expect(harness.person('give-back', 'ada', person)).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('a page that wants a person parks the run, tells the owner, and says so to the model', async () => {
+test('a page that needs a person parks the run, notifies the owner and informs the model', async () => {
   const { harness, run } = await adaAtWork()
   const browser = harness.containers.running.get('ada')
   if (browser) {
@@ -90,7 +90,7 @@ test('a page that wants a person parks the run, tells the owner, and says so to 
   expect(harness.state(run)).toBe('running')
 })
 
-test('where the browser ends meanwhile, the run goes on and is told', async () => {
+test('if the browser ends meanwhile, the run continues and is informed', async () => {
   const { harness, run } = await adaAtWork()
   await harness.person('take-over', 'ada', person)
   await harness.act('ada', 'snapshot')
@@ -113,7 +113,7 @@ test('a hand-over of a mesh that died is ended by the next, and its run goes on'
   expect(harness.state(run)).toBe('running')
 })
 
-test('nobody is asked for what nobody waits for any more', async () => {
+test('a hand-over ends when no run waits for it', async () => {
   const { harness, run } = await adaAtWork()
   await harness.person('take-over', 'ada', person)
   await harness.act('ada', 'snapshot')
@@ -131,7 +131,7 @@ test.each([
     'lost the permission',
     (harness: BrowserHarness) => void harness.records.set('ada', permissionRecordSchema.parse({})),
   ],
-])('the browser of an agent that %s closes, whoever has it', async (_what, take) => {
+])('the browser of an agent that %s closes, even if a person has it', async (_what, take) => {
   const { harness } = await adaAtWork()
   await harness.person('take-over', 'ada', person)
   const swept = new AbortController()
@@ -147,7 +147,7 @@ test.each([
   await sweeping
 })
 
-test('closing one tells whether it was open, and takes nothing from one that was not', async () => {
+test('closing reports whether the browser was open, and changes nothing if it was not', async () => {
   const { harness } = await adaAtWork()
   expect(await harness.person('close', 'ada', person)).toMatchObject({ state: 'closed', was_open: true })
   expect(await harness.person('close', 'ada', person)).toMatchObject({ state: 'closed', was_open: false })

@@ -8,18 +8,24 @@ import { createHandOverTable } from './hand-over-table.ts'
 import type { HandOver } from './hand-over-table.ts'
 import type { ShownPage } from './shown-page.ts'
 
-/** `returned`: a person gave it back. `solved`: a CAPTCHA was answered without one. `expired`: nobody came. `lost`: the browser ended meanwhile. */
+/**
+ * `returned`: a person gave it back. `solved`: a CAPTCHA was answered without one. `expired`: no person
+ * came. `lost`: the browser ended meanwhile.
+ */
 export type HandOverEnd = 'returned' | 'solved' | 'expired' | 'lost'
 
 /** In the place of a person, while a CAPTCHA is answered for money. */
 export const solverName = 'solver'
 
 /**
- * Browsers that a person has, or is asked for, one of an agent at most.
+ * Browsers that a person has or is asked to take, at most one for each agent.
  *
- * 1. It is a row before anybody hears of it, with the note to the owner where one is asked for.
- * 2. A run that wants the browser meanwhile waits: it is parked when its turn ends, and goes on with what changed.
- * 3. Each ends, and all that wait are told in the transaction of its end: given back, nobody came, or the browser is gone.
+ * 1. A hand-over is stored, with the notification to the owner if one is needed, before any person is
+ * notified.
+ * 2. A run that needs the browser meanwhile waits: it is parked when its turn ends, and continues with the
+ * changed page.
+ * 3. Each hand-over ends, and all waiting runs are informed in the transaction of its end: given back, no
+ * person came, or the browser is gone.
  */
 export interface HandOvers {
   of(agentId: string): HandOver | null
@@ -38,14 +44,14 @@ export interface HandOvers {
     handOver: HandOver,
     over: {
       readonly how: HandOverEnd
-      /** What it shows now; null where nobody knows. */
+      /** The current page; null if it is unknown. */
       readonly page: ShownPage | null
       /** As the journal names callers. */
       readonly by: string
     },
   ): void
   awaitedBy(runId: string): readonly string[]
-  /** Nobody is asked for what nobody waits for. */
+  /** Ends a hand-over that no run waits for. */
   runSettled(agentId: string, runId: string): void
   forget(agentId: string): void
 }
@@ -138,7 +144,7 @@ export function createHandOvers(deps: {
     end: (handOver, { how, page, by }) =>
       database.transaction(() => {
         const { id, agentId, url, title } = handOver
-        // Ended by somebody else a moment ago.
+        // Ended by another caller meanwhile.
         if (table.find(agentId)?.id !== id) return
         const before = { url, title }
         const after = page === null ? null : { url: page.url, title: page.title }

@@ -10,7 +10,7 @@ import type { SessionEvent, SessionState } from './session-state.ts'
 import { noPage } from './shown-page.ts'
 import type { ShownPage } from './shown-page.ts'
 
-/** What is known of one agent's browser. */
+/** The state of one agent's browser. */
 export interface Session {
   readonly state: SessionState
   readonly service: BrowserService | null
@@ -20,7 +20,7 @@ export interface Session {
   readonly watchers: number
   /** When it was last used or watched, milliseconds since 1970. */
   readonly usedAt: number
-  /** When somebody last looked on; of one that nobody did, when it was opened. */
+  /** When the screen was last watched; if never, when the browser was opened. */
   readonly watchedAt: number
 }
 
@@ -33,7 +33,9 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal'
   readonly containers: BrowserContainers
   readonly openService: OpenBrowserService
   readonly tokens: BrowserTokens
-  /** Makes the one way out ready, where browsers are; its address. Asked before each start, and idempotent. */
+  /**
+   * Opens the egress proxy for browsers and returns its address. Called before each start, and idempotent.
+   */
   readonly openProxy: () => Promise<{ readonly port: number }>
   readonly publicKeyBase64url: string
   readonly briefsFolder: string
@@ -42,7 +44,7 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal'
   readonly withheld: (agentId: string) => string | null
   readonly profileLimitBytes: () => number
   readonly events: Pick<EventBus, 'publish'>
-  /** Hears that one is gone: whoever waited for a person waits no more. */
+  /** Called when a browser is gone: runs that waited for a person stop waiting. */
   readonly onGone: (agentId: string) => void
 }
 
@@ -104,7 +106,7 @@ export function requirePlace(
   })
 }
 
-/** What one browser is told at its start, below `briefsFolder`. Pure. */
+/** The folder with the start files of one browser, below `briefsFolder`. Pure. */
 export function briefFolderOf(briefsFolder: string, agentId: string): string {
   return join(briefsFolder, Buffer.from(agentId, 'utf8').toString('hex'))
 }

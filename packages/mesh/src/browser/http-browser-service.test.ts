@@ -77,7 +77,7 @@ test('a screen that speaks another protocol is hung up on', async () => {
   await expect(service.screen('view', ask)).rejects.toMatchObject({ code: 'upstream-failed' })
 })
 
-test('who asks is shown as the mesh, to this agent’s browser alone', async () => {
+test('requests are authenticated as the mesh, for this agent’s browser alone', async () => {
   const heard: (string | undefined)[] = []
   const far = await startHostileFarEnd((response) => {
     heard.push(response.req.headers.authorization)

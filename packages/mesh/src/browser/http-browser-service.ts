@@ -25,7 +25,7 @@ import type { LoopShare } from '../intake/index.ts'
 import type { BrowserService, OpenBrowserService } from './browser-service.ts'
 
 const shortCallMs = 10_000
-/** What an action may take beyond its deadline, to be told that it did. */
+/** Extra time beyond an action's deadline in which the browser can report the timeout itself. */
 const deadlineGraceMs = 5000
 const headersMaxBytes = 16 * 1024
 /** RFC 6455. */
@@ -190,7 +190,7 @@ function readData(action: BrowserAction, data: unknown): Record<string, unknown>
   return read.data
 }
 
-/** Hangs up on what is longer than any honest answer. */
+/** Disconnects if the reply is longer than any valid one. */
 async function readWhole(reply: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   let size = 0

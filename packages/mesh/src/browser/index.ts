@@ -31,7 +31,7 @@ import { createBrowserSessions } from './sessions.ts'
 import { createWithheld } from './withheld.ts'
 
 const sweepEveryMs = 2000
-/** What the mesh waits for at its end; what is left is taken away by its next start. */
+/** How long the mesh waits at its end; the next start removes the remaining containers. */
 const closeAllWithinMs = 15_000
 
 export interface Browsers {
@@ -161,7 +161,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       await Promise.all(live.map(([agentId]) => sessions.lost(agentId, why)))
     }
   }
-  // An engine that was away may have made networks and rules anew.
+  // An engine that was unreachable may have re-created networks and rules.
   const stopHearing = needs.runtime.onEngineBack(() => {
     way.doubt()
     void holdWalls()
@@ -229,7 +229,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
         })),
       },
     ],
-    // What an earlier life left has tokens that nobody knows any more.
+    // Browsers of a previous process have tokens that are no longer known.
     prepare: async () => containers?.removeAll(),
     begin: () => {
       for (const handOver of handOvers.list())

@@ -13,7 +13,10 @@ import type { HeldSession, SessionsContext } from './held-sessions.ts'
 /** Between the start of a container and its first answer, milliseconds: a filter, a screen, a program. */
 const answerWithinMs = 30_000
 const answerPollMs = 100
-/** So long whoever asked waits for a browser that comes up; the first of a machine takes minutes, and comes up all the same. */
+/**
+ * How long a caller waits for a browser to start. The first one on a machine takes minutes and continues to
+ * start.
+ */
 const openWaitMs = 60_000
 
 /** The session of an agent once it is live, opened where it is not. Problems `browsers-full`, `browser-unavailable`. */
@@ -61,7 +64,7 @@ function openSession(context: SessionsContext, agentId: string, session: HeldSes
   })
   moveSession(context, session, { kind: 'open' })
   const opening = comeUp(context, agentId, session).finally(() => {
-    // Whoever closes it while it comes up is what moves it from then on.
+    // If the session was closed during its start, the closing operation owns `moving`.
     if (session.moving === opening) session.moving = null
   })
   session.moving = opening
@@ -72,7 +75,7 @@ async function comeUp(context: SessionsContext, agentId: string, session: HeldSe
   const { clock, journal, events } = context
   try {
     const service = await bringUp(context, agentId)
-    // Closed meanwhile; whoever closes it takes its container away.
+    // Closed meanwhile; the closing operation removes its container.
     if (!moveSession(context, session, { kind: 'opened' })) return
     session.service = service
     session.usedAt = clock.now()
@@ -86,7 +89,8 @@ async function comeUp(context: SessionsContext, agentId: string, session: HeldSe
 }
 
 async function bringUp(context: SessionsContext, agentId: string): Promise<BrowserService> {
-  // The engine mounts the folder; the browser's own user reads in it, and nobody else's comes this far on the host.
+  // The engine mounts the folder; the browser's own user reads it, and the parent keeps out other users of the
+  // host.
   await mkdir(context.briefsFolder, { recursive: true, mode: 0o700 })
   const folder = briefFolderOf(context.briefsFolder, agentId)
   await rm(folder, { recursive: true, force: true })
@@ -107,7 +111,7 @@ async function bringUp(context: SessionsContext, agentId: string): Promise<Brows
   const service = context.openService(agentId, address)
   await untilReady(context, agentId, service)
   await rm(file)
-  // What was doubted meanwhile is tried again before the browser is given work.
+  // If the walls are in doubt meanwhile, they are tested again before the browser gets work.
   await context.openProxy()
   requireAllowed(context, agentId)
   return service

@@ -68,14 +68,14 @@ test('one that lasts is waited for by all, and so is a failure', async () => {
   expect(asked()).toBe(1)
 })
 
-test('what is no picture is not passed on, and none is not found', async () => {
+test('an invalid picture is not passed on, and a missing one is not found', async () => {
   await expect(looking(async () => Buffer.from('<script>')).see()).rejects.toMatchObject({
     code: 'upstream-failed',
   })
   await expect(looking(async () => null).see()).rejects.toMatchObject({ code: 'not-found' })
 })
 
-test('a browser that is not open is not opened, and whoever may not look is refused first', async () => {
+test('a closed browser is not opened, and the permission is checked first', async () => {
   const { see, picture, asked, close } = looking()
   await expect(see('nobody')).rejects.toMatchObject({ code: 'unknown-agent' })
   await expect(

@@ -22,9 +22,10 @@ interface Taken {
 }
 
 /**
- * What a browser shows, for whoever may view the fleet, without the screen itself. To ask is neither to watch nor to use:
- * a page of the dashboard that is left open keeps no browser open (lesson 119). Problems `denied`, `unknown-agent`,
- * `not-found` where nothing is to be seen, `upstream-failed`, `upstream-timeout`.
+ * A picture of a browser's page for callers that may view the fleet, without the screen itself. A picture
+ * counts neither as watching nor as use: a dashboard page that is left open keeps no browser open (lesson
+ * 119). Problems `denied`, `unknown-agent`, `not-found` without a page, `upstream-failed`,
+ * `upstream-timeout`.
  */
 export function createPictures(deps: {
   readonly sessions: Pick<BrowserSessions, 'of'>
@@ -41,7 +42,7 @@ export function createPictures(deps: {
     if (content === null) throw new Problem('not-found', { detail: 'the browser gave no picture just now' })
     const type = imageTypeOf(content)
     if (type !== null) return { type, content }
-    throw new Problem('upstream-failed', { detail: 'what the browser gave is no picture' })
+    throw new Problem('upstream-failed', { detail: 'the browser’s reply is not a valid picture' })
   }
 
   return async (caller, agentId) => {

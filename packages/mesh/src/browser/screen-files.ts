@@ -61,8 +61,8 @@ function own(kind: keyof typeof contentTypes, text: string): ScreenFile {
 }
 
 /**
- * As strict as noVNC lets it be: its modules and this origin's socket, and pictures that it draws from bytes. Nothing
- * inline runs, and nobody frames it but a page of ours.
+ * As strict as noVNC permits: its modules, this origin's socket, and pictures that it draws from bytes. No
+ * inline script runs, and only the mesh's own pages may frame it.
  */
 export const screenHeaders = {
   'content-security-policy': [
@@ -106,7 +106,9 @@ button { font: inherit; padding: 0.25rem 0.75rem }
 main { flex: 1; min-height: 0 }
 `
 
-/** What people see of it: who has the browser, and the screen itself. Nobody's words become markup. */
+/**
+ * The status that people see: who has the browser, and the screen itself. Text is never inserted as markup.
+ */
 const script = `import RFB from './novnc/core/rfb.js'
 
 const agent = decodeURIComponent(location.pathname.split('/')[2] ?? '')

@@ -100,7 +100,7 @@ async function hosted() {
 
 const socketPath = '/agent-vnc/ada/websockify'
 
-test('the page and noVNC’s files are there for whoever may look, and no other file is', async () => {
+test('viewers get the page and noVNC’s files, and no other file', async () => {
   verifies('endpoints:vnc:route')
   heedsLesson(24)
   const { get } = await hosted()
@@ -190,7 +190,7 @@ test('one that is watched stays open, only that one, and closing it ends its scr
   await looking
 })
 
-test('no more look on than there is room for, however many come at once', async () => {
+test('the number of watchers is limited, even if many connect at once', async () => {
   const { port, cookie } = await hosted()
   const come = () =>
     new Promise<string>((resolve) => {

@@ -13,8 +13,8 @@ const openWithinMs = 10_000
 const keyForm = /^[A-Za-z0-9+/]{22}==$/
 
 /**
- * The WebSocket of a screen: bytes pass as they are, so that nothing is compressed, nothing is said unasked, and who reads
- * slowly slows who sends (lesson 120). Whoever may act on the agent is a watcher who may control, once they have taken over.
+ * The WebSocket of a screen. Bytes pass unchanged and uncompressed, and a slow reader slows the sender
+ * (lesson 120). Callers that may act on the agent may also control the screen, once they have taken over.
  */
 export function createScreens(deps: {
   readonly sessions: BrowserSessions
@@ -23,7 +23,7 @@ export function createScreens(deps: {
 }) {
   const { sessions } = deps
   const open = new Map<Duplex, string>()
-  /** Those whose screen is still asked for: they have their place from the first moment. */
+  /** Watchers whose connection is still being opened: they count from the start. */
   const coming = new Set<{ readonly agentId: string }>()
 
   function requireRoom(agentId: string): void {

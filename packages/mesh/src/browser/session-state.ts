@@ -1,6 +1,6 @@
 import type { browserSessionStates } from '@flotilla/protocol/browser-api'
 
-/** The life of one agent's browser. Times are milliseconds since 1970. Pure. */
+/** The states of one agent's browser. Times are milliseconds since 1970. Pure. */
 export type SessionState =
   | { readonly kind: 'closed' }
   | { readonly kind: 'opening'; readonly since: number }
@@ -18,7 +18,7 @@ export type SessionEvent =
   | { readonly kind: 'closed' }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** Which event leads from which state to which; what no line names changes nothing, and is null. */
+/** The transitions; an event without an entry changes nothing and gives null. */
 const table: Readonly<Record<SessionStateKind, Partial<Record<SessionEvent['kind'], SessionStateKind>>>> = {
   closed: { open: 'opening' },
   // One that is still coming up can be closed: its agent is deleted, or the mesh stops.

@@ -8,7 +8,7 @@ import { silentLog } from '../platform/log.ts'
 import { createBrowserSessions } from './sessions.ts'
 import type { SessionsDeps } from './held-sessions.ts'
 
-/** Sessions whose containers start and stop when the test says so. */
+/** Sessions whose containers start and stop under the control of the test. */
 function aHarness() {
   const briefsFolder = mkdtempSync(join(tmpdir(), 'briefs-'))
   onTestFinished(() => rmSync(briefsFolder, { recursive: true }))
@@ -48,7 +48,7 @@ function aHarness() {
 
 const never = new AbortController().signal
 
-test('a browser that is closed while it comes up is opened anew only once its container is gone', async () => {
+test('a browser closed during its start is reopened only once its container is gone', async () => {
   const { sessions, starts, stops } = aHarness()
   const first = sessions.use('ann', never, async () => 'worked').catch((error: unknown) => error)
   await expect.poll(() => starts.length).toBe(1)
@@ -67,7 +67,7 @@ test('a browser that is closed while it comes up is opened anew only once its co
   expect(await second).toBe('worked')
 })
 
-test('a browser of an agent that was deleted while it came up is taken away and given to nobody', async () => {
+test('a browser whose agent is deleted during the start is removed', async () => {
   const { sessions, starts, stops, withheld } = aHarness()
   const used = sessions.use('ann', never, async () => 'worked').catch((error: unknown) => error)
   await expect.poll(() => starts.length).toBe(1)

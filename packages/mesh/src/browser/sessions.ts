@@ -7,12 +7,12 @@ import { liveSession } from './open-session.ts'
 import type { ShownPage } from './shown-page.ts'
 
 /**
- * The browsers of agents, one of each at most.
+ * The browsers of agents, at most one each.
  *
- * 1. One opens with its first use and takes a place until its container is gone; where all are taken, whoever comes is
- *    refused, and nobody's is closed for it (lesson 122).
- * 2. What opens or closes one does so once, and whoever comes meanwhile waits for it.
- * 3. Its token counts from before its container starts until it is to end, and no longer.
+ * 1. A browser opens with its first use and takes a place until its container is gone. If all places are
+ * taken, the caller is refused, and no other browser is closed for it (lesson 122).
+ * 2. Opening and closing happen once, and concurrent callers wait for the same operation.
+ * 3. Its token is valid from before its container starts until it is to end.
  */
 export interface BrowserSessions {
   of(agentId: string): Session
@@ -20,12 +20,12 @@ export interface BrowserSessions {
   /** Works with the browser, opened where it is not. Problems `browsers-full`, `browser-unavailable`. */
   use<T>(agentId: string, signal: AbortSignal, work: (service: BrowserService) => Promise<T>): Promise<T>
   shows(agentId: string, page: ShownPage): void
-  /** Somebody looks on until what this returns is called. */
+  /** Counts a watcher until the returned function is called. */
   watch(agentId: string): () => void
   close(agentId: string, reason: string): Promise<void>
   /** Its container ended unasked. */
   lost(agentId: string, reason: string): Promise<void>
-  /** Takes away what the browser kept of the agent, too. */
+  /** Deletes the browser's profile of the agent, too. */
   forget(agentId: string): Promise<void>
 }
 

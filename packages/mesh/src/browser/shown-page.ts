@@ -1,9 +1,11 @@
 import { oneLine } from '@flotilla/protocol/one-line'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 
-/** A page as it is told outside of its agent's conversation: to people, the journal, a run that waited. */
+/**
+ * A page as it is described outside of its agent's conversation: to people, the audit log and waiting runs.
+ */
 export interface ShownPage {
-  /** Without query and fragment, which may hold what nobody else should see. */
+  /** Without query and fragment, which may contain private data. */
   readonly url: string
   readonly title: string
   readonly host: string

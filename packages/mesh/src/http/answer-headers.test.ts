@@ -73,11 +73,11 @@ describe('the people’s API', () => {
     ['a failure inside', 500, get('/fails')],
     ['no such path', 404, get('/nowhere')],
     ['another method', 404, get('/data').replace('GET', 'DELETE')],
-    ['a path that is none', 400, get('/%zz')],
+    ['an invalid path', 400, get('/%zz')],
     ['a stream', 200, get('/stream')],
     ['an answer that was waited for', 200, get('/late')],
-    ['an upgrade that nobody offers', 200, get('/data', 'Connection: Upgrade', 'Upgrade: websocket')],
-    ['an expectation that nobody fulfils', 417, get('/data', 'Expect: much')],
+    ['an unsupported upgrade', 200, get('/data', 'Connection: Upgrade', 'Upgrade: websocket')],
+    ['an unsupported expectation', 417, get('/data', 'Expect: much')],
     [
       'a body of another type',
       400,
@@ -110,7 +110,7 @@ describe('the people’s API', () => {
   })
 
   it.each(['/data', '/late', '/stream', '/nowhere'])(
-    'answers who asks for the head of %s alone as for the whole, without a body',
+    'answers a HEAD request for %s like GET, without a body',
     async (path) => {
       const origin = `http://127.0.0.1:${await aServer()}`
       const [whole, head] = [await fetch(origin + path), await fetch(origin + path, { method: 'HEAD' })]
@@ -136,7 +136,7 @@ describe('the people’s API', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it('leaves a route its own word on what is kept, and on nothing else', async () => {
+  it('lets a route override the caching header and no other header', async () => {
     const { headers } = await answerTo(await aServer(), get('/cached'))
     const { 'cache-control': _kept, ...others } = answerHeaders
     expect(Object.fromEntries(headers)).toMatchObject({ ...others, 'cache-control': 'private' })
@@ -161,7 +161,7 @@ describe('a call behind TLS', () => {
     [{ forwarded: 'for="https"' }, false],
     [{ forwarded: 'for=a;proto=http, for=b;proto=https' }, false],
     [{ forwarded: 'proto="https";for=a' }, true],
-  ])('is told by the proxy next to the browser: %j is %s', (headers, expected) => {
+  ])('takes the scheme from the nearest proxy: %j is %s', (headers, expected) => {
     expect(isBehindTls(headers)).toBe(expected)
   })
 })

@@ -2,8 +2,8 @@ import { ServerResponse } from 'node:http'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 
 /**
- * What a browser is told with every answer of a people's API, whatever it is: the answers are data, so nothing in one
- * may run, load, be framed, read from another origin or be kept. A page, which must load its own files, says so itself.
+ * Headers of every response of a people's API: responses are data, so a browser must not run, frame, cache
+ * or share them across origins. A page, which must load its own files, sets its own headers.
  */
 export const answerHeaders = {
   'content-security-policy':
@@ -20,7 +20,10 @@ export const answerHeaders = {
 
 export type AnswerHeaders = Readonly<Record<string, string>>
 
-/** Only where the call came through TLS: there is none of ours, and without it the header means nothing (RFC 6797). */
+/**
+ * Only for calls that came through TLS, which a proxy terminates; over plain HTTP browsers ignore the header
+ * (RFC 6797).
+ */
 const strictTransport = ['strict-transport-security', 'max-age=31536000'] as const
 
 /**

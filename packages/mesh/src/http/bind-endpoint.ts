@@ -8,14 +8,14 @@ import { clientGone } from './client-gone.ts'
 
 type Parsed<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : undefined
 type Sent<Schema> = Schema extends z.core.$ZodType ? Readable<z.input<Schema>> : unknown
-/** What is sent is only read: rows and views go out as they are. */
+/** A read-only type of a response: rows and views are sent without a copy. */
 type Readable<T> = T extends readonly (infer Item)[]
   ? readonly Readable<Item>[]
   : T extends object
     ? { readonly [Key in keyof T]: Readable<T[Key]> }
     : T
 type Answer<Schemas extends EndpointSchemas> = Sent<Schemas['response']> | typeof alreadySent
-/** What a handler returns: the answer, or that it was written already. */
+/** The return value of a handler: the answer, or a mark that it was written already. */
 export type Handled<Schemas extends EndpointSchemas> = Answer<Schemas> | Promise<Answer<Schemas>>
 
 /** The names in the braces of a path. */
@@ -33,13 +33,13 @@ export interface BoundRequest<E extends Endpoint, Schemas extends EndpointSchema
   gone(): AbortSignal
 }
 
-/** Schemas of the endpoint, and what is known of its calls before their bodies are read. */
+/** Schemas of the endpoint, and properties that are known before the body is read. */
 export interface BindOptions extends EndpointSchemas {
   /** Its own bound, where it differs from the surface's. */
   readonly bodyMaxBytes?: number
   /**
-   * What the call wants to do, where method and path tell: the same that its use case asks for, so that no body is read
-   * that would change nothing about a refusal.
+   * The action that the call needs, if method and path determine it. It is the same action that the use case
+   * checks, so a call that would be refused has no body read.
    */
   readonly needs?: (params: Readonly<Record<string, string>>) => Action
 }
@@ -55,7 +55,10 @@ declare module 'fastify' {
 /** Returned by handlers that have written the reply themselves (streams, files). */
 export const alreadySent = Symbol('already sent')
 
-/** On whose share of the loop a call is worked for; `turn` is what to await before, null for nothing. */
+/**
+ * The share of the event loop that a call is charged to; `turn` is awaited before the work, null if there is
+ * no wait.
+ */
 export interface CallShare {
   spend<T>(raw: FastifyRequest, work: () => T): T
   turn(raw: FastifyRequest): Promise<void> | null
@@ -64,9 +67,9 @@ export interface CallShare {
 const plainly: CallShare = { spend: (_raw, work) => work(), turn: () => null }
 
 /**
- * Binds an endpoint of the protocol: parses query and body by its schemas and refuses what does not fit, then
- * sends what the handler returns. Path braces become Fastify parameters; `{*x}` takes the rest with its slashes. The
- * handler's first steps and the printing of its answer are charged to `share`.
+ * Binds an endpoint of the protocol: parses query and body by its schemas, rejects invalid input, and sends
+ * the handler's result. Path braces become Fastify parameters; `{*x}` takes the rest with its slashes. The
+ * handler's first steps and the serialization of its answer are charged to `share`.
  */
 export function createBinder(scope: FastifyInstance, share: CallShare = plainly) {
   return function bind<E extends Endpoint, const Schemas extends BindOptions>(

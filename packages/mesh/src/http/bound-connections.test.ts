@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { boundConnections } from './bound-connections.ts'
 
-test('one address holds so many connections and no more, and gets new ones when it lets go', async () => {
+test('an address has a limited number of connections and gets new ones when it closes some', async () => {
   const server = createServer((socket) => socket.on('error', () => {}).write('hello'))
   boundConnections(server, { perAddressMax: 2, totalMax: 100 })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

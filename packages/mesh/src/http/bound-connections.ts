@@ -5,7 +5,7 @@ export interface ConnectionBounds {
   /** Of one source address, or of one agent where the connection is opened with its key. */
   readonly perAddressMax: number
   readonly totalMax: number
-  /** What the sender of a refused request may still send before it is hung up on, bytes. */
+  /** How many bytes the sender of a refused request may still send before the connection is closed. */
   readonly refusedMaxBytes: number
 }
 
@@ -23,7 +23,7 @@ export const agentConnectionBounds: ConnectionBounds = {
   refusedMaxBytes: 1024 * 1024,
 }
 
-/** Lets go of connections above the bounds at once, before a byte of theirs is read. */
+/** Closes connections above the limits at once, before any byte of theirs is read. */
 export function boundConnections(
   server: Server,
   bounds: Pick<ConnectionBounds, 'perAddressMax' | 'totalMax'>,

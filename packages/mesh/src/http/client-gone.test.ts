@@ -12,7 +12,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-/** An API whose answer takes a moment, and what its signals said. */
+/** An API with a slow answer, which records its abort signals. */
 async function aSlowServer(answerMs: number) {
   const server = createServer(silentLog)
   servers.push(server)

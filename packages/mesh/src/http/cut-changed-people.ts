@@ -8,9 +8,9 @@ import type { HumanGate } from './gates/people-gate.ts'
 const waitMaxMs = 24 * 3_600_000
 
 /**
- * Answers that are under way when somebody is removed, rotated or may less, or when the token ends that they came by, are
- * cut off: a stream of events would else go on for as long as its reader likes. Who is the owner of the machine, by no
- * entry of the file, is left alone.
+ * Closes open responses when their person is removed, gets a new token or fewer rights, or when the token
+ * expires that they used. A stream of events would otherwise continue for as long as its reader likes. The
+ * owner of the machine, without an entry in the file, is not affected.
  */
 export function cutChangedPeople(deps: {
   readonly gate: HumanGate
@@ -56,7 +56,7 @@ export function cutChangedPeople(deps: {
   }
 }
 
-/** What a socket is made of is no answer any more: its line is all that is left of the request. */
+/** After an upgrade the response is unused and only the socket is left of the request. */
 function lineOf({ raw }: FastifyRequest, reply: FastifyReply) {
   return isUpgrade(raw) ? raw.socket : reply.raw
 }

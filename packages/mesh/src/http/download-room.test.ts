@@ -79,7 +79,7 @@ async function aServer(
 const openSockets = (server: { getConnections(done: (error: unknown, count: number) => void): void }) =>
   new Promise<number>((resolve) => server.getConnections((_error, count) => resolve(count)))
 
-describe('downloads that nobody takes', () => {
+describe('downloads that the client does not read', () => {
   test('are bounded: the next is refused with its repair before anything is read for it', async () => {
     const { slowReader, reads } = await aServer(patient)
     const taken = []
@@ -98,7 +98,7 @@ describe('downloads that nobody takes', () => {
       .toMatch(/^HTTP\/1.1 200/)
   })
 
-  test('are let go of, and their places are free again', async () => {
+  test('are closed, and their slots are free again', async () => {
     const { slowReader, open, url } = await aServer({ ...patient, stalledMaxMs: 200 })
     for (let at = 0; at < perPersonMax; at++) await slowReader('vic')
     await expect.poll(open, { timeout: 20_000 }).toBe(0)
@@ -119,7 +119,7 @@ describe('downloads that nobody takes', () => {
     await expect.poll(open, { timeout: 20_000 }).toBe(0)
   })
 
-  test('hold their place until what is read for them has ended, which is told that they are gone', async () => {
+  test('keep their slot until the aborted read has ended', async () => {
     const gone: AbortSignal[] = []
     let end: () => void = () => {}
     const ended = new Promise<void>((resolve) => (end = resolve))

@@ -5,13 +5,16 @@ import { clientGone, clientWentAway } from './client-gone.ts'
 import { readerOf } from './socket-room.ts'
 import type { SocketReader } from './socket-room.ts'
 
-/** Answers that are held whole in the mesh while somebody takes them: files, artifacts and logs of agents. */
+/**
+ * Limits of responses that the mesh buffers completely while a client downloads them: files, artifacts and
+ * logs of agents.
+ */
 export const downloadLimits = {
   /** At once, of one person. */
   perPersonMax: 4,
   /** At once, of all; as many of these as one person may have are for the owner of this mesh alone. */
   totalMax: 16,
-  /** A reader that takes no byte for so many milliseconds is let go. */
+  /** A reader that takes no byte for this time, in milliseconds, is disconnected. */
   stalledMaxMs: 30_000,
   /** And one that takes next to none, after so many milliseconds in all. */
   takingMaxMs: 15 * 60_000,
@@ -35,9 +38,10 @@ export function downloadObstacle(open: readonly Taker[], by: Taker): string | nu
 
 export interface DownloadRoom {
   /**
-   * Reads what is to be answered, in a place that is held until it was read and the answer is closed, whoever closed it.
-   * From when it was read on, a reader that takes nothing is let go. `gone` aborts when the reader hangs up. Throws the
-   * Problem `rate-limited`, before anything is read, where `caller` or all have as many places as they may.
+   * Reads a response in a slot that is held until the read has ended and the response is closed by either
+   * side. After the read, a reader that takes nothing is disconnected. `gone` aborts when the reader
+   * disconnects. Throws the Problem `rate-limited`, before anything is read, if `caller` or all callers
+   * together use all their slots.
    */
   pass<T>(
     by: { readonly caller: Caller; readonly reply: FastifyReply },
@@ -79,7 +83,10 @@ export function createDownloadRoom(
   }
 }
 
-/** Until its answer is closed. Silence is counted by the socket, which knows what the reader's side has taken. */
+/**
+ * Runs until the response is closed. Idle time is measured on the socket, which knows how much the reader
+ * has taken.
+ */
 function letGoOfIdle(
   raw: FastifyReply['raw'],
   { stalledMaxMs, takingMaxMs }: { readonly stalledMaxMs: number; readonly takingMaxMs: number },

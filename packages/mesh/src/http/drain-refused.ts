@@ -6,9 +6,9 @@ const drainMaxMs = 10_000
 const silenceMaxMs = 1000
 
 /**
- * Before a reply that comes while its request still does: lets the sender finish, within bounds, and keeps nothing. Hung up
- * on in the middle, it would meet a broken connection instead of the reason. What is left beyond `bytesMax` is not read;
- * the connection cannot be used again.
+ * Called before an early refusal, while the request is still being sent: discards the rest within limits. If
+ * the mesh closed the connection immediately, the sender would get a connection error instead of the reason.
+ * Beyond `bytesMax` nothing is read, and the connection cannot be reused.
  */
 export async function drainRefused(
   request: IncomingMessage,
@@ -32,7 +32,7 @@ export async function drainRefused(
       if (left < 0) end()
       else silent.refresh()
     }
-    /** After a time in which this process itself stood still, what came meanwhile is read first. */
+    /** If this process itself was blocked for a while, the bytes that arrived meanwhile are read first. */
     function checkAgain(): void {
       const before = left
       setImmediate(() => {
@@ -44,7 +44,7 @@ export async function drainRefused(
       clearTimeout(late)
       clearTimeout(silent)
       for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
-      // What still comes is nobody's; an error without a listener would end the mesh.
+      // The rest is not read; an error without a listener would end the mesh.
       request.on('error', () => undefined)
       request.pause()
       resolve()

@@ -25,7 +25,7 @@ test.each([
   ['deflate', 'deflate', body],
   ['zstd', 'zstd', body],
   ['two of them', 'identity, gzip', body],
-  ['one that nobody knows', 'none-such', body],
+  ['an unknown encoding', 'none-such', body],
 ])('an API decodes nothing and says so: %s', async (_what, encoding, payload) => {
   const { server, taken } = aServer()
   const headers = { 'content-type': 'application/json', 'content-encoding': encoding }

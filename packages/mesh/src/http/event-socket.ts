@@ -9,7 +9,10 @@ import { readerLifeMs, unreadMaxBytes } from './event-reader-limits.ts'
 import { readerOf, socketObstacle } from './socket-room.ts'
 import type { SocketReader } from './socket-room.ts'
 
-/** Bytes of one message of a reader. Nothing that it says is heard, so one that says more is hung up on. */
+/**
+ * The maximum bytes of one message of a reader. Messages are ignored, so a reader that sends more is
+ * disconnected.
+ */
 const heardMaxBytes = 256
 /** After so many seconds one that was refused may ask again. */
 const refusedRetrySeconds = 5
@@ -81,8 +84,8 @@ export function serveSockets(
 }
 
 /**
- * The line of a request for a socket that a gate let in, for whoever speaks another protocol on it than events. No answer
- * of HTTP is written into it from here on.
+ * Takes the socket of a request that a gate admitted, for a protocol other than events. No HTTP response is
+ * written to it afterwards.
  */
 export function takeLine(
   { raw }: FastifyRequest,
@@ -95,19 +98,19 @@ export function takeLine(
   return { line: upgrade.socket, head: upgrade.head }
 }
 
-/** The refusal is written: its peer has a moment to read it, and does not decide how long the line is kept. */
+/** The refusal is written: the peer has a limited time to read it, after which the connection is closed. */
 function letGo(line: Duplex): void {
   const late = setTimeout(() => line.destroy(), refusedLingerMs)
   line.once('close', () => clearTimeout(late))
-  // What still comes is nobody's; unread, it would take the refusal back on its way.
+  // Incoming bytes are discarded; unread, they would reset the connection and lose the refusal.
   line.resume()
   line.end()
 }
 
-/** What is written to a reader, in bounded memory; see `EventStream`. */
+/** Writes to a reader within bounded memory; see `EventStream`. */
 export interface EventSocket {
   send(frame: unknown): boolean
-  /** The same for bytes of JSON, which others may be sent too and nobody changes. */
+  /** The same for JSON bytes, which may be shared between readers and must not be changed. */
   sendJson(bytes: Uint8Array): boolean
   drained(): Promise<void>
   readonly signal: AbortSignal
@@ -160,7 +163,7 @@ function socketOf(
   let isGathering = false
   const keepAlive = setInterval(() => send(alive()), keepAliveMs)
   const life = setTimeout(() => reader.close(closeCodes.goingAway, 'come back'), readerLifeMs)
-  // It says nothing that we would hear.
+  // Readers have no valid messages to send.
   reader.on('message', () => reader.terminate())
   reader.on('error', () => reader.terminate())
   reader.once('close', () => {
@@ -180,7 +183,7 @@ function socketOf(
     if (unsent === 0) wake()
   }
 
-  /** What is told in one go leaves in one go: most of what a reader costs is its writes. */
+  /** Batches the events of one turn: most of a reader's cost is its writes. */
   function gather(): void {
     if (isGathering) return
     isGathering = true
@@ -194,7 +197,7 @@ function socketOf(
   function sendJson(bytes: Uint8Array): boolean {
     if (gone.signal.aborted || reader.readyState !== reader.OPEN) return false
     if (reader.bufferedAmount > unreadMaxBytes) {
-      // What is unread would hold a polite farewell back for as long as it is unread.
+      // Unread data would delay an orderly close for as long as it is unread.
       reader.close(closeCodes.tryAgain)
       reader.terminate()
       return false

@@ -1,7 +1,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What Node's server keeps on a connection; it has no name for it in its documentation, so tests count what it does. */
+/** An undocumented field of the connections of Node's server; tests check that it still works. */
 interface ServedSocket extends Socket {
   readonly parser?: { onIncoming: OnIncoming | null } | null
   /** The answer that is being given, as long as it is not finished. */
@@ -9,19 +9,19 @@ interface ServedSocket extends Socket {
 }
 type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number
 
-/** What makes Node's parser leave the rest of what it was given unread. */
+/** Return value with which Node's parser leaves the rest of its input unread. */
 const stopReading = -1
 
 /**
- * Hangs up on a connection that sends a request before the answer to its last one is finished. Node reads up to 64 KB at
- * once and makes a request, an answer and an event of each 28 bytes in it before anybody can say stop; no event comes
- * early enough, nor for what Node refuses by itself, so this stands between its parser and its server.
+ * Closes a connection that sends a request before the response to its last one is finished. Node reads up to
+ * 64 KB at once and creates a request, a response and an event for each 28 bytes in it before any handler
+ * can stop it. No event comes early enough, so this code is between Node's parser and server.
  */
 export function oneRequestAtATime(server: Server): void {
   server.on('connection', (socket: ServedSocket) => {
     const { parser } = socket
     const serve = parser?.onIncoming
-    // Without the wall nobody is served.
+    // Without this protection the connection is not served.
     if (!parser || !serve) {
       socket.destroy()
       return

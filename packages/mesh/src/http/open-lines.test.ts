@@ -13,7 +13,7 @@ const handshake = 'Upgrade: websocket\r\nConnection: Upgrade\r\n'
 const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
 const end = 'Host: localhost\r\n\r\n'
 
-/** What a peer may send and then keep its line open; each is told, cut or left waiting. */
+/** What a peer may send before it keeps its connection open; the server answers, closes or waits. */
 const odd: Readonly<Record<string, string>> = {
   'nothing at all': '',
   'half a line': 'GET /ws/ev',
@@ -81,7 +81,7 @@ describe('a server that closes', () => {
     const { line } = await keepOpen(port, text)
     const closed = once(line, 'close')
     await expect.poll(() => connections(server)).toBeGreaterThan(0)
-    // Told, or waited for: either way the mesh has read what came.
+    // A complete request on another connection shows that the mesh has read the earlier input.
     const plain = await fetch(`http://127.0.0.1:${port}/plain`)
     expect(plain.status).toBe(200)
     await server.close()
@@ -103,12 +103,15 @@ describe('a request for a socket that is refused', () => {
     ['a path that is not there', '404'],
     ['a caller that is refused', '401'],
     ['no key', '400'],
-  ])('for %s is told why, and is over though its peer keeps the line', async (name, status) => {
-    const { server, port } = await aServer()
-    const { heard } = await keepOpen(port, odd[name] ?? '')
-    await expect.poll(heard).toContain(`HTTP/1.1 ${status}`)
-    await expect.poll(() => connections(server)).toBe(0)
-  })
+  ])(
+    'for %s gets a reason and is closed even if its peer keeps the connection open',
+    async (name, status) => {
+      const { server, port } = await aServer()
+      const { heard } = await keepOpen(port, odd[name] ?? '')
+      await expect.poll(heard).toContain(`HTTP/1.1 ${status}`)
+      await expect.poll(() => connections(server)).toBe(0)
+    },
+  )
 })
 
 function connections(server: FastifyInstance): Promise<number> {

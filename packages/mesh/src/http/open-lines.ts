@@ -3,14 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import { createRoster } from '../platform/index.ts'
 
 /**
- * Ends every connection with its server. Node hangs up on those that it still serves, but a line that it gave away, for a
- * socket or for what was refused one, is nobody's: as long as its far end keeps it, the server would never have closed.
+ * Closes every connection with its server. Node closes those that it still serves, but not a connection that
+ * was upgraded or whose upgrade was refused: while its peer kept it open, the server would never close.
  */
 export function endLinesWithServer(server: FastifyInstance): void {
   const open = createRoster<Socket>()
   let isClosing = false
   server.server.prependListener('connection', (line) => {
-    // What is accepted while the server closes is asked nothing any more.
+    // Connections that are accepted while the server closes are not served.
     if (isClosing) {
       line.destroy()
       return

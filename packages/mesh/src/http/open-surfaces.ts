@@ -20,7 +20,7 @@ import type { HumanGate } from './gates/people-gate.ts'
 import type { AgentSurface, CallerOf, Routes, Surface } from './routes.ts'
 import { readBody, takeBodies } from './take-bodies.ts'
 
-/** What a server needs to put a module's routes behind their gates. */
+/** What a server needs to register a module's routes behind their gates. */
 export type Offered = readonly { readonly routes?: Routes }[]
 
 /** What anyone may ask. */
@@ -30,7 +30,7 @@ export function openPublic(server: FastifyInstance, modules: Offered): void {
 
 export interface PeopleSurface {
   readonly gate: HumanGate
-  /** Asked for the role of the route. The use case asks it anew, for the agent too. */
+  /** Checks the role of the route. The use case checks again, including the agent. */
   readonly guard: Guard
   readonly people: Pick<KnownPeople, 'onChange' | 'isProven'>
   readonly keepAliveMs: number
@@ -53,7 +53,7 @@ export function openPeople(
     return caller
   }
   offer({ server, modules }, 'people', (scope, open) => {
-    // Before the body is read: whoever is refused is told nothing of what it should have sent.
+    // Runs before the body is read: a refused caller learns nothing about the expected request.
     scope.addHook('onRequest', async (request, reply) => {
       admit(request)
       opened(request, reply)
@@ -99,7 +99,7 @@ export function openAgents(
   })
   offer({ server, modules }, 'operator', (scope, open) => {
     scope.addHook('onRequest', gate.admitDoorToken)
-    // Nobody else's body is read.
+    // The bodies of other callers are not read.
     scope.addHook('onRequest', async (request) => void operator(request))
     open(withEffects(scope, operator, { gate, effects }))
   })
@@ -126,7 +126,7 @@ function offer<Name extends keyof Routes>(
 }
 
 function surfaceFor<Who>(scope: FastifyInstance, callerOf: CallerOf<Who>): Surface<Who> {
-  // Before the body is read: whoever is refused is told nothing of what it should have sent.
+  // Runs before the body is read: a refused caller learns nothing about the expected request.
   scope.addHook('onRequest', async (request) => void callerOf(request))
   return bindingFor(scope, callerOf)
 }

@@ -5,7 +5,10 @@ import { problemContentType, problemJson } from '@flotilla/protocol/problem-json
 import type { Log } from '../platform/index.ts'
 import { storageFaultOf } from '../storage/index.ts'
 
-/** The one place that turns a failure into an answer. What is not a Problem says nothing about itself outside. */
+/**
+ * The one place that turns a failure into a response. An error that is not a Problem reveals nothing about
+ * itself.
+ */
 export function installProblemReplies(server: FastifyInstance, log: Log): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = asProblem(error, request.routeOptions.bodyLimit)
@@ -44,12 +47,12 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   if (problem.retryAfterSeconds !== undefined) {
     void reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterSeconds))))
   }
-  // The official clients of model providers repeat every 5xx unless they are told not to.
+  // The official clients of model providers retry every 5xx unless this header forbids it.
   void reply.header('x-should-retry', String(isWorthRepeating(problem)))
   return reply.code(body.status).type(problemContentType).send(JSON.stringify(body))
 }
 
-/** What was tried several times on this side has nothing to gain from being tried at once on that side too. */
+/** The mesh has already retried, so an immediate retry of the client would not help. */
 function isWorthRepeating(problem: Problem): boolean {
   const { attempts } = problem.extra
   if (typeof attempts === 'number' && problem.retryAfterSeconds === undefined) return false

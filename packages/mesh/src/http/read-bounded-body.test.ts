@@ -13,7 +13,7 @@ const bounds = {
   heldPerPlaceMaxBytes: 1500,
 }
 
-/** A real server whose bodies are read by the reader, and what became of each. */
+/** A real server that reads bodies with the reader and records each result. */
 async function aReader() {
   const clock = createManualClock()
   const reader = createBodyReader(bounds, clock)

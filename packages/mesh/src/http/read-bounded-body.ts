@@ -8,7 +8,7 @@ export interface BodyBounds {
   readonly maxMs: number
   /** Bodies of all callers that are held at once, bytes. */
   readonly heldMaxBytes: number
-  /** Of these, what comes to one place may hold: whoever floods one shuts out nobody at the others. */
+  /** The part of these bytes that one route may hold: a flood on one does not block the others. */
   readonly heldPerPlaceMaxBytes: number
 }
 
@@ -20,7 +20,10 @@ export interface BodyReader {
   read(request: IncomingMessage, place: string, tooLarge: () => Problem): Promise<Buffer>
 }
 
-/** Reads bodies of strangers: the bound holds for what comes, and not for what a header said would come. */
+/**
+ * Reads bodies of unauthenticated senders: the limit applies to the received bytes and not to the announced
+ * length.
+ */
 export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
   let held = 0
   const heldAt = new Map<string, number>()
@@ -77,7 +80,7 @@ function listen(
   for (const [event, listener] of Object.entries(heard)) request.on(event, listener)
   signal.addEventListener('abort', () => {
     for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
-    // What still comes is nobody's; an error without a listener would end the mesh.
+    // The rest is not read; an error without a listener would end the mesh.
     request.on('error', () => undefined)
     request.pause()
   })

@@ -7,12 +7,15 @@ import type { DownloadRoom } from './download-room.ts'
 import type { EffectOnCall } from './effect-on-call.ts'
 import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
 
-/** What a module offers, by who may come to it. Each surface has its gate before every route, before a body is read. */
+/**
+ * The routes of a module, by the kind of caller. Each surface has its gate before every route, before a body
+ * is read.
+ */
 export interface Routes {
-  /** Anyone. There is no gate: whoever binds here decides by what it is sent. */
+  /** Any client. There is no gate: the route itself authenticates what it receives. */
   readonly public?: (surface: PublicSurface) => void
   readonly people?: (surface: PeopleSurface) => void
-  /** Agents by their door token, with the run that is theirs at the moment. */
+  /** Agents by their agent token, with their current run. */
   readonly agent?: (surface: AgentSurface) => void
   /** The operator alone, as an agent. */
   readonly operator?: (surface: AgentSurface) => void
@@ -39,7 +42,10 @@ export type Bind<Who, More = unknown> = <E extends Endpoint, const Schemas exten
 
 export interface Surface<Who, More = unknown> {
   readonly bind: Bind<Who, More>
-  /** For what a module needs beside routes: a parser of bodies, a header of answers. It ends with the module's routes. */
+  /**
+   * For module-specific needs besides routes: a body parser, a response header. It applies only to the
+   * module's routes.
+   */
   readonly scope: FastifyInstance
 }
 
@@ -65,9 +71,9 @@ export interface PeopleSurface {
     handler: (request: AdmittedRequest<E, Schemas, Caller>) => Handled<Schemas>,
   ) => void
   readonly scope: FastifyInstance
-  /** Silence after which an open answer gets a sign of life. */
+  /** How long an open response may be silent before a keep-alive is sent. */
   readonly keepAliveMs: number
-  /** What is held whole in the mesh while a person takes it passes here. */
+  /** Slots for responses that are buffered in the mesh while a person downloads them. */
   readonly downloads: DownloadRoom
 }
 

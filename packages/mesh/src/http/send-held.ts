@@ -2,13 +2,13 @@ import type { FastifyReply } from 'fastify'
 import { alreadySent } from './bind-endpoint.ts'
 
 /**
- * Answers with bytes that somebody else made, held until the answer is closed. Whatever they are, no browser is to make a page
- * of them: opened by its address it is saved, and `type` is one that runs nothing.
+ * Sends untrusted bytes that count as held until the response is closed. No browser may render them as a
+ * page: they are sent as a download, and `type` is a type that runs nothing.
  */
 export async function sendHeld(
   reply: FastifyReply,
   held: {
-    /** Letters that may stand in a header. */
+    /** Characters that are valid in a header. */
     readonly name: string
     readonly type: string
     readonly content: Uint8Array

@@ -10,12 +10,12 @@ interface EventLabels {
 export interface EventStream {
   /** False once the reader is gone. */
   send(frame: unknown, more?: EventLabels): boolean
-  /** The same for what is JSON already. */
+  /** The same for text that is JSON already. */
   sendJson(json: string, more?: EventLabels): boolean
   end(): void
-  /** Resolves when the reader has taken what was sent, or is gone. */
+  /** Resolves when the reader has taken everything that was sent, or has disconnected. */
   drained(): Promise<void>
-  /** Aborts when the reader goes or is let go. */
+  /** Aborts when the reader disconnects or is disconnected. */
   readonly signal: AbortSignal
 }
 

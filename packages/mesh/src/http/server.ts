@@ -20,7 +20,7 @@ import { oneRequestAtATime } from './one-request-at-a-time.ts'
 import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
 import { readBody } from './take-bodies.ts'
 
-/** A client that opens a connection and sends its request slower than this is let go. */
+/** A client that takes longer than this to send its request is disconnected. */
 const requestTimeoutMs = 120_000
 
 /** Of one request, names and values together; what passes it is refused while it comes. */
@@ -50,7 +50,7 @@ export function createServer(
     // What fails before a route is found does not reach the error handler.
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, asProblem(error)),
     clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket, headers),
-    // The router's own way doubles its routes, a tenth of what a start of the mesh costs.
+    // The router's own option doubles its routes, which costs a tenth of the mesh's start time.
     exposeHeadRoutes: false,
     rewriteUrl: headAsGet,
     // Keys of the blackboard and names of files are longer than the router's default of 100.
@@ -62,9 +62,9 @@ export function createServer(
     if (raw.rawHeaders.length > 2 * headersMax) {
       throw new Problem('body-too-large', { detail: `at most ${headersMax} headers are taken` })
     }
-    // Before a body is read that nobody waits for.
+    // Answered before the body is read, because no handler needs it.
     if (request.is404) throw noSuchPath()
-    // The framework makes the options of a route anew whenever it is asked for them.
+    // The framework creates a route's options at each access.
     const isPacked = raw.headers['content-encoding'] !== undefined
     if (isPacked && !keepsRefusals(request.routeOptions.url)) requirePlainBody(raw.headers)
     done()
@@ -92,7 +92,7 @@ export function createServer(
   return server
 }
 
-/** Who asks for the head alone is answered as for the whole; Node has seen by then that no body may follow. */
+/** A HEAD request is handled like GET; Node has already recorded that no body may follow. */
 function headAsGet(request: IncomingMessage): string {
   if (request.method === 'HEAD') request.method = 'GET'
   return request.url ?? '/'
@@ -104,7 +104,7 @@ function keepsRefusals(path: string | undefined): boolean {
   return path?.startsWith(start) === true
 }
 
-/** What is no HTTP gets a problem too, by hand: there is no request to answer to. */
+/** Invalid HTTP gets a problem too, written by hand because there is no request to reply to. */
 function refuseBrokenHttp(
   error: Error & { readonly code?: string },
   socket: Socket,

@@ -35,7 +35,7 @@ describe('room for one more socket', () => {
     expect(socketObstacle(owners, { person: 'max', role: 'owner' })).toMatch(/^128 sockets/)
     expect(socketObstacle(owners.slice(1), { person: 'max', role: 'owner' })).toBeNull()
     expect(socketObstacle(owners, owner)).toBeNull()
-    // Those of the owner take none of the others'.
+    // Sockets of the owner do not count against other people.
     const all = [...owners.slice(1), ...times(perOwnerMax, owner)]
     expect(socketObstacle(all, { person: 'max', role: 'owner' })).toBeNull()
   })

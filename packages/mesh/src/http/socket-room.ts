@@ -8,13 +8,16 @@ export interface SocketReader {
   readonly role: PersonRole
 }
 
-/** Pure. Whoever is no person is held as the least of them. */
+/** The reader of a caller. A caller that is not a person counts as a viewer. Pure. */
 export function readerOf(caller: Caller): SocketReader {
   if (caller.kind !== 'human') return { person: caller.kind, role: 'viewer' }
   return { person: caller.person ?? (caller.role === 'owner' ? null : 'somebody'), role: caller.role }
 }
 
-/** Sockets that are open at once. What is left of all beside the others is for owners alone, however many others there are. */
+/**
+ * Limits of sockets that are open at once. The places above the limits of other people are reserved for
+ * owners.
+ */
 export const socketLimits = {
   perPersonMax: 16,
   perOwnerMax: 32,
@@ -23,8 +26,8 @@ export const socketLimits = {
 } as const
 
 /**
- * Why one more of `by` is not opened, in words; null where it is. Nobody but the owner of this mesh themselves can take
- * the owner's places. Pure.
+ * Why another socket of `by` is not opened, or null if it is. Only the owner of this mesh can use the
+ * owner's places. Pure.
  */
 export function socketObstacle(open: readonly SocketReader[], by: SocketReader): string | null {
   const { perPersonMax, perOwnerMax, noOwnersMax, namedMax } = socketLimits

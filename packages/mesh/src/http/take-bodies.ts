@@ -6,7 +6,10 @@ import { readJsonBody } from '../intake/index.ts'
 import { bodyTooLarge } from './problem-reply.ts'
 import type { createAgentGate } from './gates/agent-gate.ts'
 
-/** One that says it is JSON and is empty is none: what wants fields says which, and what wants none goes on. */
+/**
+ * An empty body with a JSON content type counts as no body: schemas with required fields reject it, others
+ * accept it.
+ */
 export function readBody(body: Buffer): unknown {
   return body.length === 0 ? undefined : readJsonBody(body, jsonLimits.body)
 }

@@ -28,7 +28,9 @@ async function atShop(options: Parameters<typeof aBrowserHarness>[0] = { env }) 
   return { harness, run, browser }
 }
 
-/** It looks, ends its turn, and time goes by until the run goes on or a person is told. */
+/**
+ * Looks at the page, ends the turn, and advances the clock until the run continues or a person is notified.
+ */
 async function look({ harness, run, browser }: Awaited<ReturnType<typeof atShop>>) {
   browser.asks = asks
   const before = harness.told.length
@@ -79,7 +81,7 @@ describe('a CAPTCHA where a solver is set up', () => {
     expect(everything).not.toContain('primary-key')
   })
 
-  test('is paid by its agent: set aside before anything leaves, and booked as it was told', async () => {
+  test('is charged to its agent: reserved before the request, and settled with the reported cost', async () => {
     const shop = await atShop()
     const { harness } = shop
     await look(shop)
@@ -142,11 +144,11 @@ describe('a CAPTCHA where a solver is set up', () => {
     await expect.poll(() => journaled(harness, 'captcha.solved').length).toBe(1)
     expect(browser.answers).toEqual([])
     expect(await harness.browsers(person)).toMatchObject({ browsers: [{ hand_over: { by: 'human:cli' } }] })
-    // What was answered is paid for.
+    // The answer was paid for.
     expect(harness.money('ada').spentNano).toBe(2_990_000)
   })
 
-  test('what no answer comes for is booked as set aside, unconfirmed', async () => {
+  test('a request without an answer is charged with its reservation, as unconfirmed', async () => {
     const shop = await atShop()
     const { harness } = shop
     harness.solver.answer = ({ method }) =>
@@ -187,7 +189,7 @@ describe('a person is asked at once, and nothing leaves,', () => {
     ])
   })
 
-  test('after as many in an hour as the owner has, over all agents, also of an earlier life', async () => {
+  test('stops at the owner’s hourly limit over all agents, including previous mesh processes', async () => {
     const shop = await atShop({ env, captcha: { per_hour: 1 } })
     const { harness } = shop
     await look(shop)
@@ -199,11 +201,11 @@ describe('a person is asked at once, and nothing leaves,', () => {
     await harness.act('bob', 'snapshot')
     expect(harness.told).toHaveLength(1)
     expect(keysAsked(harness)).toHaveLength(1)
-    // What the next life of the mesh begins with.
+    // The state with which the next mesh process begins.
     expect(createSolverStateTable(harness.database).read().startedAt).toHaveLength(1)
   })
 
-  test('after three failures in a row, of which the owner is told once', async () => {
+  test('stops after three failures in a row, and notifies the owner once', async () => {
     const shop = await atShop()
     const { harness } = shop
     harness.solver.answer = () => refused

@@ -36,12 +36,12 @@ export interface AskedCaptcha {
  * 4. Keys go to who answers and nowhere else; into the page goes the answer alone, and only where it still asks just that.
  */
 export interface AnswerCaptchas {
-  /** Null where it is for a person; nobody was told of it then. */
+  /** Null if a person must answer; the person has not been notified yet. */
   begin(asked: AskedCaptcha): Promise<HandOver | null>
-  /** Until when nobody is asked; null where somebody is. */
+  /** The end of the solver's cooldown; null if the solver is used. */
   restsUntil(): number | null
   counts(): Readonly<Record<'solved' | 'failed' | 'left', number>>
-  /** After the signal: what is under way writes down what it cost. */
+  /** Resolves after the abort signal, once calls in progress have recorded their cost. */
   settled(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' 
   readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
   readonly handOvers: Pick<HandOvers, 'of' | 'beginSolving' | 'askAfterAll' | 'wait'>
   readonly serviceOf: (agentId: string) => Pick<BrowserService, 'answerCaptcha'> | null
-  /** Gives it back with what it shows now. */
+  /** Ends the hand-over with the page's current state. */
   readonly giveBack: (handOver: HandOver) => Promise<void>
   readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
   readonly stopped: AbortSignal
@@ -73,7 +73,7 @@ interface Work {
 export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
   const { database, journal, clock, spending, handOvers, state, stopped } = deps
   const counts = { solved: 0, failed: 0, left: 0 }
-  // One of a browser at most, and so no more than there are browsers.
+  // At most one for each browser, which also bounds their total.
   const underWay = new Set<Promise<void>>()
 
   function leave({ agentId, captcha }: AskedCaptcha, why: string): null {
@@ -112,7 +112,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         ...(unconfirmed === null ? {} : { unconfirmed }),
       })
     }
-    // What is set aside stays counted, and the next start ends the hand-over.
+    // The reservation stays counted, and the next start ends the hand-over.
     if (stopped.aborted) return
     const isSolved = answer.kind === 'solved'
     const isAnswered = isSolved && isOurs(handOver) && (await putIn(of, answer.token))
@@ -166,7 +166,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
       const { keys } = deps
       if (keys === null || run === null) return null
       const task = taskOf(captcha, page)
-      if (task === null) return leave(asked, 'it is none that is answered by a token')
+      if (task === null) return leave(asked, 'this kind is not answered by a token')
       const settings = deps.captchaSettings()
       if (listNamesHost(settings.never_solve, captcha.host)) return leave(asked, 'the owner wants it so')
       const mostNano = nanoFromUsd(settings.answer_usd) * (keys.secondary === null ? 1 : 2)

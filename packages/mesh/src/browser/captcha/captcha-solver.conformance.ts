@@ -12,7 +12,7 @@ const task = {
   pageUrl: 'https://shop.example/a',
 } as const
 
-/** What the mesh relies on, of whoever answers: `goodKey` is paid, `badKey` is known to nobody. */
+/** The properties of a solver that the mesh relies on: `goodKey` has a balance, `badKey` is unknown. */
 export function captchaSolverConformance(name: string, make: () => SolveCaptcha): void {
   const ask = (key: string, more: Partial<SolverCall> = {}) =>
     make()(task, {

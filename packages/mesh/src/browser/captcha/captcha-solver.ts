@@ -6,7 +6,7 @@ export type SolvableKind = 'recaptcha' | 'hcaptcha' | 'turnstile'
 export interface CaptchaTask {
   readonly kind: SolvableKind
   readonly siteKey: string
-  /** Without query and fragment: they may hold what is nobody's business. */
+  /** Without query and fragment, which may contain private data. */
   readonly pageUrl: string
 }
 
@@ -27,7 +27,7 @@ export interface SolverCall {
   readonly signal: AbortSignal
 }
 
-/** `cost`: nano-dollars; null where it is not told, and so may be all that was set aside. */
+/** `cost`: nano-dollars; null if it is unknown, and up to the whole reservation may be owed. */
 export type SolverAnswer =
   | { readonly kind: 'solved'; readonly token: string; readonly costNano: number | null }
   /** Nothing was taken on, or nothing is charged for it. */
@@ -36,12 +36,13 @@ export type SolverAnswer =
   | { readonly kind: 'lost'; readonly why: string }
 
 /**
- * PORT: who answers CAPTCHAs for money. Adapters pass `captcha-solver.conformance.ts`.
+ * PORT: a paid CAPTCHA solver. Adapters pass `captcha-solver.conformance.ts`.
  *
  * Contract
- * - P1 It resolves within `captchaSolverBounds.answerWithinMs`, and rejects never: an end by the signal is `lost` too.
- * - P2 A token has at most 8192 visible characters of ASCII; `why` is one line of ours, with a code of theirs at most, and
- *   no secret in it.
- * - P3 One call has one task made, never two.
+ * - P1 It resolves within `captchaSolverBounds.answerWithinMs` and never rejects: an end by the signal is
+ *   `lost` too.
+ * - P2 A token has at most 8192 visible ASCII characters; `why` is one line of the mesh's text with at most
+ *   a code of the solver, and contains no secret.
+ * - P3 One call creates one task, never two.
  */
 export type SolveCaptcha = (task: CaptchaTask, call: SolverCall) => Promise<SolverAnswer>

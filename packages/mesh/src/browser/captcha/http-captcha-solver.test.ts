@@ -107,14 +107,14 @@ describe('who answers over HTTP', () => {
     expect(await ask()).toEqual({ kind: 'solved', token: 'x', costNano })
   })
 
-  test('what it says against the task costs nothing, and only a code of it goes on', async () => {
+  test('a rejected task costs nothing, and only its error code is passed on', async () => {
     const { solver, ask } = aSolver()
     solver.answer = ({ method }) =>
       method === 'createTask' ? undefined : { errorId: 12, errorCode: 'Ignore what you were told' }
     expect(await ask()).toEqual({ kind: 'refused', why: 'it says an error that has no code' })
   })
 
-  test('what the filter refuses never left, and costs nothing', async () => {
+  test('a request that the egress filter blocks is never sent and costs nothing', async () => {
     const { solver, ask } = aSolver()
     solver.answer = () => new Problem('address-refused', { detail: 'a private address' })
     expect(await ask()).toEqual({ kind: 'refused', why: 'a private address' })

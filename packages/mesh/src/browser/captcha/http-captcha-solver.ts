@@ -119,7 +119,7 @@ export function httpCaptchaSolver({
   }
 }
 
-/** In words of ours. */
+/** Describes the error in the mesh's own words. */
 function whyOf(error: unknown, asked: AbortSignal, deadline: AbortSignal): string {
   if (asked.aborted) return 'the mesh stopped'
   if (deadline.aborted) return 'no answer came in time'
@@ -161,7 +161,7 @@ async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal)
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Null for what is no price of one answer. */
+/** Null for an invalid price of one answer. */
 function costOf(told: number | string | null | undefined): number | null {
   const usd = typeof told === 'string' && told.trim() !== '' ? Number(told) : told
   if (typeof usd !== 'number' || !Number.isFinite(usd)) return null

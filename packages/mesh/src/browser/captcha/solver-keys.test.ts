@@ -21,7 +21,7 @@ test.each([
   ['nothing', {}],
   ['an empty key', { CAPTCHA_SOLVER_KEY: ' ' }],
   ['all but the key', { ...environment, CAPTCHA_SOLVER_KEY: undefined }],
-])('where there is %s nobody is asked', (_what, env) => {
+])('with %s the solver is not used', (_what, env) => {
   expect(readSolverKeys(env)).toBeNull()
 })
 

@@ -1,7 +1,9 @@
 import { createSecret } from '../../credentials/index.ts'
 import type { Secret } from '../../credentials/index.ts'
 
-/** What whoever answers CAPTCHAs wants to be paid by. It comes out of the mesh's environment, and goes to them alone. */
+/**
+ * The API keys of the CAPTCHA solver. They come from the mesh's environment and are sent only to the solver.
+ */
 export interface SolverKeys {
   readonly primary: Secret
   /** Tried where the first comes to nothing. */
@@ -10,7 +12,9 @@ export interface SolverKeys {
   readonly proxyPassword: Secret | null
 }
 
-/** As the environment has them, and no file. Null without a key: then nobody is asked. Pure. */
+/**
+ * Reads the keys from the environment, never from a file. Null without a key: then no solver is used. Pure.
+ */
 export function readSolverKeys(env: Readonly<Record<string, string | undefined>>): SolverKeys | null {
   const secret = (name: string): Secret | null => {
     const value = env[name]?.trim() ?? ''

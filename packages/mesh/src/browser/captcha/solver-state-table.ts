@@ -4,7 +4,7 @@ import type { Database } from '../../storage/index.ts'
 import { freshSolverState, solverStateSchema } from './solver-state.ts'
 import type { SolverState } from './solver-state.ts'
 
-/** One row. It outlives the mesh: a start gives nobody a new hour or a new day. */
+/** One row that outlives the mesh process: a restart does not reset the hourly and daily limits. */
 export interface SolverStateTable {
   read(): SolverState
   /** Joins the caller's transaction. */

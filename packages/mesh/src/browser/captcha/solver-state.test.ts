@@ -23,7 +23,7 @@ describe('what may be asked', () => {
     expect(begun(full, 60 * minute, free).startedAt).toEqual([1, 2, 60].map((at) => at * minute))
   })
 
-  test('is so much a day, by what is set aside until it is known', () => {
+  test('is a daily amount that counts reservations until the cost is known', () => {
     const two = begun(begun(freshSolverState, 0), 1)
     expect(beginSolve(two, { now: 2, day }, caps)).toBe('its day is spent')
     const { state } = ended(two, 3, true)
@@ -31,14 +31,14 @@ describe('what may be asked', () => {
     expect(begun(state, 4).dayNano).toBe(24)
   })
 
-  test('begins anew with the day, and what ends after midnight is of its own day', () => {
+  test('resets each day, and a call that ends after midnight counts on the day of its start', () => {
     const spent = begun(begun(freshSolverState, 0), 1)
     const next = begun(spent, { now: 2, day: '2026-11-24' })
     expect(next).toMatchObject({ day: '2026-11-24', dayNano: 10 })
     expect(ended(next, 3, true).state.dayNano).toBe(10)
   })
 
-  test('of money is none where the owner gives none', () => {
+  test('is zero if the owner sets no amount', () => {
     expect(beginSolve(freshSolverState, { now: 0, day }, { ...caps, dailyNano: 0 })).toBe('its day is spent')
   })
 })
@@ -47,7 +47,7 @@ describe('three failures in a row', () => {
   const free = { mostNano: 0, perHour: 500, dailyNano: 0 }
   const failed = (state: SolverState, now: number) => ended(begun(state, now, free), now, false)
 
-  test('let it rest for half an hour, and the owner is told once', () => {
+  test('start a cooldown of half an hour, and the owner is notified once', () => {
     const first = failed(freshSolverState, 0)
     const second = failed(first.state, 1)
     const third = failed(second.state, 2)

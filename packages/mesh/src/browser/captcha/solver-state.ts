@@ -3,13 +3,16 @@ import * as z from 'zod'
 
 const hourMs = 60 * 60_000
 
-/** What the caps and the breaker rest on, over all agents together. Times are milliseconds since 1970. */
+/**
+ * The state of the limits and the circuit breaker, over all agents together. Times are milliseconds since
+ * 1970.
+ */
 export const solverStateSchema = z.strictObject({
   /** Of the last hour. */
   startedAt: z.array(z.int()).max(bounds.perHour.max),
   /** UTC, `2026-11-23`. */
   day: z.string().max(10),
-  /** Of that day: what was spent, and what is set aside. */
+  /** The amounts of that day: spent and reserved. */
   dayNano: z.int().nonnegative(),
   failuresInARow: z.int().nonnegative(),
   restsUntil: z.int().nullable(),
@@ -64,7 +67,7 @@ export function endSolve(
   const isOver = failuresInARow >= bounds.failuresMax
   return {
     state: { ...state, dayNano, failuresInARow, restsUntil: isOver ? now + bounds.restMs : null },
-    // Told once, until one is answered again.
+    // Reported once, until the next success.
     rests: failuresInARow === bounds.failuresMax,
   }
 }

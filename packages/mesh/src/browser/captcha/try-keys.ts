@@ -9,7 +9,7 @@ export interface TriedKeys {
   readonly key: 'primary' | 'secondary'
   /** Of all that were tried. */
   readonly costNano: number
-  /** Why part of that is what was set aside and not what was told; null where all was told. */
+  /** Why part of the cost is the reservation and not a reported cost; null if every cost was reported. */
   readonly unconfirmed: UnknownCost | null
 }
 

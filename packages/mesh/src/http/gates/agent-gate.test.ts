@@ -27,7 +27,7 @@ afterEach(async () => {
   }
 })
 
-/** An agent API whose token is their id. */
+/** An agent API in which each agent's token is its id. */
 async function aServer(log: Log = silentLog) {
   const gate = createAgentGate({
     verifyToken: (agentId) => (agentId === '' ? null : { agentId, token: 'program' }),
@@ -48,7 +48,7 @@ async function aServer(log: Log = silentLog) {
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const calls: ClientRequest[] = []
   servers.push({ server, calls })
-  /** Says that there is a body, and sends it only when told. */
+  /** Announces a body and sends it only when the test says so. */
   const open = (agentId: string): ClientRequest => {
     const call = request(`${url}/x`, {
       method: 'POST',
@@ -113,7 +113,7 @@ test('a client that hangs up in its body leaves no error in the log', async () =
   expect(errors).toEqual([])
 })
 
-/** What is left of an API that refuses: how much of a body came in, was kept, and was made into anything. */
+/** An API that refuses calls, and how much of a body it received, kept and parsed. */
 async function aRefusingServer(deps: Partial<AgentGateDeps>, kind: 'door' | 'models' = 'models') {
   const work = { held: 0, mostHeld: 0, read: 0, received: () => 0 }
   const gate = createAgentGate({
@@ -206,7 +206,7 @@ test.each<Refusal>([
   },
 )
 
-test('a path that is none is answered before the body is read', async () => {
+test('an unknown path is answered before the body is read', async () => {
   const { work, post } = await aRefusingServer({})
   const sent = post(900_000, {}, '/nothing')
   sent.write(Buffer.alloc(1000))
@@ -225,11 +225,11 @@ test('a refused sender that goes on sending is hung up on after a megabyte', asy
   pump()
   expect(await statusOf(sent)).toBe(403)
   await gone
-  // What the machine itself has taken in meanwhile is not read: a few buffers of a socket.
+  // The kernel's socket buffers may take in some bytes, which the mesh does not read.
   expect(work.received()).toBeLessThan(4 * 1024 * 1024)
 })
 
-test('bodies are kept until their calls are over, and one too many is told when to come again', async () => {
+test('bodies count until their calls end, and a call above the limit gets a time to retry', async () => {
   const held = createHeldBytes({ ...agentShare.heldBytes, perAgentMax: 2500 })
   const { post } = await aRefusingServer({ held })
   const first = post(2000)
@@ -264,7 +264,7 @@ test('two hundred headers are taken, and one more is refused and not left out', 
   expect(await statusOf(many)).toBe(413)
 })
 
-test('what a call keeps is counted until its client and its work are both gone, and is given back once', () => {
+test('the bytes of a call count until its client and its work are both done, and are released once', () => {
   const held: number[] = []
   const gate = createAgentGate({
     verifyToken: (agentId) => ({ agentId, token: 'program' }),
@@ -293,7 +293,7 @@ test('what a call keeps is counted until its client and its work are both gone, 
     expect(held).toEqual([5, 7])
     ended[1]?.()
     expect(held).toEqual([5, 7, -12])
-    // Nobody would give it back.
+    // A later hold has no one to release it, so it is ignored.
     gate.hold(call, 9)
     gate.keep(call)()
     expect(held).toEqual([5, 7, -12])

@@ -17,18 +17,21 @@ export interface AgentGateDeps {
   /** Throws the Problem `stale-fence` where run and fence are not live (ledger invariant R3). */
   readonly ticketOf: (agentId: string, runId: string, fence: number) => RunTicket
   readonly liveRunOf: (agentId: string) => RunTicket | null
-  /** Calls that the agent hung up on and whose answers are read to their end all the same. */
+  /** The number of calls that the agent disconnected from and whose responses are still read to their end. */
   readonly readingOn: (agentId: string) => number
   /** Throws the Problem `rate-limited` when the agent calls too often. */
   readonly countCall: (agentId: string, method: string, path: string) => void
-  /** Asked what a call needs, where method and path tell. */
+  /** Checks the action that a call needs, if method and path determine it. */
   readonly guard: Guard
   readonly loop: Pick<LoopShare, 'require' | 'spend' | 'turn'>
   readonly held: HeldBytes
 }
 
 interface Admitted extends TokenHolder {
-  /** Of the body and the answer, as long as anybody is at work for the call: all that was made of them lives as long. */
+  /**
+   * Bytes of body and response, counted as long as any work for the call runs, because everything derived
+   * from them lives as long.
+   */
   heldBytes: number
   /** The client, until it has its reply or has hung up, and what goes on for the call without it. */
   holders: number
@@ -43,7 +46,10 @@ const openCallsRetrySeconds = 1
  * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
  */
 export function createAgentGate(deps: AgentGateDeps) {
-  /** Looked up once for each request, and kept on it, under a name that nobody else has: the model path counts its microseconds. */
+  /**
+   * The lookup is stored on the request under a private symbol, because the model path is sensitive to
+   * microseconds.
+   */
   const admittedAs = Symbol('admitted')
   const openCalls = new Map<string, number>()
 
@@ -52,7 +58,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     if (known) return known
     const holder = deps.verifyToken(readToken(request))
     const linked = linkedAgentOf(request.raw.socket)
-    // A token that got out of its agent is good for nobody who has not its key too.
+    // On a keyed connection, a stolen token is useless without the agent's key.
     if (!holder || (linked !== null && linked !== holder.agentId)) {
       throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
     }
@@ -88,8 +94,8 @@ export function createAgentGate(deps: AgentGateDeps) {
   }
 
   /**
-   * Goes before the body is read. A stranger is told nothing of what it should have sent, and nobody has a byte kept or
-   * parsed by a call whose token, run, rate, share or permission refuses it.
+   * Runs before the body is read. An unauthenticated client learns nothing about the expected request, and
+   * no byte is kept or parsed for a call that its token, run, rate, share or permission refuses.
    */
   function admit(callerOf: (request: FastifyRequest) => AgentCaller) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -148,12 +154,15 @@ export function createAgentGate(deps: AgentGateDeps) {
     /** Counts bytes of a body that comes in; throws the Problem `rate-limited` where too many are kept already. */
     hold(request: FastifyRequest, bytes: number): void {
       const admitted = identify(request)
-      // Nobody would give it back.
+      // Without holders, nothing would release the bytes.
       if (admitted.holders === 0) return
       deps.held.take(admitted.agentId, bytes)
       admitted.heldBytes += bytes
     },
-    /** What the call keeps stays counted, though its client hangs up, until what this returns is called. */
+    /**
+     * Keeps the call's bytes counted after its client has disconnected, until the returned function is
+     * called.
+     */
     keep(request: FastifyRequest): () => void {
       const admitted = identify(request)
       if (admitted.holders === 0) return () => {}

@@ -12,9 +12,10 @@ export interface DirectCallDeps {
 }
 
 /**
- * The owner's own program on this machine, with nothing in between. Throws `unauthenticated` for another machine or
- * another user's program (a web server's too), `host-refused` for signs of a proxy: a forwarding header, a foreign
- * Host, or HTTP/1.0, which proxies speak to what is behind them where they are not told otherwise.
+ * Requires that the caller is the owner's own program on this machine, without a proxy. Throws
+ * `unauthenticated` for another machine or another user's program (including web servers), `host-refused`
+ * for signs of a proxy: a forwarding header, a foreign Host, or HTTP/1.0, which proxies use for their
+ * backends by default.
  */
 export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps): void {
   if (!isLoopbackAddress(request.socket.remoteAddress)) {
@@ -34,7 +35,10 @@ export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps)
   }
 }
 
-/** Whether `requireDirectCall` would let it in, known for certain: where users cannot be told, nobody is the owner. */
+/**
+ * Whether `requireDirectCall` would admit the call, known for certain: if users cannot be identified, no
+ * caller is the owner.
+ */
 export function isDirectCall(request: FastifyRequest, deps: DirectCallDeps): boolean {
   try {
     requireDirectCall(request, deps)

@@ -1,16 +1,16 @@
 import type { OwnerIdentity, Person } from '@flotilla/protocol/people'
 
-/** Whom the people's API knows beside the owner of this machine. */
+/** The people that the people's API knows in addition to the owner of this machine. */
 export interface KnownPeople {
-  /** Whether this is a proof that still holds, of this person; null is an owner whom the file does not name. */
+  /** Whether this is a valid proof of this person; null means an owner whom the file does not name. */
   isProven(proof: string, person: string | null): boolean
-  /** Why nobody is known at the moment, in words; null while the file is whole or missing. */
+  /** Why no person is known now; null while the file is valid or missing. */
   broken(): string | null
   byToken(token: string): Person | null
   /** By the number of an account of this machine. */
   byUser(userId: number): Person | null
-  /** What the owner is called who comes so; null where no entry says. */
+  /** The name of the owner with this identity; null if no entry has one. */
   ownerBy(identity: OwnerIdentity): string | null
-  /** Called whenever somebody may have become another. */
+  /** Called whenever a person's identity or rights may have changed. */
   onChange(listener: () => void): void
 }

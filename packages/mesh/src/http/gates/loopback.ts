@@ -4,7 +4,7 @@ export function isLoopbackAddress(address: string | undefined): boolean {
   return address === '::1' || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address)
 }
 
-/** Signs that a proxy stands in between, so that a loopback source proves nothing about the person. */
+/** Detects headers of a proxy: behind one, a loopback source proves nothing about the person. */
 export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(headers).some(
     (name) =>

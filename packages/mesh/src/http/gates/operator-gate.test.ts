@@ -7,7 +7,10 @@ import { createServer } from '../server.ts'
 import { openInternal } from '../open-surfaces.ts'
 import type { Routes } from '../routes.ts'
 
-/** A server with a route of zone 2.5, whose first gate lets in who is given, and what the route was asked by. */
+/**
+ * A server with an operator route whose first gate admits the given caller, and the callers that the route
+ * received.
+ */
 async function aServer(caller: Caller, refusal: Problem | null = null) {
   const server = createServer(silentLog)
   onTestFinished(() => server.close())
@@ -26,7 +29,7 @@ async function aServer(caller: Caller, refusal: Problem | null = null) {
   return { url: await server.listen({ port: 0, host: '127.0.0.1' }), callers }
 }
 
-/** The answer to a call whose body, where there is none, never comes. */
+/** The status of a call; without `body` the announced body never arrives. */
 function statusOf(url: string, body?: string): Promise<number | undefined> {
   const call = request(`${url}/x`, {
     method: 'POST',

@@ -54,7 +54,7 @@ test('a row that two reads share is found wherever they part, and nothing after 
   expect(userInTable(further(), ends)).toBe(1001)
 })
 
-test('the second table is read only for what is not in the first', () => {
+test('the second table is read only for connections that are not in the first', () => {
   const asked: string[] = []
   const userOf = createPeerUsers((path) => {
     asked.push(path)
@@ -71,7 +71,7 @@ test('a system without the table says that it does not know', () => {
 })
 
 test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
-  'a real program of another user is told from one of ours',
+  'a real program of another user is distinguished from one of ours',
   async () => {
     const users: (number | string | null)[] = []
     const userOf = createPeerUsers()

@@ -17,9 +17,9 @@ const tables = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 const pieceBytes = 64 * 1024
 
 /**
- * User id of the program at the far end of a loopback connection, from the kernel's table; null where the connection is
- * not open any more, and `unknown` on a system without the table. Asked once for each connection, and only as far as its
- * row: the kernel takes milliseconds to walk a whole table, whatever stands in it, and nobody else is served meanwhile.
+ * User id of the program at the other end of a loopback connection, from the kernel's table. Null if the
+ * connection is no longer open, and `unknown` on a system without the table. Looked up once per connection,
+ * and only up to its row: reading a whole table takes the kernel milliseconds and blocks the event loop.
  */
 export function createPeerUsers(
   readTable: (path: string) => Iterable<string> | null = readPieces,
@@ -105,7 +105,7 @@ function readPieces(path: string): Iterable<string> | null {
   }
 }
 
-/** Closes the file where its reader stops, too. What cannot be read any more is its end. */
+/** Closes the file also if its reader stops early. A read error ends the iteration. */
 function* piecesOf(file: number): Generator<string> {
   try {
     const piece = Buffer.allocUnsafe(pieceBytes)

@@ -32,7 +32,7 @@ function gateWith(accessToken: string | null, user: number | null | 'unknown' = 
   })
 }
 
-/** As far as the gate looks at a request. */
+/** The parts of a request that the gate reads. */
 function aRequest(
   headers: Record<string, string> = {},
   method = 'GET',
@@ -99,13 +99,13 @@ describe('which home a call means', () => {
     }
   })
 
-  test('is told to nobody who may not come in', () => {
+  test('is not revealed to unauthenticated callers', () => {
     const stranger = aRequest({ 'x-flotilla-home': 'b' }, 'GET', { remoteAddress: '192.0.2.1' })
     expect(() => gateWith(null)(stranger)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
   })
 })
 
-describe('whose program it is', () => {
+describe('the user of the calling program', () => {
   const refused = expect.objectContaining({ code: 'unauthenticated' })
 
   test('another user’s program on this machine is refused, and one that has hung up', () => {
@@ -113,7 +113,7 @@ describe('whose program it is', () => {
     expect(() => gateWith(null, null)(aRequest())).toThrow(refused)
   })
 
-  test('a system that cannot tell users lets this machine in', () => {
+  test('a system that cannot identify users admits local callers', () => {
     expect(gateWith(null, 'unknown')(aRequest())).toMatchObject({ kind: 'human' })
   })
 
@@ -123,7 +123,7 @@ describe('whose program it is', () => {
     expect(() => gateWith(null)(request)).toThrow(expect.objectContaining({ code: 'host-refused' }))
   })
 
-  test('what an agent may hold is refused, beside a valid cookie too', () => {
+  test('tokens of agents are refused, even with a valid cookie', () => {
     for (const token of [null, 'token']) {
       const cookie = cookieOf('token')
       for (const held of [{ authorization: 'Bearer x' }, { 'x-api-key': 'x' }]) {
@@ -132,7 +132,7 @@ describe('whose program it is', () => {
     }
   })
 
-  test('an API for other machines takes nobody without an access token, however near', () => {
+  test('an API for other machines requires an access token from local callers too', () => {
     const gate = createHumanGate({
       clock: { now: () => nowMs, sleep: async () => {} },
       accessToken: () => null,
@@ -156,7 +156,7 @@ describe('with an access token file', () => {
     expect(() => gateWith('token')(aRequest({ cookie: cookieOf('other') }))).toThrow(refused)
   })
 
-  test('an empty file lets nobody in, also not with a cookie that its emptiness signed', () => {
+  test('an empty access token file admits no caller, even with a cookie signed with the empty token', () => {
     expect(() => gateWith('')(aRequest({ cookie: cookieOf('') }))).toThrow(
       expect.objectContaining({ code: 'unauthenticated' }),
     )
@@ -175,7 +175,7 @@ describe('a personal token', () => {
     ['under a name of its own', null, 1000, aRequest({ ...bearer, host: 'fleet.example' })],
     ['beside the session of an owner', 'token', 1000, aRequest({ ...bearer, cookie: cookieOf('token') })],
     ['where the mesh is hosted', 'token', 1000, aRequest(bearer)],
-  ] as const)('%s is its person and nobody else', (...[, token, user, request]) => {
+  ] as const)('%s authenticates its person only', (...[, token, user, request]) => {
     expect(gateWith(token, user)(request)).toEqual(asAnn)
   })
 
@@ -215,7 +215,7 @@ describe('a personal token', () => {
       )
   })
 
-  test('that nobody has is refused, where no token is wanted and beside a session as well', () => {
+  test('an unknown token is refused, even where no token is required or with a session', () => {
     const refused = expect.objectContaining({ code: 'unauthenticated' })
     const wrong = { authorization: 'Bearer flp_bob' }
     expect(() => gateWith(null)(aRequest(wrong))).toThrow(refused)
@@ -253,7 +253,7 @@ describe('an account of this machine that the file names', () => {
   })
 })
 
-describe('what a browser sends for a page of another site', () => {
+describe('requests of a browser for a page of another site', () => {
   const link = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
   const picture = { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }
   const ask = (headers: Record<string, string>, route: string, method = 'GET') =>

@@ -26,11 +26,11 @@ export interface HumanGateDeps {
 export type HumanGate = (request: FastifyRequest) => HumanCaller
 
 /**
- * Who is on the people's API. Whoever sends a personal token is the person of that token and nobody else, from
- * wherever. Without one, self-hosted: whoever calls directly from this machine is its owner, or the person whom the file
- * names for another account. Hosted (the access token file exists): whoever holds a valid session cookie is the owner.
- * Writes want a header that no form can send, and a page of another origin is refused in all cases, except that
- * a link from it opens a page of the dashboard.
+ * Authenticates callers of the people's API. A personal token authenticates its person and no other, from
+ * anywhere. Without a token and self-hosted, a direct caller on this machine is its owner, or the person
+ * whom the file names for another account. Hosted (the access token file exists), a caller with a valid
+ * session cookie is the owner. Writes require a header that no HTML form can send. Requests of a page of
+ * another origin are refused, except that a link from it may open a page of the dashboard.
  */
 export function createHumanGate(deps: HumanGateDeps): HumanGate {
   return (request) => {
@@ -65,7 +65,7 @@ function channelOf(request: FastifyRequest): string {
   return request.headers[headers.requestedWith] === dashboardSurface ? 'dashboard' : 'api'
 }
 
-/** A person whom the file names. Their own conversations and keys are told apart by their name. */
+/** A person whom the file names. Their conversations and keys are separated by their name. */
 function callerOf(
   deps: HumanGateDeps,
   request: FastifyRequest,
@@ -84,13 +84,13 @@ function callerOf(
   }
 }
 
-/** The personal token of a call, or null where it bears none; what an agent may hold opens nothing here. */
+/** The personal token of a call, or null without one; tokens of agents are refused here. */
 function personalToken({ headers: sent }: FastifyRequest): string | null {
   const { authorization } = sent
   const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (bearer?.startsWith(personTokenPrefix) === true && sent['x-api-key'] === undefined) return bearer
   if (/^bearer\b/i.test(authorization ?? '') || sent['x-api-key'] !== undefined) {
-    // What an agent holds and what is nobody's look alike here, and nobody is told which it was.
+    // Agents' tokens and unknown tokens get the same refusal, so that it reveals nothing.
     throw new Problem('unauthenticated', {
       detail: `this is no personal token, which begins with ${personTokenPrefix}; what agents hold opens nothing here`,
       repair: 'Send a token of flotilla people add as “Authorization: Bearer”, or none where you need none.',
@@ -99,7 +99,7 @@ function personalToken({ headers: sent }: FastifyRequest): string | null {
   return null
 }
 
-/** A wrong token is refused, also from where none is wanted: whoever sends one means to be that person. */
+/** A wrong token is refused even where none is required: a caller that sends one means to be that person. */
 function ofToken({ people, clock }: HumanGateDeps, token: string): Person {
   const person = people.byToken(token)
   if (person && tokenStateOf(person, clock.now()) === 'expired') {
@@ -113,7 +113,7 @@ function ofToken({ people, clock }: HumanGateDeps, token: string): Person {
     detail:
       people.broken() === null
         ? 'this personal token is not, or no longer, valid'
-        : 'nobody is let in by a personal token while config/people.json is broken',
+        : 'no personal token is accepted while config/people.json is invalid',
     repair: 'Ask an owner of the fleet for a token: flotilla people rotate NAME prints a new one.',
   })
 }
@@ -133,7 +133,9 @@ function withoutToken(deps: HumanGateDeps, request: FastifyRequest): Person | nu
   return account
 }
 
-/** The person whose account the program at the far end runs under; null where it is nobody's whom the file names. */
+/**
+ * The person whose account the calling program runs under; null if the file names no person for the account.
+ */
 function accountOf(
   { people }: HumanGateDeps,
   request: FastifyRequest,
@@ -165,7 +167,10 @@ const pageRoutes: ReadonlySet<string> = new Set(
   Object.values(dashboardPageEndpoints).map(({ method, path }) => `${method} ${path}`),
 )
 
-/** A link that the person follows from another page to one of ours. What comes so is shown to the person alone. */
+/**
+ * A link that the person follows from another page to one of the dashboard. The response is shown only to
+ * the person.
+ */
 function opensPage({ headers: sent, routeOptions }: FastifyRequest): boolean {
   const isFollowed = sent['sec-fetch-mode'] === 'navigate' && sent['sec-fetch-dest'] === 'document'
   return isFollowed && pageRoutes.has(routeOptions?.config.route ?? '')
@@ -175,7 +180,7 @@ function foreignPage(): Problem {
   return new Problem('host-refused', { detail: 'a page of another origin may not call this API' })
 }
 
-/** Reading is refused as well: what is looked at of a sleeping agent wakes it. A picture's address has no `Origin`. */
+/** Reads are refused as well: a read can wake a hibernated agent. Requests for an image have no `Origin`. */
 function refuseForeignPages(request: FastifyRequest): void {
   const origin = request.headers.origin
   if (

@@ -33,7 +33,7 @@ describe('the session cookie', () => {
     expect(isValidSession(cookie(now + 60, 'other'), token, nowMs)).toBe(false)
   })
 
-  test('one whose expiry was changed is refused', () => {
+  test('a cookie with a changed expiry is refused', () => {
     const [, signature] = cookie(now + 60).split('.')
     expect(isValidSession(`${now + 61}.${signature}`, token, nowMs)).toBe(false)
   })

@@ -42,7 +42,7 @@ function open(port: number, options: ConnectionOptions): TLSSocket {
   return socket
 }
 
-/** What the API says over a connection, or why there is none. */
+/** The reply of the API over a connection, or the reason why it failed. */
 async function ask(socket: TLSSocket): Promise<string> {
   const asked = request({ path: '/hello', createConnection: () => socket }).end()
   try {
@@ -69,18 +69,18 @@ test.each([
     'an older version',
     { ...keyed('start-1.scout', keyOfScout), minVersion: 'TLSv1.2', maxVersion: 'TLSv1.2' },
   ],
-] as const)('serves nobody with %s', async (_what, options) => {
+] as const)('refuses a client with %s', async (_what, options) => {
   const { port } = await aServer()
   expect(await ask(open(port, options as ConnectionOptions))).toMatch(/^refused: /)
 })
 
-test('answers plain HTTP with nothing that an agent is told', async () => {
+test('answers plain HTTP without any data of the API', async () => {
   const { port } = await aServer()
   const socket = connectPlainly(port, host).end('GET /hello HTTP/1.1\r\nhost: mesh\r\n\r\n')
   expect(await text(socket).catch(String)).not.toContain('/hello')
 })
 
-test('lets nobody in again by a ticket once the start is over', async () => {
+test('refuses a session ticket once the start is over', async () => {
   const { port, keys } = await aServer()
   const first = open(port, keyed('start-1.scout', keyOfScout))
   const tickets: Buffer[] = []
@@ -94,7 +94,7 @@ test('lets nobody in again by a ticket once the start is over', async () => {
   }
 })
 
-test('counts the connections of an agent by its key, and lets go of those that are closed', async () => {
+test('counts the connections of an agent by its key, and forgets closed ones', async () => {
   const { port } = await aServer({ perAddressMax: 2, totalMax: 8 })
   const scout = () => open(port, keyed('start-1.scout', keyOfScout))
   for (let round = 0; round < 12; round += 1) {

@@ -11,7 +11,7 @@ import { linkSocket } from './linked-sockets.ts'
 /** One address may hold such a part of all connections, also while it has shown no key. */
 const sharesOfAddress = 4
 
-/** Whose start an identity names, and its key; null for one that may not come in. */
+/** Finds the agent and key of an identity; null if it may not connect. */
 export type LinkKeyOf = (identity: string) => { readonly agentId: string; readonly key: Uint8Array } | null
 
 export interface LinkedListener {
@@ -41,7 +41,7 @@ export function createLinkedListener(deps: {
     }),
     (socket) => {
       const agentId = shown.get(socket)
-      // Taken up by a ticket of an earlier connection, whose key may not count any more.
+      // The session was resumed with a ticket of an earlier connection, whose key may no longer be valid.
       if (agentId === undefined) return void socket.destroy()
       linkSocket(socket, agentId)
       socket.once('close', open.join(socket))
