@@ -85,8 +85,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
   ): Promise<Readonly<Record<string, unknown>>> {
     const { agentId } = of.caller
-    // Checked for the current page; the browser checks the origin of the field's own frame again when it
-    // types.
+    // Checked for the current page; the browser checks the origin of the field's frame again when it types.
     const secretIn = (text: string) => of.credentials.fillField(text, sessions.of(agentId).page.url)
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
     switch (action) {
