@@ -12,7 +12,7 @@ const minuteOf = (at: number): string => `${new Date(at).toISOString().slice(0, 
 
 const deletionSchema = z.strictObject({
   agent_id: z.string(),
-  /** Binds it to that very agent: one made anew under its id is another. */
+  /** Binds the approval to that agent and excludes one that was re-created under its id. */
   created_at: z.number(),
   reason: z.string(),
 })
@@ -33,7 +33,7 @@ export function approvalKinds(
     }
     if (record.createdAt !== createdAt) {
       throw new Problem('conflict', {
-        detail: `agent ${agentId} is not the one that was meant: it was made anew`,
+        detail: `agent ${agentId} is not the one that was selected: it was deleted and created again`,
       })
     }
     return record

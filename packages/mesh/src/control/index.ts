@@ -116,7 +116,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   }
 }
 
-/** Null for a run that does not wait any more. */
+/** Null for a run that no longer waits. */
 function costsOfWaiting({ runs, spending }: Pick<Needs, 'runs' | 'spending'>, runId: string) {
   const run = runs.queries.find(runId)
   if (!run || isTerminal(run.state)) return null
@@ -125,7 +125,7 @@ function costsOfWaiting({ runs, spending }: Pick<Needs, 'runs' | 'spending'>, ru
   return { agentId, ...spending.costs.ofRun(runId), limits }
 }
 
-/** Where the work came from, by the mesh's own row of the run; never by what an agent says. */
+/** The origin of the work, from the mesh's own row of the run; never from the agent. */
 function originOfWork(runs: Pick<RunQueries, 'find'>, caller: Caller) {
   const run = caller.kind === 'agent' && caller.run ? runs.find(caller.run.runId) : null
   return run?.origin ?? originOf(caller)

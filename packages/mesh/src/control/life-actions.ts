@@ -6,7 +6,7 @@ import type { AgentViews } from './agent-views.ts'
 
 type Step = Pick<Resumable<unknown>, 'begun' | 'begin'>
 
-/** What people, the operator and programs of this machine do to the life of an agent: one use case for all of them. */
+/** Lifecycle actions of people, the operator and programs of this machine on agents: one use case for all of them. */
 export function createLifeActions(deps: {
   readonly guard: Guard
   readonly agents: Pick<AgentAdmin, 'archive'> & Pick<FleetLifecycle, 'restart' | 'stop' | 'hibernate'>
@@ -14,7 +14,7 @@ export function createLifeActions(deps: {
 }) {
   const { guard, agents, views } = deps
 
-  /** The guard first, whatever the use case asks by itself; then how the agent stands. */
+  /** Checks the permission first, whatever the use case checks itself, and returns the agent's state afterwards. */
   async function act(caller: Caller, agentId: string, work: () => Promise<void>): Promise<AgentView> {
     guard(caller, { do: 'manage-agent', agentId })
     await work()

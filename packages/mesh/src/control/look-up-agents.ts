@@ -10,7 +10,7 @@ import type { Database } from '../storage/index.ts'
 
 const permissionFileName = 'config/permissions.json'
 
-/** What an agent is set to, and what it may, for those who may view the fleet. */
+/** An agent's settings and permissions, for callers that may view the fleet. */
 export function createLookUpAgents(deps: {
   readonly guard: Guard
   readonly database: Database
@@ -32,7 +32,7 @@ export function createLookUpAgents(deps: {
         model,
         project,
         budget: { daily_usd: budget.dailyUsd, monthly_usd: budget.monthlyUsd },
-        // What an owner wrote for its MCP servers stands there: of all people these are an owner's to see.
+        // The settings include the configuration of MCP servers: among people, only owners may see it.
         ...(caller.kind !== 'human' || caller.role === 'owner'
           ? {
               permissions: permissions.snapshot().recordOf(agentId) ?? null,

@@ -15,7 +15,7 @@ import type { Approvals } from './approvals/approvals.ts'
 
 type NewWorker = z.output<(typeof operatorApi)['agentCreate']['request']>
 
-/** What the operator may do to agents, under its ceiling; what only a person may is put before one. */
+/** The operator's actions on agents, under its ceiling; actions reserved for people become approvals. */
 export function createOperatorActions(
   kernel: Pick<Kernel, 'guard' | 'decide'>,
   needs: {

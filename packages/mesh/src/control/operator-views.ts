@@ -12,7 +12,7 @@ import type { Spending } from '../spending/index.ts'
 /** Of a run's input and outcome, characters: the operator reads many at once. */
 const shownMaxChars = 300
 
-/** What the operator looks at beside agents themselves. */
+/** The operator's views besides those of agents. */
 export function createOperatorViews(
   { guard }: Pick<Kernel, 'guard'>,
   needs: {

@@ -25,7 +25,7 @@ async function aStore(text: string | null) {
 const file = (credentials: object) => JSON.stringify({ credentials }, null, 2)
 
 describe('the bindings of credentials', () => {
-  test('are what the file says, in any case of the name', async () => {
+  test('come from the file, case-insensitively by name', async () => {
     const { store } = await aStore(file({ GitHub: { hosts: ['api.github.com'], note: 'mine' } }))
     expect(store.bindingOf('github')).toEqual({ hosts: ['api.github.com'], note: 'mine' })
     expect(store.bindingOf('GITHUB')?.hosts).toEqual(['api.github.com'])
@@ -42,7 +42,7 @@ describe('the bindings of credentials', () => {
     ['a comma too many', '{\n  "credentials": {},\n}', 3],
     ['a star for everything', file({ a: { hosts: ['*'] } }), 5],
     ['an unknown key', file({ a: { hosts: [], host: 'x.example' } }), 5],
-    ['a name of ours', file({ FLOTILLA_CRED_A: { hosts: [] } }), 3],
+    ['a name of the mesh', file({ FLOTILLA_CRED_A: { hosts: [] } }), 3],
     ['one name twice', file({ a: { hosts: [] }, A: { hosts: [] } }), 2],
     ['nothing', '', 1],
   ])('a file with %s binds nothing and says the line', async (_what, text, line) => {

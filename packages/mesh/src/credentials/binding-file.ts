@@ -21,7 +21,7 @@ const hostSchema = z
 
 export const bindingSchema = z.strictObject({
   hosts: z.array(hostSchema).max(hostsMax),
-  /** For people: what it is for and whose it is. */
+  /** A note for people: the purpose and the account. */
   note: z.string().max(500).default(''),
 })
 export type Binding = z.infer<typeof bindingSchema>
@@ -34,16 +34,16 @@ const fileSchema = z.strictObject({
     )
     .refine((all) => Object.keys(all).length <= bindingsMax, { message: `at most ${bindingsMax}` })
     .refine((all) => new Set(Object.keys(all).map(canonicalName)).size === Object.keys(all).length, {
-      message: 'a name stands twice: case does not matter',
+      message: 'a name appears twice (case does not matter)',
     }),
 })
 
 /**
- * `config/credentials.json`, the owner's word on where each credential may go.
+ * `config/credentials.json`: the owner decides where each credential may be sent.
  *
- * 1. A broken file binds nothing, from the moment that is noticed; a missing one binds nothing either.
- * 2. A change by hand is noticed within a second.
- * 3. Edits run one after the other on what stands on disk.
+ * 1. An invalid file binds nothing, as soon as it is noticed; a missing one binds nothing either.
+ * 2. A manual edit is noticed within a second.
+ * 3. Edits run one after the other on the file's current content.
  */
 export interface BindingStore {
   bindingOf(name: string): Binding | null

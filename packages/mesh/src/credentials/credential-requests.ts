@@ -26,12 +26,12 @@ export interface NewRequest {
 }
 
 /**
- * What agents ask the owner for.
+ * Requests of agents to the owner for credentials.
  *
- * 1. A question is a row and a note to the owner before the agent hears that it was asked.
- * 2. An answer is a row before anything follows from it; the agent is told by a run of its own, once, and where its
- *    lane cannot take it now, later.
- * 3. A question that nobody answers expires, and that is told as well.
+ * 1. A request is stored, with the notification to the owner, before the agent gets its reply.
+ * 2. An answer is stored before it has effects. The agent is notified once by a run of its own, later if its lane is
+ * full.
+ * 3. A request without an answer expires, and the agent is notified of that as well.
  */
 export interface CredentialRequests {
   /** The open question for the same name is the same question. Problems `denied`, `unprocessable`. */
@@ -39,11 +39,11 @@ export interface CredentialRequests {
   list(caller: Caller): readonly CredentialRequest[]
   /** Problem `not-found`, or `conflict` where it was answered before. */
   deny(caller: Caller, id: string, reason: string): CredentialRequest
-  /** A credential of that name was stored: whoever asked for it is told. */
+  /** A credential of that name was stored: the requesting agents are notified. */
   granted(name: string): void
-  /** Expires old questions and tells what is not told yet; on a timer. */
+  /** Expires old requests and delivers pending notifications; called on a timer. */
   sweep(): void
-  /** When the agent is deleted: one made anew under its id asked for nothing, and is told nothing. */
+  /** Called when the agent is deleted: an agent re-created under its id gets no notifications of old requests. */
   forget(agentId: string): void
 }
 
@@ -82,7 +82,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
 
   function tellUntold(): void {
     let told = 0
-    // What keeps an agent from one answer keeps it from its others too, and from nobody else's.
+    // An agent that cannot be notified now is skipped for all its answers, without blocking other agents.
     const unready = new Set<string>()
     for (const request of table.untold()) {
       if (told === toldAtOnceMax) return
@@ -171,7 +171,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
     sweep() {
       const before = clock.now() - wireLimits.waitingMaxMs
       for (const request of table.open().filter(({ createdAt }) => createdAt <= before))
-        answer(request, 'expired', { actor: 'system', reason: 'nobody answered' })
+        answer(request, 'expired', { actor: 'system', reason: 'no answer' })
       tellUntold()
     },
     forget: table.forget,

@@ -36,18 +36,21 @@ describe('a name for a credential', () => {
   })
 
   test.each(['', '_a', 'a-b', 'a b', 'a\n', 'ä', 'x'.repeat(129), 'FLOTILLA_CRED_A', 'flotilla_system_a'])(
-    '%j is none: it is no name, or a variable of ours by a slip',
+    '%j is not a credential name, or is a variable of the mesh by mistake',
     (name) => {
       expect(isCredentialName(name)).toBe(false)
     },
   )
 
-  test.each(environmentOnlyNames)('%s is none in any spelling: it bypasses the vault', (variable) => {
-    for (const name of [variable, variable.toLowerCase()]) {
-      expect(isCredentialName(name)).toBe(false)
-      expect(credentialNameOf(`FLOTILLA_CRED_${name}`)).toBe(null)
-    }
-  })
+  test.each(environmentOnlyNames)(
+    '%s is not a credential in any spelling: it bypasses the vault',
+    (variable) => {
+      for (const name of [variable, variable.toLowerCase()]) {
+        expect(isCredentialName(name)).toBe(false)
+        expect(credentialNameOf(`FLOTILLA_CRED_${name}`)).toBe(null)
+      }
+    },
+  )
 
   test('and its variable lead to each other, for each tier its own', () => {
     expect(variableOf('agent', 'github')).toBe('FLOTILLA_CRED_GITHUB')

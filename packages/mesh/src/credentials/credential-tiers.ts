@@ -18,10 +18,10 @@ export const tierPrefixes = {
 export const meshSecretName = 'mesh_secret'
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9_]{0,127}$/
-/** They bypass the vault, whatever prefix stands before them. */
+/** These variables bypass the vault with any prefix. */
 const environmentOnly: ReadonlySet<string> = new Set(environmentOnlyNames.map((name) => name.toLowerCase()))
 
-/** What a variable's name says about a credential; null when it is none. The prefix alone decides the tier. Pure. */
+/** Parses a variable's name as a credential name; null if it is not one. Only the prefix decides the tier. Pure. */
 export function credentialNameOf(variable: string): CredentialName | null {
   for (const tier of ['system', 'agent'] as const) {
     const prefix = tierPrefixes[tier]
@@ -32,7 +32,7 @@ export function credentialNameOf(variable: string): CredentialName | null {
   return null
 }
 
-/** Whether a name can be given to a credential; one that begins like a variable of ours is a slip. Pure. */
+/** Whether a credential may have this name; a name that begins like a variable of the mesh is a mistake. Pure. */
 export function isCredentialName(name: string): boolean {
   return (
     nameForm.test(name) &&

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Shorter ones cannot be told from ordinary words where they come back, so they could not be kept out of answers. */
+/** Shorter values cannot be distinguished from ordinary words, so they could not be removed from responses. */
 export const valueMinChars = 8
 export const valueMaxChars = 10_000
 

@@ -125,7 +125,7 @@ async function aHarness() {
 }
 
 describe('the owner', () => {
-  test('is told at once what a binding covers and what would still refuse it', async () => {
+  test('shows at once what a binding covers and what would still block it', async () => {
     const { manage } = await aHarness()
     const value = 'value-of-service'
     const told = async (hosts: readonly string[]) =>
@@ -204,7 +204,7 @@ describe('the owner', () => {
     },
   )
 
-  test('is told of a host that is none, and nothing is stored', async () => {
+  test('rejects an invalid host, and nothing is stored', async () => {
     const { manage, vault } = await aHarness()
     const set = manage.set(owner, { name: 'x', value: 'some-value-1', hosts: ['*'] })
     await expect(set).rejects.toMatchObject({ code: 'bad-request' })
@@ -258,7 +258,7 @@ describe('an agent', () => {
     expect(vault.agentTier('made_two')?.reveal()).toMatch(/^[0-9a-f]{16}$/)
   })
 
-  test('has none made under a name that it may not use or that is taken, also at the same moment', async () => {
+  test('cannot generate one under a forbidden or taken name, also concurrently', async () => {
     const { generate } = await aHarness()
     const input = { name: 'made_x', length: 16, charset: 'urlsafe' } as const
     await expect(generate(agent('worker'), { ...input, name: 'other' })).rejects.toMatchObject({
@@ -287,7 +287,7 @@ test('a credential that is removed while its binding cannot be is gone, and that
 describe('a request for a credential', () => {
   const asked = { name: 'GitHub', service: 'GitHub, api.github.com', description: 'open\nissues\u202E' }
 
-  test('of an agent that was deleted is gone, and one made anew under its id is told nothing', async () => {
+  test('of a deleted agent is removed, and an agent re-created under its id is not notified', async () => {
     const { requests, manage, told, lane } = await aHarness()
     requests.request(agent('lead'), asked)
     lane.full = true
@@ -320,7 +320,7 @@ describe('a request for a credential', () => {
     expect(requests.list(owner)).toMatchObject([{ id: first.id, runId: 'run_1', agentId: 'lead' }])
   })
 
-  test('is granted by storing the credential, and the agent is told once', async () => {
+  test('is granted by storing the credential, and the agent is notified once', async () => {
     const { requests, manage, told } = await aHarness()
     requests.request(agent('lead'), asked)
     await manage.set(owner, { name: 'github', value: 'value-of-github', hosts: ['api.github.com'] })
@@ -339,7 +339,7 @@ describe('a request for a credential', () => {
     expect(() => requests.deny(owner, 'cred_0', '')).toThrow(expect.objectContaining({ code: 'not-found' }))
   })
 
-  test('whose answer finds a full lane is told later, and nothing is lost', async () => {
+  test('whose answer meets a full lane is delivered later', async () => {
     const { requests, lane, told } = await aHarness()
     const { id } = requests.request(agent('lead'), asked)
     lane.full = true
@@ -371,7 +371,7 @@ describe('a request for a credential', () => {
     expect(told).toHaveLength(61)
   })
 
-  test('of an agent that is gone is not told for ever', async () => {
+  test('of a missing agent is not retried forever', async () => {
     const { requests, lane, told } = await aHarness()
     const { id } = requests.request(agent('lead'), asked)
     lane.gone = true
@@ -381,7 +381,7 @@ describe('a request for a credential', () => {
     expect(told).toEqual([])
   })
 
-  test('expires after a week and is told', async () => {
+  test('expires after a week and notifies the agent', async () => {
     const { requests, clock, told } = await aHarness()
     requests.request(agent('lead'), asked)
     await clock.advance(6 * 24 * 3600 * 1000)
@@ -423,6 +423,8 @@ describe('a request for a credential', () => {
     expect(answerText({ ...request, state: 'denied', reason: 'no need' }, { mayUse: true, hosts })).toContain(
       'said no: no need',
     )
-    expect(answerText({ ...request, state: 'expired' }, { mayUse: true, hosts })).toContain('Nobody answered')
+    expect(answerText({ ...request, state: 'expired' }, { mayUse: true, hosts })).toContain(
+      'No person answered',
+    )
   })
 })

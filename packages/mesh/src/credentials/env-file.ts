@@ -5,7 +5,7 @@ import type { FileEditor } from '../config/index.ts'
 /** Owner alone reads and writes. */
 const envFileMode = 0o600
 
-/** Of one line, whose end may be that of Windows. */
+/** Matches one assignment line, which may end with CRLF. */
 const assignment = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)\r?$/
 
 /**

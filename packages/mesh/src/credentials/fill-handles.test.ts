@@ -12,7 +12,7 @@ const fill = (request: { url?: string; headers?: Record<string, string>; body?: 
   fillRequest({ url: 'https://api.test/', headers: {}, body: '', ...request }, valueOf)
 
 describe('filling handles', () => {
-  test('encodes a value for where it stands in an address', () => {
+  test('encodes a value for its place in a URL', () => {
     const { url } = fill({ url: 'https://api.test/a/$CRED{token}/b?key=$CRED{TOKEN}&x=1#$CRED{token}' })
     expect(url.pathname.split('/')).toHaveLength(4)
     expect(decodeURIComponent(url.pathname)).toBe(`/a/${values['token']}/b`)
@@ -151,7 +151,7 @@ describe('filling handles', () => {
     expect(fillRequest(xml, () => `&<>"'`).body).toBe('<a>&#38;&#60;&#62;&#34;&#39;</a>')
   })
 
-  test('takes a user name alone for one without a password, and leaves a plain one where it stands', () => {
+  test('treats a user name alone as one without a password, and leaves a plain one in place', () => {
     const filled = fill({ url: 'https://$CRED{user}@api.test/' })
     expect(filled.headers['authorization']).toBe(`Basic ${Buffer.from('ann:x:').toString('base64')}`)
     const plain = fill({ url: 'https://ann:x@api.test/$CRED{user}' })
@@ -159,12 +159,12 @@ describe('filling handles', () => {
     expect(plain.filledHeaders).toEqual([])
   })
 
-  test('judges an address without its fragment, which goes to nobody', () => {
+  test('ignores the fragment of a URL, which is never sent', () => {
     expect(destinationOf('https://api.test/a?$CRED{token}#part').hash).toBe('')
     expect(destinationOf('https://api.test/a#$CRED{token}').host).toBe('api.test')
   })
 
-  test('lets line ends stand in an address that holds no handle, where they drop out as everywhere', () => {
+  test('accepts line ends in a URL without handles, where the parser drops them', () => {
     expect(destinationOf('https://api.test/a\nb').pathname).toBe('/ab')
   })
 
@@ -191,7 +191,7 @@ describe('filling handles', () => {
     )
   })
 
-  test('takes for JSON what is too large to be read, and what stands behind white space', () => {
+  test('treats a body that is too large to parse, or that follows white space, as JSON', () => {
     const deep = `${'['.repeat(2000)}"$CRED{x}"${']'.repeat(2000)}`
     for (const body of [deep, ' \n ["$CRED{x}"]'])
       expect(fillRequest({ url: 'https://a.test/', headers: {}, body }, () => '"').body).toContain(
@@ -199,7 +199,7 @@ describe('filling handles', () => {
       )
   })
 
-  test('believes the content type before it looks at the body', () => {
+  test('uses the content type before it inspects the body', () => {
     const request = {
       url: 'https://a.test/',
       headers: { 'content-type': 'text/plain' },

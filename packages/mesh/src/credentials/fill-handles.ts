@@ -10,7 +10,7 @@ export interface HandledRequest {
   readonly body: string
 }
 
-/** The same with values in place of handles, and where they went: what a redirect to another origin must not take along. */
+/** The request with values in place of handles, and the headers that a redirect to another origin must not forward. */
 export interface FilledParts {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
@@ -34,10 +34,7 @@ export function destinationOf(url: string): URL {
   return parsedWith(url, placeholderFor(url))
 }
 
-/**
- * Fills every handle once, encoded for where it stands. Problem `bad-request` for a value that does not fit there.
- * Pure.
- */
+/** Fills every handle once, encoded for its place. Problem `bad-request` for a value that does not fit there. Pure. */
 export function fillRequest(request: HandledRequest, valueOf: ValueOf): FilledParts {
   const { url, authorization } = fillUrl(request.url, valueOf)
   const headers: Record<string, string> = {}
@@ -65,7 +62,7 @@ export function fillRequest(request: HandledRequest, valueOf: ValueOf): FilledPa
   }
 }
 
-/** A user name and password become Basic authorization, which is what they mean; servers see no other form of them. */
+/** User name and password become a Basic Authorization header, which is the only form that servers see. */
 function fillUrl(text: string, valueOf: ValueOf): { url: URL; authorization: string | null } {
   const placeholder = placeholderFor(text)
   const url = parsedWith(text, placeholder)
@@ -90,7 +87,7 @@ interface Placeholder {
   readonly all: RegExp
 }
 
-/** Braces would be encoded by the parser of addresses, so words that stand nowhere in the text take their place. */
+/** The URL parser would encode braces, so strings that occur nowhere in the text replace them during parsing. */
 function placeholderFor(text: string): Placeholder {
   const folded = text.toLowerCase().replace(/[\t\n\r]/g, '')
   let mark = 'handle'
@@ -135,7 +132,7 @@ function isJson(body: string): boolean {
     readJson(body, jsonLimits.body)
     return true
   } catch (error) {
-    // What is too much to be read may still be JSON, and must not be broken out of.
+    // A body that is too large to parse may still be JSON, so values are escaped as for JSON.
     return error instanceof Problem && error.code === 'body-too-large'
   }
 }

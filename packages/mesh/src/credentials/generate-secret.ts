@@ -19,13 +19,13 @@ const alphabets = {
 } as const satisfies Record<GeneratedCharset, string>
 
 /**
- * Makes a random agent-tier credential whose value nobody has seen; the agent gets its handle. It is filled in nowhere
- * until the owner binds it. Problems `denied`, `conflict` for a name that is taken, `unprocessable`.
+ * Generates a random agent-tier credential whose value is never shown; the agent gets its handle. It can be used only
+ * after the owner has bound it. Problems `denied`, `conflict` for a taken name, `unprocessable`.
  */
 export type GenerateSecret = (
   caller: Caller,
   input: { readonly name: string; readonly length: number; readonly charset: GeneratedCharset },
-  /** For a call that may come again: what it made before is known by its fingerprint. */
+  /** For a call that may be repeated: the earlier value is recognized by its fingerprint. */
   step?: Resumable<GeneratedSecret>,
 ) => Promise<GeneratedSecret>
 
@@ -39,7 +39,7 @@ export function createGenerateSecret(deps: {
   readonly guard: Guard
   readonly database: Database
   readonly journal: Journal
-  /** Of a value, so keyed that nobody can try values against it. */
+  /** A keyed fingerprint of a value, so that values cannot be guessed offline. */
   readonly fingerprint: (value: string) => string
   readonly randomBytes: (count: number) => Uint8Array
 }): GenerateSecret {

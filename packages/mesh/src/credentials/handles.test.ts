@@ -14,12 +14,12 @@ describe('a handle', () => {
     expect(() => handleNames(`$CRED{${longest}d}`)).toThrow(expect.objectContaining({ code: 'bad-request' }))
   })
 
-  test('counts as often as it stands there, in its order', () => {
+  test('is listed once for each occurrence, in order', () => {
     expect(handleNames('$CRED{b}, $CRED{A} and $CRED{b}')).toEqual(['b', 'a', 'b'])
     expect(handleNames('no handle')).toEqual([])
   })
 
-  test('that is begun and is none is refused beside good ones: nothing is sent half filled', () => {
+  test('that is malformed is refused even beside valid ones, so nothing is sent half filled', () => {
     for (const text of ['$CRED{a} $CRED{', '$CRED{$CRED{a}} $CRED{b}', '$CRED{_a} $CRED{b}'])
       expect(() => handleNames(text), text).toThrow(
         expect.objectContaining({

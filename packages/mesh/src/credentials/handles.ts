@@ -17,8 +17,8 @@ export function handleFor(name: string): string {
 }
 
 /**
- * Names of the handles in a text, as often as they stand there. Throws the Problem `bad-request` for a handle that
- * is begun and is none, such as one within another: what cannot be filled is not sent half filled. Pure.
+ * Names of the handles in a text, once for each occurrence. Throws the Problem `bad-request` for a malformed handle,
+ * such as one within another, so that nothing is sent half filled. Pure.
  */
 export function handleNames(text: string): readonly string[] {
   const names: string[] = []

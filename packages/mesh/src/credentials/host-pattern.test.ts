@@ -83,7 +83,7 @@ describe('a host pattern', () => {
     'api.example.org ',
     'api.example.org\\x',
     'x.example%2e',
-  ])('%j is none', (text) => {
+  ])('%j is not a host pattern', (text) => {
     expect(parseHostPattern(text)).toBe(null)
   })
 })

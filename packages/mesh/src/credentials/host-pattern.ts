@@ -1,7 +1,7 @@
 /** Where a credential may go, as its owner writes it: `api.example.org`, `*.example.org:8443`, `http://nas.lan:5000`. */
 export interface HostPattern {
   readonly scheme: 'https' | 'http'
-  /** Lower case; what stands behind the star where `below` is set. */
+  /** Lower case; the part after the star if `below` is set. */
   readonly host: string
   /** The host's names below it, at any depth, and not the host itself. */
   readonly below: boolean
@@ -11,7 +11,7 @@ export interface HostPattern {
 const standardPorts = { https: 443, http: 80 } as const
 const form = /^(?:(https|http):\/\/)?(\*\.)?([^*/\\@?#%\s]+?)\/?$/i
 
-/** Null for what is no pattern; a star stands for names below a domain of two labels at least. Pure. */
+/** Parses a host pattern; null if it is invalid. A star matches names below a domain of at least two labels. Pure. */
 export function parseHostPattern(text: string): HostPattern | null {
   const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []
   const address = `${scheme}://${authority}`

@@ -38,7 +38,7 @@ const fingerprintDigits = 8
 export interface Credentials {
   /** For one call that leaves the mesh. */
   readonly open: OpenCredentials
-  /** A few characters that tell values apart, keyed so that nobody can try values against them. */
+  /** A few characters that distinguish values, keyed so that values cannot be guessed offline. */
   readonly fingerprint: (secret: Secret) => string
 }
 
@@ -53,7 +53,7 @@ interface Needs {
   readonly notes: { notifyOwner(caller: Caller, note: { readonly message: string }): unknown }
 }
 
-/** Credentials of agents: where they go, who may use them, and what the owner is asked. */
+/** Credentials of agents: their destinations, their users, and requests to the owner. */
 export async function credentialsModule(
   kernel: Kernel,
   { vault, meshSecret, editor, path, rates, runs, notes }: Needs,

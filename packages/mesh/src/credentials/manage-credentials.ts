@@ -13,7 +13,7 @@ import { coverageOf, originOf, parseHostPattern } from './host-pattern.ts'
 import type { Secret } from './secret.ts'
 import type { Vault } from './vault.ts'
 
-/** What the owner does with credentials. Every call but `list` is journaled, never with a value. */
+/** The owner's operations on credentials. Every call but `list` is recorded in the audit log, never with a value. */
 export interface ManageCredentials {
   list(caller: Caller): { readonly credentials: CredentialView[]; readonly broken: string | null }
   /** Stores a value, and binds it too where hosts are given. Problems `bad-request`, `unprocessable`, `conflict`. */
@@ -35,11 +35,11 @@ export interface ManageCredentialsDeps {
   readonly bindings: BindingStore
   readonly guard: Guard
   readonly journal: Journal
-  /** A few characters that tell values apart, keyed so that nobody can try values against them. */
+  /** A few characters that distinguish values, keyed so that values cannot be guessed offline. */
   readonly fingerprint: (value: string) => string
   /** Why agents would be refused this address, and what opens it. */
   readonly doubts: (url: URL) => readonly string[]
-  /** A credential is stored: whoever asked for it can go on. */
+  /** A credential was stored: agents that requested it can continue. */
   readonly onStored: (name: string) => void
 }
 
@@ -114,7 +114,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       guard(caller, { do: 'manage-credentials' })
       const name = readName(input.name)
       const value = readCredentialValue(input.value)
-      // What is stored must not go out under an old binding before the new one stands.
+      // The binding is written first: a new value must not be sent under an old binding.
       if (input.hosts !== undefined)
         await bind(caller, name, { hosts: input.hosts, note: bindings.bindingOf(name)?.note ?? '' })
       const secret = await vault.storeAgent(name, value)
@@ -126,7 +126,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       guard(caller, { do: 'manage-credentials' })
       const { name } = required(readName(text))
       await vault.removeAgent(name)
-      // The value is gone whatever becomes of the binding, whose file may be broken.
+      // The value is removed even if the binding's file is invalid.
       record(caller, 'credential.removed', { name })
       await bindings.edit(name, null)
       return { removed: name }

@@ -9,7 +9,7 @@ import type { Secret } from './secret.ts'
 
 /** Owner alone reads and writes. */
 const secretMode = 0o600
-/** Fewer tell of a file that was cut off; the mesh's own has 43. */
+/** Fewer characters indicate a truncated file; the mesh's own secret has 43. */
 const secretMinChars = 32
 const secretMaxChars = 512
 /** Of a secret that an owner gave an older home. */
@@ -25,9 +25,9 @@ export interface FoundSecret {
 }
 
 /**
- * The secret in a file of its own; null where there is none. A link, a folder or a device is not followed or read, so
- * that the secret is where its rights are. Problem `mesh-secret-refused` for whatever else is not one line of 32 to 512
- * characters, but for one that this home sealed with (`isOurs`). Changes nothing.
+ * Reads the secret from its own file; null if it is missing. Links, folders and devices are not followed or read, so
+ * that the secret is protected by the file's own permissions. Problem `mesh-secret-refused` for anything that is not
+ * one line of 32 to 512 characters, except a secret that this home sealed with (`isOurs`). Changes nothing.
  */
 export async function readSecretFile(path: string, isOurs: IsOurs): Promise<FoundSecret | null> {
   const file = await openPlainly(path)

@@ -9,7 +9,7 @@ import type { Secret } from './secret.ts'
 const known = 'k'.repeat(43)
 const line = `FLOTILLA_SYSTEM_MESH_SECRET='${known}'`
 
-/** A home whose journal was sealed with `known`, or never. */
+/** A home whose audit log was sealed with `known`, or never. */
 async function aHome({
   lived = true,
   env = {},
@@ -49,7 +49,7 @@ test('it is made once, at the first start of a home', async () => {
   expect((await home.find())?.reveal()).toBe(first.reveal())
 })
 
-test('a home that has lived is given no other, and nothing is written', async () => {
+test('an existing home gets no new secret, and nothing is written', async () => {
   const home = await aHome()
   await expect(home.open()).rejects.toMatchObject(refusedWith(/mesh-secret is missing/))
   await expect(stat(home.secretPath)).rejects.toThrow('ENOENT')

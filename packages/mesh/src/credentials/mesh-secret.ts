@@ -27,12 +27,11 @@ export interface OpenMeshSecretDeps extends MeshSecretDeps {
 }
 
 /**
- * The mesh's own secret, in a file that holds nothing else: who writes keys into `.env` anew must not lose it.
+ * The mesh's own secret, in a file that contains nothing else: a person who rewrites `.env` must not lose it.
  *
- * 1. It is made at the first start of a home and never again: where anything was sealed, a secret that is missing, or
- *    under which nothing was sealed, is refused (`mesh-secret-refused`). A silent new one would make the whole journal
- *    look as if somebody had changed it.
- * 2. The file is on the disk before anything is sealed, and before the same secret leaves `.env`.
+ * 1. It is created at the first start of a home and never again. If anything was sealed, a missing secret or one that
+ * sealed nothing is refused (`mesh-secret-refused`). A new secret would make the whole audit log look tampered with.
+ * 2. The file is on the disk before anything is sealed, and before the same secret is removed from `.env`.
  * 3. An older home had it in `.env` or the environment. From there it is moved, or copied, once.
  */
 export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> {
@@ -66,7 +65,9 @@ export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> 
   return kept
 }
 
-/** Where it is, without changing anything; null where there is none. Problem `mesh-secret-refused` as at a start. */
+/**
+ * Where the secret is, without changing anything; null if there is none. Problem `mesh-secret-refused` as at a start.
+ */
 export async function findMeshSecret(deps: MeshSecretDeps): Promise<Secret | null> {
   const found = await readSecretFile(deps.secretPath, isOursIn(deps))
   return found?.secret ?? (await secretBefore(deps))?.secret ?? null
@@ -77,8 +78,8 @@ function isOursIn({ sealed }: MeshSecretDeps): IsOurs {
 }
 
 /**
- * Where there is a secret that this home sealed with, in whichever of its places; null where there is none. A place that
- * is there and cannot be read is no place without one: Problem `conflict`. Changes nothing.
+ * Where a secret is that this home sealed with, in any of its places; null if there is none. A place that exists but
+ * cannot be read may contain it: Problem `conflict`. Changes nothing.
  */
 export async function placeOfOurs(deps: MeshSecretDeps): Promise<string | null> {
   const isOurs = isOursIn(deps)

@@ -3,9 +3,9 @@ import type { Steps } from '@flotilla/protocol/secret-text/in-steps'
 import type { Secret } from './secret.ts'
 
 /**
- * Shapes of keys that providers repeat in their own error texts, whole or with stars in the middle, and of people's tokens
- * here: how each begins, which is short, and in the order of these groups which sign is none of it any more. However long
- * one is, no step is. Behind `Bearer` stands white space first, as long as that may be.
+ * Shapes of keys that providers repeat in their error texts, complete or masked with stars, and of personal tokens.
+ * Each entry gives the short beginning of a key and, in the order of these groups, the characters that end it. The cost
+ * of a step does not depend on the key's length. White space of any length may follow `Bearer`.
  */
 const keyBegins =
   /\b(?:((?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6})|(AIza[\w-]{20}|flp_[\w-]{16})|(gh[opsu]_\w{16})|Bearer\s)/gu
@@ -59,7 +59,7 @@ function* withoutKeys(text: string): Steps<string> {
 
 interface KeyBegin {
   readonly at: number
-  /** Behind what is sure to be of it. */
+  /** The index after the certain part of the key. */
   readonly to: number
   /** The sign with which it ends; null behind `Bearer`. */
   readonly ends: RegExp | null
@@ -77,7 +77,7 @@ function nextBegin(text: string, from: number, to: number): KeyBegin | null {
   return { at, to: at + found[0].length, ends: keyEnds[group] ?? null }
 }
 
-/** Where the text goes on behind what begins there, with what is kept of that. */
+/** The index at which the text continues after the key, with what is kept of the key. */
 function* keyEnd(text: string, { at, to, ends }: KeyBegin, parts: string[]): Steps<number> {
   const key = ends === null ? yield* nextSign(text, to, bearer.blankEnds) : to
   if (ends === null && !bearer.key.test(text.slice(key, key + beginMaxUnits))) {

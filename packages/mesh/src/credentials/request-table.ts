@@ -84,7 +84,7 @@ export function createRequestTable(database: Database) {
     open: () => find("WHERE state = 'open' ORDER BY seq"),
     openOf: (agentId: string) => find("WHERE state = 'open' AND agent_id = ? ORDER BY seq", agentId),
     openFor: (name: string) => find("WHERE state = 'open' AND name = ? ORDER BY seq", name),
-    /** As many as agents asked for at most: each has a few questions open at once, and asks no more while it takes no work. */
+    /** The number is bounded: each agent has a few open requests, and makes no more while it accepts no work. */
     untold: () => find("WHERE state <> 'open' AND told_at IS NULL ORDER BY answered_at"),
     newest: (limit: number) => find('ORDER BY seq DESC LIMIT ?', limit),
     answer: (id: string, answer: { state: RequestState; reason: string; at: number }) => {

@@ -88,7 +88,7 @@ describe('scrubbing', () => {
     )
   })
 
-  test('takes base64 out with its padding and the digits that hold bits of the value, and no more', () => {
+  test('removes base64 with its padding and the digits that encode the value, and no more', () => {
     const scrub = scrubOf('password-01')
     const spelled = (text: string) => Buffer.from(text).toString('base64')
     // Eleven bytes leave one `=`, ten leave two, twelve none.
@@ -100,7 +100,7 @@ describe('scrubbing', () => {
     expect(scrub.text(spelled('user:password-01!more'))).toBe('dXNlcj[secret]Ftb3Jl')
   })
 
-  test('tells by its reach how long the longest spelling of its longest value can be', () => {
+  test('its reach is the longest encoding of its longest value', () => {
     const values = ['password', '0123456789abcdef', 'passwort']
     const twice = (text: string) =>
       Array.from(text)
@@ -111,14 +111,14 @@ describe('scrubbing', () => {
     expect(createScrub([]).reachChars).toBe(0)
   })
 
-  test('does not tell of a value that begins where the text was cut', () => {
+  test('does not reveal a value that begins where the text was cut', () => {
     const scrub = scrubOf('0123456789abcdef')
     const rest = '0123456789abcdef'.padEnd(scrub.reachChars, 'x')
     expect(scrub.cutText(`the key is ${rest}`)).toBe('the key is ')
     expect(scrub.cutText(`the key is  ${rest.slice(0, -1)}`)).toBe('the key is ')
   })
 
-  test('does not look for what is too short for a credential: ordinary words would be lost', () => {
+  test('ignores values too short for a credential, because ordinary words would be removed', () => {
     expect(scrubOf('four').text('four 666f7572')).toBe('four 666f7572')
     expect(scrubOf('four').isIn('four')).toBe(false)
     expect(scrubOf(value).isIn('nothing of it')).toBe(false)
@@ -134,7 +134,7 @@ describe('scrubbing', () => {
     expect(scrubOf('word-of-mi', 'password-of-mine').text('a password-of-mine b')).toBe('a [secret] b')
   })
 
-  test('takes out a value in other letters, and what is base64 of JSON of which it is a part', () => {
+  test('removes a value in other letter case, and base64 of JSON that contains it', () => {
     expect(scrubOf('SCHLÜSSEL-ÄÖ').text('schlüssel-äö')).toBe('[secret]')
     expect(scrubOf('schlüssel-äö').text('SCHLÜSSEL-ÄÖ')).toBe('[secret]')
     const header = JSON.stringify({ authorization: `Bearer ${value} and more` })
@@ -164,9 +164,9 @@ describe('scrubbing', () => {
     expect(createScrub([]).cutText('the key is 0123456789')).toBe('the key is 0123456789')
   })
 
-  test('does not tell at the cut end of a text whether a value begins like what stands there', () => {
+  test('the cut end of a text does not reveal whether it is the beginning of a value', () => {
     const scrub = scrubOf('known-to-everybody', 'sk-api03-0123456789')
-    // What is known shrinks in the answer, so that the cut end moves up to where it is shown.
+    // Removed values shorten the response, so the cut end moves to a visible place.
     const body = (end: string) => 'known-to-everybody '.repeat(500).slice(0, -end.length) + end
     const tails = ['sk-api03-01', 'sk-api03-99', 'other-stuff'].map((end) => scrub.cutText(body(end)))
     expect(new Set(tails).size).toBe(1)

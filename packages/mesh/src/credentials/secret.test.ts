@@ -35,7 +35,7 @@ describe('a secret', () => {
     expect(lines.join('')).not.toContain('very-secret')
   })
 
-  test('is revealed to who asks for it', () => {
+  test('is revealed by reveal()', () => {
     expect(secret.reveal()).toBe(value)
     expect(`${secret as unknown as string}!`).toBe('[secret]!')
   })

@@ -13,7 +13,7 @@ export interface Secret {
 const show = () => '[secret]'
 
 export function createSecret(name: string, value: string): Secret {
-  // The value lives in the closure alone, so that no walk over properties finds it.
+  // The value is only in the closure, so that enumerating properties does not find it.
   const secret = { name, reveal: () => value }
   for (const hook of ['toJSON', 'toString', Symbol.toPrimitive, inspect.custom]) {
     Object.defineProperty(secret, hook, { value: show, enumerable: false })

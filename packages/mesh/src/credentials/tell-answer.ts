@@ -4,7 +4,7 @@ import type { BindingStore } from './binding-file.ts'
 import { handleFor } from './handles.ts'
 import type { CredentialRequest } from './request-table.ts'
 
-/** What is asked of runs; they stand on credentials and not the other way round. */
+/** The parts of the runs module that this needs; runs depend on credentials and not the reverse. */
 interface AnswerRuns {
   readonly queries: { find(runId: string): { readonly input: RunInput } | null }
   readonly queue: {
@@ -15,7 +15,7 @@ interface AnswerRuns {
   }
 }
 
-/** Tells an agent what became of its question: as work of its own, in the conversation that asked. */
+/** Notifies an agent of the answer to its request, by a run of its own in the requesting conversation. */
 export function createTellAnswer({
   decide,
   bindings,
@@ -43,7 +43,7 @@ export function createTellAnswer({
   }
 }
 
-/** What the agent that asked is told, in words that say its next step. Pure. */
+/** The notification to the requesting agent, with its next step. Pure. */
 export function answerText(
   request: CredentialRequest,
   now: { readonly mayUse: boolean; readonly hosts: readonly string[] },
@@ -55,7 +55,7 @@ export function answerText(
     case 'denied':
       return `${question} The owner said no${request.reason === '' ? '' : `: ${request.reason}`}. Go on without it, or tell who asked you that it cannot be done.`
     case 'expired':
-      return `${question} Nobody answered within the time. Go on without it, or ask again where it still matters.`
+      return `${question} No person answered in time. Go on without it, or ask again where it still matters.`
     case 'open':
       return `${question} It is not answered yet.`
   }

@@ -38,9 +38,8 @@ export interface CredentialCall {
    */
   fillIn(request: HandledRequest): FilledRequest
   /**
-   * The value of a text that is one handle and nothing else, with the origins that it may be typed at, that of `page`
-   * among them; null for a text without handles. Problems as of `fillIn`; `bad-request` where anything stands beside a
-   * handle.
+   * The value for a text that is exactly one handle, with the origins at which it may be typed, which include that of
+   * `page`; null for a text without handles. Problems as of `fillIn`; `bad-request` for a handle with other text.
    */
   fillField(
     text: string,
@@ -64,7 +63,7 @@ export interface UseCredentialsDeps {
 
 /** Of a field in a frame of another origin than its page; that of the page is the first. */
 const originsMax = 50
-/** A partial answer could be one that cuts a value in pieces which nobody recognizes. */
+/** A partial response could split a value into pieces that redaction does not recognize. */
 const cuttingHeaders: readonly string[] = ['range', 'if-range']
 
 export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials {
@@ -107,7 +106,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     return `${secret.name} is bound to ${covered.join(', ')} and not to ${url.origin}; the owner binds it there too with: flotilla credentials bind ${secret.name} ${[...hosts, patternFor(url)].join(' ')}`
   }
 
-  /** Asks for each of them, and writes down what is refused. */
+  /** Checks each name, and records refusals. */
   function requireFor(caller: Caller, names: readonly string[], url: URL): ReadonlyMap<string, Secret> {
     if (caller.kind === 'agent') deps.rate.take(caller.agentId)
     const secrets = new Map(names.map((name) => [name, secretFor(caller, name)]))
@@ -138,8 +137,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     if (name === undefined) return null
     if (more !== undefined || text.trim().toLowerCase() !== handleFor(name).toLowerCase()) {
       throw new Problem('bad-request', {
-        detail:
-          'a field takes one handle and nothing beside it: type what stands around it by calls of their own',
+        detail: 'a field takes exactly one handle: type the text around it with separate calls',
       })
     }
     const url = URL.canParse(page) ? new URL(page) : new URL('about:blank')

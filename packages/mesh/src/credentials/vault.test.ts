@@ -50,7 +50,7 @@ describe('the vault', () => {
     expect(vault.names()).toEqual({ system: ['openai_api_key'], agent: ['github'] })
   })
 
-  test('holds none of the four names of the CAPTCHA solver, wherever they are set', async () => {
+  test('does not contain the four names of the CAPTCHA solver, wherever they are set', async () => {
     verifies('resources:credential:captcha-bypass')
     const names = [
       'CAPTCHA_SOLVER_KEY',
@@ -78,7 +78,7 @@ describe('the vault', () => {
     expect(vault.system('b')).toBeUndefined()
   })
 
-  test('prints nothing of what it holds', async () => {
+  test('prints none of its values', async () => {
     const { vault } = await aVault('FLOTILLA_SYSTEM_A=hidden-value\nFLOTILLA_CRED_B=hidden-value\n')
     expect(inspect(vault, { depth: 9 }) + JSON.stringify([vault, vault.system('a')])).not.toContain(
       'hidden-value',
@@ -148,7 +148,7 @@ describe('the vault', () => {
     expect(await readFile(envFilePath, 'utf8')).toBe("MINE=1\nFLOTILLA_SYSTEM_A_API_KEY='new-key'\n")
   })
 
-  test('keeps what it had where such a change is refused or cannot be written, and goes on', async () => {
+  test('keeps its values if a change is refused or cannot be written', async () => {
     const envFilePath = await anEnvFile('FLOTILLA_SYSTEM_A=old\n')
     const real = createFileEditor()
     let isFull = true
@@ -181,7 +181,7 @@ describe('the vault', () => {
     expect(seen).toEqual(['first'])
   })
 
-  test('knows nothing of the secret of the mesh, wherever it stands', async () => {
+  test('does not contain the secret of the mesh, wherever it is set', async () => {
     const { vault } = await aVault('FLOTILLA_SYSTEM_MESH_SECRET=one\n', {
       FLOTILLA_SYSTEM_mesh_secret: 'two',
     })

@@ -13,7 +13,7 @@ export interface Vault {
   /** For agents by handle. Never finds a system credential, whatever the name. */
   agentTier(name: string): Secret | undefined
   names(): { readonly system: readonly string[]; readonly agent: readonly string[] }
-  /** Where the agent-tier credential of that name comes from; null where there is none. */
+  /** The source of the agent-tier credential of that name; null if there is none. */
   sourceOf(name: string): 'environment' | 'file' | null
   /**
    * Writes an agent-tier credential to `.env`; it holds from then on. Problem `conflict` for one that the environment
@@ -31,7 +31,7 @@ export interface Vault {
    * hold; what `decide` throws leaves everything as it was.
    */
   changeSystem(decide: () => Readonly<Record<string, string | null>>): Promise<void>
-  /** Where the system credential of that name comes from; null where there is none. */
+  /** The source of the system credential of that name; null if there is none. */
   systemSourceOf(name: string): 'environment' | 'file' | null
 }
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Action, PersonAtTerminal } from '../../access/index.ts'
 
-/** What a person has to decide, in words. */
+/** A description of the action for the person who decides. */
 export interface ApprovalWords {
   /** An agent's id or the like. */
   readonly subject: string
@@ -11,7 +11,7 @@ export interface ApprovalWords {
   readonly consequences: readonly string[]
   /** What doing it costs by itself, a sentence. */
   readonly price: string
-  /** What a person should know first: that the same was done or asked for lately, a sentence each. */
+  /** Similar actions that were recently done or requested, a sentence each. */
   readonly repeats?: readonly string[]
 }
 
@@ -19,22 +19,22 @@ export interface ApprovalWords {
 export type RequireInTime = () => void
 
 /**
- * One kind of action that waits for a person: who may ask, what it will do, and how it is done. A new
- * one is a row of `control/approval-kinds.ts`.
+ * One kind of action that needs approval: who may request it, what it will do, and how it is carried out. New kinds are
+ * added to `control/approval-kinds.ts`.
  */
 export interface ApprovalKind {
-  /** What whoever asks must be allowed. */
+  /** The action that the requester must be allowed. */
   action(args: JsonObject): Action
   /** As it is now; throws a Problem where the action cannot be done at all. */
   describe(args: JsonObject): ApprovalWords
   /**
-   * Does it, as the person who confirmed, and says in words what was done. A Problem ends it as failed, with its
-   * detail. `ifCutOff` says what a mesh that died in the middle does with it at its next start. `requireInTime` is called
-   * once more right before the first step that cannot be taken back, wherever time passes before it.
+   * Carries the action out on behalf of the person who confirmed it, and returns a description of the result. A Problem
+   * ends it as failed, with its detail. `ifCutOff` says what a restarted mesh does with an interrupted action.
+   * `requireInTime` is called again right before the first irreversible step, wherever time passes before it.
    */
   carryOut(person: PersonAtTerminal, args: JsonObject, requireInTime?: RequireInTime): Promise<string>
   readonly ifCutOff: 'again' | 'unknown'
-  /** Of what was cut off and is to be done again: in words, that it was done to its end; else null. */
+  /** For an interrupted action that may be repeated: a description if it was completed; else null. */
   wasDone(args: JsonObject): string | null
 }
 

@@ -9,7 +9,7 @@ export interface ApprovalRecord {
   readonly id: string
   /** Names the executor; see `approval-kind.ts`. */
   readonly kind: string
-  /** What it is done to, such as an agent's id. */
+  /** The object of the action, such as an agent's id. */
   readonly subject: string
   readonly summary: string
   readonly args: JsonObject
@@ -28,8 +28,8 @@ export interface ApprovalRecord {
 }
 
 /**
- * Which state follows which. `confirmed` is under way: it is single use from that moment, and a mesh that dies in
- * the middle finds it there. What was confirmed and not carried out in time expires like what was never confirmed.
+ * The transitions between states. `confirmed` means in progress: the approval is used up from then on, and a restarted
+ * mesh finds it in this state. A confirmed action that was not carried out in time expires like an unconfirmed one.
  */
 export const approvalTransitions = {
   pending: ['confirmed', 'cancelled', 'expired'],

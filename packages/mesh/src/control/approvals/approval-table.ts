@@ -53,7 +53,7 @@ export function createApprovalTable(database: Database) {
   const { many, count } = readRows(database, rowSchema)
 
   return {
-    /** `effect`: what it does, by `equal-effects.ts`; null in rows of earlier releases. */
+    /** `effect`: a digest of the action's effect, from `equal-effects.ts`; null in rows of earlier releases. */
     insert: (row: ApprovalRecord, effect: string): void => {
       database
         .prepare(
@@ -75,7 +75,7 @@ export function createApprovalTable(database: Database) {
           row.expiresAt,
         )
     },
-    /** False when the row is not in that state any more. */
+    /** False if the row is no longer in that state. */
     move: (
       id: string,
       from: ApprovalState,
@@ -118,7 +118,7 @@ export function createApprovalTable(database: Database) {
         .map((row) => String(row['run_id']))
         .filter((one) => one !== runId),
     ],
-    /** The run waits for it no more; the approval is of the next run that does, where there is one. */
+    /** The run no longer waits for it; the approval then belongs to the next waiting run, if there is one. */
     leave: (id: string, runId: string): void => {
       database.prepare('DELETE FROM approval_runs WHERE approval_id = ? AND run_id = ?').run(id, runId)
       database
@@ -175,7 +175,7 @@ export function createApprovalTable(database: Database) {
             page.limit,
           )
     },
-    /** Keeps what is open and the newest of the rest. */
+    /** Keeps open approvals and the newest of the others. */
     trim: (keptMax: number): void => {
       database
         .prepare(

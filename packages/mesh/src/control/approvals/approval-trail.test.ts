@@ -34,7 +34,7 @@ function whatOf({ what }: JsonObject): string {
   return typeof what === 'string' ? what : ''
 }
 
-/** Approvals over real rows; what is told of them to journal, events and runs is kept. */
+/** Approvals over real rows; notifications to audit log, events and runs are recorded. */
 function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wiped.') {
   const database = migrated()
   const clock = createManualClock()
@@ -106,7 +106,7 @@ describe('the trail of what waits for a person', () => {
     ])
   })
 
-  test('says which state follows which: nothing is done that nobody confirmed', () => {
+  test('has only the listed transitions, so nothing is carried out unconfirmed', () => {
     const { ask, move } = aDesk()
     const row = ask()
     for (const to of ['done', 'failed', 'pending'] as const) {
@@ -116,14 +116,14 @@ describe('the trail of what waits for a person', () => {
     expect(move(row, { to: 'cancelled', by: 'human:cli', detail: '' })).toBe(null)
   })
 
-  test('is not written twice for what was asked twice', () => {
+  test('is written once for a repeated request', () => {
     const { ask, journal, events } = aDesk()
     ask()
     ask()
     expect([journal.entries.length, events.bodies.length]).toEqual([1, 1])
   })
 
-  test('names each step with who took it, and tells the run that asked only how it ended', async () => {
+  test('records each step with its actor, and notifies the requesting run only of the end', async () => {
     const { approvals, ask, journal, events, told } = aDesk()
     const row = ask()
     await approvals.confirm(person, row)
@@ -157,7 +157,7 @@ describe('the trail of what waits for a person', () => {
     ])
   })
 
-  test('of what no run asked for tells no run', async () => {
+  test('notifies no run of a request without a run', async () => {
     const { approvals, ask, told } = aDesk()
     for (const caller of [person, { ...operator, run: null }]) {
       const row = ask('all', caller)
@@ -167,7 +167,7 @@ describe('the trail of what waits for a person', () => {
     expect(told).toEqual([])
   })
 
-  test('says whether a person decided against it or whoever asked took it back', () => {
+  test('distinguishes a refusal by a person from a withdrawal by the requester', () => {
     const { approvals, ask } = aDesk()
     const byPerson = approvals.cancel(person, ask('a').id)
     const byAsker = approvals.cancel(operator, ask('b').id)
@@ -178,14 +178,14 @@ describe('the trail of what waits for a person', () => {
     )
   })
 
-  test('a person may cancel what an agent asked for, from a chat too, since nothing is done by it', () => {
+  test('a person may cancel an agent’s request, also from a chat, because that does nothing', () => {
     const { approvals, ask } = aDesk()
     expect(approvals.cancel({ kind: 'human', role: 'owner', channel: 'telegram' }, ask().id).state).toBe(
       'cancelled',
     )
   })
 
-  test('what a long outcome says to events and runs is cut, and the row keeps it whole', async () => {
+  test('a long outcome is truncated in events and runs, and complete in the row', async () => {
     const { approvals, ask, events, told } = aDesk(async () => 'x'.repeat(5000))
     const done = await approvals.confirm(person, ask())
     expect(done.detail).toHaveLength(5000)
@@ -194,8 +194,8 @@ describe('the trail of what waits for a person', () => {
   })
 })
 
-describe('what a person confirms', () => {
-  test('and breaks inside is failed without a word of what is inside', async () => {
+describe('a confirmed action', () => {
+  test('that throws an internal error fails without revealing the error', async () => {
     const { approvals, ask } = aDesk(async () => {
       throw new Error('secret path /home/owner')
     })
@@ -222,7 +222,7 @@ describe('what a person confirms', () => {
     }
   })
 
-  test('a moment before its time ends is done, and at its end is not', async () => {
+  test('is carried out just before its expiry and not at its expiry', async () => {
     const { approvals, ask, clock } = aDesk()
     const [early, late] = [ask('early'), ask('late')]
     await clock.advance(approvalWaitsMs - 1)
@@ -242,7 +242,7 @@ describe('what a person confirms', () => {
     await expect(approvals.confirm(person, row)).rejects.toMatchObject({ code: 'approval-used' })
   })
 
-  test('as something else than they were shown hears of which it is', async () => {
+  test('with another digest than shown is refused with its id', async () => {
     const { approvals, ask } = aDesk()
     const { id } = ask()
     await expect(approvals.confirm(person, { id, digest: '0'.repeat(64) })).rejects.toMatchObject({
@@ -251,7 +251,7 @@ describe('what a person confirms', () => {
     })
   })
 
-  test('and that ran out is written down as ended by nobody', async () => {
+  test('that expired is recorded without an actor', async () => {
     const { approvals, ask, clock, journal } = aDesk()
     const row = ask()
     await clock.advance(approvalWaitsMs)
@@ -259,7 +259,7 @@ describe('what a person confirms', () => {
     expect(journal.entries.at(-1)).toMatchObject({ actor: 'system', action: 'approval.expired' })
   })
 
-  test('once more is told what it is by now and since when', async () => {
+  test('that is confirmed again is refused with its state and time', async () => {
     const { approvals, ask, clock } = aDesk()
     const row = ask()
     const done = await approvals.confirm(person, row)
@@ -272,8 +272,8 @@ describe('what a person confirms', () => {
   })
 })
 
-describe('what is asked for', () => {
-  test('once more after its time is over is put before a person anew', async () => {
+describe('a request', () => {
+  test('that is repeated after its expiry becomes a new approval', async () => {
     const { ask, clock, table, journal } = aDesk()
     const row = ask()
     await clock.advance(approvalWaitsMs - 1)
@@ -310,7 +310,7 @@ describe('what is asked for', () => {
     expect(() => ask('a third', person)).toThrow(refused)
   })
 
-  test('stays to be looked at once it is decided, the newest thousand; what waits is never dropped', () => {
+  test('the newest thousand decided approvals are kept; pending ones are never dropped', () => {
     const { approvals, ask, table } = aDesk()
     const waiting = ask('waits')
     const decided = Array.from({ length: 1000 }, (_, count) => approvals.cancel(person, ask(`${count}`).id))

@@ -18,7 +18,7 @@ const person: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
 const dayMs = 24 * 3600 * 1000
 
-/** Real rows under a ledger with fake agents; the one kind there is writes down what it did. */
+/** Real rows under a ledger with fake agents; the only kind records what it did. */
 function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrated> } = {}) {
   const database = options.database ?? migrated()
   const { openOf } = createApprovalTable(database)
@@ -113,7 +113,7 @@ describe('what waits for a person', () => {
     expect(ask('b').digest).not.toBe(ask('a').digest)
   })
 
-  test('is done once, by a person, with what was shown', async () => {
+  test('is carried out once, by a person, with the arguments that were shown', async () => {
     const { approvals, ask, done } = aHarness()
     const { id, digest } = ask()
     const confirmed = await approvals.confirm(person, { id, digest })
@@ -145,14 +145,14 @@ describe('what waits for a person', () => {
     ]
     for (const caller of nobody) {
       await expect(approvals.confirm(caller, { id, digest })).rejects.toEqual(code('human-only'))
-      // Also for what is not there: it says nothing of what there is.
+      // Also for an unknown id: the refusal must not reveal which ids exist.
       await expect(approvals.confirm(caller, { id: 'appr_0', digest })).rejects.toEqual(code('human-only'))
     }
     await expect(approvals.confirm(person, { id: 'appr_0', digest })).rejects.toEqual(code('not-found'))
     await expect(approvals.confirm(person, { id, digest: '0'.repeat(64) })).rejects.toEqual(
       code('approval-changed'),
     )
-    // A row whose arguments were changed under it is not what was asked for either.
+    // A row whose arguments were changed in the database is refused too.
     database.prepare('UPDATE approvals SET args = \'{"what":"more"}\' WHERE id = ?').run(id)
     await expect(approvals.confirm(person, { id, digest })).rejects.toEqual(code('approval-changed'))
     database.prepare('UPDATE approvals SET args = \'{"what":"all"}\' WHERE id = ?').run(id)
@@ -217,7 +217,7 @@ describe('what waits for a person', () => {
     expect(asked).toEqual(['manage-fleet', 'manage-fleet', 'manage-fleet', 'manage-fleet'])
   })
 
-  test('that was confirmed when the mesh died is taken up at the next start', async () => {
+  test('that was confirmed when the mesh died is resumed at the next start', async () => {
     const { ask, approvals, database, done } = aHarness()
     const { id } = ask()
     database
@@ -229,7 +229,7 @@ describe('what waits for a person', () => {
   })
 })
 
-test('what was done to its end when the mesh died is done, and is not done or refused a second time', async () => {
+test('that was completed when the mesh died is not repeated or refused', async () => {
   const { ask, approvals, database, done, breakIt } = aHarness()
   const { id } = ask('what is gone')
   database.prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' WHERE id = ?").run(id)
@@ -243,7 +243,7 @@ test('what was done to its end when the mesh died is done, and is not done or re
   })
 })
 
-describe('what a named owner had confirmed when the mesh died', () => {
+describe('an action that a named owner had confirmed when the mesh died', () => {
   const confirmedByMax = (now: readonly PersonNow[]) => {
     const harness = aHarness()
     harness.hooks.personOf.subscribe((name) => (name === 'max' ? now : []))
@@ -263,14 +263,14 @@ describe('what a named owner had confirmed when the mesh died', () => {
 
   test.each([
     ['is a member by now', [{ role: 'member', agents: ['*'] }]],
-    ['is nobody any more', []],
+    ['no longer exists', []],
   ] as const)('is not done where that one %s, and says so', async (_who, now) => {
     const { approvals, done, id } = confirmedByMax(now as readonly PersonNow[])
     await approvals.resume()
     expect(done).toEqual([])
     expect(approvals.read(person, id)).toMatchObject({
       state: 'failed',
-      detail: expect.stringContaining('human:max@api confirmed it and may not any more'),
+      detail: expect.stringContaining('human:max@api confirmed it and no longer may'),
     })
   })
 })
@@ -287,7 +287,7 @@ describe('the run that asked', () => {
     return { harness, run, row }
   }
 
-  test('waits, and goes on with what the person decided', async () => {
+  test('waits, and continues with the person’s decision', async () => {
     const { harness, run, row } = await asking()
     expect(harness.state(run)).toBe('waiting')
     expect(harness.ledger.queries.view(harness.ledger.queries.find(run.id)!).waiting_on).toEqual([row.id])
@@ -303,18 +303,18 @@ describe('the run that asked', () => {
     await harness.ledger.close()
   })
 
-  test('is told when nobody confirmed it in time', async () => {
+  test('is notified when the approval expires', async () => {
     const { harness, run, row } = await asking()
     await harness.clock.leap(dayMs)
     harness.approvals.sweep()
     await harness.clock.settle()
     expect(harness.approvals.read(person, row.id).state).toBe('expired')
-    expect(harness.agents.working('operator')?.message).toContain('Nobody confirmed it in time')
+    expect(harness.agents.working('operator')?.message).toContain('It was not confirmed in time')
     expect(harness.state(run)).toBe('running')
     await harness.ledger.close()
   })
 
-  test('takes what it asked for with it when it is cancelled', async () => {
+  test('withdraws its requests when it is cancelled', async () => {
     const { harness, run, row } = await asking()
     harness.ledger.lifecycle.cancelRun(person, run.id)
     expect(harness.approvals.read(person, row.id)).toMatchObject({ state: 'cancelled' })

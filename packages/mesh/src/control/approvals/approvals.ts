@@ -33,17 +33,17 @@ export interface Approvals {
   readonly cancel: CancelApproval
   /** Newest first; an agent sees its own. */
   list(caller: Caller, page: { readonly open: boolean; readonly limit: number }): readonly ApprovalView[]
-  /** Problem `not-found`, also for what an agent may not know of. */
+  /** Problem `not-found`, also if an agent may not see the approval. */
   read(caller: Caller, id: string): ApprovalView
   view(row: ApprovalRecord): ApprovalView
   pendingCount(): number
-  /** A cancelled run takes back what it asked for. In the transaction that settles it. */
+  /** Withdraws the requests of a cancelled run, in the transaction that settles it. */
   runSettled(run: SettledRun): void
-  /** What is about an agent that is no more cannot be done any more. */
+  /** Cancels approvals about a deleted agent. */
   forget(agentId: string): void
-  /** Takes up what was confirmed when the last mesh died. */
+  /** Resumes actions that were confirmed when the previous mesh ended. */
   resume(): Promise<void>
-  /** Expires what was not confirmed in time. */
+  /** Expires approvals that were not confirmed in time. */
   sweep(): void
   /** Sweeps every 5 s until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -66,12 +66,13 @@ export interface ApprovalsDeps {
 }
 
 /**
- * What may not happen before a person said so.
+ * Actions that need a person's confirmation.
  *
- * - A1 It is a row before anybody is shown it, bound to the digest of its exact arguments.
- * - A2 It is used at most once: `pending → confirmed` in one immediate transaction, then it is done.
- * - A3 A person at the terminal or the dashboard confirms it; no agent, no chat, no program, nobody by silence.
- * - A4 Whoever asked is told how it ended, each end in words; its run waits meanwhile.
+ * - A1 An approval is stored before a person sees it, bound to the digest of its exact arguments.
+ * - A2 It is used at most once: `pending → confirmed` in one immediate transaction, then it is carried out.
+ * - A3 Only a person at the terminal or the dashboard confirms it: no agent, chat or program can, and silence is never
+ *   consent.
+ * - A4 The requester is notified of each outcome in words; its run waits meanwhile.
  */
 export function createApprovals(deps: ApprovalsDeps): Approvals {
   const { clock, log, guard } = deps
@@ -85,12 +86,12 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
-  /** By the person who confirmed it and nobody else, with what they may now. */
+  /** Carries the action out on behalf of the person who confirmed it, with their current permissions. */
   async function carryOutAsThen(row: ApprovalRecord): Promise<void> {
     const by = confirmerNow(deps.hooks, row)
     if (isAtTerminal(by)) await carryOut({ ...deps, table, move }, row, by)
     else {
-      const detail = `${row.resolvedBy ?? 'Whoever'} confirmed it and may not any more, so it was not done after the mesh was stopped; ask for it again.`
+      const detail = `${row.resolvedBy ?? 'The person'} confirmed it and no longer may, so it was not done after the mesh was stopped; ask for it again.`
       move(row, { to: 'failed', by: 'system', detail })
     }
   }
@@ -138,7 +139,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
     forget: (agentId) => {
       for (const row of table.pendingAbout(agentId)) {
-        move(row, { to: 'cancelled', by: 'system', detail: `There is no agent ${agentId} any more.` })
+        move(row, { to: 'cancelled', by: 'system', detail: `Agent ${agentId} no longer exists.` })
       }
     },
     resume: async () => {
@@ -164,7 +165,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 }
 
-/** A row as the API shows it; what will happen is told as it is now. */
+/** A row as the API shows it; the consequences are computed now. */
 function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>): ApprovalView {
   const told = row.state === 'pending' ? toldNow(row, deps) : { consequences: [], costs: [] }
   return {
@@ -187,7 +188,7 @@ function approvalView(row: ApprovalRecord, deps: Pick<ApprovalsDeps, 'kinds' | '
   }
 }
 
-/** What will happen and what is known of its cost, as it is now. */
+/** The consequences and known costs, as of now. */
 function toldNow(
   row: ApprovalRecord,
   { kinds, runCosts }: Pick<ApprovalsDeps, 'kinds' | 'runCosts'>,
@@ -205,8 +206,8 @@ function toldNow(
 }
 
 /**
- * Who confirmed it, as the mesh knows them now: the role of then may have been taken away while the mesh was down. One who
- * is nobody any more, or cannot be known while the file of people is broken, is the mesh itself, which may confirm nothing.
+ * The person who confirmed it, with their current role: it may have been revoked while the mesh was down. If the person
+ * no longer exists, or the file of people is invalid, the caller is the mesh itself, which may confirm nothing.
  */
 function confirmerNow({ personOf }: Pick<Hooks, 'personOf'>, { resolvedBy }: ApprovalRecord): Caller {
   const then = ownerOfActor(resolvedBy ?? '')

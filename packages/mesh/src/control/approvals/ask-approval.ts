@@ -21,7 +21,7 @@ import type { MoveApproval } from './settle-approval.ts'
 export const approvalWaitsMs = 24 * 3600 * 1000
 /** What one asker may have waiting, and all together; more is refused, and nothing that waits is dropped for it. */
 const pendingBounds = { perAgentMax: 20, max: 200, floor: 2 } as const
-/** Decided ones that stay to be looked at. */
+/** How many decided approvals are kept. */
 const keptMax = 1000
 const retryAfterSeconds = 600
 
@@ -35,9 +35,9 @@ export interface Asked {
 export type AskedApproval = ApprovalRecord & { readonly joined?: true }
 
 /**
- * Puts an action before a person: a row, durable before anybody is shown it. An action of equal effect (`equal-effects.ts`)
- * that the same asker asks for while it waits joins that row, and the run that asked is told of its end as well. Problems
- * `denied`, `approvals-full`, and what the kind says against it.
+ * Requests an approval: it is stored durably before a person sees it. A second request of the same requester for an
+ * action with the same effect (`equal-effects.ts`) joins the pending row, and its run is notified of the outcome as
+ * well. Problems `denied`, `approvals-full`, and the problems of the kind.
  */
 export type AskApproval = (caller: Caller, asked: Asked) => AskedApproval
 

@@ -6,8 +6,8 @@ import type { ApprovalTable } from './approval-table.ts'
 import type { MoveApproval } from './settle-approval.ts'
 
 /**
- * Lets it not happen. A person may from anywhere, since nothing is done by it; an agent may take back what it asked
- * for, and what others asked for looks to it as if it were not there. Problems `denied`, `not-found`, `approval-used`.
+ * Cancels an approval. A person may do so from anywhere, because nothing is carried out; an agent may withdraw its own
+ * requests, and those of others look nonexistent to it. Problems `denied`, `not-found`, `approval-used`.
  */
 export type CancelApproval = (caller: Caller, id: string) => ApprovalRecord
 
@@ -23,7 +23,7 @@ export function createCancelApproval(deps: {
       throw new Problem('not-found', { detail: `nothing waits under ${id.slice(0, 60)}` })
     }
     const by = actorOf(caller)
-    const detail = caller.kind === 'agent' ? 'Taken back by whoever asked.' : 'A person decided against it.'
+    const detail = caller.kind === 'agent' ? 'The requester withdrew it.' : 'A person decided against it.'
     const cancelled = deps.move(row, { to: 'cancelled', by, detail })
     if (!cancelled) throw new Problem('approval-used', { detail: `${row.id} is ${row.state} already` })
     return cancelled

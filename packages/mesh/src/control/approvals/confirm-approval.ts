@@ -12,7 +12,7 @@ import type { MoveApproval } from './settle-approval.ts'
 
 export interface Confirmation {
   readonly id: string
-  /** What the person was shown. */
+  /** The digest that the person saw. */
   readonly digest: string
 }
 
@@ -64,7 +64,7 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
   }
 }
 
-export const expiredWords = 'Nobody confirmed it in time, so it was not done.'
+export const expiredWords = 'It was not confirmed in time, so it was not done.'
 const lateWords =
   'It was confirmed, and its time was over before it was carried out, so nothing more is done for it.'
 
@@ -75,8 +75,8 @@ function expired(row: ApprovalRecord): Problem {
 }
 
 /**
- * Does what was confirmed, and writes down how it went. Its expiry is asked here again, and by the kind before its first
- * step that cannot be taken back: the mesh may have been down, or a chain slow, since it was confirmed.
+ * Carries out a confirmed action and records the result. The expiry is checked here again, and by the kind before its
+ * first irreversible step: the mesh may have been down, or a chain slow, since the confirmation.
  */
 export async function carryOut(
   deps: Pick<ConfirmDeps, 'kinds' | 'move' | 'table' | 'log' | 'clock'>,

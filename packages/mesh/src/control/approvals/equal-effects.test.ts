@@ -18,7 +18,7 @@ test.each([
   ['wallet-payment', payment, { ...payment, agent_id: 'other' }],
   ['wallet-payment', payment, { ...payment, from: '0x3' }],
   ['wallet-payment', payment, { ...payment, does: 'base 0x2 0x 6' }],
-  // One of an earlier release does not say what it does.
+  // A row of an earlier release has no effect digest.
   ['wallet-payment', { ...payment, does: null }, { ...payment, does: null, key: 'b' }],
   ['another kind', { what: 'a' }, { what: 'b' }],
 ])('requests of the kind %s that do something else have other effects', (kind, one, other) => {

@@ -8,7 +8,7 @@ const limit = (scope: string, name: string, [of, left]: readonly [number, number
   left_usd: left,
 })
 
-test('what a run that waits has cost is told by the call, and of its limits the tightest', () => {
+test('the cost of a waiting run is given per call, with its tightest limit', () => {
   const limits = [
     limit('agent', 'daily', [5, 4.5]),
     limit('run', 'run', [1, 0.988]),

@@ -1,4 +1,4 @@
-/** A run that waits for a person, in money as the sums stand. */
+/** The costs of a run that waits for a person, from the current sums. */
 export interface WaitingRunCosts {
   readonly agentId: string
   readonly calls: number
@@ -13,8 +13,8 @@ export interface WaitingRunCosts {
 }
 
 /**
- * What is known of the money of a run that goes on once it is told how its question ended. What its next calls will cost
- * nobody knows; what those before have cost, and what is left for more, is known. Pure.
+ * Describes the known money of a run that continues after the decision: the cost of its earlier calls and what its
+ * limits leave. The cost of its next calls is unknown. Pure.
  */
 export function formatRunCosts({ agentId, calls, spentUsd, limits }: WaitingRunCosts): readonly string[] {
   const before =

@@ -15,10 +15,10 @@ export interface ApprovalMove {
   readonly detail: string
 }
 
-/** The row after the move, or null where it is not in that state any more. */
+/** The row after the move, or null if it is no longer in that state. */
 export type MoveApproval = (row: ApprovalRecord, move: ApprovalMove) => ApprovalRecord | null
 
-/** What is told to the run that asked, characters. */
+/** The maximum length of the notification to the requesting run, in characters. */
 const toldMaxChars = 2000
 
 /**

@@ -79,27 +79,29 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
   }
 }
 
-/** The mesh died while it was made, and nobody has taken it back since. */
+/** The mesh died during the edit, and the edit has not been undone since. */
 function isCutOff(row: ChangeRow): boolean {
   return row.state === 'applied' && row.cut_off === 1
 }
 
-/** What stands there says whether it was made. Problem `outcome-unknown` where it says nothing any more. */
+/**
+ * The current value tells whether the edit was made. Problem `outcome-unknown` if it is neither the old nor the new
+ * value.
+ */
 function requireOurs(known: ChangeRow, { before: now }: Difference): void {
   if (sameJson(now, known.before) || sameJson(now, known.after)) return
   throw new Problem('outcome-unknown', {
-    detail:
-      'the mesh died while it was changed, and somebody changed it since; look at what stands there now',
+    detail: 'the mesh died during the change, and the value was changed again since; check the current value',
   })
 }
 
-/** What somebody looked at before they wrote; another's change since is not written over unseen. */
+/** Compares with the value that the editor saw, so that another's later change is not overwritten unseen. */
 function requireSeen({ seen }: AgentEdit, { before: now }: Difference): void {
   if (seen === undefined || sameJson(now, seen)) return
   // Texts that agents keep are shown cleaned.
   if (typeof now === 'string' && sameJson(sanitizeForPrompt(now), seen)) return
   throw new Problem('edit-overtaken', {
-    detail: 'it was changed by somebody else since it was looked at, and nothing was written over it',
+    detail: 'another caller changed it since you read it, so nothing was overwritten',
   })
 }
 
@@ -142,7 +144,7 @@ function sameChange(known: ChangeRow, digest: string): ChangeRow {
   throw new Problem('conflict', { detail: 'this idempotency key was used for another edit' })
 }
 
-/** Of what was asked for, not of what was written, which may be another text or stand for several edits. */
+/** Computed from the request and not from the written value, which may be another text or cover several edits. */
 function digestOf(agentId: string, edit: AgentEdit): string {
   return createHash('sha256').update(JSON.stringify({ agentId, edit })).digest('hex')
 }

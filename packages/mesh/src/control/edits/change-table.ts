@@ -23,10 +23,10 @@ const rowSchema = z.object({
   expires_at: z.number(),
   undone_at: z.number().nullable(),
   undone_by: z.string().nullable(),
-  /** Whether it was made is not known, for the mesh died in the middle: what stands there tells. */
+  /** Set if the mesh died during the change: the current value tells whether it was made. */
   cut_off: z.number(),
 })
-/** A change of an agent as it is kept. `applying` until what it changes is known to be written. */
+/** A stored change of an agent. `applying` until its effect is known to be written. */
 export type ChangeRow = Readonly<z.infer<typeof rowSchema>>
 
 export type NewChange = Omit<ChangeRow, 'state' | 'takes_effect' | 'undone_at' | 'undone_by' | 'cut_off'>
@@ -38,12 +38,12 @@ const keptMax = 2000
 
 export type ChangeTable = ReturnType<typeof createChangeTable>
 
-/** Rows of changes, with what stood there before and after. Nothing here decides. */
+/** Rows of changes, with the values before and after. Decides nothing. */
 export function createChangeTable(database: Database) {
   const { many } = readRows(database, rowSchema)
 
   return {
-    /** Written before the change is made; a second time where an edit starts again on what it found. */
+    /** Written before the change is made, and again if the edit restarts on a new current value. */
     begin: (change: NewChange): void => {
       database
         .prepare(
@@ -104,8 +104,8 @@ export function createChangeTable(database: Database) {
         page.limit,
       ),
     /**
-     * What a mesh that died left in the middle: undoing compares with what stands, so they may count as applied. Who
-     * asks again under the same key has them made where they were not.
+     * Marks changes that a dead mesh left in progress as applied: undoing compares with the current value, so that is
+     * safe. A repeated request with the same key makes the change if it is missing.
      */
     settleCutOff: (): void => {
       database.prepare("UPDATE changes SET state = 'applied', cut_off = 1 WHERE state = 'applying'").run()

@@ -16,7 +16,7 @@ export type ReachTexts = (
   signal: AbortSignal,
 ) => Promise<Pick<AgentConnection, 'readWorkspaceFile' | 'writeWorkspaceFile'>>
 
-/** Agents whose texts are edited. What they were given last is kept beside them: an export of the fleet has it. */
+/** Agents whose texts are edited. The last given version is kept beside them, for exports of the fleet. */
 export type EditedAgents = Pick<AgentAdmin, 'change'> &
   Pick<AgentRegistry, 'seedFiles'> & { readonly reach: ReachTexts }
 
@@ -27,7 +27,7 @@ export type EditedAgents = Pick<AgentAdmin, 'change'> &
 export function editFile(fleet: EditedAgents, name: FileEdit['field']): Editable<FileEdit> {
   /** Joins the transaction in which the edit counts as made. */
   function noteGiven(agentId: string, text: string): void {
-    // What it remembers is its own, whoever corrects it, and goes into no file of the fleet.
+    // Memory belongs to the agent, even after a correction, and is not exported.
     if (name === 'MEMORY.md') return
     fleet.seedFiles.given(agentId, name, text)
     if (name === 'INSTRUCTIONS.md') fleet.change(agentId, { instructions: text })

@@ -47,7 +47,7 @@ describe('MCP servers of an agent', () => {
     expect(names()).toEqual(['files'])
   })
 
-  test('are shown to the operator by name alone, whatever it does to see what stands in them', async () => {
+  test('are shown to the operator by name alone, also through edits and undoing', async () => {
     const { edits } = made
     const secret = { ...files, env: { KEY: 'a private value' } }
     await edits.apply(atTerminal, 'w', { edit: edit({ files: secret }) })
@@ -65,7 +65,7 @@ describe('MCP servers of an agent', () => {
     expect(JSON.stringify(edits.list(atTerminal, { limit: 10 }))).toContain('private')
   })
 
-  test('that are not there cannot be taken away, and what is wrong is refused before it is written', async () => {
+  test('that do not exist cannot be removed, and invalid ones are refused before a write', async () => {
     const { edits } = made
     await expect(edits.apply(atTerminal, 'w', { edit: edit({}, ['none']) })).rejects.toMatchObject({
       code: 'not-found',

@@ -14,9 +14,9 @@ import { undoConflict } from './undo-conflict.ts'
 type McpEdit = Extract<AgentEdit, { field: 'mcpServers' }>
 
 /**
- * MCP servers of an agent. To give it one is a person's: its tools bring strangers' words into the agent's prompt, and
- * it may use credentials. Whoever may edit the agent may take one away. What counts is decided on what stands there
- * now, undoing alike. Problems `human-only`, `bad-request`.
+ * MCP servers of an agent. Only a person may add one: its tools bring untrusted text into the agent's prompt, and it
+ * may use credentials. Callers that may edit the agent may remove one. Decisions use the current value, also for
+ * undoing. Problems `human-only`, `bad-request`.
  */
 export function editMcpServers(deps: { readonly servers: McpServerTable }): Editable<McpEdit> {
   const { servers } = deps
@@ -54,7 +54,7 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
     putBack: async (caller, { agentId, before, after }) => {
       return () => {
         const now = picked(servers.of(agentId), Object.keys(objectOf(after)))
-        // What stands in them is nobody's who only undoes.
+        // A caller that only undoes must not see the contents.
         if (!sameJson(now, after)) throw undoConflict(byName(now), byName(after))
         write(caller, agentId, { before: after, after: before })
         return 'next-run'

@@ -11,8 +11,8 @@ import { undoConflict } from './undo-conflict.ts'
 type PermissionEdit = Extract<AgentEdit, { field: 'permissions' }>
 
 /**
- * Permissions of an agent. Everything is decided on what stands in the file at the moment of writing, inside the
- * file's own turn: an edit by hand in between is neither lost nor able to slip below a ceiling.
+ * Permissions of an agent. Decisions use the file's content at the time of writing, inside the file's own lock: a
+ * manual edit in between is neither lost nor able to bypass a ceiling.
  */
 export function editPermissions(deps: {
   readonly permissions: Pick<PermissionStore, 'edit'>

@@ -12,7 +12,7 @@ import { undoConflict } from './undo-conflict.ts'
 type Edit<Field extends AgentEdit['field']> = Extract<AgentEdit, { field: Field }>
 type RecordFleet = Pick<AgentRegistry, 'find'> & Pick<AgentAdmin, 'change'>
 
-/** The module of spending, which holds the ranges and gives back what was set aside under the old limits. */
+/** The spending module sets budgets: it knows the ranges and releases reservations under the old limits. */
 export type SetAgentBudget = (
   caller: Caller,
   agentId: string,

@@ -8,7 +8,7 @@ export function ownersPart(field: string): { readonly what?: 'permissions' | 'MC
   return field === 'mcpServers' ? { what: 'MCP servers' } : {}
 }
 
-/** What an edit found, and what it makes of it. */
+/** The value before an edit and the value after it. */
 export interface Difference {
   readonly before: JsonValue
   readonly after: JsonValue
@@ -19,32 +19,32 @@ export interface Applying<Edit extends AgentEdit = AgentEdit> {
   readonly agentId: string
   readonly edit: Edit
   /**
-   * Told what was found and will be written, before it is written; again where it starts again. Throws the Problem
-   * `outcome-unknown` for an edit that was cut off, where neither stands there any more.
+   * Called with both values before the write, and again if the edit restarts. Throws the Problem `outcome-unknown` for
+   * an interrupted edit if the current value is neither of them.
    */
   readonly begin: (difference: Difference) => void
 }
 
-/** What is left to write when files are as they shall be: rows, in the transaction of the change's own row. */
+/** The remaining row writes after files are written, in the transaction of the change's own row. */
 export type WriteRows = () => TakesEffect
 
 /** One field of an agent, as edits and undoing see it. */
 export interface Editable<Edit extends AgentEdit = AgentEdit> {
   /**
-   * Makes the change: what is a file before it resolves, what is a row in what it resolves to. Problems of the field,
-   * `human-only` where it is above the caller's ceiling.
+   * Applies the change: files before it resolves, rows in the function that it resolves to. Problems of the field,
+   * `human-only` above the caller's ceiling.
    */
   apply(caller: Caller, applying: Applying<Edit>): Promise<WriteRows>
   /**
-   * Puts `before` back where `after` still stands, in the same two parts. Problems `undo-overtaken` with both values,
-   * `human-only`.
+   * Restores `before` if the current value is still `after`, in the same two parts. Problems `undo-overtaken` with both
+   * values, `human-only`.
    */
   putBack(caller: Caller, change: PuttingBack): Promise<WriteRows>
 }
 
 export interface PuttingBack extends Difference {
   readonly agentId: string
-  /** The call was cut off before: `before` may stand there already. */
+  /** The call was interrupted before: `before` may be restored already. */
   readonly isResumed: boolean
 }
 

@@ -28,7 +28,7 @@ const soul = (value: string): AgentEdit => ({ field: 'SOUL.md', value, reason: '
 const role = (value: string): AgentEdit => ({ field: 'role', value, reason: '' })
 
 describe('an edit', () => {
-  test('of each field counts at once, says until when it can be undone, and puts back what was there', async () => {
+  test('of each field takes effect at once, gives its undo deadline, and can be undone', async () => {
     const { edits, harness, texts } = made
     texts.set('w/SOUL.md', 'old soul')
     const all: readonly [AgentEdit, minutes: number, now: () => unknown, undoneBy?: Caller][] = [
@@ -69,7 +69,7 @@ describe('an edit', () => {
     expect(harness.fleet.registry.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
   })
 
-  test('to a model that nobody set up is refused, and nothing is written', async () => {
+  test('to a model that is not set up is refused, and nothing is written', async () => {
     const { edits, harness } = made
     const edit: AgentEdit = { field: 'model', value: noModel, reason: '' }
     await expect(edits.apply(operator, 'w', { edit })).rejects.toMatchObject({ code: 'unprocessable' })
@@ -193,8 +193,8 @@ describe('an edit', () => {
   })
 })
 
-describe('an edit of what was looked at', () => {
-  test('is made where that still stands, whatever the field, and refused where somebody changed it since', async () => {
+describe('an edit of a value that the editor saw', () => {
+  test('is made if the value is unchanged, for each field, and refused if it was changed since', async () => {
     const { edits, harness, texts } = made
     texts.set('w/SOUL.md', 'old soul')
     await edits.apply(atTerminal, 'w', { edit: permissions({ can_message: ['operator'] }) })
@@ -220,12 +220,12 @@ describe('an edit of what was looked at', () => {
       await expect(asked(stale), edit.field).rejects.toMatchObject({ code: 'edit-overtaken' })
       expect(edits.list(atTerminal, { limit: 100 })).toHaveLength(before)
       expect((await asked(seen)).state, edit.field).toBe('applied')
-      // What was seen then does not stand any more.
+      // The value that was seen is no longer current.
       await expect(asked(seen), edit.field).rejects.toMatchObject({ code: 'edit-overtaken' })
     }
     expect(texts.get('w/SOUL.md')).toBe('new soul')
     expect(harness.fleet.registry.find('w')?.role).toBe('reads')
-    // What an agent wrote with marks that nobody sees is shown without them, and can be changed all the same.
+    // Invisible characters in an agent's text are not shown, and the text can be edited all the same.
     texts.set('w/SOUL.md', 'calm\u200B soul')
     await edits.apply(atTerminal, 'w', { edit: { ...soul('calmer'), seen: 'calm soul' } })
     expect(texts.get('w/SOUL.md')).toBe('calmer')
@@ -233,7 +233,7 @@ describe('an edit of what was looked at', () => {
 })
 
 describe('an undoing', () => {
-  test('is used once, in its time, while the value stands; each refusal has its own code', async () => {
+  test('works once, before its deadline, while the value is unchanged; each refusal has its own code', async () => {
     heedsLesson(58)
     const { edits, harness } = made
     const used = await edits.apply(operator, 'w', { edit: role('a') })
@@ -269,7 +269,7 @@ describe('an undoing', () => {
     expect(harness.fleet.registry.find('w')?.role).toBe('works')
   })
 
-  test('of what a person changed is not the operator’s, and looks as if it were not there', async () => {
+  test('of a person’s change is hidden from the operator', async () => {
     heedsLesson(43)
     const { edits } = made
     const byPerson = await edits.apply(atTerminal, 'w', { edit: role('a') })
@@ -315,7 +315,7 @@ describe('a budget', () => {
   const budget = (daily_usd: number): AgentEdit => ({ field: 'budget', value: { daily_usd }, reason: '' })
   const now = () => made.harness.fleet.registry.find('w')?.budget.dailyUsd
 
-  test('rises by a person at the terminal and by nobody else, by an edit or by an undoing', async () => {
+  test('can be raised only by a person at the terminal, by an edit or by undoing', async () => {
     const { edits } = made
     for (const caller of [operator, inChat]) {
       await expect(edits.apply(caller, 'w', { edit: budget(10.01) })).rejects.toMatchObject({
@@ -364,7 +364,7 @@ describe('permissions', () => {
     expect(record?.can_manage_cron).toBe(true)
   })
 
-  test('name what is wrong with a value or a name, and stay as they are', async () => {
+  test('are unchanged by an invalid value or name, and the refusal says why', async () => {
     const { edits } = made
     for (const set of [
       { can_message: 'all' },
@@ -383,7 +383,7 @@ describe('permissions', () => {
     expect(edits.list(atTerminal, { limit: 10 })).toEqual([])
   })
 
-  test('rise by a person at the terminal and by nobody else', async () => {
+  test('can be raised only by a person at the terminal', async () => {
     const { edits } = made
     const wallet = permissions({ can_use_wallet: true })
     for (const caller of [operator, inChat, { kind: 'internal' } as const, { kind: 'system' } as const]) {
@@ -413,7 +413,7 @@ describe('an edit that the mesh died in', () => {
     return again()
   }
 
-  test.each(['old', 'new'])('is made once and can be undone, where %j stands there now', async (now) => {
+  test.each(['old', 'new'])('is made once and can be undone if the current value is %j', async (now) => {
     const edits = await cutOff(now)
     const change = await edits.apply(operator, 'w', key)
     expect(change).toMatchObject({ state: 'applied', before: 'old', after: 'new' })
@@ -424,14 +424,14 @@ describe('an edit that the mesh died in', () => {
     expect(made.texts.get('w/SOUL.md')).toBe('old')
   })
 
-  test('is of unknown outcome where somebody changed it since, and that stands', async () => {
+  test('has an unknown outcome if the value was changed since, and that change is kept', async () => {
     const edits = await cutOff('a third')
     await expect(edits.apply(operator, 'w', key)).rejects.toMatchObject({ code: 'outcome-unknown' })
     expect(made.texts.get('w/SOUL.md')).toBe('a third')
   })
 })
 
-test('what an agent was given last is kept beside it, but for what it remembers', async () => {
+test('the last given texts of an agent are kept, except for its memory', async () => {
   const { edits, harness, close } = await anEditsHarness()
   const given = () => [
     harness.fleet.registry.find('w')?.instructions,

@@ -26,7 +26,7 @@ export interface Edits {
     agentId: string,
     asked: { edit: AgentEdit; idempotencyKey?: string; step?: Resumable<ChangeView> },
   ): Promise<ChangeView>
-  /** Takes a change back, once, while it still stands. */
+  /** Undoes a change once, while its value is unchanged. */
   undo(caller: Caller, token: string, step?: Resumable<ChangeView>): Promise<ChangeView>
   /** Newest first; an agent sees its own. */
   list(
@@ -42,10 +42,10 @@ const shownMaxChars = 4000
 /**
  * Edits of agents by people and by the operator.
  *
- * - E1 What stood there and what is written is a row before it is written.
- * - E2 Edits and undoings of one agent run one after the other.
- * - E3 An undoing is used once, and only while the value is the one that the change made.
- * - E4 Who is not a person at the terminal has the operator's ceiling in either direction.
+ * - E1 The old and new values are stored before the edit is written.
+ * - E2 Edits and undos of one agent run one after the other.
+ * - E3 An undo works once, and only while the current value is the one that the change made.
+ * - E4 A caller that is not a person at the terminal is bound by the operator's ceiling in both directions.
  */
 export function createEdits(deps: EditsDeps): Edits {
   const table = createChangeTable(deps.database)

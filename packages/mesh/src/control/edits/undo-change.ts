@@ -21,7 +21,7 @@ export type UndoChange = (caller: Caller, token: string, step?: Resumable<Change
 export function createUndoChange(parts: EditParts): UndoChange {
   const { table, clock } = parts
 
-  /** Null also for what the caller may not know of. */
+  /** Null also for changes that the caller may not see. */
   function mine(caller: Caller, token: string): ChangeRow | null {
     const row = table.find(token)
     if (!row || !parts.fleet.find(row.agent_id)) return null
@@ -36,7 +36,9 @@ export function createUndoChange(parts: EditParts): UndoChange {
 
   function requireOpen(row: ChangeRow, isResumed: boolean): void {
     if (row.state === 'undone') {
-      throw new Problem('undo-used', { detail: `${row.undone_by ?? 'somebody'} undid this change already` })
+      throw new Problem('undo-used', {
+        detail: `${row.undone_by ?? 'another caller'} undid this change already`,
+      })
     }
     if (row.state !== 'applied') throw new Problem('conflict', { detail: `this change is ${row.state}` })
     if (!isResumed && row.expires_at <= clock.now()) {

@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 /** Values in a problem, characters of their JSON. */
 const shownMaxChars = 2000
 
-/** What stands there is not what the change made: undoing it would take somebody's later change away. */
+/** The current value is not the one that the change made: undoing it would discard a later change. */
 export function undoConflict(now: JsonValue, made: JsonValue): Problem {
   return new Problem('undo-overtaken', {
     detail: `it is ${shown(now).slice(0, 200)} now, and the change had made it ${shown(made).slice(0, 200)}`,

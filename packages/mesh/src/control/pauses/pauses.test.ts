@@ -34,7 +34,7 @@ function aPausedHarness(before?: ReturnType<typeof aLedgerHarness>) {
 const whole = { agentId: null, reason: 'moving house', now: false }
 
 describe('while the fleet is paused', () => {
-  it('what a trigger begins waits and people are served; resumed, each begins once, in its order', async () => {
+  it('runs of triggers wait and people are served; resumed, each begins once, in order', async () => {
     const harness = aPausedHarness()
     harness.ledger.start()
     harness.pauses.pause(person, whole)
@@ -58,7 +58,7 @@ describe('while the fleet is paused', () => {
     await harness.ledger.close()
   })
 
-  it('what is held leaves people their room in the lane, however much of it comes', () => {
+  it('paused runs leave room for people in the lane, however many there are', () => {
     const harness = aPausedHarness()
     harness.pauses.pause(person, whole)
     for (let count = 0; count < wireLimits.laneQueueMax; count++) harness.trigger('w', `event ${count}`)
@@ -68,7 +68,7 @@ describe('while the fleet is paused', () => {
     expect(() => harness.trigger('w', 'one more')).toThrow(expect.objectContaining({ code: 'lane-full' }))
   })
 
-  it('what an agent made is held with it, and what that made, and nothing else', async () => {
+  it('a pause of an agent includes the agents that it spawned and their children, and no others', async () => {
     const harness = aPausedHarness()
     harness.makers.set('spawn_1', 'w').set('spawn_2', 'spawn_1').set('spawn_3', 'x')
     harness.ledger.start()
@@ -89,7 +89,7 @@ describe('while the fleet is paused', () => {
     await harness.ledger.close()
   })
 
-  it('what an agent made stays held while its own pause stands', () => {
+  it('a spawned agent stays paused while its own pause exists', () => {
     const harness = aPausedHarness()
     harness.makers.set('spawn_1', 'w')
     harness.pauses.pause(person, { ...whole, agentId: 'w' })
@@ -157,7 +157,7 @@ describe('while the fleet is paused', () => {
 })
 
 describe('the end of a pause', () => {
-  it('that could not be written down is none, and whoever asked is told', async () => {
+  it('a pause that could not be stored does not exist, and the caller gets an error', async () => {
     const held = { full: false }
     const before = aLedgerHarness()
     const journal: typeof before.journal = {
@@ -184,7 +184,7 @@ describe('the end of a pause', () => {
     expect(pauses.reasonFor('w')).toBeNull()
   })
 
-  it('counts what it lets go, and not what another pause still holds', () => {
+  it('counts the resumed runs, without those that another pause holds', () => {
     const harness = aPausedHarness()
     harness.pauses.pause(person, whole)
     harness.pauses.pause(person, { ...whole, agentId: 'w' })
@@ -226,7 +226,7 @@ describe('a pause of one agent', () => {
     expect(harness.pauses.reasonFor('w')).not.toBeNull()
   })
 
-  it('of nobody is refused, and one that is deleted leaves none behind', () => {
+  it('a pause of an unknown agent is refused, and a deleted agent leaves no pause', () => {
     const harness = aPausedHarness()
     expect(() => harness.pauses.pause(person, { ...whole, agentId: 'nobody' })).toThrow(/no agent nobody/)
     harness.pauses.pause(person, { ...whole, agentId: 'w' })

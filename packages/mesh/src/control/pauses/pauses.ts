@@ -10,7 +10,7 @@ import type { Database } from '../../storage/index.ts'
 import { createPauseTable, fleetScope } from './pause-table.ts'
 import type { PauseRecord } from './pause-table.ts'
 
-/** What the kill switch holds and lets go. */
+/** The runs that the kill switch holds and releases. */
 export interface PausedLanes {
   /** Queued and running runs of an agent that a trigger began, oldest first. */
   proactiveOf(agentId: string): readonly RunRecord[]
@@ -19,15 +19,16 @@ export interface PausedLanes {
 }
 
 /**
- * The kill switch: while an agent or the fleet is paused, nothing begins that nobody asked for at that moment. People
- * are served as always. What holds an agent holds all that it made, and what those made. Triggers ask `reasonFor` and leave a trace of what they did not do; queued runs stay queued.
+ * The kill switch: while an agent or the fleet is paused, no run of a trigger begins. People are served as always. A
+ * pause of an agent includes all agents that it spawned and their children. Triggers ask `reasonFor` and record what
+ * they skipped; queued runs stay queued.
  */
 export interface Pauses {
   /** Why nothing proactive of the agent begins, or null. Reads no disk. */
   reasonFor(agentId: string): string | null
   /** Problems `denied`, `unknown-agent`. With `now`, runs at work that a trigger began are cancelled too. */
   pause(caller: Caller, asked: PauseInput): PauseView
-  /** What is due begins once. Problems `denied`, `unknown-agent`, `conflict` where nothing is paused. */
+  /** Overdue triggers fire once. Problems `denied`, `unknown-agent`, `conflict` if nothing is paused. */
   resume(caller: Caller, agentId: string | null): ResumeResult
   list(caller: Caller): readonly PauseView[]
   view(): readonly PauseView[]
@@ -131,7 +132,7 @@ export function createPauses(deps: {
       database.transaction(() => {
         table.remove(pause.scope)
         note(actorOf(caller), 'resumed', { agentId, reason: pause.reason })
-        // What is not written does not let anything go: all stays paused then.
+        // If the write fails, everything stays paused.
         database.afterCommit(() => (byScope = left))
         for (const id of free) lanes.releaseProactive(id)
       })
@@ -153,7 +154,7 @@ export function createPauses(deps: {
   }
 }
 
-/** What was at work and was cut off goes on by itself, as what is at work does. Pure. */
+/** A run that was interrupted while executing continues by itself, like an executing run. Pure. */
 function isAtWork({ state, attempt }: RunRecord): boolean {
   return state === 'running' || attempt > 1
 }

@@ -2,7 +2,7 @@ import { pauseApi as api, pauseEndpoints as endpoints } from '@flotilla/protocol
 import type { PeopleSurface } from '../../http/index.ts'
 import type { Pauses } from './pauses.ts'
 
-/** What is said where nobody said why. */
+/** The default reason of a pause. */
 const noReason = 'paused by its owner'
 
 export function pausePeopleRoutes({ bind }: PeopleSurface, pauses: Pauses): void {
