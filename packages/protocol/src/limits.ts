@@ -164,6 +164,10 @@ export const agentShare = {
   tunnels: { max: 2024, perAgentMax: 64, floor: 1, reserveMax: 1000 },
   /** Exchanges with MCP servers. */
   mcpExchanges: { max: 2024, perAgentMax: 32, floor: 1, reserveMax: 1000 },
+  /** Payments, simulations and reads of contracts that chains and price sources are asked about. Floors for 100 agents. */
+  walletCalls: { max: 132, perAgentMax: 16, floor: 1, reserveMax: 100 },
+  /** Balances that agents ask of chains. Floors for 100 agents. */
+  walletBalances: { max: 116, perAgentMax: 8, floor: 1, reserveMax: 100 },
   /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */
   loopMsPerMinute: 6000,
 } as const

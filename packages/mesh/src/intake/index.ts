@@ -3,6 +3,8 @@
 export { createAgentShares } from './agent-shares.ts'
 export { createFairShare, hasRoom } from './fair-share.ts'
 export type { RowBounds, ShareBounds, ShareFull } from './fair-share.ts'
+export { createOpenPlaces } from './open-places.ts'
+export type { OpenPlaces } from './open-places.ts'
 export type { HeldBytes } from './held-bytes.ts'
 export { afterText, measureJson } from './measure-json.ts'
 export type { LoopShare, StepWork } from './loop-share.ts'

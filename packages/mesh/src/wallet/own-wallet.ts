@@ -1,16 +1,16 @@
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { chains, isSolanaChain } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Caller } from '../access/index.ts'
+import { createOpenPlaces } from '../intake/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { Chain } from './chain/chain.ts'
 import type { PayingChain } from './chain/paying-chain.ts'
 import { wholeUnits } from './payments/amounts.ts'
+import { enterPlaces } from './enter-places.ts'
 import { noAddress } from './wallet-chains.ts'
 import type { WalletTable } from './wallet-table.ts'
-
-/** Chains that all agents together may be asking at once. */
-const askedMax = 8
 
 export type OwnWallet = ReturnType<typeof createOwnWallet>
 
@@ -29,14 +29,18 @@ export function createOwnWallet({
   readonly chain: (name: ChainName) => Chain
   readonly tokens: (name: ChainName) => Pick<PayingChain, 'token' | 'held'>
 }) {
-  let asked = 0
+  const places = createOpenPlaces(agentShare.walletBalances)
+
+  function holderOf(caller: Caller): string {
+    if (caller.kind === 'agent') return caller.agentId
+    throw new Problem('denied', { detail: 'only an agent has a wallet of its own' })
+  }
 
   function addressOf(caller: Caller, name: ChainName): string {
-    if (caller.kind !== 'agent')
-      throw new Problem('denied', { detail: 'only an agent has a wallet of its own' })
-    const found = table.find(caller.agentId)
+    const agentId = holderOf(caller)
+    const found = table.find(agentId)
     if (found !== null) return isSolanaChain(name) ? found.solana : found.evm
-    throw noAddress(caller.agentId)
+    throw noAddress(agentId)
   }
 
   async function holding(
@@ -64,13 +68,7 @@ export function createOwnWallet({
     ) => {
       guard(caller, { do: 'use-wallet', chain: name, ...(token === undefined ? {} : { contract: token }) })
       const address = addressOf(caller, name)
-      if (asked >= askedMax) {
-        throw new Problem('rate-limited', {
-          detail: `${askedMax} chains are being asked already`,
-          retryAfterSeconds: 1,
-        })
-      }
-      asked += 1
+      const leave = enterPlaces(places, holderOf(caller), 'balances are being asked for')
       try {
         const { coin, decimals, raw } = await holding(name, { token, address }, signal)
         return { chain: name, address, coin, amount: wholeUnits(raw, decimals), raw: String(raw) }
@@ -83,7 +81,7 @@ export function createOwnWallet({
           cause,
         })
       } finally {
-        asked -= 1
+        leave()
       }
     },
   }

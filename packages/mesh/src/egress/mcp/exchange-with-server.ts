@@ -15,7 +15,7 @@ import { startDeadline } from '../fetch/deadline.ts'
 import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
 import { checkedHeaders } from '../fetch/request-headers.ts'
 import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
-import { createOpenPlaces } from '../open-places.ts'
+import { createOpenPlaces } from '../../intake/index.ts'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
 import { createCleanPart } from './clean-parts.ts'
 

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import type { LookupAddress } from 'node:dns'
 import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { createOpenPlaces } from '../open-places.ts'
+import { createOpenPlaces } from '../../intake/index.ts'
 
 /**
  * All addresses of a name: those of the hosts file, or else what the name servers say for both families. Rejects where

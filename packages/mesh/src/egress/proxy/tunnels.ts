@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ShareFull } from '../../intake/index.ts'
 import { createRoster } from '../../platform/index.ts'
 import type { Destination } from '../policy/destination.ts'
-import { createOpenPlaces } from '../open-places.ts'
+import { createOpenPlaces } from '../../intake/index.ts'
 import type { EgressCounts } from './egress-counts.ts'
 import type { ProxyIdentity } from './proxy-gate.ts'
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { onceOnly } from '../../storage/resumable.ts'
 import { aPaymentsHarness, friend, never, owner, scout, sender } from '../../testing/payments-harness.ts'
@@ -6,6 +7,7 @@ import { createFakePayingChain } from '../chain/fake-paying-chain.ts'
 
 const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
 const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
+const max = { kind: 'human', channel: 'cli', role: 'owner', person: 'max' } as const
 const dayMs = 24 * 3_600_000
 
 describe('an order', () => {
@@ -20,7 +22,7 @@ describe('an order', () => {
     const open = Array.from({ length: 16 }, () => send('0.01'))
     await expect(send('0.01')).rejects.toMatchObject({
       code: 'rate-limited',
-      detail: '16 payments are being looked into already',
+      detail: 'as many payments are being looked into for this agent as one agent may have at once',
       retryAfterSeconds: 2,
     })
     gate.resolve()
@@ -28,6 +30,30 @@ describe('an order', () => {
     chain.plan = () => Promise.reject(new Error('no more of them'))
     // Also one that fails leaves its place.
     for (let times = 0; times < 17; times++) await expect(send('0.01')).rejects.toThrow('no more of them')
+  })
+
+  test('of one agent leaves room for those of others, and for what a person confirmed', async () => {
+    const { chain, send, pay, asked } = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
+    expect(await send('0.03', { to: stranger })).toMatchObject({ state: 'waiting' })
+    const { plan } = chain
+    const gate = Promise.withResolvers<void>()
+    chain.plan = async (...given) => {
+      await gate.promise
+      return plan(...given)
+    }
+    const call = { chain: 'base' as const, contract: friend, function: 'f()', args: [] }
+    const hogs = ['scout', 'hog', 'hound', 'hind', 'heron', 'hare'].map((agentId) => ({ ...scout, agentId }))
+    const open = hogs.flatMap((as) => Array.from({ length: 17 }, () => pay.simulate(as, call, never)))
+    const ends = Promise.allSettled(open)
+    chain.plan = plan
+    expect(await send('0.02', { as: { ...scout, agentId: 'ant' } })).toMatchObject({ state: 'paid' })
+    const args = asked[0]?.args as JsonObject // what `ask` was given
+    expect(await pay.kind.carryOut(max, args)).toContain('It was signed')
+    gate.resolve()
+    const states = (await ends).map(({ status }) => status)
+    expect(states.slice(0, 17)).toEqual([...Array<string>(16).fill('fulfilled'), 'rejected'])
+    // Each of the others has its own place, and half of what was free.
+    for (const at of [1, 2, 3, 4, 5]) expect(states[17 * at]).toBe('fulfilled')
   })
 
   test('is waited for a minute and no longer', async () => {

@@ -1,3 +1,4 @@
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { chains } from '@flotilla/protocol/wallet-api'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
@@ -11,9 +12,11 @@ import type {
 } from '@flotilla/protocol/wallet-payments'
 import type { Caller } from '../../access/index.ts'
 import type { AskApproval } from '../../control/index.ts'
+import { createOpenPlaces } from '../../intake/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { Resumable } from '../../storage/index.ts'
 import type { Order, PayingChain } from '../chain/paying-chain.ts'
+import { enterPlaces } from '../enter-places.ts'
 import { baseUnits, usdOfMicro } from './amounts.ts'
 import { approvalArgs } from './approved-payment.ts'
 import type { AssessPayment } from './assess-payment.ts'
@@ -25,8 +28,6 @@ import { createPaymentApproval } from './payment-approval.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
-/** What agents have asked of chains and price sources and wait for, all together. */
-const askedMax = 16
 /** A chain, its prices and the sending take seconds each. */
 const payTimeoutMs = 60_000
 
@@ -52,17 +53,19 @@ export type Pay = ReturnType<typeof createPay>
  * `no-price`, `rate-limited`, `unprocessable`, `upstream-failed`.
  */
 export function createPay({ guard, table, signing, ...deps }: Deps) {
-  let asked = 0
+  const places = createOpenPlaces(agentShare.walletCalls)
 
-  /** Chains and sources are others': what waits for them is bounded, also over all agents. */
-  async function bounded<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (asked >= askedMax) {
-      throw new Problem('rate-limited', {
-        detail: `${askedMax} payments are being looked into already`,
-        retryAfterSeconds: 2,
-      })
-    }
-    asked += 1
+  /** What waits for chains and price sources is bounded for each agent, and over all agents. */
+  async function bounded<T>(
+    agentId: string,
+    signal: AbortSignal,
+    work: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const leave = enterPlaces(places, agentId, 'payments are being looked into')
+    return inTime(signal, work).finally(leave)
+  }
+
+  async function inTime<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const late = new AbortController()
     const done = new AbortController()
     void deps.clock
@@ -75,7 +78,6 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
       return await work(AbortSignal.any([signal, late.signal]))
     } finally {
       done.abort()
-      asked -= 1
     }
   }
 
@@ -108,7 +110,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     const { agentId } = caller
     signing.requireMay({ agentId, chain, contract })
     const signer = deps.signerOf(agentId, chain)
-    return bounded(gone, async (signal) => {
+    return bounded(agentId, gone, async (signal) => {
       const order = await orderOf(signal)
       await deps.watch.check(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
@@ -146,7 +148,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     return viewOf(after ?? intent)
   }
 
-  const kind = createPaymentApproval({ ...deps, table, signing, bounded, sent })
+  const kind = createPaymentApproval({ ...deps, table, signing, inTime, sent })
 
   return {
     kind,
@@ -169,7 +171,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
       const { agentId } = caller
       signing.requireMay({ agentId, chain: call.chain, contract: call.contract })
       const { address } = deps.signerOf(agentId, call.chain)
-      return bounded(gone, async (signal) => {
+      return bounded(agentId, gone, async (signal) => {
         const { lines, feeLine, reasons, chargedMicroUsd } = await deps.assess(
           { chain: call.chain, from: address, order: callOrder(call) },
           signal,
@@ -187,7 +189,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
       gone: AbortSignal,
     ) => {
       guard(caller, { do: 'use-wallet', chain, contract })
-      return bounded(gone, async (signal) => ({
+      return bounded(caller.agentId, gone, async (signal) => ({
         returned: await deps.chain(chain).read(contract, { function: name, args, returns }, signal),
       }))
     },

@@ -20,13 +20,13 @@ interface Deps extends Pick<Kernel, 'database' | 'clock'> {
   readonly watch: Pick<WatchSigners, 'check'>
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly repeatsOf: FindRepeats
-  /** Within the bounds of payments that are being looked into. */
-  readonly bounded: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
+  /** Takes no agent's place: no agent can fill them so that what a person confirmed fails. */
+  readonly inTime: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   readonly sent: (payment: PaymentView, signal: AbortSignal) => Promise<PaymentView>
 }
 
 /** A payment as an action that waits for a person: what they are shown, and its signature once they said yes. */
-export function createPaymentApproval({ table, signing, bounded, sent, ...deps }: Deps): ApprovalKind {
+export function createPaymentApproval({ table, signing, inTime, sent, ...deps }: Deps): ApprovalKind {
   /** As a person confirmed it: looked into anew, since chain and prices have moved. */
   async function carryOut(
     args: JsonObject,
@@ -38,7 +38,7 @@ export function createPaymentApproval({ table, signing, bounded, sent, ...deps }
     const contract = contractOf(order)
     signing.requireMay({ agentId, chain, contract })
     const signer = deps.signerOf(agentId, chain)
-    return bounded(new AbortController().signal, async (signal) => {
+    return inTime(new AbortController().signal, async (signal) => {
       await deps.watch.check(chain, signer.address, signal)
       const assessed = await deps.assess({ chain, from: signer.address, order }, signal)
       requireAsShown(shown, assessed, signer)

@@ -1,5 +1,5 @@
-import { createFairShare } from '../intake/index.ts'
-import type { ShareBounds, ShareFull } from '../intake/index.ts'
+import { createFairShare } from './fair-share.ts'
+import type { ShareBounds, ShareFull } from './fair-share.ts'
 
 /** Places for things that agents have open at once, such as connections: each agent has a share, and its floor always. */
 export interface OpenPlaces {
