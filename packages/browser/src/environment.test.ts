@@ -26,7 +26,7 @@ test('the token is taken once, its file with it, and a file without one is refus
   const folder = mkdtempSync(join(tmpdir(), 'briefing-'))
   const path = join(folder, 'proxy-token')
   writeFileSync(path, 'short\n')
-  expect(() => takeProxyToken(folder)).toThrow('is none')
+  expect(() => takeProxyToken(folder)).toThrow('is invalid')
   writeFileSync(path, `${'t'.repeat(32)}\n`)
   const token = takeProxyToken(folder)
   expect([token.value, token.isGone()]).toEqual(['t'.repeat(32), true])

@@ -1,6 +1,6 @@
 import { browserServicePort, browserServiceVariables as names } from '@flotilla/protocol/browser-service-api'
 
-/** What the mesh tells a browser's container at its start. Nothing in it is a secret. */
+/** The environment of a browser's container at its start. It contains no secret. */
 export interface BrowserEnvironment {
   readonly agentId: string
   /** Raw Ed25519 public key of the mesh, base64url. */

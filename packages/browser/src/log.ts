@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { createJsonLog } from '@flotilla/protocol/json-log'
 import type { Log } from '@flotilla/protocol/json-log'
 
-/** One JSON line per fact on standard output. */
+/** Writes one JSON line per event to standard output. */
 export function createLog(clock: Clock): Log {
   return createJsonLog({ clock, write: writeLine, wordsOf })
 }

@@ -4,7 +4,7 @@ import { createLog } from './log.ts'
 import { takeProxyToken } from './proxy-token.ts'
 import { systemClock } from './system-clock.ts'
 
-/** Time for an orderly end at SIGTERM; whoever stops us waits little longer. */
+/** The time for an orderly end at SIGTERM; the mesh waits only slightly longer. */
 const stopMaxMs = 8000
 
 const log = createLog(systemClock)

@@ -8,7 +8,9 @@ export interface ProxyToken {
   isGone(): boolean
 }
 
-/** Takes the token that this container goes out with. Throws an Error with the path where there is none. */
+/**
+ * Takes the token with which this container authenticates at the proxy. Throws an Error with the path if it is missing.
+ */
 export function takeProxyToken(briefingDirectory: string): ProxyToken {
   const path = join(briefingDirectory, browserTokenFile)
   let value: string
@@ -17,7 +19,7 @@ export function takeProxyToken(briefingDirectory: string): ProxyToken {
   } catch (cause) {
     throw new Error(`The token in ${path} cannot be taken`, { cause })
   }
-  if (!/^[\x21-\x7e]{16,512}$/.test(value)) throw new Error(`The token in ${path} is none`)
+  if (!/^[\x21-\x7e]{16,512}$/.test(value)) throw new Error(`The token in ${path} is invalid`)
   try {
     unlinkSync(path)
   } catch {

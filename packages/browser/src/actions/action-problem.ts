@@ -22,9 +22,7 @@ export function problemOf(error: ActionProblem, scrub: (text: string) => string)
   return { code, message: scrub(message).slice(0, messageMaxChars), ...retry }
 }
 
-/**
- * What Playwright says in words of the contract: its first line, which names what was tried and why it failed. Pure.
- */
+/** Translates an error of Playwright: the first line of its message, which names the action and the reason. Pure. */
 export function translated(error: unknown): ActionProblem {
   if (error instanceof ActionProblem) return error
   const words = stripVTControlCharacters(String(error instanceof Error ? error.message : error)).split('\n')

@@ -8,7 +8,7 @@ import type { ElementHandle, Page } from 'playwright-core'
 import type { Live } from '../tabs/living-browser.ts'
 import type { PageElement } from '../tabs/page-element.ts'
 
-/** What an action works with. */
+/** The context of an action. */
 export interface ActionScene {
   readonly live: Live
   /** The tab in front when the action began. */

@@ -6,12 +6,12 @@ import type { PageElement } from '../tabs/page-element.ts'
 import type { ActionQueue } from './action-queue.ts'
 import { answerFields, findCaptcha } from './find-captcha.ts'
 
-/** A page that is busy with itself holds nobody up for longer. */
+/** The time limit for a page that is busy with its own scripts. */
 const putInWithinMs = 5000
 
 /**
- * Puts the answer of a CAPTCHA into the page in front, and calls what the page wants called with it. False where the page
- * asks for another, or none, and where a person has the browser. Never rejects.
+ * Inserts the answer of a CAPTCHA into the current page and calls the page's callback. False if the page asks for
+ * another CAPTCHA or none, or if a person has the browser. Never rejects.
  */
 export function createAnswerCaptcha(deps: {
   readonly browser: Pick<LivingBrowser, 'live'>

@@ -53,7 +53,7 @@ async function chooseFiles(
   payloads: { name: string; mimeType: string; buffer: Buffer }[],
 ): Promise<void> {
   const chooser = page.waitForEvent('filechooser', { timeout: left() })
-  // Told where it is waited for.
+  // A rejection is handled where the promise is awaited.
   chooser.catch(() => undefined)
   await element.click({ timeout: left() })
   await (await chooser).setFiles(payloads)
@@ -120,7 +120,7 @@ async function fetchFile({ live, clock, left }: ActionScene, download: Download)
   }
 }
 
-/** A page may write what was typed into a file, too. What is no text is searched as the bytes that it is. */
+/** A page may write typed values into a file, too. A file that is not text is searched as bytes. */
 function withoutSecrets({ secrets }: ActionScene['live'], content: Buffer): Buffer {
   if (!secrets.any) return content
   if (isText(content)) return Buffer.from(secrets.scrub(content.toString('utf8')))

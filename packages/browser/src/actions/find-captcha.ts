@@ -10,7 +10,7 @@ export function captchaOfFrame(address: string): CaptchaKind | null {
   const { hostname, pathname, searchParams } = new URL(address)
   const of = (domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
   if ((of('google.com') || of('recaptcha.net')) && /^\/recaptcha\/(?:api2|enterprise)\//.test(pathname)) {
-    // One that asks nobody anything; what it shows in the end has another path.
+    // An invisible CAPTCHA asks nothing; a challenge that it shows later has another path.
     return searchParams.get('size') === 'invisible' ? null : 'recaptcha'
   }
   if (of('hcaptcha.com')) return searchParams.get('size') === 'invisible' ? null : 'hcaptcha'
@@ -18,7 +18,7 @@ export function captchaOfFrame(address: string): CaptchaKind | null {
   return /captcha/i.test(`${hostname}${pathname}`) ? 'generic' : null
 }
 
-/** The key in a frame's address by which its maker knows the page; null where none stands there. Pure. */
+/** The site key in a frame's address; null if there is none. Pure. */
 export function siteKeyOf(kind: CaptchaKind, address: string): string | null {
   if (!URL.canParse(address)) return null
   const { pathname, searchParams, hash } = new URL(address)
@@ -41,7 +41,7 @@ export const answerFields = {
 
 const fieldWithinMs = 1000
 
-/** A page has one of a kind; a second look at what was answered asks nobody again. */
+/** A page has one CAPTCHA of a kind; an answered one is not reported again. */
 async function isAnswered(page: Page, kind: CaptchaKind): Promise<boolean> {
   if (kind === 'generic') return false
   const field = page.locator(answerFields[kind]).first()
@@ -54,7 +54,7 @@ async function isAnswered(page: Page, kind: CaptchaKind): Promise<boolean> {
 const ownMarks =
   'img[src*="captcha" i], img[alt*="captcha" i], input[name*="captcha" i], input[id*="captcha" i]'
 
-/** Whether a page asks for a proof that a person is there. What it hides is none, nor what is answered already. */
+/** Whether a page shows a CAPTCHA. Hidden or answered ones do not count. */
 export async function findCaptcha(page: Page): Promise<Captcha> {
   const host = hostOf(page.url())
   for (const frame of page.frames().slice(1)) {

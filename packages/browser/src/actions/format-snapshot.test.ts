@@ -21,7 +21,7 @@ function format(nodes: readonly SnapshotNode[], hidden: readonly string[] = []) 
 }
 
 describe('a snapshot', () => {
-  test('has a line for each node that means something, and no more', () => {
+  test('has one line for each meaningful node', () => {
     const inner = node({ role: 'button', name: 'Send', ref: 'f1e3', states: ['disabled'] })
     const { text, elements, leftOut } = format([
       node({
@@ -34,7 +34,7 @@ describe('a snapshot', () => {
     expect([elements, leftOut]).toEqual([2, ''])
   })
 
-  test('hides what stands in a field, and takes secrets out of all words', () => {
+  test('hides field values and removes secrets from all text', () => {
     const field = node({ role: 'textbox', name: 'hush', ref: 'e5', text: 'hunter2', url: '/?a=hush' })
     expect(format([field], ['e5']).text).toBe('- textbox "[secret]" [e1] -> /?a=[secret]: [hidden]')
     expect(format([field]).text).toContain('"hunter2"')

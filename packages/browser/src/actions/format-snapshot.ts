@@ -6,7 +6,7 @@ export type SnapshotNode =
   | {
       readonly role: string
       readonly name?: string
-      /** What stands in it, where that is all. */
+      /** The text content, if the node has no other children. */
       readonly text?: string
       /** What Playwright calls it. */
       readonly ref?: string
@@ -19,7 +19,7 @@ export type SnapshotNode =
 export interface FormattedSnapshot {
   readonly text: string
   readonly elements: number
-  /** In words of ours; empty where nothing is. */
+  /** A description of the omitted part; empty if nothing was omitted. */
   readonly leftOut: string
 }
 
@@ -28,8 +28,8 @@ const addressMaxChars = 300
 const { snapshotElementsMax, snapshotDepthMax, snapshotMaxChars } = browserLimits
 
 /**
- * One line for each node, indented by its depth: `- button "Send" [e3]`. What has neither name nor words nor anything to
- * do is passed over, and its children stand in its place. Pure but for `give`, which is asked in the order of the lines.
+ * One line for each node, indented by its depth: `- button "Send" [e3]`. A node without name, text or function is
+ * skipped, and its children take its place. Pure except for `give`, which is called in the order of the lines.
  */
 export function formatSnapshot(
   nodes: readonly SnapshotNode[],

@@ -13,7 +13,7 @@ const charsMax = 4_000_000
 const hidden = `color: transparent !important; -webkit-text-fill-color: transparent !important;
   text-shadow: none !important; background: #777 !important;`
 
-/** For pictures: what was marked shows a plain box. */
+/** In pictures, the marked text is covered by a plain box. */
 export const echoStyle = `
 ::highlight(${highlightName}) { color: transparent; -webkit-text-fill-color: transparent; text-shadow: none; background-color: #777; }
 [${marks.shown}] { ${hidden} fill: transparent !important; stroke: transparent !important; caret-color: transparent !important; }
@@ -25,10 +25,10 @@ image[${marks.around}] { opacity: 0 !important; }
 `
 
 /**
- * Takes a picture of a page while everything is hidden that the page shows of typed secrets, in whatever element: the
- * texts of all frames are searched here, so that no page is told a secret, and hidden there by place. Searched once more
- * afterwards, since a page may have shown it meanwhile. What a page draws (canvas, video, a picture without the value in
- * its address) is not searched. Rejects with `not-possible` or `too-large` where it cannot be hidden.
+ * Takes a picture of a page while every visible copy of a typed secret is hidden, in any element. The texts of all
+ * frames are searched here, so that no page receives a secret, and hidden in the page by position. The page is searched
+ * again afterwards, because it may have shown the secret meanwhile. Drawn content (canvas, video, a picture without the
+ * value in its address) is not searched. Rejects with `not-possible` or `too-large` if it cannot be hidden.
  */
 export async function withoutEchoes<T>(page: Page, secrets: Secrets, take: () => Promise<T>): Promise<T> {
   if (!secrets.any) return take()
@@ -117,14 +117,14 @@ function echoesIn({ texts, elements }: Collected, secrets: Secrets): Echoes {
   return { texts: inTexts, elements: shown }
 }
 
-/** Where a page keeps what was found in it, and what was marked, for the next script. */
+/** The properties in which a page's script keeps the search results and the marks for the next script. */
 const kept = {
   found: "self[Symbol.for('flotilla.echoes')]",
   marked: "self[Symbol.for('flotilla.echo-marks')]",
   hidden: "self[Symbol.for('flotilla.echoes-hidden')]",
 }
 
-/** Texts in their order, and of each element what it holds beside them. Scripts and styles are not shown. */
+/** The texts in order, and each element's attributes that are visible. Scripts and styles are not visible. */
 const collectScript = `(() => {
   const found = { nodes: [], elements: [], told: { texts: [], elements: [] } }
   let cells = 0
@@ -190,7 +190,7 @@ function hideScript(echoes: Echoes): string {
   })()`
 }
 
-/** Whether what the last search found is what was hidden. */
+/** Whether the last search found only what is hidden. */
 function isHiddenScript(echoes: Echoes): string {
   return `(() => {
   const found = ${kept.found}

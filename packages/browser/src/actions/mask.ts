@@ -10,12 +10,12 @@ export const maskStyle = `input[type="password"], [${secretMark}] {
   background: #777 !important; caret-color: transparent !important;
 }`
 
-/** Whether what stands in an element is to be hidden. Runs in the page. */
+/** Whether an element's value must be hidden. Runs in the page. */
 export function isMasked(node: PageElement, mark: string): boolean {
   return (node.tagName === 'INPUT' && node.type === 'password') || node.hasAttribute(mark)
 }
 
-/** What stands in fields of a frame that are to be hidden, shadow roots included. Bounded, as the page is not. */
+/** The values of a frame's hidden fields, shadow roots included. The result is bounded, because the page is not. */
 export async function maskedValues(frame: Frame): Promise<readonly string[]> {
   const found = await frame
     .locator(`input[type="password"], [${secretMark}]`)

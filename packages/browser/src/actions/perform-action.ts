@@ -83,7 +83,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     })
   }
 
-  /** What was selected on a page that may show a secret is gone before the next page could take it. */
+  /** Clears the selection of a page that may show a secret, so that the next page cannot paste it. */
   async function guarded(scene: ActionScene, name: Exclude<BrowserAction, 'reset'>, params: unknown) {
     const { copyGuard, tabs } = scene.live
     await copyGuard.settle(scene.page)
@@ -106,7 +106,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     } catch (error) {
       work.catch(() => undefined)
       const problem = translated(error)
-      // So that the next action does not meet what is left of it.
+      // Waits for the end of the crashed browser, so that the next action does not use it.
       if (problem.code === 'browser-crashed')
         await Promise.race([live.launched.ended, clock.sleep(noticeMaxMs)])
       if (left() > lastMs || problem.code === 'browser-crashed') throw error
@@ -176,7 +176,7 @@ function late(): ActionProblem {
   return new ActionProblem('deadline-passed', 'It was not done in time and was broken off.')
 }
 
-/** Errors of the language itself come from us: what the browser says is an Error of Playwright's. */
+/** Built-in error types indicate a bug here: errors of the browser are Playwright's own class. */
 function isDefect(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }
@@ -195,7 +195,7 @@ async function describePage(live: Live, { clock }: ActionDeps): Promise<BrowserP
   }
 }
 
-/** Bytes of files and pictures are what they are; in every word beside them no secret stands. */
+/** Binary data of files and pictures is passed unchanged; secrets are removed from all text beside it. */
 function clean(data: Record<string, unknown>, scrub: (text: string) => string): Record<string, unknown> {
   const cleaned = (value: unknown): unknown => {
     if (typeof value === 'string') return scrub(value)

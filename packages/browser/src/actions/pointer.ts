@@ -4,7 +4,7 @@ import { settle } from './settle.ts'
 
 const scrollShare = 0.8
 
-/** What a hand on a mouse does. */
+/** The actions of a mouse. */
 export const pointer: Acts<'click' | 'click_xy' | 'hover' | 'scroll'> = {
   async click(scene, { ref, button = 'left', double = false }) {
     const element = await scene.find(ref)

@@ -6,7 +6,7 @@ import { maskStyle } from './mask.ts'
 
 /** Tried in turn until the picture is small enough. */
 const qualities = [75, 50, 25]
-/** Of a whole page: what is further down is left out. */
+/** The height limit of a full-page picture; the rest of the page is cut off. */
 const heightMaxPixels = 8000
 
 export const picturing: Acts<'screenshot'> = {
@@ -35,7 +35,7 @@ export const picturing: Acts<'screenshot'> = {
   },
 }
 
-/** From the frame header of a JPEG; null where there is none. Pure. */
+/** Reads the size from a JPEG's frame header; null if there is none. Pure. */
 export function jpegSize(bytes: Buffer): { width: number; height: number } | null {
   let at = 2
   while (at + 9 < bytes.length && bytes[at] === 0xff) {

@@ -26,7 +26,7 @@ test.each<[string, readonly SnapshotNode[]]>([
   expect(scrubbed).not.toMatch(/tops|3cret|value/i)
 })
 
-test('a tree without secrets stays what it is', () => {
+test('a tree without secrets is unchanged', () => {
   const nodes = [
     node('list', { name: 'a', children: ['tops', node('listitem', { text: 'value', ref: 'e1' })] }),
   ]

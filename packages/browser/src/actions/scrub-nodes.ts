@@ -32,7 +32,7 @@ export function scrubNodes(nodes: readonly SnapshotNode[], find: Find): readonly
 
 type MakeCell = (text: string | undefined, isName?: boolean) => Cell | undefined
 
-/** Notes the texts of a node in their order; what it gives back makes the node again once all were searched. */
+/** Collects the texts of a node in order; the returned function rebuilds the node once all texts were searched. */
 function take(node: SnapshotNode, cell: MakeCell): () => SnapshotNode {
   if (typeof node === 'string') {
     const own = cell(node)

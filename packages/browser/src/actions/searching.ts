@@ -78,7 +78,7 @@ function plainWords(text: string): string {
   return text.toLowerCase().replace(/\s+/g, ' ').trim()
 }
 
-/** What a person could read, of all frames, without what stands in fields that are hidden. */
+/** The visible text of all frames, without the values of hidden fields. */
 async function wordsOfPage({ page, live }: ActionScene): Promise<string> {
   const parts = await Promise.all(
     page

@@ -1,12 +1,12 @@
 import type { ActionScene } from './action.ts'
 
-/** How long a click may take to begin something, and how long what it began is waited for. */
+/** How long to wait for a click to start a navigation, and for that navigation to load. */
 const beginMaxMs = 250
 const loadMaxMs = 5000
 
 /**
- * Waits until what an action set off is there to be looked at: a page that comes, at most to its document. What takes
- * longer is what `wait_for` is for.
+ * Waits for the immediate effect of an action: a navigation, at most until its document is loaded. For slower effects
+ * there is `wait_for`.
  */
 export async function settle({ live, page, left }: ActionScene): Promise<void> {
   const begin = Math.min(beginMaxMs, left())

@@ -10,7 +10,7 @@ import { scrubNodes } from './scrub-nodes.ts'
 /** With what has no meaning of its own, which is passed over later. */
 const treeDepthMax = 60
 
-/** Playwright's own accessibility tree, bounded and with references of ours. */
+/** Playwright's accessibility tree, bounded and with this package's own references. */
 export const looking: Acts<'snapshot'> = {
   async snapshot(scene, { frame }) {
     const { page, live, left } = scene
@@ -36,7 +36,7 @@ async function frameOf({ find }: ActionScene, ref: string) {
   return content
 }
 
-/** Fields with something in them are asked one by one, as far as they are shown: only an element knows what it is. */
+/** Visible fields with a value are checked one by one: only the element itself knows its type. */
 async function fieldsToHide(
   { page }: ActionScene,
   nodes: readonly SnapshotNode[],
@@ -47,7 +47,7 @@ async function fieldsToHide(
       page
         .locator(`aria-ref=${inner}`)
         .evaluate(isMasked, secretMark, { timeout: 1000 })
-        // One that is gone meanwhile is hidden: what it was cannot be known any more.
+        // A field that is gone meanwhile is hidden, because its type can no longer be checked.
         .catch(() => true)
         .then((isHidden) => (isHidden ? [inner] : [])),
     ),

@@ -9,11 +9,11 @@ import { secretMark } from './mask.ts'
 type Secret = NonNullable<BrowserActionParams['type']['secret']>
 
 /**
- * Puts a secret into a field at an origin that its owner bound it to.
+ * Types a secret into a field at an origin to which its owner bound it.
  *
- * The element belongs to one document, and what is run on it is lost where that document went: so the origin is asked after
- * the element was found, and a navigation in between takes the secret nowhere. The page's own words are not asked, since
- * a page may change what they say.
+ * The element belongs to one document, and a script on it fails once that document is gone. The origin is therefore
+ * checked after the element was found, and a navigation in between cannot receive the secret. The page's own statements
+ * are not used, because a page may change them.
  */
 export async function typeSecret(
   { live }: ActionScene,

@@ -130,7 +130,7 @@ test('Playwright’s words become a code and one line', () => {
   expect(said('Target page, context or browser has been closed')).toMatchObject({ code: 'browser-crashed' })
 })
 
-test('the size of a JPEG is read of its frame, and what is none has none', () => {
+test('the size of a JPEG is read from its frame header, and other data has no size', () => {
   const jpeg = Buffer.from('ffd8ffe000040000ffc0001108032005000301', 'hex')
   expect(jpegSize(jpeg)).toEqual({ width: 1280, height: 800 })
   expect(jpegSize(Buffer.from('not a picture at all'))).toBeNull()

@@ -16,7 +16,7 @@ export interface LaunchedBrowser {
   readonly ended: Promise<void>
   /** Settles when nothing is left of both. */
   readonly gone: Promise<void>
-  /** Writes down what is open, and ends both. */
+  /** Records the open tabs and ends the browser and its screen. */
   close(): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export interface LaunchDeps {
 
 export const profileFolder = 'profile'
 const launchMaxMs = 30_000
-/** Debian's program itself: what stands under its usual name is a script around it. */
+/** Debian's binary itself, because the usual name is a wrapper script. */
 const chromiumPath = '/usr/lib/chromium/chromium'
 
 /** Rejects with an Error; then nothing is left of it, neither display nor process. */
@@ -42,7 +42,7 @@ export async function launchBrowser(deps: LaunchDeps): Promise<LaunchedBrowser> 
   rmSync(downloads, { recursive: true, force: true })
   for (const folder of [downloads, join(dataDirectory, profileFolder)])
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // Of the one that was killed, which would be taken for one that still lives.
+  // Lock files of a killed browser, which Chromium would take for a running one.
   for (const name of ['SingletonLock', 'SingletonCookie', 'SingletonSocket'])
     rmSync(join(dataDirectory, profileFolder, name), { force: true })
   const environment = {

@@ -29,8 +29,8 @@ const files = {
 } as const
 
 /**
- * Starts Xvnc and a window manager on it. There is one display in a container, so what an earlier one left is taken away
- * first, and one that fails to open leaves nothing. Rejects with an Error that says why.
+ * Starts Xvnc and a window manager on it. A container has one display, so the previous one is removed first, and a
+ * failed start leaves nothing behind. Rejects with an Error that gives the reason.
  */
 export async function openScreen(deps: {
   readonly clock: Clock
@@ -65,10 +65,10 @@ export async function openScreen(deps: {
 
 const serverArguments = [
   `:${display} -geometry ${screenSize.width}x${screenSize.height} -depth 24`,
-  // Whoever may open the socket is let in: that is this service alone.
+  // Access is controlled by the permissions of the socket: only this service may open it.
   `-SecurityTypes None -rfbport -1 -rfbunixpath ${files.socket} -rfbunixmode 0600`,
   '-AlwaysShared -nolisten tcp -AcceptSetDesktopSize=0',
-  // What is copied or selected in the browser is not sent to people who look on.
+  // Text that is copied or selected in the browser is not sent to watchers.
   '-SendCutText=0 -SendPrimary=0',
 ].flatMap((some) => some.split(' '))
 
@@ -78,7 +78,7 @@ function start(
   env: Readonly<Record<string, string>>,
 ): ChildProcess {
   const child = spawn(program, args, { env, stdio: 'ignore' })
-  // A program that is not there is told by its end.
+  // A missing program is reported by its exit.
   child.on('error', () => undefined)
   return child
 }

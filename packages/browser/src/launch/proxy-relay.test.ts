@@ -63,7 +63,7 @@ describe('the relay to the mesh', () => {
     expect(seen).toEqual([`CONNECT shop.test:443 ${proof}`])
   })
 
-  test('asks nobody for a password where the mesh refuses its own', async () => {
+  test('shows no password prompt if the mesh refuses its own token', async () => {
     answer = 407
     expect(await get('http://shop.test/a')).toMatch(/^502/)
     expect(await tunnel('shop.test:443')).toMatch(/^HTTP\/1\.1 502 Refused/)

@@ -10,7 +10,7 @@ export interface ProxyRelay {
   close(): Promise<void>
 }
 
-/** A name that nobody ever has (RFC 6761), for what is not to leave at all. */
+/** A name that never resolves (RFC 6761), for requests that must not leave at all. */
 export const nowhere = 'nowhere.invalid'
 
 const connectionsMax = 256

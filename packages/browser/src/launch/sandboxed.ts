@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * Whether every page process of a Chromium that lives here is in its own sandbox, by what the kernel says of it: process
- * ids of its own, and more filters of system calls than this container has. False where there is none.
+ * Whether every page process of the running Chromium is in its own sandbox, according to the kernel: its own process
+ * ids, and more seccomp filters than this container has. False if there is no page process.
  */
 export function isSandboxed(root = '/proc'): boolean {
   const own = filtersOf(statusOf(root, 'self'))

@@ -33,7 +33,7 @@ function passed(bytes: Buffer, mayControl: boolean, pieces: readonly number[] = 
   return Buffer.concat(out)
 }
 
-describe('what a watcher sends', () => {
+describe('the messages of a watcher', () => {
   const all = Buffer.concat([...begin, ...looking, ...acting, ...looking])
   const shared = [begin[0] ?? Buffer.alloc(0), begin[1] ?? Buffer.alloc(0), Buffer.from([1])]
 
@@ -46,7 +46,7 @@ describe('what a watcher sends', () => {
     )
   })
 
-  test('with control is all of it, but that nobody puts others out', () => {
+  test('with control are all passed on, but cannot disconnect other watchers', () => {
     expect(passed(all, true)?.equals(Buffer.concat([...shared, ...looking, ...acting, ...looking]))).toBe(
       true,
     )
@@ -55,7 +55,7 @@ describe('what a watcher sends', () => {
   test.each([
     ['an older protocol, whose messages are others', Buffer.from('RFB 003.003\n')],
     ['another kind of security', Buffer.concat([Buffer.from('RFB 003.008\n'), Buffer.from([2])])],
-    ['a message that nobody knows', Buffer.concat([...begin, Buffer.from([99])])],
+    ['an unknown message', Buffer.concat([...begin, Buffer.from([99])])],
     ['a paste that never ends', Buffer.concat([...begin, Buffer.from([6, 0, 0, 0, 0x7f, 0, 0, 0])])],
     ['a message of QEMU that is no key', Buffer.concat([...begin, Buffer.from([255, 1])])],
   ])('is not taken as %s', (_, bytes) => {

@@ -1,24 +1,24 @@
 /**
- * What a client of a screen sends, read message by message (RFC 6143, 7.1 to 7.5, and what TigerVNC adds), so that keys and
- * clicks of who may only look never reach it, whatever their program does. Pure but for what it remembers of a message
- * that came in part.
+ * Parses the messages of a screen client one by one (RFC 6143, 7.1 to 7.5, and TigerVNC's extensions), so that keys and
+ * clicks of view-only clients never reach the screen, whatever their program sends. Pure except for the state of an
+ * incomplete message.
  */
 export interface InputFilter {
   /** What may be passed on of these bytes, in order; null where the client breaks the protocol, and has to go. */
   pass(bytes: Buffer, mayControl: boolean): Buffer | null
 }
 
-/** A message that is longer is none of an honest client. */
+/** A valid client never sends a longer message. */
 const messageMaxBytes = 256 * 1024
 
-/** The length of a message, as far as these bytes tell it; null for one that nobody knows. */
+/** The length of a message as far as these bytes determine it; null for an unknown message. */
 type Length = (bytes: Buffer) => number | null
 
 interface MessageKind {
   /** Bytes that have to be there before the length is known. */
   readonly headBytes: number
   readonly length: Length
-  /** Keys, clicks, what is pasted, a screen of another size. */
+  /** Keys, clicks, pasted text, and changes of the screen size. */
   readonly isInput: boolean
 }
 
@@ -47,7 +47,7 @@ export function createInputFilter(): InputFilter {
   let step: 'version' | 'security' | 'begin' | 'messages' = 'version'
   let rest: Buffer = Buffer.alloc(0)
 
-  /** The next whole piece; `wait` where more has to come, `refuse` where it is none. */
+  /** The next complete piece; `wait` if more bytes are needed, `refuse` if it is invalid. */
   function next(mayControl: boolean): { take: number; out: Buffer } | 'wait' | 'refuse' {
     switch (step) {
       case 'version': {
@@ -62,7 +62,7 @@ export function createInputFilter(): InputFilter {
         return rest[0] === 1 ? { take: 1, out: rest.subarray(0, 1) } : 'refuse'
       case 'begin':
         step = 'messages'
-        // Shared, whatever was asked: nobody puts out who watches already.
+        // Always shared, whatever was requested, so that no watcher can disconnect the others.
         return { take: 1, out: Buffer.from([1]) }
       case 'messages': {
         const kind = messages.get(rest[0] ?? -1)

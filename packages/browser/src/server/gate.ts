@@ -1,7 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto'
 import { browserProofSubject } from '@flotilla/protocol/browser-service-api'
 
-/** Lets the mesh in and nobody else: null, or what is wrong with the proof. */
+/** Admits only the mesh: null, or the error in the proof. */
 export type Gate = (authorization: string | undefined) => string | null
 
 export interface GateOptions {
@@ -11,13 +11,13 @@ export interface GateOptions {
   readonly now: () => number
 }
 
-/** Longest life of a proof that is accepted: what was signed for longer was not signed by our mesh. */
+/** The longest accepted lifetime of a proof: the mesh never signs for longer. */
 const proofLifeMaxSeconds = 600
 const authorizationMaxChars = 1000
 
 /**
- * `Authorization: Bearer <payload>.<signature>`, as agents check it: base64url JSON of whom it is for and its expiry,
- * signed with Ed25519. The signature is checked before the payload is read.
+ * `Authorization: Bearer <payload>.<signature>`, as agents check it: base64url JSON of the audience and the expiry,
+ * signed with Ed25519. The signature is checked before the payload is parsed.
  */
 export function createGate(options: GateOptions): Gate {
   const key = createPublicKey({

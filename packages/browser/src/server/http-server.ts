@@ -20,7 +20,7 @@ import type {
 import type { Log } from '@flotilla/protocol/json-log'
 import type { Gate } from './gate.ts'
 
-/** What the endpoints do. */
+/** The operations behind the endpoints. */
 export interface BrowserOperations {
   status(): Promise<BrowserStatus>
   picture(): Promise<BrowserPicture>
@@ -43,7 +43,7 @@ const keepAliveTimeoutMs = 75_000
 const connectionsMax = 64
 const actionPath = new RegExp(`^${endpoints.act.path.replace('{action}', '([a-z_]{1,40})')}$`)
 
-/** What a caller is told instead of an answer. */
+/** An error response to the caller. */
 class Refusal extends Error {
   readonly status: number
 
@@ -146,7 +146,7 @@ function parsed<T>(
 }
 
 function refuse(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
-  // What was not read of a body would be taken for the next request.
+  // Without a close, the unread part of a body would be parsed as the next request.
   if (!request.complete) response.setHeader('connection', 'close')
   send(response, refusal.status, { detail: refusal.message })
 }

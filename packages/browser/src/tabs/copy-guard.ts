@@ -3,19 +3,19 @@ import { ActionProblem } from '../actions/action-problem.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
- * Keeps a typed secret from being carried from the pages that may show it to other pages.
+ * Prevents that a typed secret is copied from pages that may show it to other pages.
  *
- * 1. An origin is guarded from the moment a secret is typed there, or a page sends one there, until the profile is reset.
- * 2. A page of a guarded origin copies, cuts and drags nothing, whoever asks: keys, menus, its own scripts.
- * 3. Around each action that begins or ends with such a page in front, and once more when it is left, the clipboard and
- *    the primary selection are emptied: what is selected there is never pasted elsewhere.
+ * 1. An origin is guarded from the time a secret is typed there, or a page sends one there, until the profile is reset.
+ * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts.
+ * 3. The clipboard and the primary selection are emptied around each action that begins or ends with such a page in
+ *    front, and again when it is left, so that a selection is never pasted elsewhere.
  */
 export interface CopyGuard {
   readonly origins: readonly string[]
   guard(origin: string): Promise<void>
   /** To be awaited before and after each action. Rejects with `internal` where the selections cannot be emptied. */
   settle(front: Page): Promise<void>
-  /** A person used the browser: what they selected there is not known. */
+  /** A person used the browser: their selection is unknown. */
   doubt(): void
 }
 
@@ -111,7 +111,7 @@ async function originOfFrame(frame: Frame): Promise<string | null> {
   return typeof own === 'string' ? originOf(own) : null
 }
 
-/** Null for what has none, as `about:blank` and what a page wrote itself. */
+/** Null for pages without an origin, such as `about:blank` and generated documents. */
 export function originOf(address: string): string | null {
   if (!URL.canParse(address)) return null
   const { origin, protocol } = new URL(address)

@@ -10,7 +10,7 @@ type Options = { readonly quality: number; readonly style: string }
 
 const clock = createManualClock()
 
-/** A browser whose tab in front gives these pictures. */
+/** A browser whose front tab gives these pictures. */
 function showing(take: (options: Options) => Promise<Buffer>) {
   const asked: Options[] = []
   const screenshot = (options: Options) => {
@@ -30,7 +30,7 @@ test('is the tab in front, with secrets covered, taken once for all who ask at t
   expect(asked).toHaveLength(2)
 })
 
-test('is nothing where no browser lives, where no tab is open, and where the page gives none', async () => {
+test('is null without a browser, without a tab, and if the page gives no picture', async () => {
   expect(await createFrontPicture({ live: null }, clock)()).toBeNull()
   const empty = { tabs: { pages: [], index: () => 0 } } as unknown as Live // without tabs
   expect(await createFrontPicture({ live: empty }, clock)()).toBeNull()

@@ -9,9 +9,9 @@ const qualities = [40, 15]
 const takeMaxMs = 3000
 
 /**
- * What people who look on are shown: the tab in front, with secrets covered as in a screenshot. It launches nothing, waits
- * for no action and counts as none, and leaves what the next action is to be told. Null where there is nothing to be seen,
- * or not in time. Whoever asks meanwhile is given the same.
+ * The picture for people who watch: the front tab, with secrets covered as in a screenshot. It launches nothing, waits
+ * for no action, does not count as one, and leaves notices for the next action. Null if nothing is visible, or not in
+ * time. Concurrent callers share one picture.
  */
 export function createFrontPicture(
   browser: Pick<LivingBrowser, 'live'>,

@@ -9,7 +9,7 @@ import type { LaunchedBrowser } from '../launch/launch-browser.ts'
 import { createLivingBrowser } from './living-browser.ts'
 import { createSecrets } from './secrets.ts'
 
-/** One display: whoever opens it while it is open fails. */
+/** One display: opening it twice fails. */
 function oneDisplay() {
   const taken = { by: 0, launches: 0, failing: 0 }
   const launch = async (): Promise<LaunchedBrowser> => {
@@ -74,14 +74,14 @@ test('a hundred launches that fail take nothing from the next', async () => {
   expect(taken).toMatchObject({ by: 1, launches: 101 })
 })
 
-test('whoever comes while it starts waits for the same start', async () => {
+test('concurrent callers wait for the same start', async () => {
   const { browser, taken } = aBrowser()
   const lives = await Promise.all([browser.use(), browser.use(), browser.use()])
   expect(new Set(lives).size).toBe(1)
   expect(taken.launches).toBe(1)
 })
 
-test('one that ended by itself is started anew, once nothing is left of it', async () => {
+test('a browser that ended by itself is restarted once its processes are gone', async () => {
   const { browser, taken } = aBrowser()
   const first = await browser.use()
   void first.launched.close()
@@ -92,7 +92,7 @@ test('one that ended by itself is started anew, once nothing is left of it', asy
   expect(taken).toMatchObject({ by: 1, launches: 2 })
 })
 
-test('a close says whether there was one, and what was open is noted', async () => {
+test('close reports whether a browser ran, and its tabs are recorded', async () => {
   const { browser, dataDirectory } = aBrowser()
   expect(await browser.close()).toBe(false)
   await browser.use()

@@ -16,13 +16,13 @@ import { createCopyGuard, guardedOriginsMax, originOf } from './copy-guard.ts'
 import type { CopyGuard } from './copy-guard.ts'
 import type { Secrets } from './secrets.ts'
 
-/** A browser that runs, with what is known of it. */
+/** A running browser and its state. */
 export interface Live {
   readonly launched: LaunchedBrowser
   readonly tabs: OpenTabs
   readonly references: ElementReferences
   readonly requests: RequestLog
-  /** Of all browsers since the container began: one may come back with what was typed into the last. */
+  /** Secrets of all browsers since the container started, because a new browser may restore typed values. */
   readonly secrets: Secrets
   readonly copyGuard: CopyGuard
 }
@@ -30,8 +30,9 @@ export interface Live {
 /**
  * The one browser of this container.
  *
- * 1. It runs from the first use to a close or a crash; a use after that starts it anew from its profile, with its tabs.
- * 2. Whoever uses it while it starts waits for the same start; a start that fails leaves nothing, and the next use tries again.
+ * 1. It runs from the first use to a close or a crash; the next use restarts it from its profile, with its tabs.
+ * 2. Callers that use it during a start wait for the same start; a failed start leaves nothing, and the next use tries
+ *    again.
  */
 export interface LivingBrowser {
   /** Rejects with `launch-failed`. */
@@ -91,8 +92,9 @@ export function createLivingBrowser(deps: {
   }
 
   /**
-   * Chromium brings tabs back by itself, with their history, where it was closed in order; after a kill it brings none, or
-   * those of an earlier day. What was noted counts: each of its addresses has a tab in the end, in its order, and no other has.
+   * Restores the recorded tabs. After an orderly close Chromium restores its tabs itself, with their history; after a
+   * kill it restores none, or outdated ones. The record decides: in the end each recorded address has a tab, in order,
+   * and there are no others.
    */
   async function reopen({ tabs }: Live): Promise<void> {
     const noted = readTabs(tabsFile)

@@ -5,17 +5,17 @@ import type { BrowserContext, Dialog, Download, Page } from 'playwright-core'
 type ToldDialog = BrowserActionData['navigate']['dialogs'][number]
 
 /**
- * The tabs of one living browser, in the order in which they came, with what happened in them by itself.
+ * The tabs of one running browser, in the order in which they opened, with events that happened in them.
  *
- * 1. At most `browserLimits.tabsMax` are open; one more is closed and told.
- * 2. A dialog is answered at once and told with the next result, since a page that shows one does nothing else.
- * 3. A download that no action waits for is broken off and told.
+ * 1. At most `browserLimits.tabsMax` are open; another one is closed, with a notice.
+ * 2. A dialog is answered at once and reported with the next result, because it blocks its page.
+ * 3. A download that no action waits for is cancelled, with a notice.
  */
 export interface OpenTabs {
-  /** The tab in front. Opens one where there is none. */
+  /** The front tab. Opens one if there is none. */
   active(): Promise<Page>
   readonly pages: readonly Page[]
-  /** Of the tab in front; 0 where there is none. */
+  /** The index of the front tab; 0 if there is none. */
   index(): number
   open(): Promise<Page>
   bringToFront(page: Page): Promise<void>
@@ -25,7 +25,7 @@ export interface OpenTabs {
   arrange(wanted: readonly Page[]): void
   /** Since the last time that it was asked. */
   happened(): { dialogs: ToldDialog[]; notices: string[] }
-  /** What an action waits for itself, it takes here; the former is put back by what is given back. */
+  /** Takes over the downloads that an action waits for; the returned function restores the previous listener. */
   takeDownloads(listener: (download: Download) => void): () => void
   notice(words: string): void
 }
@@ -49,7 +49,7 @@ export function watchTabs(
     const kind = kindOf(dialog)
     if (dialogs.length < browserLimits.dialogsMax)
       dialogs.push({ kind, message: scrub(dialog.message()).slice(0, 500) })
-    // Whoever asks before leaving is left: staying is what held the agent there.
+    // A page that asks before it is left is left: staying would trap the agent there.
     await (kind === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined)
   }
 

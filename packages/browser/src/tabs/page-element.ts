@@ -1,6 +1,7 @@
 /**
- * What is asked of an element inside a page, where it may be any: told apart by its tag, since a page in a frame has classes
- * of its own. Files that run there are typed by this and not by a library for all of this package, which runs under Node.
+ * The members of any element inside a page that this package uses. Elements are distinguished by tag, because each
+ * frame has its own classes. Scripts for pages use this type instead of the DOM library, because the package itself
+ * runs under Node.
  */
 export interface PageElement {
   readonly tagName: string

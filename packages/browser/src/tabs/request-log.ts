@@ -9,10 +9,10 @@ export interface RequestLog {
   last(count: number): readonly LoggedRequest[]
 }
 
-/** Of one that is kept. What is told of it is cut once secrets were taken out. */
+/** The maximum stored length of an address; shown addresses are cut after secrets were removed. */
 const urlMaxChars = 20_000
 
-/** The last requests of all tabs: where they went and how they ended, never what was in them. */
+/** The last requests of all tabs: address and result, never content. */
 export function createRequestLog(context: BrowserContext): RequestLog {
   const entries = new Map<Request, LoggedRequest>()
   const put = (request: Request, changes: Partial<LoggedRequest>): void => {

@@ -28,7 +28,7 @@ export function isolationModule(
   }
 }
 
-/** Whoever asked for more than containers hears at once where it cannot be had. */
+/** At the start, warns an owner who requires more than containers if that level is not available. */
 async function noticesOf({ settings }: Kernel, { atLeast, place }: Isolation): Promise<readonly string[]> {
   const wish = isolationWish(settings(), '', { start: atLeast, record: 'container' })
   try {

@@ -35,14 +35,14 @@ function aPlacing({
   return { placing, harness }
 }
 
-test('nothing is tried before somebody asks for it', async () => {
+test('no level is tested before it is requested', async () => {
   const { placing, harness } = aPlacing()
   expect(await placing.place(plain)).toEqual({ rung: 'container', fallback: null })
   expect(harness.tried).toBe(0)
   expect(placing.views().map(({ available }) => available)).toEqual([true, null, null])
 })
 
-test('a rung is tried once for all who ask, and its walls are looked after from then on', async () => {
+test('a level is tested once for all callers, and its walls are monitored from then on', async () => {
   const { placing, harness } = aPlacing()
   const placed = await Promise.all([placing.place(preferred), placing.place(required)])
   expect(placed).toEqual([
@@ -53,7 +53,7 @@ test('a rung is tried once for all who ask, and its walls are looked after from 
   expect(placing.inUse()).toEqual(['gvisor'])
 })
 
-test('whoever prefers one that cannot be had runs in a container, with the reason', async () => {
+test('an agent that prefers an unavailable level runs in a container, with the reason', async () => {
   const { placing } = aPlacing({ trial: absent })
   expect(await placing.place(preferred)).toEqual({
     rung: 'container',
@@ -62,7 +62,7 @@ test('whoever prefers one that cannot be had runs in a container, with the reaso
   expect(placing.inUse()).toEqual([])
 })
 
-test('whoever requires it does not run, and is told what to do', async () => {
+test('an agent that requires it does not run, and the problem has a repair', async () => {
   const { placing } = aPlacing({ trial: absent })
   await expect(placing.place(required)).rejects.toMatchObject({
     code: 'isolation-unavailable',
@@ -71,7 +71,7 @@ test('whoever requires it does not run, and is told what to do', async () => {
   })
 })
 
-test('one whose walls do not hold cannot be had', async () => {
+test('a level whose walls do not hold is unavailable', async () => {
   const walls = [{ id: 'gvisor-internet-closed', holds: false, detail: 'connected' }]
   const { placing } = aPlacing({ walls })
   expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
@@ -80,7 +80,7 @@ test('one whose walls do not hold cannot be had', async () => {
   })
 })
 
-test('what could not be had is tried again when somebody looks, and what could is not', async () => {
+test('an unavailable level is tested again when it is viewed, and an available one is not', async () => {
   const { placing, harness } = aPlacing({ trial: absent })
   await placing.place(preferred)
   harness.trial = there
@@ -103,7 +103,7 @@ test('one on which a start failed is tried again before the next', async () => {
   expect(await placing.place(preferred)).toMatchObject({ rung: 'container' })
 })
 
-test('plain processes satisfy nobody who requires walls', async () => {
+test('plain processes do not satisfy a requirement of walls', async () => {
   const { placing } = aPlacing({ isolates: false })
   expect(await placing.place(preferred)).toEqual({ rung: 'container', fallback: null })
   await expect(placing.place(required)).rejects.toMatchObject({ code: 'isolation-unavailable' })

@@ -13,8 +13,8 @@ export interface Placement {
 
 export interface Placing {
   /**
-   * Where an agent with this wish runs now. A rung is tried when it is first asked for, and its walls from inside it.
-   * Problem `isolation-unavailable` where nothing above the floor can be had.
+   * Chooses the isolation level for this wish. A level is tested when it is first requested, and its walls from inside.
+   * Problem `isolation-unavailable` if no level at or above the required one is available.
    */
   place(wish: IsolationWish): Promise<Placement>
   /** Why an agent with this wish would not be started, as far as is known; null where it would. */
@@ -22,7 +22,7 @@ export interface Placing {
   /** An agent that outlived a mesh runs on it, so that its walls are looked after. */
   adopted(rung: IsolationRung): void
   views(): readonly RungView[]
-  /** Rungs beside the first that agents may run on now. */
+  /** The levels besides containers on which agents may run now. */
   inUse(): readonly IsolationRung[]
   /** A start on it failed, so it is tried again before the next. */
   doubt(rung: IsolationRung): void
@@ -32,7 +32,7 @@ export interface Placing {
   forget(): void
 }
 
-/** Of what a trial said, in the reason that people read. */
+/** The maximum length of a trial's detail in the reason for people. */
 const reasonMaxChars = 400
 
 export function createPlacing(deps: {
@@ -58,7 +58,7 @@ export function createPlacing(deps: {
   async function tryWithWalls(rung: IsolationRung): Promise<RungView> {
     const view = await tryOnce(rung)
     const { detail, repair } = view
-    if (view.available) deps.log.info({ rung, detail }, 'agents can be run on this rung of isolation')
+    if (view.available) deps.log.info({ rung, detail }, 'this isolation level is available')
     else
       deps.log.warn(
         { rung, detail, repair },
@@ -104,7 +104,7 @@ export function createPlacing(deps: {
     },
     adopted: (rung) => {
       if (rung === 'container' || trials.has(rung)) return
-      const view = { rung, available: true, detail: 'agents that outlived a mesh run on it', repair: '' }
+      const view = { rung, available: true, detail: 'adopted agents run on it', repair: '' }
       trials.set(rung, Promise.resolve(view))
       known.set(rung, view)
     },

@@ -19,7 +19,7 @@ const triedAgain = 'the container engine was away; the walls are being tried aga
 
 export interface IsolationDeps {
   readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack' | 'tryRung'>
-  /** What the start of the mesh asked every agent to have; null for nothing. */
+  /** The level that the start of the mesh requires for every agent; null for none. */
   readonly atLeast: IsolationRung | null
   /** Known once agents are listened to. */
   readonly agentPort: () => number
@@ -39,16 +39,16 @@ export interface IsolationState {
 }
 
 export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking' | 'doubt'> {
-  /** What the start of the mesh asked every agent to have. */
+  /** The level that the start of the mesh requires for every agent. */
   readonly atLeast: IsolationRung
   /** How agents can be run now, the weakest first. */
   readonly rungs: Placing['views']
   state(): IsolationState
-  /** For whoever may view the fleet. Problem `denied`. */
+  /** For callers that may view the fleet. Problem `denied`. */
   view(caller: Caller): IsolationState
   /** Checks now; callers at the same time share one check. */
   check(signal?: AbortSignal): Promise<IsolationState>
-  /** The same for whoever may manage the fleet. Problem `denied`. */
+  /** The same for callers that may manage the fleet. Problem `denied`. */
   checkAgain(caller: Caller): Promise<IsolationState>
   /** Checks now. Problem `fleet-paused` with what does not hold. */
   require(signal: AbortSignal): Promise<void>
@@ -84,7 +84,7 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     return state
   }
 
-  /** As they are found from inside that rung. Never rejects: a probe that cannot run counts as a wall that does not hold. */
+  /** Tests the walls from inside this level. Never rejects: a probe that cannot run counts as a failed wall. */
   async function wallsOf(rung: IsolationRung, signal?: AbortSignal): Promise<readonly WallReport[]> {
     const named = (id: string) => (rung === 'container' ? id : `${rung}-${id}`)
     try {
@@ -124,7 +124,9 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     return underWay
   }
 
-  /** An engine that was away may have made its networks and rules anew: until a fresh check, nothing is believed. */
+  /**
+   * An engine that was unreachable may have re-created its networks and rules: until a new check, no wall is trusted.
+   */
   async function doubt(signal: AbortSignal): Promise<void> {
     returns++
     placing.forget()

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const timeMs = 1_000
 
-/** A process whose time is over after `timeMs`, unless it is told more; then it does `work`. */
+/** A process whose time ends after `timeMs` unless it is extended; then it does `work`. */
 function aProcess(work: string) {
   const program = `
 import { uptime } from 'node:os'
@@ -26,7 +26,7 @@ ${work}`
   return { child, ended, next: async () => (await lines.next()).value }
 }
 
-test('ends a process whose first thread never comes to anything else', async () => {
+test('ends a process whose main thread is blocked', async () => {
   const { ended, next } = aProcess('for (;;);')
   expect(await next()).toBe('told')
   expect(await ended).toEqual([null, 'SIGKILL'])
@@ -42,7 +42,7 @@ test('ends one that was halted beyond its time as soon as it wakes up', async ()
   expect(await ended).toEqual([null, 'SIGKILL'])
 })
 
-test('leaves one alone that is told more time, and one that stops it', async () => {
+test('does not end a process that extends its time or stops the thread', async () => {
   const { ended, next } = aProcess(`
 const startMs = uptime() * 1_000
 while (uptime() * 1_000 < startMs + ${timeMs * 2}) {

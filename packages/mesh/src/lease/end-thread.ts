@@ -5,7 +5,10 @@ import type { EndOrder } from './end-cells.ts'
 import { watchEveryMs } from './lease-times.ts'
 
 export interface EndThread {
-  /** Until when the process may live, in milliseconds of `steadyMs`. Nothing is ended before the first time it is told. */
+  /**
+   * Sets the end of the process's time, in milliseconds of `steadyMs`. The process is never ended before the first
+   * call.
+   */
   tell(untilMs: number): void
   stop(): Promise<void>
 }

@@ -4,7 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { cell } from './end-cells.ts'
 import type { EndOrder } from './end-cells.ts'
 
-/** The thread that ends the process. It loads nothing and waits for nobody, so that nothing keeps it. */
+/** The thread that ends the process. It loads no modules and waits for nothing else, so nothing can block it. */
 const { cells, watchEveryMs }: EndOrder = workerData
 parentPort?.postMessage('watches', [])
 

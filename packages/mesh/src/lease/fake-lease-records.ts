@@ -5,7 +5,7 @@ export interface FakeLeaseRecords extends LeaseRecords {
   answers(now: boolean): void
   /** Carries the next write out and does not say so. */
   loseNextAnswer(): void
-  /** As somebody would who may change everything. */
+  /** Replaces the record, as a client with full access could. */
   overwrite(record: LeaseRecord | null): void
   current(): SeenRecord | null
 }

@@ -6,7 +6,7 @@ import type { TakenLease } from './take-lease.ts'
 
 export interface HeldLease {
   readonly epoch: number
-  /** False from the moment on at which another may be about to have it. */
+  /** False once another process may be about to take the lease. */
   mayWrite(): boolean
   /** Gives it back, so that the next need not wait. Idempotent; one that does not get through runs out by itself. */
   release(): Promise<void>
@@ -17,18 +17,19 @@ export interface LeaseHolder {
   readonly holder: string
   readonly clock: Pick<Clock, 'sleep'>
   readonly steadyMs: () => number
-  /** Hears until when it may be written, each time that this moves. */
+  /** Called with the new end each time that the lease is extended. */
   readonly onUntil: (untilMs: number) => void
-  /** Once, when it is over although nobody gave it back; whoever hears it ends the process. */
+  /** Called once if the lease is lost without a release; the listener ends the process. */
   readonly onLost: (why: string) => void
 }
 
 /**
- * Renews a lease until it is given back or lost.
+ * Renews a lease until it is released or lost.
  *
- * H1 Its time counts from before each question, never from the answer, which may come late.
- * H2 A refusal is looked at: where the record is still ours, an answer was lost on the way; else it is lost at once.
- * H3 What was lost once is never held again.
+ * - H1 Its time counts from before each request, never from the reply, which may be late.
+ * - H2 After a refused write the record is read: if it is still ours, only a reply was lost; else the lease is lost at
+ *   once.
+ * - H3 A lost lease is never held again.
  */
 export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
   const { records, holder, clock, steadyMs } = holding
@@ -57,7 +58,7 @@ export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
     }
     const now = await records.read(boundedBy(ending.signal))
     if (now?.holder === holder && now.epoch === epoch) version = now.version // H2
-    else lose(now === null ? 'somebody deleted its lease' : `${now.holder ?? 'nobody'} has its lease now`)
+    else lose(now === null ? 'its lease was deleted' : `${now.holder ?? 'no process'} has its lease now`)
     return false
   }
 

@@ -3,9 +3,9 @@ import { readFile, readlink, realpath } from 'node:fs/promises'
 import { hostname } from 'node:os'
 
 /**
- * Who holds the lease of a home: the same for all its lives at one place, and for none elsewhere. A place is a start of a
- * machine, a network within it and the path of the home, which is where the home's own lock lets one process live: what
- * comes with the same name and that lock comes after the other has ended.
+ * The holder name of a home's lease: the same for all its processes at one place, and different everywhere else. A
+ * place is a boot of a machine, a network namespace and the path of the home, for which the home's own lock admits one
+ * process. A process with the same name and that lock therefore starts after the other has ended.
  */
 export async function holderName(home: string): Promise<string> {
   const place = await Promise.all([

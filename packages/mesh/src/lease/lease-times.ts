@@ -1,12 +1,12 @@
-/** A lease whose record did not change for so long may be had by another, who counts from when it first saw that. */
+/** Another process may take a lease whose record did not change for this long, counted from when it first saw it. */
 export const leaseMs = 60_000
 /**
- * A holder that could not renew ends itself so long after it asked for the last renewal that was granted. The rest up to
- * `leaseMs` is what clocks of two machines may differ by in a minute, and what a process takes to end.
+ * A holder that cannot renew ends itself this long after it sent the last successful renewal. The rest up to `leaseMs`
+ * covers the clock drift of two machines in a minute and the time that a process takes to end.
  */
 export const endsAfterMs = 45_000
 export const renewEveryMs = 10_000
-/** Of one question; then it is asked anew. */
+/** The time limit of one request; then it is repeated. */
 export const askMaxMs = 5_000
 export const askAgainMs = 1_000
 /** How often one who waits looks. */

@@ -6,7 +6,7 @@ import { askAgainMs, askMaxMs, endsAfterMs, leaseMs, pollEveryMs, renewEveryMs }
 import type { LeaseRecords } from './lease-records.ts'
 import { boundedBy, requireFreeLease, takeLease } from './take-lease.ts'
 
-/** A machine whose time a test moves: who sleeps wakes up in order. */
+/** A machine whose clock a test advances: sleepers wake up in order. */
 function aMachine() {
   let nowMs = 1_000
   const sleepers: { readonly atMs: number; readonly wake: () => void }[] = []
@@ -86,7 +86,7 @@ async function holding(records: LeaseRecords, machine: Machine, holder: string) 
   return { lease, lost, untils }
 }
 
-/** The same, with what is seen of each question, or done before it is answered. */
+/** The same records, with a hook that sees each request or acts before its reply. */
 const withQuestions = (
   records: FakeLeaseRecords,
   on: {
@@ -105,7 +105,7 @@ const withQuestions = (
   },
 })
 
-describe('who takes away what a lease is for', () => {
+describe('a caller that deletes the leased home', () => {
   const requiring = (records: LeaseRecords, machine: Machine) => {
     const told: string[] = []
     const asked = { records, holder: 'one', clock: machine.clock, steadyMs: machine.steadyMs, signal: never }
@@ -115,7 +115,7 @@ describe('who takes away what a lease is for', () => {
   }
 
   test.each([null, { holder: null, epoch: 3 }, { holder: 'one', epoch: 3 }])(
-    'goes on at once where nobody else has it: %j',
+    'continues at once if no other process has it: %j',
     async (record) => {
       const records = createFakeLeaseRecords()
       records.overwrite(record)
@@ -163,13 +163,13 @@ describe('who takes a lease', () => {
     expect(record).toMatchObject({ holder: 'one', epoch: 7 })
   })
 
-  test('begins above what the ledger has seen, where the record was deleted', async () => {
+  test('begins above the epoch of the ledger if the record was deleted', async () => {
     const { record } = await taking(createFakeLeaseRecords(), aMachine(), { holder: 'one', epochSeen: 41 })
       .taken
     expect(record.epoch).toBe(42)
   })
 
-  test('takes that of an earlier life at the same place at once', async () => {
+  test('takes the lease of an earlier process at the same place at once', async () => {
     const records = createFakeLeaseRecords()
     records.overwrite({ holder: 'one', epoch: 6 })
     const { record } = await taking(records, aMachine(), 'one').taken
@@ -199,7 +199,7 @@ describe('who takes a lease', () => {
     await expect(taken).rejects.toMatchObject({ code: 'home-in-use' })
   })
 
-  test('has it at the very moment at which the time of a silent one is over', async () => {
+  test('gets it exactly when the time of a silent holder is over', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -225,7 +225,7 @@ describe('who takes a lease', () => {
     await taken
   })
 
-  test('counts anew for one that came in between', async () => {
+  test('restarts the wait for a new holder', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'dead', epoch: 1 })
@@ -256,7 +256,7 @@ describe('who takes a lease', () => {
     expect(written).toBe(5)
   })
 
-  test('names whoever was quicker', async () => {
+  test('names the process that was faster', async () => {
     const records = createFakeLeaseRecords()
     records.overwrite({ holder: 'one', epoch: 1 })
     const { taken } = taking(withQuestions(records, { refuse: true }), aMachine(), 'one')
@@ -300,7 +300,7 @@ describe('who takes a lease', () => {
     expect(bounded.aborted).toBe(true)
   })
 
-  test('tells who came in the place of the one it waited for', async () => {
+  test('names the process that replaced the one it waited for', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'other', epoch: 6 })
@@ -319,7 +319,7 @@ describe('who takes a lease', () => {
     await machine.pass(leaseMs + 5_000)
     const winner = records.current()?.holder
     await machine.pass(5_000)
-    // The second sees whom it lost to, and hears that one's next word.
+    // The second sees the winner and its next renewal.
     records.overwrite({ holder: winner ?? '', epoch: 2 })
     await machine.pass(5_000)
     const ends = await Promise.allSettled([one.taken, two.taken])
@@ -328,7 +328,7 @@ describe('who takes a lease', () => {
 })
 
 describe('who holds a lease', () => {
-  test('renews it for as long as it lives, and so keeps others away', async () => {
+  test('renews it as long as the process runs, which excludes others', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease, lost } = await holding(records, machine, 'one')
@@ -362,7 +362,7 @@ describe('who holds a lease', () => {
     await machine.pass(leaseMs)
     expect(lease.mayWrite()).toBe(false)
     expect(records.current()?.version).toBe('1')
-    // Nor does it give back what it lost.
+    // A lost lease is not released either.
     await lease.release()
     expect(records.current()).toMatchObject({ holder: 'one', version: '1' })
   })
@@ -382,7 +382,7 @@ describe('who holds a lease', () => {
     expect(asked).toBe(6)
   })
 
-  test('asks no more from the very moment on at which its time is over', async () => {
+  test('sends no more requests once its time is over', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     let asked = 0
@@ -395,8 +395,8 @@ describe('who holds a lease', () => {
 
   test.each([
     ['who has it', { holder: 'two', epoch: 2 }, 'two has its lease now'],
-    ['that nobody has it', { holder: null, epoch: 2 }, 'nobody has its lease now'],
-    ['that it was deleted', null, 'somebody deleted its lease'],
+    ['that it is free', { holder: null, epoch: 2 }, 'no process has its lease now'],
+    ['that it was deleted', null, 'its lease was deleted'],
   ])('tells %s where it was lost', async (_what, record, words) => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
@@ -444,7 +444,7 @@ describe('who holds a lease', () => {
     expect([lost, lease.mayWrite()]).toEqual([[], true])
   })
 
-  test('may not write from the very moment on, although it was halted and hears of nothing', async () => {
+  test('may not write once its time is over, even if it was halted meanwhile', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lease, lost } = await holding(records, machine, 'one')
@@ -471,8 +471,8 @@ describe('who holds a lease', () => {
   test.each([
     ['another has it', { holder: 'two', epoch: 2 }],
     ['the same place has it for a later life', { holder: 'one', epoch: 2 }],
-    ['somebody gave it back for it', { holder: null, epoch: 1 }],
-    ['somebody deleted it', null],
+    ['another client released it', { holder: null, epoch: 1 }],
+    ['another client deleted it', null],
   ])('H2 H3 loses it for good where %s', async (_what, record) => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
@@ -516,14 +516,14 @@ describe('who holds a lease', () => {
     expect(asked).toEqual(['write'])
   })
 
-  test('is not lost any more while it is given back', async () => {
+  test('cannot be lost during its release', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const late = Promise.withResolvers<null>()
     let written = 0
     const { lease, lost } = await holding(
       {
-        // A place that answers although nobody waits: the record is another's by then.
+        // A late reply after the abort: the record belongs to another process by then.
         read: async (signal) =>
           written < 2 ? records.read(signal) : { holder: 'two', epoch: 2, version: '9' },
         write: (record, over, signal) =>
@@ -561,7 +561,7 @@ describe('who holds a lease', () => {
     expect(lost).toEqual([])
   })
 
-  test('waits for nobody who does not answer where it is given back', async () => {
+  test('does not wait for an unresponsive place during the release', async () => {
     const records = createFakeLeaseRecords()
     const { lease, lost } = await holding(records, aMachine(), 'one')
     records.answers(false)

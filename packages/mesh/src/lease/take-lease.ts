@@ -8,17 +8,20 @@ const attemptsMax = 5
 
 export interface LeaseAsker {
   readonly records: LeaseRecords
-  /** Who comes: the same for all lives of one home on one machine, of which the home's own lock lets one live. */
+  /**
+   * The name of this process: the same for all processes of one home on one machine, of which the home's lock admits
+   * one.
+   */
   readonly holder: string
   readonly clock: Pick<Clock, 'sleep'>
-  /** Milliseconds on a clock that nobody sets, and that goes on while the machine sleeps. */
+  /** Milliseconds of a monotonic clock that continues during suspend. */
   readonly steadyMs: () => number
   readonly progress: (step: string) => void
   readonly signal: AbortSignal
 }
 
 export interface LeaseTaker extends LeaseAsker {
-  /** The highest epoch that the ledger was written in: a record that somebody deleted must not begin below it. */
+  /** The highest epoch that wrote to the ledger: a deleted record must not restart below it. */
   readonly epochSeen: number
 }
 
@@ -29,8 +32,8 @@ export interface TakenLease {
 }
 
 /**
- * Takes the lease once nobody can hold it: it is free, an earlier life of the same holder had it, or its record did not
- * change for `leaseMs`. Throws the Problem `home-in-use` as soon as another is seen to renew it.
+ * Takes the lease once no other process can hold it: it is free, an earlier process of the same holder had it, or its
+ * record did not change for `leaseMs`. Throws the Problem `home-in-use` as soon as another process renews it.
  */
 export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
   const { records, holder, epochSeen, steadyMs, signal } = taker
@@ -47,14 +50,14 @@ export async function takeLease(taker: LeaseTaker): Promise<TakenLease> {
 }
 
 /**
- * Resolves once nobody else can hold the lease, which stays as it is: for whoever takes away what it is for. Throws as
- * `takeLease` does.
+ * Resolves once no other process can hold the lease, without taking it: for callers that delete the home. Throws like
+ * `takeLease`.
  */
 export async function requireFreeLease(asker: LeaseAsker): Promise<void> {
   await whenFree(asker, await asker.records.read(boundedBy(asker.signal)))
 }
 
-/** What may be taken: `seen`, which was read a moment ago, or what came after it. */
+/** Returns the record that may be replaced: `seen`, which was just read, or a later one. */
 async function whenFree(asker: LeaseAsker, seen: SeenRecord | null): Promise<SeenRecord | null> {
   const { records, holder, clock, steadyMs, signal } = asker
   const sinceMs = steadyMs()
@@ -72,7 +75,7 @@ async function whenFree(asker: LeaseAsker, seen: SeenRecord | null): Promise<See
   return seen
 }
 
-/** Whoever else has it; null where it may be taken. Pure. */
+/** The other holder; null if the lease may be taken. Pure. */
 function otherHolder(seen: SeenRecord | null, holder: string): string | null {
   return seen === null || seen.holder === holder ? null : seen.holder
 }

@@ -5,13 +5,13 @@ import { backup, DatabaseSync } from 'node:sqlite'
 const pagesPerStep = 2000
 
 /**
- * Copies a database that is written to as it stands at one moment, into one file. `atThatMoment` runs while nothing that is
- * written can come into the copy any more, and is not to wait for anything. Rejects with what SQLite met.
+ * Copies a live database into one file, as a consistent snapshot. `atThatMoment` is called when later writes can no
+ * longer be part of the copy; it must not wait. Rejects with SQLite's error.
  */
 export async function copyDatabase(path: string, target: string, atThatMoment: () => void): Promise<void> {
   const source = new DatabaseSync(path, { timeout: 5000 })
   try {
-    // The first read is what pins the moment; the copy is made of it, whatever is committed after.
+    // The first read fixes the snapshot; later commits are not part of the copy.
     source.exec('BEGIN')
     source.prepare('SELECT count(*) FROM sqlite_schema').get()
     atThatMoment()

@@ -101,7 +101,7 @@ describe('effects', () => {
     expect(seen).toEqual(['now'])
   })
 
-  test('that throw do not keep others from running, and each error is heard', () => {
+  test('that throw do not block others, and each error is reported', () => {
     const heard: unknown[] = []
     const seen: string[] = []
     const database = aDatabase((error) => heard.push((error as Error).message))
@@ -119,7 +119,7 @@ describe('effects', () => {
     expect(numbers(database)).toEqual([1])
   })
 
-  test('that throw where nobody listens are thrown together, and the commit stands', () => {
+  test('that throw without a listener are thrown together, and the commit is kept', () => {
     const database = aDatabase()
     const work = () => {
       insert(database, 1)

@@ -3,16 +3,15 @@ import { DatabaseSync } from 'node:sqlite'
 import type { SQLInputValue, StatementSync } from 'node:sqlite'
 
 /**
- * The one way to the mesh's database. Everything on it is synchronous, so a transaction never interleaves.
+ * The only access to the mesh's database. Everything is synchronous, so transactions never interleave.
  *
- * D1 A transaction is all or nothing: nested calls join it, and a nested throw rolls all of it back even where
- *    the caller caught it.
- * D2 Effects run after the outermost commit, in the order they were given, each one even if another throws.
- * D3 Effects given while effects run wait their turn behind them, so that what follows a commit keeps its order.
- * D4 Behind a fence a transaction begins only where no higher epoch was ever written, which stands in the same file: as
- *    long as the file's own locks hold, nothing is committed after whoever came later began, however late this process
- *    woke up.
- * D5 Behind a fence nothing is committed once the time of its holder is over, also where those locks do not hold.
+ * - D1 A transaction is atomic: nested calls join it, and a nested throw rolls all of it back even if the caller
+ *   catches it.
+ * - D2 Effects run after the outermost commit, in order, each one even if another throws.
+ * - D3 Effects added while effects run are queued behind them, so that the order of commits is kept.
+ * - D4 With a fence, a transaction begins only if no higher epoch was ever written to the same file. As long as the
+ *   file's locks work, an outdated process commits nothing after its successor began, however late it resumes.
+ * - D5 With a fence, nothing is committed after the holder's time is over, even if those locks do not work.
  */
 export interface Database {
   /** Prepared once per text and kept; callers pass constant SQL and bind every value. */
@@ -27,13 +26,13 @@ export interface Database {
   close(): void
 }
 
-/** What keeps a mesh whose time is over from writing, where meshes of several machines may come to one database. */
+/** Prevents a mesh whose lease has expired from writing, if meshes on several machines share one database. */
 export interface WriteFence {
-  /** Of whoever opens it; higher than that of everybody before. */
+  /** The epoch of this process; higher than all earlier ones. */
   readonly epoch: number
-  /** False from the moment on at which another may be about to take over. */
+  /** False once another process may be about to take over. */
   readonly mayWrite: () => boolean
-  /** Ends the process: what it holds in memory is not true any more. */
+  /** Ends the process, because its in-memory state is no longer valid. */
   readonly onLost: (why: string) => void
 }
 
@@ -41,8 +40,8 @@ export interface DatabaseOptions {
   /** Given, D4 and D5 hold: everything that is written is a transaction, and asks in it. */
   readonly fence?: WriteFence
   /**
-   * Hears what an effect threw, once each. Without it the errors are thrown together, by whoever committed,
-   * although the commit stands.
+   * Called once for each error of an effect. Without it the errors are thrown together to the caller that committed,
+   * although the commit is kept.
    */
   readonly onEffectError?: (error: unknown) => void
   /** Called with the error of every write that failed, before its caller gets it. */
@@ -83,7 +82,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     }
   }
 
-  /** A write outside of a transaction that failed is heard of as well. */
+  /** Failed writes outside of a transaction are reported as well. */
   function reportErrors(statement: StatementSync): void {
     for (const way of ['run', 'get', 'all'] as const) {
       const plain = statement[way].bind(statement)
@@ -191,7 +190,7 @@ function raiseFence(sqlite: DatabaseSync, { epoch, mayWrite, onLost }: WriteFenc
   }
 }
 
-/** The highest epoch in which a database was written; 0 where there is none, or no fence was ever raised in it. */
+/** The highest epoch that wrote to a database; 0 if the file does not exist or never had a fence. */
 export function epochOf(path: string): number {
   if (!existsSync(path)) return 0
   const sqlite = new DatabaseSync(path, { readOnly: true, timeout: 5000 })

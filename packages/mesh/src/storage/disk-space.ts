@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { storageFaultOf } from './storage-fault.ts'
 import type { StorageFault } from './storage-fault.ts'
 
-/** Kept free for what was accepted already: its outcome, its journal and its costs must still be written. */
+/** Kept free for accepted work: its outcome, audit log and costs must still be written. */
 const freeMinBytes = 32 * 1024 * 1024
 /** Kept free for the same: agents, configuration and backups make files. */
 const freeMinFiles = 64
@@ -25,11 +25,11 @@ export interface DiskSpace {
 
 export interface StorageTrouble {
   readonly code: StorageFault
-  /** What is wrong, in words. */
+  /** The reason, as text. */
   readonly detail: string
 }
 
-/** What is free where a folder is. */
+/** The free space of a folder's file system. */
 export interface FreeRoom {
   readonly bytes: number
   /** Null where the file system does not count its files. */

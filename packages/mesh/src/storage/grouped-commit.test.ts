@@ -54,7 +54,7 @@ describe('a grouped commit', () => {
     expect(words()).toEqual(['a'])
   })
 
-  test('takes so many and no more at once, and none is left behind', async () => {
+  test('commits a limited number at once, and none is left behind', async () => {
     const { grouped, insert, words, commits } = aTable()
     const names = Array.from({ length: 2 * groupMax + 1 }, (_, at) => `${at}`)
     await Promise.all(names.map((name) => grouped.add(insert(name))))
@@ -66,17 +66,17 @@ describe('a grouped commit', () => {
     await again
   })
 
-  test('that stands is not written again where what follows it fails', async () => {
+  test('a commit is not repeated if its effects fail', async () => {
     const { grouped, database, insert, words } = aTable()
     let runs = 0
     const outcome = grouped.add(() => {
       runs++
       insert('a')()
       database.afterCommit(() => {
-        throw new Error('nobody listens')
+        throw new Error('no listener')
       })
     })
-    expect(() => grouped.flush()).toThrow('nobody listens')
+    expect(() => grouped.flush()).toThrow('no listener')
     await outcome
     expect([runs, words()]).toEqual([1, ['a']])
   })

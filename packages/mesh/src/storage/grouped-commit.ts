@@ -6,7 +6,10 @@ import type { Database } from './database.ts'
  * before it. What cannot be committed with the others is tried again by itself.
  */
 export interface GroupedCommit {
-  /** Resolves with what `work` returned once it is committed; rejects with what it threw, and then nothing of it stands. */
+  /**
+   * Resolves with the result of `work` once it is committed; rejects with its error, and then none of its writes are
+   * kept.
+   */
   add<T>(work: () => T): Promise<T>
   /** Commits now what waits; for the end, before the database closes. */
   flush(): void

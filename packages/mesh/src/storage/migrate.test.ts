@@ -102,7 +102,7 @@ describe('migrations', () => {
     database.close()
   })
 
-  test('three snapshots are kept, and the way back is told by the youngest', () => {
+  test('three snapshots are kept, and the error of a newer database names the youngest', () => {
     const path = aFile()
     const database = openDatabase(path)
     const steps = [1, 2, 3, 4, 5, 6].map((version) => step(version))
@@ -131,7 +131,7 @@ describe('migrations', () => {
     database.close()
   })
 
-  test('a step bears the moment it was written, in its file name too, but for the first', () => {
+  test('a step has its creation time as version, also in its file name, except for the first ones', () => {
     const files = readdirSync(join(import.meta.dirname, 'migrations'))
     const newer = allMigrations.map(({ version }) => version).filter((version) => version > 136)
     for (const version of newer) {

@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 
 /** One step of the schema. A step that has been released never changes. */
 export interface Migration {
-  /** The moment it was written, as `YYYYMMDDHHMMSS`; the first steps have small numbers. */
+  /** The time when it was written, as `YYYYMMDDHHMMSS`; the first steps have small numbers. */
   readonly version: number
   readonly name: string
   readonly sql: string
@@ -78,7 +78,7 @@ function guardSchema(
   }
 }
 
-/** A step is never undone: what a newer release wrote in its words would be lost in silence. */
+/** Explains how to go back. Steps are never undone, because data of a newer release would be lost silently. */
 function wayBack(path: string | undefined): string {
   const newest = path === undefined ? undefined : snapshotsOf(path).at(-1)
   const forward = 'Start the newer release again.'
@@ -125,7 +125,7 @@ function snapshot(
   { path, newest, applied }: { readonly path: string; readonly newest: number; readonly applied: number },
 ): void {
   const target = `${path}${snapshotMark}${newest}`
-  // An upgrade that was cut off between two steps goes on: what is there is from before its first.
+  // An interrupted upgrade continues: the existing snapshot is from before its first step.
   if (existsSync(target) && stepsIn(target) < applied) return
   const unfinished = `${target}.new`
   rmSync(unfinished, { force: true })

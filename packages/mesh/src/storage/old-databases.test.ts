@@ -46,7 +46,7 @@ describe('a database that an earlier release wrote', () => {
           const steps = Number(name.split('-', 1)[0])
           const snapshots = readdirSync(place).filter((one_) => /\.before-\d+$/.test(one_))
           expect(snapshots.length).toBe(steps < allMigrations.length ? 1 : 0)
-          // Its rows are read by the code of today, and new work stands beside them.
+          // Current code reads its rows, and new rows can be added.
           const before = Number(one('SELECT count(*) FROM runs'))
           expect(before).toBeGreaterThan(0)
           const clock = createManualClock()

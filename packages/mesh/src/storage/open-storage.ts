@@ -12,12 +12,12 @@ export const newestSchemaStep = Math.max(...allMigrations.map(({ version }) => v
 /** The mesh's database, brought up to date, and the watch over the room that it has. */
 export function openStorage(deps: {
   readonly path: string
-  /** Whose disk is watched. */
+  /** The folder whose disk is watched. */
   readonly folder: string
   readonly clock: Clock
   /** Absent where one machine alone comes to it. */
   readonly fence?: WriteFence | undefined
-  /** What was to follow a commit and failed. */
+  /** Called with errors of effects after a commit. */
   readonly onEffectError: (error: unknown) => void
 }): { readonly database: Database; readonly diskSpace: DiskSpace } {
   const diskSpace = createDiskSpace(deps)

@@ -3,26 +3,26 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Database } from './database.ts'
 
 /**
- * An effect that no transaction spans, because a file or a container is part of it. What is begun is written down
- * before it is done, with enough to find it again; the rows that tell of it are written last, with the answer.
+ * An effect that no transaction covers, because a file or a container is part of it. A mark is stored before the
+ * effect, with enough data to find it again; the rows about it are written last, with the answer.
  */
 export interface Resumable<Result> {
-  /** What an earlier life of this very call wrote down and did not come to the end of; null where there was none. */
+  /** The mark of an earlier, unfinished attempt of the same call; null if there was none. */
   readonly begun: JsonValue
-  /** Stands on the disk when it returns. To be called right before the first step that would stay. */
+  /** Durable when it returns. Called right before the first step that leaves something behind. */
   begin(mark: JsonValue): void
-  /** Writes in one transaction what tells of the effect, and that the call is answered with what `write` returns. */
+  /** Writes the rows about the effect and the answer, which is the result of `write`, in one transaction. */
   settle(write: () => Result): Result
 }
 
-/** For whoever has no key under which the call could come again. */
+/** For calls without an idempotency key. */
 export function onceOnly<Result>(database: Database): Resumable<Result> {
   return { begun: null, begin: () => {}, settle: (write) => keepingRefusals(database, write) }
 }
 
 /**
- * One transaction whose refusals are thrown after its end: whoever refused has journaled that, and a throw inside would
- * take the record back. What a transaction within it wrote before it threw is taken back all the same.
+ * One transaction whose refusals are thrown after its end: the caller has recorded the refusal in the audit log, and a
+ * throw inside would roll that back. Writes of a nested transaction that threw are rolled back all the same.
  */
 export function keepingRefusals<T>(database: Database, work: () => T): T {
   const done = database.transaction((): { readonly result: T } | { readonly refusal: Problem } => {

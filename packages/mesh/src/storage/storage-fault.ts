@@ -1,4 +1,4 @@
-/** Why a write failed, where the cause is the storage or the process's open files and not what was written. */
+/** Why a write failed, if the cause is the storage or the process's open files and not the data. */
 export type StorageFault = 'disk-full' | 'storage-failing' | 'too-many-files'
 
 /** Codes of the system, as Node writes them on an error. */
@@ -15,7 +15,7 @@ const systemFaults: Readonly<Record<string, StorageFault>> = {
   ENFILE: 'too-many-files',
 }
 
-/** Result codes of SQLite; their higher bits tell more of the cause and are not needed. */
+/** Result codes of SQLite; their higher bits are not needed. */
 const sqliteFaults: Readonly<Record<number, StorageFault>> = {
   5: 'storage-failing', // SQLITE_BUSY: another program holds the database
   8: 'storage-failing', // SQLITE_READONLY
@@ -38,7 +38,7 @@ export function storageFaultOf(error: unknown): StorageFault | null {
   return null
 }
 
-/** Whether a write failed because the disk, or a quota on it, has no more room. Pure. */
+/** Whether a write failed because the disk or a quota is full. Pure. */
 export function isDiskFull(error: unknown): boolean {
   return storageFaultOf(error) === 'disk-full'
 }

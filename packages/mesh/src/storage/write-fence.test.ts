@@ -61,7 +61,7 @@ describe('a database behind a fence', () => {
     expect(wordsIn(path)).toEqual(['before', 'later'])
   })
 
-  test('D4 is not opened by whoever comes with the same epoch or a lower one', () => {
+  test('D4 a process with the same or a lower epoch cannot open the database', () => {
     const path = aPath()
     opened(path, 5)
     expect(() => opened(path, 5)).toThrow('another mesh began after it')
@@ -84,7 +84,7 @@ describe('a database behind a fence', () => {
     expect(wordsIn(path)).toEqual([])
   })
 
-  test('tells no listener of a commit that was refused', () => {
+  test('calls no listener for a refused commit', () => {
     const { database, time } = opened(aPath(), 1)
     const heard: string[] = []
     const work = () =>
@@ -114,7 +114,7 @@ describe('a database behind a fence', () => {
   })
 })
 
-/** Writes one word after the other and believes that it may: as one whose clock stands still. */
+/** Writes repeatedly and believes that it may, like a process whose clock stopped. */
 const writer = `
 import { openDatabase } from ${JSON.stringify(join(import.meta.dirname, 'database.ts'))}
 const fence = { epoch: 1, mayWrite: () => true, onLost: (why) => { console.log('lost ' + why); process.exit(3) } }
@@ -133,7 +133,7 @@ test('a process that was halted while it wrote, and wakes up after another began
   onTestFinished(() => void child.kill('SIGKILL'))
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   expect((await lines.next()).value).toBe('writes')
-  // Wherever it stands: within a transaction it holds the lock, which this one gets only once it was let go.
+  // The writer may be stopped within a transaction and hold the lock, so it is resumed until the lock is free.
   let later: ReturnType<typeof opened> | null = null
   while (later === null) {
     child.kill('SIGSTOP')

@@ -172,7 +172,10 @@ describe('the trail of what waits for a person', () => {
     const byPerson = approvals.cancel(person, ask('a').id)
     const byAsker = approvals.cancel(operator, ask('b').id)
     expect(byPerson).toMatchObject({ resolvedBy: 'human:cli', detail: expect.stringContaining('person') })
-    expect(byAsker).toMatchObject({ resolvedBy: 'agent:operator', detail: expect.stringContaining('asked') })
+    expect(byAsker).toMatchObject({
+      resolvedBy: 'agent:operator',
+      detail: expect.stringContaining('requester'),
+    })
     expect(() => approvals.cancel(person, byAsker.id)).toThrow(
       expect.objectContaining({ code: 'approval-used', detail: expect.stringContaining('cancelled') }),
     )

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Runs, what they are told, what must be told, tasks, the journal and the kept events. */
+/** Runs with their input and steers, the outbox, tasks, the audit log and stored events. */
 export const ledgerMigration: Migration = {
   version: 1,
   name: 'ledger',

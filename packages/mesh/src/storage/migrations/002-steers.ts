@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What is said to runs at work. The checks hold what the states mean, whoever writes. */
+/** Steers of running runs. The constraints enforce the meaning of the states for every writer. */
 export const steersMigration: Migration = {
   version: 2,
   name: 'steers',

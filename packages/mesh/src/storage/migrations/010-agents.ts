@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Agents, the life of each, and the tokens of the start that lives now (hashes alone). */
+/** Agents with their states, and the tokens of their current start (hashes only). */
 export const agentsMigration: Migration = {
   version: 10,
   name: 'agents',

@@ -1,9 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Budgets of projects and of the fleet (those of agents stand in `agents`), the sums that they are decided by, sums by
- * day and model for reports, and what of the spending the journal has not been told yet. Scopes are `fleet`,
- * `project:<name>`, and `task:<id>` beside those of step 20.
+ * Budgets of projects and of the fleet (those of agents are in `agents`), the sums for decisions, sums by day and model
+ * for reports, and spending that is not in the audit log yet. Scopes are `fleet`, `project:<name>`, and `task:<id>` in
+ * addition to those of step 20.
  */
 export const budgetsMigration: Migration = {
   version: 21,

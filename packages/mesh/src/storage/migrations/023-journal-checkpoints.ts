@@ -1,10 +1,10 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Places in the chain that it is verified from. `verified`: it was whole up to here. `pruned`: the rows up to here are
- * gone. `accepted`: it was broken before, and a person goes on from here. `seal` is a MAC under the
- * secret of the mesh, so that whoever can write to the database alone cannot make one; empty on a head that an older
- * release wrote. `permissions_seen` is what the journal was last told of the permissions file.
+ * Checkpoints from which the hash chain is verified. `verified`: it was intact up to here. `pruned`: the rows up to
+ * here were deleted. `accepted`: it was broken before, and a person accepted it. `seal` is a MAC under the secret of
+ * the mesh, so that write access to the database alone cannot forge one; empty on a head that an older release wrote.
+ * `permissions_seen` is the last recorded state of the permissions file.
  */
 export const journalCheckpointsMigration: Migration = {
   version: 23,

@@ -1,6 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
-/** What agents keep outside their containers, and what they tell the owner. Bytes of artifacts are files. */
+/**
+ * Artifacts that agents store outside their containers, and notifications to the owner. The bytes of artifacts are
+ * files.
+ */
 export const artifactsMigration: Migration = {
   version: 40,
   name: 'artifacts and notes',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What agents asked the owner for, and whether they were told the answer. */
+/** Requests of agents for credentials, and whether the agents were notified of the answer. */
 export const credentialRequestsMigration: Migration = {
   version: 55,
   name: 'credential requests',

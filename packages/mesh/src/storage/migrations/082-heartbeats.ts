@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What became of the last heartbeat of each agent, and what is known of an agent that nobody touched since. */
+/** The result of the last heartbeat of each agent, and the state of agents without activity since then. */
 export const heartbeatsMigration: Migration = {
   version: 82,
   name: 'heartbeats',

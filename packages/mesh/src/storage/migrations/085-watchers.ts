@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Changes of files that were noticed and not fired yet, and what was fired. */
+/** Changes of files that were noticed but have not fired yet, and those that fired. */
 export const watchersMigration: Migration = {
   version: 85,
   name: 'watchers',

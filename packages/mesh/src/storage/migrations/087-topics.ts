@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Who listens to what, what was said, and who has not read it yet. A signal is one row, however many have it unread;
- * `shown_*` name the run that was given it and the call that did.
+ * Topic subscriptions, signals, and unread signals. A signal is one row for all subscribers; `shown_*` name the run and
+ * the call that delivered it.
  */
 export const topicsMigration: Migration = {
   version: 87,

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What is paused: one agent, or the whole fleet under the name `*`. */
+/** Pauses: of one agent, or of the whole fleet under the name `*`. */
 export const pausesMigration: Migration = {
   version: 88,
   name: 'pauses',

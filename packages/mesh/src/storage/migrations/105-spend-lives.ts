@@ -1,9 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Which life of the mesh made an open hold: it alone gives it back, and the next settles what others left. No sum may
- * fall below zero; a write that would is undone whole, so that money is held rather than made. (Before an insert the
- * row is a change and not a sum yet, hence after it.)
+ * The process start that made an open reservation: that process alone releases it, and the next process settles the
+ * rest. No sum may become negative; such a write fails as a whole, so that money stays reserved. (The check runs after
+ * an insert, because before it the row is a difference and not a sum.)
  */
 export const spendLivesMigration: Migration = {
   version: 105,

@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Calls whose cost nobody can tell are booked as all that was set aside for them. `unconfirmed` of a call says why;
- * in the sums it is how much of what is spent is booked so.
+ * Calls of unknown cost are settled with their whole reservation. `unconfirmed` of a call says why; in the sums it is
+ * the part of the spending that was settled this way.
  */
 export const unconfirmedSpendMigration: Migration = {
   version: 106,

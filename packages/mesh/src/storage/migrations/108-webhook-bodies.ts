@@ -1,10 +1,10 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Which bodies came to each webhook, apart from the history and for longer: a signature of the body alone never grows
- * old. A body is the first eight bytes of its SHA-256, so that a million of them are a few dozen megabytes. What the
- * history has of before is taken over when a webhook is next delivered to. A memory without a webhook is taken away bit by
- * bit: a million rows at once would keep everybody waiting.
+ * Received bodies of each webhook, kept longer than the history, because a signature of the body alone never expires. A
+ * body is stored as the first eight bytes of its SHA-256, so a million of them take a few dozen megabytes. Older
+ * entries are copied from the history at the webhook's next delivery. Rows of a deleted webhook are removed in small
+ * steps: deleting a million rows at once would block the mesh.
  */
 export const webhookBodiesMigration: Migration = {
   version: 108,

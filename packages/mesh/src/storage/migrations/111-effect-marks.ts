@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** By what a call that was cut off finds again what it made where no transaction reaches: a file, a container. */
+/** Marks with which an interrupted call finds the files or containers that it created outside of a transaction. */
 export const effectMarksMigration: Migration = {
   version: 111,
   name: 'effect marks',

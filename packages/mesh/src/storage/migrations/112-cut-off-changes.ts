@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Changes of agents that a dying mesh left in the middle: whether they were made is known by what stands there alone. */
+/** Changes of agents that a dying mesh left in progress: the current value tells whether they were made. */
 export const cutOffChangesMigration: Migration = {
   version: 112,
   name: 'cut-off changes',

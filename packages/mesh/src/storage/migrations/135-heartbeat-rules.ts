@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** How much of HEARTBEAT.md the last heartbeat was not told, characters. */
+/** How many characters of HEARTBEAT.md the last heartbeat omitted. */
 export const heartbeatRulesMigration: Migration = {
   version: 135,
   name: 'heartbeat rules',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Whether the journal and the log were told of the flags that the operator has though its entry leaves them out. */
+/** Whether the operator's default flags, which its entry omits, were recorded in the audit log and the log. */
 export const permissionDefaultsMigration: Migration = {
   version: 136,
   name: 'permission defaults',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What agents ask each other, and what they declare that they can. */
+/** Messages between agents, and the capabilities that agents declare. */
 export const messagesMigration: Migration = {
   version: 20261123011900,
   name: 'messages between agents',

@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Tasks that wait for others, are given anew, and are judged. A task that waits has no run yet, so the table is made
- * again without that bound. What happened to a task, and what was said of it, stands in rows of its own.
+ * Tasks with dependencies, reassignment and reviews. A waiting task has no run yet, so the table is re-created without
+ * that constraint. The history and reviews of a task are separate rows.
  */
 export const teamTasksMigration: Migration = {
   version: 20261123012000,

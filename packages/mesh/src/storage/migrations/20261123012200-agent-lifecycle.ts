@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * One state for all of an agent's life, the archive among them, and what it takes to go on after a restart of the mesh:
- * what a stop was for, when an agent that was lost is started again, and how often it was.
+ * One state for an agent's whole lifecycle, including the archive, and what the mesh needs to continue after a restart:
+ * the purpose of a stop, the time of the next restart of a lost agent, and the number of losses.
  */
 export const agentLifecycleMigration: Migration = {
   version: 20261123012200,

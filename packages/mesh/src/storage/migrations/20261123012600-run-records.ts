@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * What models were told and answered in runs, without secrets and for as long as the settings say, and which run plays
- * another one again.
+ * Requests to models and their answers in runs, without secrets and for as long as the settings say, and which run
+ * replays another one.
  */
 export const runRecordsMigration: Migration = {
   version: 20261123012600,

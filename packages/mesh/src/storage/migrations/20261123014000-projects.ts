@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What a project is about, by parts that are written each over its own version. Names that were in use are projects now. */
+/** The texts of a project, in parts with separate versions. Names in use become projects. */
 export const projectsMigration: Migration = {
   version: 20261123014000,
   name: 'projects',

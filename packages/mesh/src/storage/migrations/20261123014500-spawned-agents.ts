@@ -1,6 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
-/** Agents that agents have made for one task: whose they are, and when they end. A row goes when all of its agent is gone. */
+/**
+ * Agents that agents spawned for one task: their parent and their end. A row is deleted when its agent is completely
+ * removed.
+ */
 export const spawnedAgentsMigration: Migration = {
   version: 20261123014500,
   name: 'spawned agents',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Who is told of which keys, and what it has not been told of yet: the newest change of each key. */
+/** Watches of blackboard keys, and pending notifications: the newest change of each key. */
 export const blackboardWatchesMigration: Migration = {
   version: 20261123020000,
   name: 'blackboard watches',

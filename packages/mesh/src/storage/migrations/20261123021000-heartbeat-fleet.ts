@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** The fleet as the operator was last told of it. */
+/** The state of the fleet in the operator's last heartbeat. */
 export const heartbeatFleetMigration: Migration = {
   version: 20261123021000,
   name: 'the fleet of a heartbeat',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** How often an agent was told in an hour; it outlives the watches that told it. */
+/** How often an agent was notified in an hour; it outlives the watches. */
 export const blackboardTellsMigration: Migration = {
   version: 20261123032500,
   name: 'blackboard tells',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What was made of a task that ended is found by it, and goes on with what that one has used. */
+/** Links a task to the ended task that it was created from; it inherits the budget that was used. */
 export const taskChainsMigration: Migration = {
   version: 20261123032600,
   name: 'chains of tasks',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** Who gave an agent what is found without a look at the whole journal. */
+/** An index with which the grants of an agent are found without a scan of the whole audit log. */
 export const permissionRowsMigration: Migration = {
   version: 20261123045500,
   name: 'rows of permissions',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What stood under a key of the blackboard before; what stands there now is the first of it. */
+/** Earlier values of blackboard keys; the current value is the first version. */
 export const blackboardVersionsMigration: Migration = {
   version: 20261123050000,
   name: 'blackboard versions',

@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** People on chat platforms: what they said, whom they talk to, and what they are to be told. */
+/** People on chat platforms: their messages, their conversations and pending notifications. */
 export const channelsMigration: Migration = {
   version: 20261123090000,
   name: 'channels',

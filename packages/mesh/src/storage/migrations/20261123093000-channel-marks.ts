@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** How far each conversation of a platform without acknowledgements was heard. */
+/** The read position of each conversation on platforms without acknowledgements. */
 export const channelMarksMigration: Migration = {
   version: 20261123093000,
   name: 'channel-marks',

@@ -1,6 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
-/** By which identity a person spoke in a conversation: once it is theirs no more, they are told nothing there unasked. */
+/**
+ * The identity with which a person wrote in a conversation: once it no longer belongs to them, they get no
+ * notifications there.
+ */
 export const channelTalkSendersMigration: Migration = {
   version: 20261123094500,
   name: 'channel-talk-senders',

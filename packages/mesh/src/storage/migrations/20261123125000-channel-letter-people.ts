@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** For whom a letter is, so that nothing goes out to one who was removed meanwhile. */
+/** The recipient of a message, so that nothing is sent to a person who was removed meanwhile. */
 export const channelLetterPeopleMigration: Migration = {
   version: 20261123125000,
   name: 'channel-letter-people',

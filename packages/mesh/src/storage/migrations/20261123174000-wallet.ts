@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Which seed this home has, and which index of it went to which agent. `next_index` only rises, so that no agent is ever
- * given the keys of another; the one row stays when the files of the seed are lost, and tells that they are.
+ * The seed of this home, and which index of it belongs to which agent. `next_index` only rises, so that no agent ever
+ * gets the keys of another. The one row stays when the files of the seed are lost, and shows that they are.
  */
 export const walletMigration: Migration = {
   version: 20261123174000,

@@ -1,6 +1,9 @@
 import type { Migration } from '../migrate.ts'
 
-/** Answers of models that were heard in runs and are not written down yet: what stands here at a start was lost with the mesh. */
+/**
+ * Received model answers of runs that are not recorded yet: rows that exist at a start were lost with the previous
+ * process.
+ */
 export const heardExchangesMigration: Migration = {
   version: 20261123175000,
   name: 'heard exchanges',

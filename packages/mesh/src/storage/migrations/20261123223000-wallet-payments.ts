@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * What agents pay. An intent stands with its signed bytes before anything of it leaves, and is followed to an end; of each
- * address on each chain every number is given once. The one row of `wallet_stop` says why nothing is signed.
+ * Payments of agents. An intent is stored with its signed bytes before anything is sent, and is tracked to its end;
+ * each nonce of an address on a chain is used once. The one row of `wallet_stop` says why nothing is signed.
  */
 export const walletPaymentsMigration: Migration = {
   version: 20261123223000,

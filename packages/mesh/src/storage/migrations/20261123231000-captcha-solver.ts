@@ -1,6 +1,6 @@
 import type { Migration } from '../migrate.ts'
 
-/** What the caps and the breaker of the CAPTCHA solver rest on: one row. */
+/** The state of the CAPTCHA solver's limits and circuit breaker: one row. */
 export const captchaSolverMigration: Migration = {
   version: 20261123231000,
   name: 'captcha-solver',

@@ -1,8 +1,8 @@
 import type { Migration } from '../migrate.ts'
 
 /**
- * Of a payment that its owner signed once more at the same number: the bytes before, of which any may still land. And of
- * each address on a chain without numbers, how far it was looked at what its key signed.
+ * For payments that were signed again with the same nonce: the earlier bytes, any of which may still be included. For
+ * each address on a chain without nonces: how far the signatures of its key were checked.
  */
 export const walletReplacementsMigration: Migration = {
   version: 20261124003500,

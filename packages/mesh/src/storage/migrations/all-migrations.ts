@@ -62,8 +62,9 @@ import { blackboardWritersMigration } from './20261128073000-blackboard-writers.
 import { equalApprovalsMigration } from './20261128075500-equal-approvals.ts'
 
 /**
- * Every step of the schema. A new one is a file of this folder, `YYYYMMDDHHMMSS-name.ts` with that moment (UTC) as its
- * version, and a line here: two branches never take the same. The first steps have small numbers and keep them.
+ * Every step of the schema. A new one is a file in this folder, `YYYYMMDDHHMMSS-name.ts` with the current time (UTC) as
+ * its version, and a line here, so that two branches never use the same version. The first steps have small numbers and
+ * keep them.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
