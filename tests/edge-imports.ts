@@ -26,10 +26,11 @@ export const edgeImports: readonly EdgeImport[] = [
     module: 'ws',
     allowed: [
       'packages/mesh/src/http/',
+      'packages/mesh/src/channels/adapters/discord/load-discord.ts',
       'packages/browser/src/screen/',
       'packages/mesh/src/testing/fake-browser.ts',
     ],
-    why: 'the servers, the screen of a browser, and its fake',
+    why: 'the servers, what Discord’s client connects by, the screen of a browser, and its fake',
   },
   {
     module: 'playwright-core',

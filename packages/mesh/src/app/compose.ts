@@ -67,10 +67,10 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
   })
   const store = createTaskStore(kernel)
   const runs = runsModule(kernel, { ...foundation, agents: agents.api, tasks: store.ofRuns })
-  const led = { agents: agents.api, runs: runs.api }
+  const led = { agents: agents.api, runs: runs.api, environment }
   const tasks = tasksModule(kernel, { ...led, store, isolation: isolation.api })
   const working = { ...led, tasks: tasks.api, people: people.api }
-  const telemetry = telemetryModule(kernel, { runs: runs.api, otlp: environment.otlp })
+  const telemetry = telemetryModule(kernel, { runs: runs.api, ...environment })
   const spending = spendingModule(kernel, { ...working, refuseAbove })
   const paid = { ...working, permissions, shares, spending: spending.api }
   const spawning = spawningModule(kernel, { ...working, store, permissions })

@@ -9,6 +9,7 @@ import type { Vault } from '../credentials/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Models } from '../models/index.ts'
 import type { People } from '../people/index.ts'
+import type { OutboundProxies } from '../platform/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { Spending } from '../spending/index.ts'
 import { channelFactories, createCheckTokens, platformRootsOf } from './adapters/index.ts'
@@ -37,6 +38,7 @@ interface Needs {
   readonly models: { readonly api: Pick<Models, 'transcribe'> }
   readonly vault: Pick<Vault, 'system' | 'systemSourceOf' | 'storeSystem' | 'removeSystem'>
   readonly settings: Pick<SettingsFile, 'edit'>
+  readonly environment: { readonly proxies: OutboundProxies }
 }
 
 /** The length of a secret that the mesh generates, in bytes. */
@@ -50,6 +52,7 @@ const menu = channelCommands.map(({ name, help }) => ({ command: name, descripti
  */
 export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
   const { people, vault, runs } = needs
+  const { proxies } = needs.environment
   const codes = createPairingCodes({ clock: kernel.clock, randomNumber: (below) => randomInt(below) })
   const desk = createChannelDesk(kernel, {
     ...needs,
@@ -68,7 +71,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     codes,
   })
   const turns = createChannelSwitch({ create: lifeOf, serve: desk.serve, clock: kernel.clock })
-  const checkTokens = createCheckTokens(() => platformRootsOf(kernel.settings().channels))
+  const checkTokens = createCheckTokens(() => platformRootsOf(kernel.settings().channels), proxies)
   const setUp = createSetUpChannels(kernel, {
     vault,
     settingsFile: needs.settings,
@@ -101,7 +104,7 @@ export function channelsModule(kernel: Kernel, needs: Needs): MeshModule {
     const secretOrNull = (wanted: string) => vault.system(wanted) ?? null
     const { clock, log } = kernel
     const marks = createMarkTable(kernel.database, clock)
-    const given = { secret, secretOrNull, settings: kernel.settings().channels, clock, log, marks }
+    const given = { secret, secretOrNull, settings: kernel.settings().channels, clock, log, marks, proxies }
     return createChannelLife({
       name,
       howTo: howToSwitchOn(name),

@@ -199,7 +199,7 @@ export function readEnvironment(
     chatMaxToolRounds: Math.round(clamp(limits.chatRoundsPerTurn, value.FLOTILLA_CHAT_MAX_TOOL_ROUNDS)),
     chatMaxTotalRounds: Math.round(clamp(limits.chatRoundsPerSession, value.FLOTILLA_CHAT_MAX_TOTAL_ROUNDS)),
     otlp,
-    proxies: readProxies({ ...written, ...present }),
+    proxies: readProxies(present, written),
     warnings: [
       ...warnings,
       ...unknownNames(Object.keys(present), ''),

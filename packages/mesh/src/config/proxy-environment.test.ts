@@ -21,6 +21,24 @@ describe('the proxy of an address', () => {
     expect(through(variables as Record<string, string>, url)).toBe(expected)
   })
 
+  test.each(['10.64.0.2', '10.127.255.254', '[::ffff:10.70.4.1]'])(
+    'is none for the private network of a fleet: %s',
+    (host) => {
+      expect(through({ ALL_PROXY: proxy }, `http://${host}:8420/`)).toBeNull()
+    },
+  )
+
+  test.each([
+    [{ HTTPS_PROXY: proxy }, { https_proxy: 'http://other:1' }, proxy],
+    [{ https_proxy: proxy }, { HTTPS_PROXY: 'http://other:1' }, proxy],
+    [{ HTTPS_PROXY: proxy, NO_PROXY: 'b.com' }, { no_proxy: 'a.com' }, proxy],
+    [{ HTTPS_PROXY: proxy }, { no_proxy: 'a.com' }, null],
+    [{}, { HTTPS_PROXY: proxy }, proxy],
+  ])('%o of the environment wins over %o of .env, in whatever spelling', (variables, file, expected) => {
+    const rules = readProxies(variables, file)
+    expect(rules.of(new URL('https://a.com'))?.shown ?? null).toBe(expected)
+  })
+
   test.each(['localhost', 'a.localhost', '127.0.0.1', '127.8.9.1', '[::1]', '[::ffff:127.0.0.1]'])(
     'is none for loopback, whatever NO_PROXY says: %s',
     (host) => {

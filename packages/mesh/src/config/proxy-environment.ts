@@ -13,7 +13,7 @@ export interface Proxy {
 
 /** Which outbound connections go through a proxy, by `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. */
 export interface ProxyRules {
-  /** Null for a direct connection. Loopback never goes through a proxy. */
+  /** Null for a direct connection. Loopback and the private networks of fleets never go through a proxy. */
   readonly of: (url: URL) => Proxy | null
   /** Each proxy that is set, by the name of its variable. */
   readonly proxies: readonly { readonly name: string; readonly proxy: Proxy }[]
@@ -32,14 +32,21 @@ const defaultPorts = { 'http:': 80, 'https:': 443 } as const
 /** Entries of NO_PROXY that are looked at. */
 const entriesMax = 1000
 
-/** Reads the variables in both spellings; the lower-case one wins, as in curl. Pure. */
-export function readProxies(variables: Variables): ProxyRules {
+/**
+ * Reads the variables in both spellings; the lower-case one wins, as in curl. A name that `variables` has in either spelling
+ * is not read from `file`, the `.env` of the home. Pure.
+ */
+export function readProxies(variables: Variables, file: Variables = {}): ProxyRules {
+  const spellingsOf = (name: string): readonly (readonly [string, string])[] => {
+    const both = [name, name.toUpperCase()]
+    const source = both.some((spelled) => variables[spelled] !== undefined) ? variables : file
+    return both.map((spelled) => [spelled, source[spelled]?.trim() ?? ''] as const)
+  }
   const faults: string[] = []
   const proxies: { name: string; proxy: Proxy }[] = []
   const proxyFor = (name: string): Proxy | null => {
-    for (const spelled of [name, name.toUpperCase()]) {
-      const value = variables[spelled]?.trim()
-      if (value === undefined || value === '') continue
+    for (const [spelled, value] of spellingsOf(name)) {
+      if (value === '') continue
       const read = readProxy(value)
       if (typeof read === 'string') {
         faults.push(`${spelled} has no effect: ${read}`)
@@ -52,7 +59,8 @@ export function readProxies(variables: Variables): ProxyRules {
   }
   const all = proxyFor('all_proxy')
   const byProtocol = { http: proxyFor('http_proxy') ?? all, https: proxyFor('https_proxy') ?? all }
-  const direct = (variables['no_proxy'] ?? variables['NO_PROXY'] ?? '')
+  const noProxy = spellingsOf('no_proxy')
+  const direct = (noProxy.find(([, value]) => value !== '')?.[1] ?? '')
     .split(/[\s,]+/)
     .filter((entry) => entry !== '')
     .slice(0, entriesMax)
@@ -65,7 +73,7 @@ export function readProxies(variables: Variables): ProxyRules {
       const proxy = isPlain ? byProtocol.http : byProtocol.https
       const host = bareHost(url.hostname)
       const port = Number(url.port) || defaultPorts[isPlain ? 'http:' : 'https:']
-      if (proxy === null || isLoopback(host)) return null
+      if (proxy === null || isLoopback(host) || isWithin(fleets, host)) return null
       return direct.some((entry) => isDirect(entry, host, port)) ? null : proxy
     },
   }
@@ -117,6 +125,10 @@ function bareHost(hostname: string): string {
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
+
+/** From which the mesh takes its private networks for agents and browsers. */
+const fleets = new BlockList()
+fleets.addSubnet('10.64.0.0', 10, 'ipv4')
 
 function isLoopback(host: string): boolean {
   if (host === 'localhost' || host.endsWith('.localhost')) return true

@@ -2,8 +2,10 @@
 
 export { createLog, silentLog } from './log.ts'
 export type { Log } from './log.ts'
-export { openTunnel, ProxyFailed } from './open-tunnel.ts'
+export { openTunnel, ProxyFailed, proxyFailedCode } from './open-tunnel.ts'
 export type { TunnelProxy } from './open-tunnel.ts'
+export { connectorThrough, httpAgentThrough } from './proxied-connections.ts'
+export type { OutboundProxies } from './proxied-connections.ts'
 export { useProxies } from './use-proxies.ts'
 export type { LineOutput } from './line-output.ts'
 export { openCommandOutput, openServingOutput } from './standard-output.ts'

@@ -13,10 +13,17 @@ export interface TunnelProxy {
   readonly authorization: () => string | null
 }
 
+/** Longest that a proxy is waited for until it opens a tunnel, milliseconds. */
+const tunnelMaxMs = 30_000
+
+export const proxyFailedCode = 'PROXY_FAILED'
+
 /** The proxy did not open the tunnel; the message names it, and no secret. */
 export class ProxyFailed extends Error {
   /** What it answered with; null where it did not answer. */
   readonly status: number | null
+  /** Libraries hand on this code where they make an error of their own. */
+  readonly code = proxyFailedCode
 
   constructor(message: string, status: number | null) {
     super(message)
@@ -54,7 +61,15 @@ export function openTunnel(
       ...(authorization === null ? {} : { 'proxy-authorization': authorization }),
     },
   })
+  asked.setTimeout(tunnelMaxMs, () => {
+    finish(
+      new ProxyFailed(`the proxy ${proxy.shown} does not answer within ${tunnelMaxMs / 1000} s`, null),
+      null,
+    )
+    asked.destroy()
+  })
   asked.on('connect', (reply, socket, head) => {
+    socket.setTimeout(0)
     const status = reply.statusCode ?? 0
     const isOpen = status >= 200 && status < 300 && head.length === 0
     if (isOpen && !isOver) return finish(null, socket)

@@ -1,11 +1,13 @@
 import { setGlobalProxyFromEnv } from 'node:http'
-import type { OutboundProxies } from './proxied-agent.ts'
+import type { OutboundProxies } from './proxied-connections.ts'
 
 /**
  * Connections of libraries that use what the process has: direct, whatever `NODE_USE_ENV_PROXY` says, but for addresses that
  * the rules of the mesh give a proxy. Everything that reaches agents, the engine or loopback stays direct by these rules.
  */
-export async function useProxies(rules: OutboundProxies): Promise<void> {
+export async function useProxies(
+  rules: OutboundProxies & { readonly proxies: readonly unknown[] },
+): Promise<void> {
   // An address that is never asked: `*` exempts every host.
   const nowhere = 'http://127.0.0.1:9'
   setGlobalProxyFromEnv({ http_proxy: nowhere, https_proxy: nowhere, no_proxy: '*' })

@@ -1,6 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { startConnectProxy } from '../../../../tests/support/connect-proxy.ts'
 import { startOtlpReceiver } from '../../../../tests/support/otlp-receiver.ts'
+import { noProxies } from '../config/index.ts'
 import type { TraceSampling } from '../config/index.ts'
+import { readProxies } from '../config/proxy-environment.ts'
+import type { OutboundProxies } from '../platform/index.ts'
 import { createSpanExport } from './export-spans.ts'
 import { partSpanId, runSpanId, traceIdOf } from './span.ts'
 import type { Span } from './span.ts'
@@ -32,7 +36,10 @@ function spansOf(index: number): readonly Span[] {
   ]
 }
 
-async function sent(sampling: TraceSampling): Promise<ReadonlyMap<string, number>> {
+async function sent(
+  sampling: TraceSampling,
+  proxies: OutboundProxies = noProxies,
+): Promise<ReadonlyMap<string, number>> {
   const receiver = await startOtlpReceiver()
   const lost: unknown[] = []
   try {
@@ -44,6 +51,7 @@ async function sent(sampling: TraceSampling): Promise<ReadonlyMap<string, number
         serviceName: 's',
         resource: {},
         sampling,
+        proxies,
       },
       '0',
       (_spans, error) => void lost.push(error),
@@ -61,6 +69,14 @@ async function sent(sampling: TraceSampling): Promise<ReadonlyMap<string, number
 
 test.each(['always_on', 'parentbased_always_on'] as const)('%s sends every trace', async (sampler) => {
   expect((await sent({ sampler, ratio: 1 })).size).toBe(traces)
+})
+
+test('a company’s proxy is asked for a tunnel to the collector', async () => {
+  const proxy = await startConnectProxy()
+  onTestFinished(proxy.close)
+  const known = readProxies({ ALL_PROXY: proxy.url }).of(new URL('https://anywhere.test'))
+  expect((await sent({ sampler: 'always_on', ratio: 1 }, { of: () => known })).size).toBe(traces)
+  expect(new Set(proxy.asked)).toEqual(new Set([expect.stringMatching(/^CONNECT 127\.0\.0\.1:\d+$/)]))
 })
 
 test.each(['always_off', 'parentbased_always_off'] as const)('%s sends none', async (sampler) => {

@@ -12,6 +12,8 @@ import {
 } from '@opentelemetry/sdk-trace'
 import type { Sampler, SpanExporter } from '@opentelemetry/sdk-trace'
 import type { OtlpSettings, TraceSampling } from '../config/index.ts'
+import { httpAgentThrough } from '../platform/index.ts'
+import type { OutboundProxies } from '../platform/index.ts'
 import { schemaUrl } from './conventions.ts'
 import type { Span } from './span.ts'
 
@@ -33,14 +35,19 @@ export type TellLost = (spans: number, error: unknown) => void
  * OTLP by the official SDK. This file and the packages that it brings are loaded only where an endpoint is set
  * (`docs/decisions/2026-11-23-build-traces-from-events.md`). Spans come here when they are over, with the ids that they have in the database.
  */
-export function createSpanExport(otlp: OtlpSettings, version: string, tellLost: TellLost): SpanExport {
+export function createSpanExport(
+  otlp: OtlpSettings & { readonly proxies: OutboundProxies },
+  version: string,
+  tellLost: TellLost,
+): SpanExport {
   const next = { traceId: '', spanId: '' }
   const toCollector = new OTLPTraceExporter({
     url: otlp.url,
     headers: { ...otlp.headers },
     timeoutMillis: otlp.timeoutMs,
     // A line that is kept may be closed at the far end as it is used again, and what was sent then is lost.
-    httpAgentOptions: { keepAlive: false },
+    httpAgentOptions: (protocol) =>
+      httpAgentThrough(otlp.proxies, protocol === 'https:' ? protocol : 'http:', { keepAlive: false }),
   })
   // The SDK gives up a batch without a word to anybody.
   const exporter: SpanExporter = {

@@ -1,6 +1,7 @@
 import type { OtlpSettings } from '../config/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { productVersion } from '../platform/index.ts'
+import type { OutboundProxies } from '../platform/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { SpanExport } from './export-spans.ts'
 import { createFollowEvents } from './follow-events.ts'
@@ -19,6 +20,7 @@ export function telemetryModule(
   needs: {
     readonly runs: Pick<Runs, 'queries'>
     readonly otlp: OtlpSettings | null
+    readonly proxies: OutboundProxies
   },
 ): MeshModule<null> {
   const { database, events, settings, clock, log } = kernel
@@ -53,7 +55,7 @@ export function telemetryModule(
     start: async () => {
       if (needs.otlp === null) return
       const { createSpanExport } = await import('./export-spans.ts')
-      sender = createSpanExport(needs.otlp, productVersion, (spans, error) => {
+      sender = createSpanExport({ ...needs.otlp, proxies: needs.proxies }, productVersion, (spans, error) => {
         log.warn(
           { spans, err: error },
           'failed to export spans to the collector; they are kept in the database only',

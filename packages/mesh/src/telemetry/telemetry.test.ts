@@ -1,6 +1,7 @@
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import * as official from '@opentelemetry/semantic-conventions/incubating'
 import { describe, expect, test } from 'vitest'
+import { noProxies } from '../config/index.ts'
 import { defaultSettings } from '../config/settings-file.ts'
 import { prometheusText } from '../diagnostics/prometheus-text.ts'
 import { silentLog } from '../platform/log.ts'
@@ -263,7 +264,7 @@ describe('a trace', () => {
         decide: () => ({ allowed: true }),
         ports: { agentApi: 0, proxy: 0, open: [] },
       },
-      { runs: harness.ledger, otlp: null },
+      { runs: harness.ledger, otlp: null, proxies: noProxies },
     )
     expect(made.routes).toHaveProperty('people')
     const run = harness.chat('a')

@@ -1,3 +1,4 @@
+import { ProxyFailed, proxyFailedCode } from '../../platform/index.ts'
 import { ChannelFailure } from '../adapter.ts'
 
 /** With these codes the request was certainly not sent: the host was not resolved or not reachable. */
@@ -16,6 +17,8 @@ export function failureOfCall(error: unknown, platform: string): ChannelFailure 
   const ours = ownFailure(error)
   if (ours !== null) return ours
   const code = codeOf(error)
+  // Nothing leaves before the tunnel is open.
+  if (code === proxyFailedCode) return new ChannelFailure('unreachable', proxyWords(error, platform))
   return code !== null && neverLeft.has(code)
     ? new ChannelFailure('unreachable', `${platform} cannot be reached (${code})`)
     : new ChannelFailure('unsure', `${platform} gave no answer${code === null ? '' : ` (${code})`}`)
@@ -29,6 +32,16 @@ function ownFailure(error: unknown): ChannelFailure | null {
     at = at.cause
   }
   return null
+}
+
+/** What the proxy's failure says; node-fetch makes an error of its own, whose message begins with the address. */
+function proxyWords(error: unknown, platform: string): string {
+  for (let at = error, depth = 0; depth < causesMax && at instanceof Error; depth++, at = at.cause) {
+    if (at instanceof ProxyFailed) return at.message
+    const [, reason] = /^request to .* failed, reason: (the proxy .*)$/s.exec(at.message) ?? []
+    if (reason !== undefined) return reason
+  }
+  return `${platform} cannot be reached through the proxy`
 }
 
 /** Finds the network error code in the chain of causes. */

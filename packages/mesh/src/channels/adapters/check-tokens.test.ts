@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { afterEach, describe, expect, test } from 'vitest'
+import { noProxies } from '../../config/index.ts'
 import { createCheckTokens } from './check-tokens.ts'
 
 const never = new AbortController().signal
@@ -33,7 +34,10 @@ async function aPlatform(answer: (request: IncomingMessage) => Answer) {
     server.close()
   })
   const root = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const check = createCheckTokens(() => ({ telegram: root, discord: root, slack: root, whatsapp: root }))
+  const check = createCheckTokens(
+    () => ({ telegram: root, discord: root, slack: root, whatsapp: root }),
+    noProxies,
+  )
   return { asked, check, root }
 }
 
@@ -104,7 +108,7 @@ describe('the check of a channel’s tokens', () => {
     await expect(strange.check(name, values[name], never)).rejects.toMatchObject({ code: 'upstream-failed' })
     const nowhere = () => 'http://127.0.0.1:9'
     const roots = { telegram: nowhere(), discord: nowhere(), slack: nowhere(), whatsapp: nowhere() }
-    await expect(createCheckTokens(() => roots)(name, values[name], never)).rejects.toMatchObject({
+    await expect(createCheckTokens(() => roots, noProxies)(name, values[name], never)).rejects.toMatchObject({
       code: 'upstream-failed',
       detail: expect.stringContaining('127.0.0.1:9'),
     })
@@ -133,7 +137,7 @@ describe('the check of a channel’s tokens', () => {
     const name: ChannelName = 'webhook'
     const checking = createCheckTokens(() => {
       throw new Error('nobody is asked')
-    })(name, { channel_webhook_secret: secret }, never)
+    }, noProxies)(name, { channel_webhook_secret: secret }, never)
     if (code === null) await expect(checking).resolves.toBe('')
     else await expect(checking).rejects.toMatchObject({ code })
   })

@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Secret } from '../../credentials/index.ts'
 import { readJsonQuietly } from '../../intake/index.ts'
+import type { OutboundProxies } from '../../platform/index.ts'
 import { standardSecretFault } from '../../triggers/webhook/index.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { createPlatformHttp } from './platform-http.ts'
@@ -109,7 +110,7 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
 /**
  * Uses the cheapest call of each platform. The webhook channel has no platform: the form of its secret is checked.
  */
-export function createCheckTokens(roots: () => PlatformRoots): CheckTokens {
+export function createCheckTokens(roots: () => PlatformRoots, proxies: OutboundProxies): CheckTokens {
   return async (channel, given, signal) => {
     const values = Object.fromEntries(
       Object.entries(given).map(([name, value]) => [
@@ -118,7 +119,7 @@ export function createCheckTokens(roots: () => PlatformRoots): CheckTokens {
       ]),
     )
     if (channel === 'webhook') return checkWebhook(values)
-    const http = createPlatformHttp()
+    const http = createPlatformHttp(proxies)
     const until = AbortSignal.any([signal, AbortSignal.timeout(checkMaxMs)])
     const ask: Ask = async (call) => {
       const whole = { ...call, url: new URL(call.url), body: null, maxBytes: answerMaxBytes }

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { Settings } from '../../config/index.ts'
 import type { Secret } from '../../credentials/index.ts'
-import type { Log } from '../../platform/index.ts'
+import type { Log, OutboundProxies } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
 import { slackCommand } from '../commands/command-for-all.ts'
 import { createDiscordAdapter } from './discord/index.ts'
@@ -26,6 +26,7 @@ export interface AdapterGiven {
   readonly secretOrNull: (name: string) => Secret | null
   readonly settings: Settings['channels']
   readonly clock: Clock
+  readonly proxies: OutboundProxies
   readonly log: Log
   /** The mesh's commands for the platform's own command menu. */
   readonly menu: readonly { readonly command: string; readonly description: string }[]
@@ -59,11 +60,12 @@ export function platformRootsOf(settings: Settings['channels']): PlatformRoots {
 export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   telegram: {
     needs: ['telegram_bot_token'],
-    create: async ({ secret, clock, menu, settings }) => {
+    create: async ({ secret, clock, proxies, menu, settings }) => {
       const { createTelegramAdapter } = await import('./telegram/index.ts')
       return createTelegramAdapter({
         token: secret('telegram_bot_token'),
         clock,
+        proxies,
         menu,
         apiRoot: platformRootsOf(settings).telegram,
       })
@@ -71,11 +73,12 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   discord: {
     needs: ['discord_bot_token'],
-    create: ({ secret, clock, marks, menu, settings }) =>
+    create: ({ secret, clock, proxies, marks, menu, settings }) =>
       createDiscordAdapter({
         token: secret('discord_bot_token'),
         api: platformRootsOf(settings).discord,
         clock,
+        proxies,
         marks,
         commands: menu.map(({ command, description }) => ({
           name: command,
@@ -86,7 +89,7 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
   },
   slack: {
     needs: ['slack_bot_token', 'slack_app_token'],
-    create: ({ secret, clock, marks, settings }) =>
+    create: ({ secret, clock, proxies, marks, settings }) =>
       createSlackAdapter({
         marks,
         command: slackCommand,
@@ -94,13 +97,14 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
         botToken: secret('slack_bot_token'),
         appToken: secret('slack_app_token'),
         clock,
+        proxies,
       }),
   },
   whatsapp: {
     // Optional credentials: without the app secret, webhook calls get a 503; without a verify token, Meta cannot
     // register the webhook.
     needs: ['whatsapp_access_token', 'whatsapp_phone_number_id'],
-    create: ({ secret, secretOrNull, clock, menu, settings }) =>
+    create: ({ secret, secretOrNull, clock, proxies, menu, settings }) =>
       createWhatsAppAdapter({
         menu,
         graphRoot: platformRootsOf(settings).whatsapp,
@@ -109,15 +113,17 @@ export const channelFactories: Readonly<Record<ChannelName, ChannelFactory>> = {
         verifyToken: secretOrNull('whatsapp_verify_token'),
         phoneNumberId: secret('whatsapp_phone_number_id').reveal(),
         clock,
+        proxies,
       }),
   },
   webhook: {
     needs: ['channel_webhook_secret'],
-    create: ({ secret, settings, clock }) =>
+    create: ({ secret, settings, clock, proxies }) =>
       createWebhookChannel({
         secret: secret('channel_webhook_secret'),
         url: settings.webhook?.url ?? null,
         clock,
+        proxies,
       }),
   },
 }

@@ -1,5 +1,7 @@
-import { Agent, request } from 'undici'
+import { Agent, buildConnector, request } from 'undici'
 import type { FormData } from 'undici'
+import { connectorThrough } from '../../platform/index.ts'
+import type { OutboundProxies } from '../../platform/index.ts'
 import { ChannelFailure } from '../adapter.ts'
 import { failureOfCall } from './call-failure.ts'
 
@@ -32,9 +34,9 @@ const bodyIdleMs = 30_000
 const connectionsMax = 16
 
 /** Does not follow redirects, so that a token goes only to the configured address. */
-export function createPlatformHttp(): PlatformHttp {
+export function createPlatformHttp(proxies: OutboundProxies): PlatformHttp {
   const agent = new Agent({
-    connect: { timeout: connectTimeoutMs },
+    connect: connectorThrough(proxies, buildConnector({ timeout: connectTimeoutMs })),
     headersTimeout: headersTimeoutMs,
     bodyTimeout: bodyIdleMs,
     connections: connectionsMax,

@@ -6,6 +6,7 @@ import {
   startDiscordServer,
 } from '../../../../../../tests/support/discord-server.ts'
 import type { DiscordServer } from '../../../../../../tests/support/discord-server.ts'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
@@ -26,6 +27,7 @@ function adapterOf(
   return createDiscordAdapter({
     token: createSecret('discord_bot_token', token),
     clock,
+    proxies: noProxies,
     commands: [{ name: 'status', description: 'What the fleet does', argument: 'of whom' }],
     marks,
     api: server.api,

@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
+import type { OutboundProxies } from '../../../platform/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelAdapter, ChannelHearing, ChannelState, ConversationPlace } from '../../adapter.ts'
 import type { Fetch } from '../bounded-download.ts'
@@ -34,6 +35,7 @@ import { createTwinWatch } from './twin-watch.ts'
 export interface DiscordOptions {
   readonly token: Secret
   readonly clock: Clock
+  readonly proxies: OutboundProxies
   /** The menu of slash commands, the same in every guild. */
   readonly commands: readonly DiscordCommand[]
   /** Without it, messages that were sent while the mesh was down are lost. */
@@ -187,7 +189,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
         : ''
       const repair = detail === '' ? '' : 'Send the pairing code after the channel is connected.'
       stateChanged({ state: 'connecting', detail, repair })
-      gateway = createDiscordGateway({ token, rest: { api, fetch }, clock, onDispatch, stateChanged })
+      gateway = createDiscordGateway({ ...options, rest: { api, fetch }, onDispatch, stateChanged })
       await gateway.start()
     },
     send: async ({ place, clientId, text, buttons, replyToId }, signal) => {

@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Client as DiscordClient, IShardingStrategy } from 'discord.js'
 import type { Secret } from '../../../credentials/index.ts'
+import type { OutboundProxies } from '../../../platform/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelState } from '../../adapter.ts'
 import { rateLimited } from '../call-failure.ts'
@@ -12,11 +13,12 @@ import type { DiscordRestOptions } from './discord-rest.ts'
 import { restSettings } from './discord-rest.ts'
 import { gatewayAddressSchema, isGateway } from './gateway-wire.ts'
 import { guardShards } from './guard-shards.ts'
-import { loadDiscord } from './load-discord.ts'
+import { loadDiscord, openThrough } from './load-discord.ts'
 
 export interface GatewayDeps {
   readonly token: Secret
   readonly rest: DiscordRestOptions
+  readonly proxies: OutboundProxies
   readonly clock: Clock
   /** Receives every dispatch by its name, in the order in which Discord sent them. */
   readonly onDispatch: (name: HeardDispatch, data: unknown) => void
@@ -214,7 +216,8 @@ async function openSession(deps: GatewayDeps, signal: AbortSignal): Promise<Gate
     refusedBy: () => refused,
     login: async () => {
       const isNone = ended.then((): Promise<void> => new Promise(() => {}))
-      await Promise.race([client.login(deps.token.reveal()), isNone, rejectedWith(signal)])
+      const begun = openThrough(deps.proxies, () => client.login(deps.token.reveal()))
+      await Promise.race([begun, isNone, rejectedWith(signal)])
     },
     end: async () => {
       if (over.signal.aborted) return

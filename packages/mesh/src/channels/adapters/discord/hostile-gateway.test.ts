@@ -5,6 +5,7 @@ import {
   startDiscordServer,
 } from '../../../../../../tests/support/discord-server.ts'
 import type { DiscordServer } from '../../../../../../tests/support/discord-server.ts'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import { heardBy } from '../../../testing/heard-by.ts'
@@ -77,6 +78,7 @@ describe('a gateway that means harm', () => {
     const adapter = createDiscordAdapter({
       token: createSecret('discord_bot_token', discordToken),
       clock: systemClock,
+      proxies: noProxies,
       commands: [],
       api: server.api,
       fetch: server.fetch,

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { slackTokens, startSlackWorkspace } from '../../../../../../tests/support/slack-workspace.ts'
 import type { SlackWorkspace } from '../../../../../../tests/support/slack-workspace.ts'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import { heardBy } from '../../../testing/heard-by.ts'
@@ -66,6 +67,7 @@ describe('a socket that means harm', () => {
       botToken: createSecret('slack_bot_token', slackTokens.bot),
       appToken: createSecret('slack_app_token', slackTokens.app),
       clock: systemClock,
+      proxies: noProxies,
       apiUrl: workspace.apiUrl,
       fetch: workspace.fetch,
     })

@@ -7,6 +7,7 @@ import {
 } from '../../../../../../tests/support/slack-workspace.ts'
 import type { SlackWorkspace } from '../../../../../../tests/support/slack-workspace.ts'
 import type { Clock } from '@flotilla/protocol/clock'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
@@ -26,6 +27,7 @@ function adapterOf(workspace: SlackWorkspace, tokens: Partial<{ botToken: string
   return createSlackAdapter({
     botToken: createSecret('slack_bot_token', tokens.botToken ?? slackTokens.bot),
     appToken: createSecret('slack_app_token', tokens.appToken ?? slackTokens.app),
+    proxies: noProxies,
     clock,
     apiUrl: workspace.apiUrl,
     fetch: workspace.fetch,

@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
+import type { OutboundProxies } from '../../../platform/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelAdapter, ChannelHearing } from '../../adapter.ts'
 import { slackCommand } from '../../commands/command-for-all.ts'
@@ -25,6 +26,7 @@ export interface SlackOptions {
   /** Begins with `xapp-` and has the scope connections:write. */
   readonly appToken: Secret
   readonly clock: Clock
+  readonly proxies: OutboundProxies
   /** The registered command. A workspace has many apps, and Slack reserves some names. */
   readonly command?: string
   readonly apiUrl?: string
@@ -76,6 +78,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
       appToken,
       apiUrl,
       fetch,
+      proxies: options.proxies,
       clock,
       stateChanged: (state) => {
         hearing.stateChanged(state)

@@ -7,6 +7,7 @@ import {
   startSlackWorkspace,
 } from '../../../../../../tests/support/slack-workspace.ts'
 import type { SlackWorkspace } from '../../../../../../tests/support/slack-workspace.ts'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import type { PassedOver, ReceivedMessage } from '../../adapter.ts'
@@ -48,6 +49,7 @@ async function listen(
     appToken: createSecret('slack_app_token', slackTokens.app),
     clock,
     marks,
+    proxies: noProxies,
     apiUrl: workspace.apiUrl,
     fetch: workspace.fetch,
   })

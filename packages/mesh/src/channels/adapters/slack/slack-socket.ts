@@ -3,6 +3,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Agent, buildConnector } from 'undici'
 import type { SocketModeClient } from '@slack/socket-mode'
 import type { Secret } from '../../../credentials/index.ts'
+import { connectorThrough } from '../../../platform/index.ts'
+import type { OutboundProxies } from '../../../platform/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
 import type { ChannelState } from '../../adapter.ts'
 import type { Fetch } from '../bounded-download.ts'
@@ -27,6 +29,7 @@ export interface SlackSocketDeps {
   readonly appToken: Secret
   readonly apiUrl: string
   readonly fetch: Fetch
+  readonly proxies: OutboundProxies
   readonly clock: Clock
   readonly onEnvelope: (envelope: SlackEnvelope) => void
   readonly stateChanged: (state: ChannelState) => void
@@ -132,7 +135,7 @@ function stateAmong(connections: number): ChannelState {
 
 /** Resolves with Slack's hello. The connection ends by itself, with `signal`, or when Slack closes it. */
 async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Connection> {
-  const line = openLine()
+  const line = openLine(deps.proxies)
   const { default: slack } = await import('@slack/socket-mode')
   const over = new AbortController()
   const { logger, ...options } = quietClient(deps.fetch, AbortSignal.any([signal, over.signal]))
@@ -198,8 +201,12 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
   } catch (error) {
     end()
     line.cut()
-    // The client throws no error if the connection ends before the hello.
-    throw error ?? new ChannelFailure('unreachable', 'Slack closed the connection before its hello')
+    // The client does not say why a connection ends before the hello.
+    throw (
+      error ??
+      line.fault() ??
+      new ChannelFailure('unreachable', 'Slack closed the connection before its hello')
+    )
   } finally {
     late.abort()
   }
@@ -238,14 +245,16 @@ function guardClient(
 }
 
 /** A dispatcher that can close its sockets. After the upgrade no other object can close the socket of a WebSocket. */
-function openLine() {
+function openLine(proxies: OutboundProxies) {
   const sockets = new Set<Socket>()
-  const connectSocket = buildConnector({ allowH2: false })
+  let fault: Error | null = null
+  const connectSocket = connectorThrough(proxies, buildConnector({ allowH2: false }))
   const dispatcher = new Agent({
     webSocket: { maxPayloadSize: gatewayLimits.packetMaxBytes },
     connect: (options, callback) => {
       connectSocket(options, (...[error, socket]) => {
         if (error !== null) {
+          fault = error
           callback(error, null)
           return
         }
@@ -256,6 +265,8 @@ function openLine() {
   })
   return {
     dispatcher,
+    /** Why it could not connect; null where it could. */
+    fault: () => fault,
     cut: () => {
       for (const socket of sockets) socket.destroy()
       sockets.clear()

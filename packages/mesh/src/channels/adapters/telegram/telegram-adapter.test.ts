@@ -5,6 +5,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { TelegramServer } from 'telegram-test-api/lib/telegramServer.js'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { heedsLesson } from '../../../../../../tests/verifies.ts'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { silentLog, systemClock } from '../../../platform/index.ts'
 import { fakeTelegramPlaces as places, startFakeTelegram } from '../../../testing/fake-telegram.ts'
@@ -25,6 +26,7 @@ const token = createSecret('telegram_bot_token', '777:secret-part')
 
 const anAdapter = (apiRoot: string) =>
   createTelegramAdapter({
+    proxies: noProxies,
     token,
     clock: systemClock,
     apiRoot,
@@ -311,7 +313,13 @@ describe('the Telegram adapter', () => {
     })
     // Waits between the tries are not what is looked at.
     const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 5), signal) }
-    const adapter = createTelegramAdapter({ token, clock, apiRoot: platform.root, menu: [] })
+    const adapter = createTelegramAdapter({
+      token,
+      clock,
+      proxies: noProxies,
+      apiRoot: platform.root,
+      menu: [],
+    })
     closing.push(adapter.close)
     await adapter.start({
       received: (one) => receive('telegram', one),

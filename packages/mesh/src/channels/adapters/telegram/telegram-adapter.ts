@@ -1,5 +1,3 @@
-import { Agent as HttpAgent } from 'node:http'
-import { Agent as HttpsAgent } from 'node:https'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Api, InputFile } from 'grammy'
 import type { Update } from 'grammy/types'
@@ -12,6 +10,8 @@ import type {
   ChannelTraits,
   ConversationPlace,
 } from '../../adapter.ts'
+import { httpAgentThrough } from '../../../platform/index.ts'
+import type { OutboundProxies } from '../../../platform/index.ts'
 import { createPlatformHttp } from '../platform-http.ts'
 import { createFetchFile } from './fetch-file.ts'
 import { backOff, pollUpdates, refused, stateAfter } from './poll-updates.ts'
@@ -22,6 +22,7 @@ import { movedByError, movedByUpdate } from './moved-chat.ts'
 import { telegramFailure } from './telegram-failure.ts'
 
 export interface TelegramConfig {
+  readonly proxies: OutboundProxies
   readonly token: Secret
   readonly clock: Clock
   /** The commands for Telegram's menu: lower-case names without the slash. */
@@ -48,17 +49,16 @@ const traits: ChannelTraits = {
 
 /** The Telegram adapter, over the Bot API with long polling. */
 export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
-  const { token, clock, menu, apiRoot = publicRoot } = config
-  const agent = apiRoot.startsWith('https:')
-    ? new HttpsAgent({ keepAlive: true })
-    : new HttpAgent({ keepAlive: true })
+  const { token, clock, menu, proxies, apiRoot = publicRoot } = config
+  const protocol = apiRoot.startsWith('https:') ? 'https:' : 'http:'
+  const agent = httpAgentThrough(proxies, protocol, { keepAlive: true })
   const api = new Api(token.reveal(), {
     apiRoot,
     timeoutSeconds: callSeconds,
     // Redirects are refused, so that data goes only to the configured address.
     baseFetchConfig: { agent, compress: true, size: answerMaxBytes, redirect: 'error' },
   })
-  const http = createPlatformHttp()
+  const http = createPlatformHttp(proxies)
   const download = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
   const ending = new AbortController()
   let polling: Promise<void> = Promise.resolve()

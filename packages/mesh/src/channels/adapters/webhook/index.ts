@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import { readJson } from '../../../intake/index.ts'
+import type { OutboundProxies } from '../../../platform/index.ts'
 import { signStandard, standardSecretFault, verifyStandard } from '../../../triggers/webhook/index.ts'
 import { channelLimits } from '../../channel-limits.ts'
 import type { StandardSigned } from '../../../triggers/webhook/index.ts'
@@ -72,6 +73,7 @@ export function createWebhookChannel(deps: {
   /** The URL that receives answers. */
   readonly url: string | null
   readonly clock: Clock
+  readonly proxies: OutboundProxies
 }): ChannelAdapter {
   const { clock } = deps
   const { url } = deps
@@ -85,7 +87,7 @@ export function createWebhookChannel(deps: {
   if (fault !== null) {
     throw new Problem('not-configured', { detail: `FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: ${fault}` })
   }
-  const http = createPlatformHttp()
+  const http = createPlatformHttp(deps.proxies)
   let hearing: ChannelHearing | null = null
   /** True after close, so that no later call is processed. */
   let isClosed = false

@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/secret.ts'
 import { systemClock } from '../../../platform/system-clock.ts'
 import { heardBy } from '../../../testing/heard-by.ts'
@@ -99,6 +100,7 @@ const create = (url: string | null) =>
   createWebhookChannel({
     secret: createSecret('channel_webhook_secret', secretText),
     url,
+    proxies: noProxies,
     clock: systemClock,
   })
 
@@ -232,7 +234,8 @@ describe('what is posted to the webhook channel', () => {
   test('without an address or with a short secret it is not set up, and says why without the secret', () => {
     expect(() => create(null)).toThrow(expect.objectContaining({ code: 'not-configured' }))
     const secret = createSecret('channel_webhook_secret', 'whsec_c2hvcnQ=')
-    const short = () => createWebhookChannel({ secret, url: 'http://127.0.0.1:9/', clock: systemClock })
+    const short = () =>
+      createWebhookChannel({ secret, url: 'http://127.0.0.1:9/', proxies: noProxies, clock: systemClock })
     expect(short).toThrow(expect.objectContaining({ detail: expect.not.stringContaining('c2hvcnQ') }))
   })
 })

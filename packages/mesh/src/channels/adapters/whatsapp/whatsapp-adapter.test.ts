@@ -1,6 +1,7 @@
 import { sign } from '@octokit/webhooks-methods'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { heedsLesson } from '../../../../../../tests/verifies.ts'
+import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
 import {
@@ -33,6 +34,7 @@ const anAdapter = (graphRoot: string, more: Partial<WhatsAppConfig> = {}) =>
     accessToken: createSecret('whatsapp_access_token', 'access-token'),
     appSecret: createSecret('whatsapp_app_secret', appSecret),
     verifyToken: createSecret('whatsapp_verify_token', 'verify-me'),
+    proxies: noProxies,
     phoneNumberId,
     clock: systemClock,
     graphRoot,

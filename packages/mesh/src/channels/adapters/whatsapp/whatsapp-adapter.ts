@@ -12,6 +12,7 @@ import type {
   ChannelTraits,
   SentMessage,
 } from '../../adapter.ts'
+import type { OutboundProxies } from '../../../platform/index.ts'
 import { createPlatformHttp, tooLarge } from '../platform-http.ts'
 import { createGraphClient } from './graph-client.ts'
 import { addressed, outgoingBody } from './outgoing-body.ts'
@@ -19,6 +20,7 @@ import { readCallback } from './read-callback.ts'
 import { handshake, isSigned } from './verify-callback.ts'
 
 export interface WhatsAppConfig {
+  readonly proxies: OutboundProxies
   readonly accessToken: Secret
   /** The key of webhook signatures. Null if the owner set none: no messages are accepted then. */
   readonly appSecret: Secret | null
@@ -57,7 +59,7 @@ const fileSchema = z.looseObject({ url: z.string(), file_size: z.number().nullis
 export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
   const { accessToken, appSecret, verifyToken, phoneNumberId, clock } = config
   const { menu = [], graphRoot = publicRoot } = config
-  const http = createPlatformHttp()
+  const http = createPlatformHttp(config.proxies)
   const graph = createGraphClient(http, graphRoot, accessToken)
   const ending = new AbortController()
   const lastHeard = new Map<string, string>()
