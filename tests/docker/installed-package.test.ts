@@ -93,7 +93,7 @@ withEngine(
           expect(started).toMatchObject({ url: 'http://127.0.0.1:8420' })
           await said('flotilla agent add clerk --role "Keeps lists."')
           expect(await said('flotilla agents')).toContain('clerk')
-          expect(await said('flotilla prune --dry-run')).toContain('Nothing is left over')
+          expect(await said('flotilla prune --dry-run')).toContain('There are no leftovers')
           await said('flotilla backup /tmp/fleet --without-secrets && flotilla verify /tmp/fleet')
           await said('flotilla uninstall --yes')
           const known = new Set(before.out.split('\n'))
@@ -154,7 +154,7 @@ withEngine(
           expect(failed.err).toContain(
             '99.1.0 did not come up: systemd could not start it: broken on purpose',
           )
-          expect(failed.err).toContain('The fleet runs by 99.0.0 again')
+          expect(failed.err).toContain('The fleet runs with 99.0.0 again')
           expect(await said('flotilla version')).toContain('Flotilla 99.0.0')
           expect(await said('flotilla status')).toContain('Ready')
           expect((await said('ls -A /usr/local/lib/node_modules')).trim()).toBe('flotilla')
@@ -170,7 +170,7 @@ withEngine(
           await machine.put(await anotherRelease('99.2.0', later.join('; ')))
           const changed = await machine.run('cd /root && flotilla upgrade --from release-99.2.0.tgz --yes')
           expect(changed.code).toBe(1)
-          expect(changed.err).toContain('The fleet runs by 99.0.0 again, on its database from before.')
+          expect(changed.err).toContain('The fleet runs with 99.0.0 again, with its previous database.')
           expect(await said('flotilla status')).toContain('Ready')
           expect(await said('ls /root/.flotilla/data')).not.toContain('before-9999')
 

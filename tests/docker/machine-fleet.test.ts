@@ -77,10 +77,10 @@ withEngine(
       const sandboxed = await flotilla('start', '-d', '--port', port, '--sandbox')
       expect(sandboxed.code, sandboxed.err).toBe(0)
       expect(sandboxed.out).toContain(
-        'Agents run in a container and not behind microvm: microvm cannot be had: ',
+        'Agents run in a container and not behind microvm: microvm is not available: ',
       )
       const status = await flotilla('status')
-      expect(status.out).toContain('microvm cannot be had: ')
+      expect(status.out).toContain('microvm is not available: ')
       expect((await flotilla('doctor')).out).toContain('microvm')
       const both = await flotilla('start', '--sandbox', '--isolation', 'gvisor')
       expect(both.code).toBe(2)
@@ -96,7 +96,7 @@ withEngine(
       })
       await mesh.createWorker('scout')
       expect(await mesh.ask('hello', { agent: 'scout' })).toMatchObject({ state: 'done' })
-      const why = expect.stringContaining('microvm cannot be had: ') as string
+      const why = expect.stringContaining('microvm is not available: ') as string
       expect((await agentOf(mesh, 'scout'))?.isolation).toEqual({
         wanted: 'microvm',
         required: 'container',

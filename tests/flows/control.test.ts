@@ -224,7 +224,7 @@ describe('a deletion that the operator asks for', () => {
   it('does not happen when a person cancels it, and the run is told', async () => {
     const runId = await mesh.submit('remove spared', { session: 'spared' })
     const one = await eventually('it waits', () => pendingAbout('spared').then((found) => found ?? null))
-    expect((await flotilla('cancel', one.id)).out).toContain('it will not happen')
+    expect((await flotilla('cancel', one.id)).out).toContain('it will not be carried out')
     expect((await mesh.ended(runId)).outcome?.text).toBe('It is cancelled.')
     expect((await recordOf('spared'))?.can_message).toEqual(['operator'])
   })

@@ -109,7 +109,7 @@ describe('the owner at the command line', () => {
     expect((await cli(['credentials', 'bind', 'nothing', 'a.example'])).err).toContain(
       'flotilla credentials list',
     )
-    expect((await cli(['credentials', 'set', 'x'], '')).err).toContain('No value was given')
+    expect((await cli(['credentials', 'set', 'x'], '')).err).toContain('The value is empty')
     // A value on the command line is no way in.
     expect((await cli(['credentials', 'set', 'x', 'the-value'])).code).toBe(2)
   })

@@ -135,7 +135,7 @@ describe('flotilla eval', () => {
     expect(other).toContain('the answer lacks "2"')
     expect(other).toContain('artifact none.md: ')
     expect(other).toContain('the program ended with 3: it is wrong')
-    expect(other).toContain('the judge: the judge gave no verdict')
+    expect(other).toContain('the judge: the judge returned no verdict')
     expect(failuresOf(result, 'takes too long')).toBe('it took longer than 1 s')
     expect(failuresOf(result, 'nobody')).toContain('unknown-agent')
     const late = result?.cases.find(({ name }) => name === 'takes too long')
@@ -147,7 +147,7 @@ describe('flotilla eval', () => {
   it('runs no program of a file unless it is asked to', async () => {
     const { code, result } = await evaluated(cases)
     expect(code).toBe(1)
-    expect(failuresOf(result, 'counts')).toBe('its check is a program, which runs with --programs alone')
+    expect(failuresOf(result, 'counts')).toBe('its check is a program, which runs only with --programs')
   })
 
   it('prints a table for people', async () => {

@@ -59,8 +59,8 @@ it('an address without http:// or https:// is said before anything begins', asyn
     'sk-x\n',
   )
   expect(code).toBe(2)
-  expect(err).toContain('“localhost:8000/v1” is no address')
-  expect(err).toContain('begin it with http:// or https://')
+  expect(err).toContain('“localhost:8000/v1” is not an address')
+  expect(err).toContain('Write the full address: http:// or https://')
   await expect(readFile(join(home, 'data', 'mesh.json'))).rejects.toMatchObject({ code: 'ENOENT' })
 })
 
@@ -78,7 +78,7 @@ it('the right key is kept, its model thinks for the fleet, and the first agent a
   const { code, out, err } = await typed(withProvider(), `${rightKey}\n`)
   expect(err).not.toContain('✗')
   expect(code).toBe(0)
-  expect(out).toContain('Agents think with openai/hello; it has answered.')
+  expect(out).toContain('Agents use the model openai/hello; the test call succeeded.')
   expect(out).toContain('Talk to it: flotilla chat scout')
   expect(out + err).not.toContain(rightKey)
   expect(await envFile()).toContain(rightKey)
@@ -93,17 +93,19 @@ it('the recording takes the place of a model that works only with --yes where no
   const before = (await typed(['agents'])).out
   const { code, out, err } = await typed(['init', '--demo'])
   expect({ code, out }).toEqual({ code: 2, out: '' })
-  expect(err).toContain('a recording in the place of openai/hello and nobody is here to confirm it')
+  expect(err).toContain(
+    'init --demo replaces the model openai/hello with the scripted model, and there is no terminal to confirm it at',
+  )
   expect(err).toMatch(/^ +next Add --yes\.$/m)
   expect((await typed(['agents'])).out).toBe(before)
 })
 
 it('and asks first where somebody sits at the terminal; no other word than yes does it', async () => {
   const screen = newcomer('init', '--demo')
-  await screen.shows(/^Put a recording in the place of openai\/hello, which agents think with\? Type yes:$/)
+  await screen.shows(/^Replace the model openai\/hello with the scripted model of the demo\? Type yes:$/)
   screen.type('\r')
   expect(await screen.ended).toBe(1)
-  expect(screen.rows().join('\n')).toContain('Nothing was done.')
+  expect(screen.rows().join('\n')).toContain('Nothing was changed.')
   expect((await typed(['agents'])).out).toMatch(/scout .*openai\/hello/)
 })
 
@@ -237,15 +239,15 @@ it('a provider that is not there is said before its model is asked for', async (
   )
   await screen.shows(/Number \[1\]:$/)
   // Before it stand the model servers that this machine happens to have.
-  const number = /(\d+) {2}A provider with a key/.exec(screen.rows().join('\n'))?.[1]
+  const number = /(\d+) {2}A provider, with your key/.exec(screen.rows().join('\n'))?.[1]
   screen.type(`${number}\r`)
   await screen.shows(/Provider \[openai\]:$/)
   screen.type('opnai\r')
   await screen.shows(/There is no provider “opnai”/)
   // A server of one's own would take the place of a provider whose key is kept.
   await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
-  screen.type(`${/(\d+) {2}A server of your own/.exec(screen.rows().join('\n'))?.[1]}\r`)
-  await screen.shows(/A key of openai is kept here/)
+  screen.type(`${/(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]}\r`)
+  await screen.shows(/A key of openai is stored here/)
   // The question before it once more, and not one about a model.
   await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
   screen.type('\u0003')
@@ -265,7 +267,7 @@ describe('a server of one’s own', () => {
     await typed(['start', '-d'])
     const screen = newcomer('init', '--agent', 'helper', '--role', 'Helps.')
     await question(screen, /^Number \[1\]:$/)
-    const number = /(\d+) {2}A server of your own/.exec(screen.rows().join('\n'))?.[1]
+    const number = /(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]
     screen.type(`${number}\r`)
     await question(screen, /^Address, such as/)
     return screen
@@ -276,18 +278,20 @@ describe('a server of one’s own', () => {
     try {
       const screen = await takeOffer()
       screen.type('localhost:8000/v1\r')
-      await screen.shows(/“localhost:8000\/v1” is no address/)
-      await screen.shows(/begin it with http:\/\/ or https:\/\//)
+      await screen.shows(/“localhost:8000\/v1” is not an address/)
+      await screen.shows(/Write the full address: http:\/\/ or https:\/\//)
       await question(screen, /^Number \[1\]:$/)
-      screen.type(`${/(\d+) {2}A server of your own/.exec(screen.rows().join('\n'))?.[1]}\r`)
+      screen.type(`${/(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]}\r`)
       await question(screen, /^Address, such as/)
       screen.type(`${own.baseUrl}\r`)
-      await question(screen, /^Model, as the server calls it:$/)
+      await question(screen, /^Model name on the server:$/)
       screen.type('vendor/own\r')
       await question(screen, /^Key of .*Enter for none\):$/)
       screen.type('\r')
       expect(await screen.ended).toBe(0)
-      expect(screen.rows().join('\n')).toContain('Agents think with openai/vendor/own; it has answered.')
+      expect(screen.rows().join('\n')).toContain(
+        'Agents use the model openai/vendor/own; the test call succeeded.',
+      )
       expect(await envFile()).toContain(own.baseUrl)
       expect(await typed(['chat', 'helper', 'Are you there?'])).toMatchObject({
         code: 0,
@@ -306,7 +310,9 @@ describe('a server of one’s own', () => {
     const { code, err } = await typed(['init', '--demo'])
     expect({ code, err }).toEqual({
       code: 2,
-      err: expect.stringContaining('in the place of openai/vendor/own and nobody is here') as unknown,
+      err: expect.stringContaining(
+        'replaces the model openai/vendor/own with the scripted model, and there is no terminal',
+      ) as unknown,
     })
     expect(before).toMatchObject({ name: 'openai/vendor/own' })
     expect(await chosenModel()).toEqual(before)
@@ -354,18 +360,18 @@ describe('a server of one’s own', () => {
       expect(await screen.ended).toBe(0)
 
       const again = newcomer('init', '--agent', 'again', '--role', 'Helps.')
-      await choose(again, 'A server of your own')
+      await choose(again, 'Your own server')
       await question(again, new RegExp(`^Address \\[http://${host}/v1\\]:$`))
       again.type('\r')
       await question(again, /^Model, as/)
       again.type('keyed\r')
-      await question(again, new RegExp(`^Key of ${host} \\(not shown, Enter for the one that is kept\\):$`))
+      await question(again, new RegExp(`^Key of ${host} \\(not shown, Enter for the stored key\\):$`))
       again.type('\r')
       expect(await again.ended).toBe(0)
       expect(await envFile()).toContain(rightKey)
 
       const elsewhere = newcomer('init', '--agent', 'elsewhere', '--role', 'Helps.')
-      await choose(elsewhere, 'A server of your own')
+      await choose(elsewhere, 'Your own server')
       await question(elsewhere, /^Address \[/)
       elsewhere.type(`${moved.baseUrl}\r`)
       await question(elsewhere, /^Model, as/)
@@ -387,7 +393,7 @@ describe('a server of one’s own', () => {
     await choose(screen, 'A recorded demo')
     expect(await screen.ended).toBe(0)
     const said = screen.rows().join('\n')
-    expect(said).toContain('A recording thinks for the fleet')
+    expect(said).toContain('Agents use the scripted model')
     expect(said).not.toContain('Type yes')
   })
 

@@ -142,7 +142,7 @@ describe('an agent with a program as its MCP server', () => {
     ])
     await give('clerk', {}, ['near'])
     const gone = await cli(['mcp', 'remove', 'clerk', 'files'])
-    expect(gone.out, gone.err).toContain('clerk has no MCP server files any more')
+    expect(gone.out, gone.err).toContain('clerk no longer has the MCP server files')
     expect(await run('clerk', 'add', { a: 1, b: 1 })).toContain('add')
     expect((await list('clerk')).servers).toEqual([])
   })

@@ -83,7 +83,7 @@ it('shows what is left over, asks, takes just that away beside a mesh that runs,
   expect(stays.filter((path) => !existsSync(path))).toEqual([])
   expect(await readdir(join(data, 'agents'))).toHaveLength(names - 1)
   expect((await mesh.ask('Still there?', { agent: 'clerk' })).outcome).toMatchObject({ text: 'Yes.' })
-  expect((await prune('prune', '--yes')).out).toContain('Nothing was left over.')
+  expect((await prune('prune', '--yes')).out).toContain('There were no leftovers.')
 })
 
 it('takes what other homes left only out of an engine that answers', async () => {
@@ -96,6 +96,6 @@ it('takes nothing of a home that was never started, whose agents nobody knows', 
   const left = await leave(join(home, 'data', 'agents', hex('someone'), 'data', 'notes.txt'))
   const environment = { XDG_CACHE_HOME: caches, FLOTILLA_ENGINE_SOCKET: join(caches, 'none.sock') }
   const { out } = await flotilla({ home, environment }, 'prune', '--yes')
-  expect(out).toContain('Nothing was left over.')
+  expect(out).toContain('There were no leftovers.')
   expect(existsSync(left)).toBe(true)
 })

@@ -47,7 +47,7 @@ it('a provider that states a window once stops no later run, over restarts, and 
   const told = await windowsOf(mesh)
   expect(told).toMatchObject([{ agent_id: 'operator', tokens: 8192 }])
   expect(told?.[0]?.until).toBeLessThanOrEqual(Date.now() + contextLimits.learnedWindowMs)
-  const said = 'Free, for their provider is on this machine: lab/reader.'
+  const said = 'Free, because their provider is on this machine: lab/reader.'
   expect((await flotilla({ url: mesh.url, home: mesh.home }, 'costs')).out).toContain(said)
   const { out } = await flotilla({ url: mesh.url, home: mesh.home }, 'models')
   expect(out).toContain(said)

@@ -220,7 +220,7 @@ describe('at the terminal', () => {
     )
     expect((await cli('blackboard', 'set', 'goals/week', '2', '--expect', '0')).code).toBe(1)
     expect(await good('blackboard', 'get', 'goals/week')).toContain('"ship": 1')
-    expect(await good('blackboard', 'delete', 'goals/week')).toContain('taken away')
+    expect(await good('blackboard', 'delete', 'goals/week')).toContain('is deleted')
     expect(await good('blackboard', 'unwatch', 'right', 'goals/**')).toContain('no longer')
     expect(await good('blackboard', 'goals/')).toContain('Nothing there.')
   })

@@ -87,7 +87,7 @@ describe('the wallet of a fleet', () => {
   })
 
   it('says where nothing had stopped it that there was nothing to resume', async () => {
-    expect((await cli('resume')).out).toMatch(/^Nothing had stopped the wallet\.\n/)
+    expect((await cli('resume')).out).toMatch(/^The wallet was not stopped\.\n/)
     expect(JSON.parse((await cli('resume --json')).out)).toMatchObject({ stopped: null, was_stopped: null })
   })
 

@@ -177,7 +177,7 @@ it(
     expect(refused.said).toContain('deploy/kubernetes/restore.yaml')
     const kept = await typist.try(block('empty')[0] ?? '')
     expect(kept.code).not.toBe(0)
-    expect(kept.said).toContain('still runs')
+    expect(kept.said).toContain('is still running')
     expect(kept.said).toContain('deploy/kubernetes/restore.yaml')
     const said = await typist.type(block('copy'))
     expect(said).toContain('The backup is complete: 2 agents')

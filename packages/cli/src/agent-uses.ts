@@ -24,7 +24,7 @@ export async function usesOf(
       .filter(({ agent }) => agent === agentId)
       .map(
         ({ path, line }) =>
-          `watcher of ${name(path)} (config/watchers.yaml line ${line}; it stays and finds nobody)`,
+          `watcher of ${name(path)} (config/watchers.yaml line ${line}; it stays but has no agent)`,
       ),
     ...cron.jobs
       .filter(({ agent }) => agent === agentId)
@@ -46,7 +46,7 @@ export function usesLines(
 ): string[] {
   const left = uses.length - shownMax
   return [
-    color.warning(`Agent ${agentId} is given work by:`),
+    color.warning(`These things give work to agent ${agentId}:`),
     ...uses.slice(0, shownMax).map((use) => `  ${use}`),
     ...(left > 0 ? [`  … and ${left} more`] : []),
   ]

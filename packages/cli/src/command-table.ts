@@ -17,8 +17,8 @@ export interface CommandSection {
 }
 
 /**
- * Every command, in the order in which a newcomer needs them. The help, the completion of shells, and the man page are made
- * from this table.
+ * All commands, in the order in which a newcomer needs them. The help, the shell completion and the man page are
+ * generated from this table.
  */
 export const commandTable: readonly CommandSection[] = [
   {
@@ -297,7 +297,7 @@ export const commandTable: readonly CommandSection[] = [
         load: async () => (await import('./commands/walls.ts')).addWallsCommand,
       },
       {
-        commands: { journal: 'the audit log of decisions and effects' },
+        commands: { journal: 'the audit log (journal) of decisions and effects' },
         load: async () => (await import('./commands/journal.ts')).addJournalCommand,
       },
     ],

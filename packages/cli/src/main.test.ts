@@ -181,7 +181,7 @@ describe('flotilla, as a process', () => {
     writeFileSync(join(dead, 'data', 'mesh.json'), JSON.stringify(note))
     const { code, err } = await flotilla('status', '--home', dead)
     expect(code).toBe(3)
-    expect(err).toContain('has died')
+    expect(err).toContain('has crashed')
     expect((await flotilla('stop', '--home', dead)).out).toContain('No mesh runs')
   })
 

@@ -22,8 +22,8 @@ export function meantCommand(words: readonly string[]): string | null {
 }
 
 /**
- * The command line with the one command that a line means; of the others there are the names, for the list of all and for
- * the nearest to a wrong one. It writes nothing and ends nothing on its own: usage errors are thrown.
+ * Builds the command line with the one command that a line uses; the other commands are names only, for the help and
+ * for suggestions. It never writes output or exits itself: usage errors are thrown.
  */
 export async function createProgram(deps: CliDeps, words: readonly string[]): Promise<Command> {
   const meant = meantCommand(words)
@@ -69,17 +69,14 @@ function emptyProgram(deps: CliDeps): Command {
     .description(
       'Runs a fleet of autonomous agents, each in its own hardened container, behind one trusted control host.',
     )
-    .option(
-      '--json',
-      'machine-readable output on standard output, and nothing else there: one value, or what ended the command as error',
-    )
+    .option('--json', 'print only JSON on standard output: one value, or the error that ended the command')
     .option('--home <folder>', 'home folder of the fleet (default: FLOTILLA_HOME or ~/.flotilla)')
     .option('--port <number>', 'port of the mesh on 127.0.0.1 (default: 8420)', wholeNumber(1, 65_535))
     .option(
       '--url <url>',
-      'address of a mesh elsewhere; FLOTILLA_TOKEN holds your personal token, or FLOTILLA_SESSION the session cookie',
+      'address of a remote mesh; set FLOTILLA_TOKEN to your personal token, or FLOTILLA_SESSION to the session cookie',
     )
-    .option('-V, --version', 'which version this is, as flotilla version says')
+    .option('-V, --version', 'show the version, as flotilla version does')
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({
       writeOut: (text) => void deps.out.write(helpAsTyped(text, deps.environment.command)),
@@ -89,7 +86,7 @@ function emptyProgram(deps: CliDeps): Command {
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
-    .showHelpAfterError('Run it with --help to see what it takes.')
+    .showHelpAfterError('Run it with --help to see its arguments and options.')
     .exitOverride()
     .addHelpText(
       'after',

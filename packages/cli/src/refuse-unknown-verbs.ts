@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** What other programs call a command of ours that is spelt nothing like it; a likeness of letters would name another. */
+/** Names that other programs use for these commands. They are spelt differently, so a similarity search misses them. */
 const calledElsewhere: Readonly<Record<string, string>> = {
   unpause: 'resume',
   continue: 'resume',
@@ -19,15 +19,15 @@ export function nameOurWord(program: Command, meant: string | null): void {
   const ours = meant === null || !Object.hasOwn(calledElsewhere, meant) ? undefined : calledElsewhere[meant]
   if (ours === undefined) return
   program.on('command:*', () =>
-    program.error(`error: unknown command '${meant}'\nHere it is: flotilla ${ours}`, {
+    program.error(`error: unknown command '${meant}'\nUse: flotilla ${ours}`, {
       code: 'commander.unknownCommand',
     }),
   )
 }
 
 /**
- * A noun without a verb shows what there is of it. A word that is none of its verbs is a mistake and nothing else: commander
- * alone would hand it to the verb that stands in, or count it as one operand too many.
+ * Rejects unknown verbs. A noun without a verb lists its objects; without this check, commander would pass an unknown
+ * verb to that default command, or report one operand too many.
  */
 export function refuseUnknownVerbs(program: Command): void {
   for (const group of program.commands) {

@@ -16,5 +16,5 @@ test('a place in a cluster means that agents live there', () => {
 })
 
 test.each(['docker', 'process'])('a place in a cluster is refused beside --runtime %s', (runtime) => {
-  expect(() => asked({ runtime, context: 'prod' })).toThrow(/say where in a cluster/)
+  expect(() => asked({ runtime, context: 'prod' })).toThrow(/select a cluster/)
 })

@@ -12,17 +12,17 @@ export interface AskedRuntime {
   readonly cluster: { readonly context: string | undefined; readonly namespace: string | undefined }
 }
 
-/** What agents are run in, and where a cluster is meant, which one. */
+/** Adds the options for the runtime of agents and for its cluster. */
 export function addRuntimeOptions(command: Command): Command {
   return command
     .addOption(
       new Option(
         '--runtime <name>',
-        'how agents are run: containers of this machine (docker), pods of a cluster (kubernetes), or plain processes, which nothing isolates (process)',
+        'how agents are run: containers of this machine (docker), pods of a cluster (kubernetes), or plain processes without isolation (process)',
       ).choices(runtimeNames),
     )
     .option('--context <name>', 'the cluster, by its name in the kubeconfig; means --runtime kubernetes')
-    .option('--namespace <name>', 'where in the cluster; made if it is not there; means --runtime kubernetes')
+    .option('--namespace <name>', 'namespace in the cluster; created if missing; means --runtime kubernetes')
 }
 
 export function askedRuntime(line: CommandLine): AskedRuntime {
@@ -31,15 +31,15 @@ export function askedRuntime(line: CommandLine): AskedRuntime {
   const isCluster = cluster.context !== undefined || cluster.namespace !== undefined
   if (isCluster && named !== undefined && named !== 'kubernetes') {
     throw new CommandFailed('usage', {
-      detail: `--context and --namespace say where in a cluster agents live, and --runtime ${named} has none.`,
-      repair: 'Leave them out, or say --runtime kubernetes.',
+      detail: `--context and --namespace select a cluster, but --runtime ${named} does not use one.`,
+      repair: 'Leave them out, or use --runtime kubernetes.',
       exitCode: exitCodes.usage,
     })
   }
   return { runtime: named ?? (isCluster ? 'kubernetes' : undefined), cluster }
 }
 
-/** The same for the mesh's program. Pure. */
+/** Returns the same options for the mesh's program. Pure. */
 export function runtimeWords({ runtime, cluster }: Partial<AskedRuntime>): readonly string[] {
   return [
     ...(runtime === undefined ? [] : ['--runtime', runtime]),

@@ -30,7 +30,7 @@ function wordsOf(error: unknown): FormattedError {
   if (isInterrupted(error)) return interruptedWords
   if (!(error instanceof CommanderError)) return formatError(error)
   const detail = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
-  return { code: 'usage', detail, repair: 'Run it with --help to see what it takes.' }
+  return { code: 'usage', detail, repair: 'Run it with --help to see its arguments and options.' }
 }
 
 /** Says on standard error what ended a command, and gives the code to exit with. */

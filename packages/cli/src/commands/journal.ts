@@ -20,7 +20,7 @@ const verifiedSchema = z.looseObject({
 
 const begunSchema = z.looseObject({ began: z.looseObject({ through: z.int() }) })
 
-/** A journal is read at about a hundred thousand rows a second. */
+/** Verification reads about a hundred thousand rows a second. */
 const timeoutMs = 600_000
 
 export function addJournalCommand(program: Command, deps: CliDeps): void {
@@ -29,30 +29,30 @@ export function addJournalCommand(program: Command, deps: CliDeps): void {
     .addHelpText('after', '\nExamples:\n  $ flotilla journal verify\n  $ flotilla journal export')
   journal
     .command('verify')
-    .summary('check that the journal was not altered')
+    .summary('check that the audit log was not altered')
     .description(
-      'Recomputes the hash chain of the journal, with or without a running mesh. Exit code 1 when a row was changed, removed or added.',
+      'Recomputes the hash chain of the audit log, with or without a running mesh. Exit code 1 when a row was changed, removed or added.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla journal verify')
     .action(commandAction(deps, verify))
   journal
     .command('export')
-    .summary('print the journal as JSON lines')
+    .summary('print the audit log as JSON lines')
     .description(
-      'Prints rows of the journal, oldest first, a line each: CloudEvents 1.0 in JSON, or the rows as they are chained. Needs a running mesh.',
+      'Prints rows of the audit log, oldest first, one per line: CloudEvents 1.0 in JSON, or the rows as they are chained. Needs a running mesh.',
     )
     .addOption(
-      new Option('--format <format>', 'what a line is').choices(journalFormats).default('cloudevents'),
+      new Option('--format <format>', 'format of a line').choices(journalFormats).default('cloudevents'),
     )
     .option(
       '--since <when>',
-      'from then on: 90s, 15m, 24h, 7d ago, or a moment such as 2026-11-21T08:00Z',
-      moment(deps),
+      'start: 90s, 15m, 24h, 7d ago, or a timestamp such as 2026-11-21T08:00Z',
+      timestamp(deps),
     )
-    .option('--until <when>', 'before then', moment(deps))
-    .option('--actor <actor>', 'of one actor: agent:scout, human:cli, system')
-    .option('--action <action>', 'of one kind, or of several with a star at the end: permission.*')
-    .option('--agent <id>', 'what an agent did and what was done to it')
+    .option('--until <when>', 'end, not included', timestamp(deps))
+    .option('--actor <actor>', 'only rows of this actor: agent:scout, human:cli, system')
+    .option('--action <action>', 'only this kind of action; a star at the end matches several: permission.*')
+    .option('--agent <id>', 'only rows by this agent or about it')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla journal export --since 24h > today.jsonl\n  $ flotilla journal export --agent scout --action "permission.*"\n  $ flotilla journal export | jq -c "select(.type | endswith(\\"spend.settled\\")) | .data.detail"',
@@ -60,17 +60,17 @@ export function addJournalCommand(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, exportRows))
   journal
     .command('accept')
-    .summary('go on with a broken journal as it stands')
+    .summary('accept a broken audit log and continue')
     .description(
-      'After you have looked at what flotilla journal verify found: the break is journalled with your acceptance, and verification begins after it. Needs a running mesh.',
+      'Use this after you have checked what flotilla journal verify found. The break is recorded with your acceptance, and verification starts after it. Needs a running mesh.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla journal accept')
     .action(commandAction(deps, accept))
   journal
     .command('begin-anew')
-    .summary('give a home whose secret is lost a new one')
+    .summary('create a new secret for a home whose secret is lost')
     .description(
-      'For a home that does not start because data/mesh-secret is missing or another, and no backup has it: makes a new one. What the journal says so far stays, and is told from then on as accepted by you. The mesh must not run.',
+      'For a home that does not start because data/mesh-secret is missing or wrong, and no backup has it: creates a new one. The existing rows of the audit log are kept and marked as accepted by you. The mesh must not run.',
     )
     .option('-y, --yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  $ flotilla journal begin-anew --home /srv/fleet')
@@ -81,8 +81,8 @@ async function beginAnew(context: CommandContext, line: CommandLine): Promise<vo
   const { home } = context.place
   if (!flagOption(line, 'yes')) {
     await confirmByTyping(context, {
-      what: `begin-anew makes a new secret for ${home}, under which the journal so far can no longer be verified,`,
-      question: `Make a new secret for ${home}? The journal so far can then no longer be verified.`,
+      what: `begin-anew creates a new secret for ${home}, with which the existing audit log can no longer be verified,`,
+      question: `Create a new secret for ${home}? The existing audit log can then no longer be verified.`,
       answer: 'yes',
     })
   }
@@ -96,8 +96,8 @@ async function beginAnew(context: CommandContext, line: CommandLine): Promise<vo
   const { began } = begunSchema.parse(answer)
   context.terminal.printJson({ began })
   context.terminal.hint(
-    `The home has a new secret. Rows up to ${began.through} of its journal are told as accepted by you.`,
-    'Go on with:  flotilla start',
+    `The home has a new secret. Rows up to ${began.through} of its audit log are marked as accepted by you.`,
+    'Next:  flotilla start',
   )
 }
 
@@ -112,7 +112,7 @@ async function exportRows(context: CommandContext, line: CommandLine): Promise<v
     agent: textOption(line, 'agent'),
   }
   const decoder = new TextDecoder()
-  // The lines are the result in both modes: each is JSON by itself.
+  // Each line is JSON, so the output is the same with and without --json.
   for await (const bytes of client.stream('journalExport', { query, signal: context.signal })) {
     context.out.write(decoder.decode(bytes, { stream: true }))
   }
@@ -121,20 +121,20 @@ async function exportRows(context: CommandContext, line: CommandLine): Promise<v
 async function accept(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('journalAccept', { signal: context.signal })
   context.terminal.printJson(reply)
-  context.terminal.print(
-    reply.accepted === null ? 'Nothing was broken.' : `Accepted as it stands: ${reply.accepted}.`,
-  )
+  context.terminal.print(reply.accepted === null ? 'Nothing was broken.' : `Accepted: ${reply.accepted}.`)
 }
 
 const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-/** Milliseconds since 1970, of a moment or of so long ago. */
-function moment({ clock }: CliDeps): (text: string) => number {
+/** Parses a timestamp or a duration before now into milliseconds since 1970. */
+function timestamp({ clock }: CliDeps): (text: string) => number {
   return (text) => {
     const ago = /^(\d{1,6})([smhd])$/.exec(text)
     const at = ago ? clock.now() - Number(ago[1]) * (unitMs[ago[2] ?? ''] ?? 0) : Date.parse(text)
     if (Number.isNaN(at)) {
-      throw new InvalidArgumentError('Expected 90s, 15m, 24h or 7d, or a moment such as 2026-11-21T08:00Z.')
+      throw new InvalidArgumentError(
+        'Expected 90s, 15m, 24h or 7d, or a timestamp such as 2026-11-21T08:00Z.',
+      )
     }
     return at
   }
@@ -158,12 +158,12 @@ async function verify(context: CommandContext): Promise<void> {
   const { accepted } = verified
   if (verified.ok && accepted) {
     context.terminal.print(
-      `Rows up to ${verified.after ?? 0} were accepted by ${accepted.by} at ${new Date(accepted.at).toISOString()} as they stand (${accepted.was}).`,
+      `Rows up to ${verified.after ?? 0} were accepted by ${accepted.by} at ${new Date(accepted.at).toISOString()} (${accepted.was}).`,
     )
   }
   if (!verified.sealed) {
     context.terminal.note(
-      'The secret of the mesh is not here, so a chain that was made anew would not be noticed.',
+      'The secret of the mesh is not available here, so a forged chain would not be detected.',
     )
   }
   if (!verified.ok) context.setExitCode(exitCodes.failed)

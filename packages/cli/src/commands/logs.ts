@@ -18,11 +18,11 @@ import { formatTime } from '../terminal/format.ts'
 
 const linesDefault = 50
 const linesMax = 10_000
-/** Only so much of the end of a long log is read for the lines that are wanted. */
+/** At most this much of the end of a long log is read. */
 const readMaxBytes = 8 * 1024 * 1024
 const fieldsColumnsMax = 160
 const nameColumnsMax = 64
-/** A container is asked again for what it printed. */
+/** The interval at which the output of a container is polled. */
 const printedEveryMs = 500
 
 const logLineSchema = z.looseObject({
@@ -30,7 +30,7 @@ const logLineSchema = z.looseObject({
   level: z.optional(z.union([z.number(), z.string()])),
   msg: z.optional(z.string()),
   progress: z.optional(z.string()),
-  /** What the mesh told whoever started it. */
+  /** True on the line that the mesh prints for the process that started it. */
   ready: z.optional(z.unknown()),
   url: z.optional(z.unknown()),
   agentId: z.optional(z.string()),
@@ -40,11 +40,11 @@ export function addLogsCommand(program: Command, deps: CliDeps): void {
   program
     .command('logs')
     .description(
-      'Shows what the mesh of a home folder has logged, read from the file data/mesh.log of this machine, with or without a running mesh. With an agent: only what is logged about it, and what its container prints, which a running mesh tells. What agents do stands in flotilla events and flotilla runs.',
+      'Shows the log of the mesh of a home folder from the file data/mesh.log on this machine, with or without a running mesh. With an agent: only lines about it, and the output of its container, which requires a running mesh. For the actions of agents see flotilla events and flotilla runs.',
     )
-    .argument('[agent]', 'lines about this agent, and those that it prints itself')
-    .option('-f, --follow', 'go on with what is logged from now on, until Ctrl-C')
-    .option('--lines <count>', 'how many of the last', wholeNumber(1, linesMax), linesDefault)
+    .argument('[agent]', 'only lines about this agent, and its own output')
+    .option('-f, --follow', 'keep showing new lines until Ctrl-C')
+    .option('--lines <count>', 'how many of the last lines', wholeNumber(1, linesMax), linesDefault)
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla logs -f\n  $ flotilla logs auditor --lines 200\n  $ flotilla logs --json | jq "select(.level >= 40)"',
@@ -72,7 +72,7 @@ async function logs(context: CommandContext, line: CommandLine): Promise<void> {
   const lines = byTime([...last, ...(printed?.lines ?? [])]).slice(-count)
   for (const text of lines) show(context, text)
   if (lines.length === 0 && agent !== undefined)
-    context.terminal.note(`There is no line about ${oneLine(agent, nameColumnsMax)}.`)
+    context.terminal.note(`The log has no line about ${oneLine(agent, nameColumnsMax)}.`)
   if (!flagOption(line, 'follow')) return
   const stop = new AbortController()
   const giveBack = context.onInterrupt(() => stop.abort())
@@ -87,31 +87,31 @@ async function logs(context: CommandContext, line: CommandLine): Promise<void> {
   giveBack()
 }
 
-/** The log of the mesh of this home; null where there is none, and something else is to be shown. */
+/** The log file of the mesh of this home. Null if it does not exist and there is other output to show. */
 async function logFile(
   { place, environment }: CommandContext,
   hasOther: boolean,
 ): Promise<{ readonly path: string; readonly size: number } | null> {
-  // What a mesh elsewhere has logged lies there.
+  // The log of a mesh on another machine is stored on that machine.
   if (hasOther && (place.url ?? environment.url) !== undefined) return null
   const path = meshLogPath(place.home)
   const found = await stat(path).catch(() => null)
   if (found !== null) return { path, size: found.size }
   if (hasOther) return null
   throw new CommandFailed('no-log', {
-    detail: `There is no log in ${place.home}: no mesh has been started there with flotilla start, or it is not yours to read.`,
+    detail: `There is no log in ${place.home}: no mesh has been started there with flotilla start, or you may not read the file.`,
     repair: 'Name the home with --home. A mesh that systemd started logs there: journalctl -u flotilla',
   })
 }
 
-/** What the container of an agent prints. */
+/** The output of the container of an agent. */
 interface Printed {
   readonly lines: readonly string[]
-  /** Shows what it prints from now on, until the signal aborts. */
+  /** Shows new output until the signal aborts. */
   follow(signal: AbortSignal): Promise<void>
 }
 
-/** Null where no mesh runs that could tell. Rejects with the Problem `unknown-agent`. */
+/** Returns null if no mesh is running. Rejects with the Problem `unknown-agent`. */
 async function printedBy(context: CommandContext, agent: string, count: number): Promise<Printed | null> {
   const read = async (lines: number) => {
     const client = await context.mesh()
@@ -137,7 +137,7 @@ async function printedBy(context: CommandContext, agent: string, count: number):
   }
 }
 
-/** The lines that came since: behind the longest end of the earlier ones that stands there still. Pure. */
+/** Returns the lines that are new: those after the longest suffix of the earlier lines that is still there. Pure. */
 export function linesAfter(earlier: readonly string[], now: readonly string[]): readonly string[] {
   const last = earlier.at(-1)
   if (last === undefined) return now
@@ -146,11 +146,11 @@ export function linesAfter(earlier: readonly string[], now: readonly string[]): 
     const before = earlier.slice(-(at + 1))
     if (before.every((text, index) => text === now[at - before.length + 1 + index])) return now.slice(at + 1)
   }
-  // Another container prints.
+  // No earlier line is left, so this is the output of a new container.
   return now
 }
 
-/** A line as its agent printed it, which says neither whose it is nor that the mesh is ready. Pure. */
+/** Adds the agent's id to a line of its output, and removes fields with which it could pass for the mesh. Pure. */
 export function ofAgent(text: string, agentId: string): string {
   const {
     time,
@@ -171,7 +171,7 @@ export function ofAgent(text: string, agentId: string): string {
   })
 }
 
-/** In the order of their moments; one without stays behind the one before it. Pure. */
+/** Sorts lines by time; a line without a time stays after the line before it. Pure. */
 function byTime(lines: readonly string[]): readonly string[] {
   let moment = 0
   return lines
@@ -194,7 +194,7 @@ function show({ terminal }: CommandContext, text: string): void {
   terminal.print(logLine(text, terminal.color))
 }
 
-/** A line of the log as a person reads it: moment, weight, sentence, and the other fields. Pure. */
+/** Formats a line of the log for people: time, level, message, and the other fields. Pure. */
 export function logLine(text: string, color: Color): string {
   const parsed = logLineSchema.safeParse(parseJsonLine(text))
   if (!parsed.success) return printable(text)
@@ -215,7 +215,7 @@ export function logLine(text: string, color: Color): string {
     .join(' ')
 }
 
-/** The same on each line. */
+/** These fields are the same on each line, so they are not shown. */
 const hiddenFields: readonly string[] = ['pid', 'hostname', 'name']
 
 function weight(level: number | string | undefined, color: Color): string {

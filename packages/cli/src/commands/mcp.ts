@@ -18,7 +18,7 @@ export function addMcpCommand(program: Command, deps: CliDeps): void {
   const mcp = program
     .command('mcp')
     .description(
-      'MCP servers of an agent: programs inside its container, and servers on the network that are reached through the mesh. They start with the next run of the agent.',
+      'MCP servers of an agent: programs in its container, and network servers that it reaches through the mesh. They start with the next run of the agent.',
     )
     .addHelpText(
       'after',
@@ -30,27 +30,27 @@ Examples:
     )
   mcp
     .command('list', { isDefault: true })
-    .summary('servers, whether they run, and their tools')
+    .summary('servers with their state and tools')
     .description('Lists the MCP servers of an agent, or of all, with their state and their tools.')
     .argument('[agent]', 'id of one agent')
     .addHelpText('after', '\nExample:\n  $ flotilla mcp list auditor')
     .action(commandAction(deps, list))
   mcp
     .command('add')
-    .summary('give an agent a server, or change one')
+    .summary('add a server to an agent, or replace one')
     .description(
-      'Adds a server, or takes the place of one with that name: a command for a program inside the container, or --http. Words that begin with a dash come after --.',
+      'Adds a server, or replaces the one with that name: a command for a program in the container, or --http. Put arguments that begin with a dash after --.',
     )
     .argument('<agent>', 'id of the agent')
-    .argument('<name>', 'what the server is called here')
+    .argument('<name>', 'name of the server')
     .argument('[command...]', 'the program and its arguments')
     .option('--http <address>', 'address of a server on the network')
-    .option('--sse <address>', 'the same, where the server speaks the older HTTP+SSE transport')
-    .option('--header <line>', 'a header "Name: value"; give it again for more', collect)
-    .option('--env <assignment>', 'a variable NAME=value for the program; give it again for more', collect)
-    .option('--tool <name>', 'take only this tool; give it again for more', collect)
-    .option('--startup-timeout <ms>', 'longest wait until its tools are known', wholeNumber(500, 120_000))
-    .option('--call-timeout <ms>', 'longest wait for a call', wholeNumber(1000, 600_000))
+    .option('--sse <address>', 'address of a server with the older HTTP+SSE transport')
+    .option('--header <line>', 'a header "Name: value"; can be repeated', collect)
+    .option('--env <assignment>', 'a variable NAME=value for the program; can be repeated', collect)
+    .option('--tool <name>', 'use only this tool; can be repeated', collect)
+    .option('--startup-timeout <ms>', 'timeout for listing its tools', wholeNumber(500, 120_000))
+    .option('--call-timeout <ms>', 'timeout for a call', wholeNumber(1000, 600_000))
     .addHelpText(
       'after',
       `
@@ -64,8 +64,8 @@ Examples:
     .action(commandAction(deps, add))
   mcp
     .command('remove')
-    .summary('take a server away')
-    .description('Takes a server from an agent. It ends before the next run.')
+    .summary('remove a server')
+    .description('Removes a server from an agent. It stops before the next run.')
     .argument('<agent>', 'id of the agent')
     .argument('<name>', 'name of the server')
     .addHelpText('after', '\nExample:\n  $ flotilla mcp remove auditor wiki')
@@ -95,7 +95,7 @@ async function list(context: CommandContext, line: CommandLine): Promise<void> {
   terminal.printJson({ servers: found })
   if (found.length === 0) {
     const who = id === undefined ? 'No agent has' : `${id} has no`
-    return terminal.hint(`${who} MCP servers. Give it one: flotilla mcp add --help`)
+    return terminal.hint(`${who} MCP servers. Add one: flotilla mcp add --help`)
   }
   terminal.print(
     ...renderTable(
@@ -132,7 +132,7 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {
   const name = operand(line, 1)
   const value = { set: {}, remove: [name] }
-  await edit(context, operand(line, 0), { value, done: `has no MCP server ${name} any more` })
+  await edit(context, operand(line, 0), { value, done: `no longer has the MCP server ${name}` })
 }
 
 async function edit(

@@ -12,9 +12,9 @@ export function addMessagesCommand(program: Command, deps: CliDeps): void {
   program
     .command('messages')
     .description(
-      'Lists messages between agents, newest first. Agents send them by themselves where can_message of their records names the other; one that is kept waits for the next heartbeat of the operator.',
+      'Lists messages between agents, newest first. An agent may send messages to the agents in can_message of its permission record. A message in the state kept waits for the next heartbeat of the operator.',
     )
-    .argument('[agent]', 'only those of this agent, or to it')
+    .argument('[agent]', 'only messages from or to this agent')
     .option('--limit <count>', 'how many', wholeNumber(1, 200), 50)
     .addHelpText(
       'after',

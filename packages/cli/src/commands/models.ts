@@ -11,7 +11,7 @@ export function addModelsCommand(program: Command, deps: CliDeps): void {
   program
     .command('models')
     .description(
-      'Shows the models that the fleet names or has used: price per million tokens, health, what is left of a cool-down, what stands in, and which agents may use each.',
+      'Shows the models that the fleet is configured for or has used: price per million tokens, health, remaining cooldown, fallbacks, and which agents may use each.',
     )
     .addHelpText(
       'after',
@@ -62,12 +62,12 @@ async function models(context: CommandContext): Promise<void> {
   }
 }
 
-/** A proxy on this machine may pass calls on to somebody who is paid, which nobody but its owner knows. */
+/** Warns that a local proxy may forward calls to a paid provider, which only the owner can know. */
 export function freeHereWords(models: readonly ModelView[]): string[] {
   const here = models.filter(({ free_because }) => free_because === 'this-machine').map(({ id }) => id)
   if (here.length === 0) return []
   return [
-    `Free, for their provider is on this machine: ${here.join(', ')}. If it passes calls on to a paid one, write a price or "local": false for the model or its provider in config/settings.json.`,
+    `Free, because their provider is on this machine: ${here.join(', ')}. If it forwards calls to a paid provider, write a price or "local": false for the model or its provider in config/settings.json.`,
   ]
 }
 
@@ -76,7 +76,7 @@ function statedWords({ agent_id, tokens, until }: ModelView['stated_windows'][nu
     tokens === null
       ? `refused a prompt of ${agent_id} as too long and named no limit`
       : `takes ${tokens} tokens, as its provider said to ${agent_id}`
-  return `${said}: ${agent_id} keeps within that until ${formatTime(until)} UTC, unless a longer prompt is answered before.`
+  return `${said}: ${agent_id} stays within that until ${formatTime(until)} UTC, unless a longer prompt is answered before.`
 }
 
 function priceOf(usd: number | undefined): string {

@@ -3,15 +3,13 @@ import type { Command } from 'commander'
 import { commandAction } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 
-/** A browser opener says within this time that there is none. */
+/** xdg-open fails within this time if there is no browser. */
 const opensWithinMs = 5000
 
 export function addOpenCommand(program: Command, deps: CliDeps): void {
   program
     .command('open')
-    .description(
-      'Prints the address of the dashboard, and opens it where there is a browser and somebody to look at it.',
-    )
+    .description('Prints the address of the dashboard, and opens it if there is a browser and a terminal.')
     .addHelpText('after', '\nExamples:\n  $ flotilla open\n  $ flotilla open --json | jq -r .url')
     .action(commandAction(deps, openDashboard))
 }
@@ -24,7 +22,7 @@ async function openDashboard(context: CommandContext): Promise<void> {
   terminal.print(url)
 }
 
-/** False where nothing could open it. */
+/** Returns false if no program could open it. */
 function openInBrowser(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const opener = spawn('xdg-open', [url], { stdio: 'ignore', detached: true, timeout: opensWithinMs })

@@ -9,11 +9,11 @@ export function addPauseCommands(program: Command, deps: CliDeps): void {
   program
     .command('pause')
     .description(
-      'Holds what cron, heartbeats, webhooks and file watchers begin, for the fleet or for one agent. Chats, hand-offs of chats and commands work as always. Webhooks are still taken and wait; due times and changed files are remembered.',
+      'Holds runs of cron jobs, heartbeats, webhooks and file watchers, for the fleet or one agent. Chats, their hand-offs, and commands work as usual. Webhooks are still accepted and wait; due times and changed files are remembered.',
     )
     .argument('[agent]', 'id of one agent; without it, the whole fleet')
-    .option('-r, --reason <words>', 'why, for whoever looks')
-    .option('--now', 'also cancel runs that triggers have begun and that are at work')
+    .option('-r, --reason <words>', 'reason to show')
+    .option('--now', 'also cancel active runs that triggers started')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla pause --reason "moving the database"\n  $ flotilla pause auditor --now\n  $ flotilla resume',
@@ -44,7 +44,7 @@ async function pause(context: CommandContext, line: CommandLine): Promise<void> 
   if (reply.working.length > 0) {
     const name = reply.agent_id === null ? '' : ` ${reply.agent_id}`
     terminal.hint(
-      `Begun before and still at work: ${reply.working.join(', ')}. To cancel them: flotilla pause${name} --now`,
+      `Started before and still active: ${reply.working.join(', ')}. To cancel them: flotilla pause${name} --now`,
     )
   }
 }
@@ -65,8 +65,8 @@ async function resume(context: CommandContext, line: CommandLine): Promise<void>
   }
 }
 
-/** One line for whoever looks at the fleet. */
+/** Describes a pause in one line. */
 export function pauseWords({ agent_id: agentId, reason, by, since, held }: PauseView): string {
   const who = agentId ?? 'The fleet'
-  return `${who} is paused since ${formatTime(since)} UTC by ${by}: ${reason}. Held: ${held} queued. People are served.`
+  return `${who} is paused since ${formatTime(since)} UTC by ${by}: ${reason}. Held: ${held} queued. Chats and commands work as usual.`
 }

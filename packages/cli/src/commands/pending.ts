@@ -10,22 +10,22 @@ import { confirmByTyping } from '../terminal/confirm.ts'
 import { formatDuration, formatTime } from '../terminal/format.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
-/** Blocked tasks that are looked through for questions; flotilla tasks lists all. */
+/** How many blocked tasks are searched for questions; flotilla tasks lists all. */
 const questionsMax = 50
 
 export function addPendingCommands(program: Command, deps: CliDeps): void {
   program
     .command('pending')
     .description(
-      'Shows what agents asked you for and exactly what will happen when you confirm it, and what they ask in the middle of a task.',
+      'Shows what agents need your approval for, with the exact effect of an approval, and the questions that agents ask within a task.',
     )
-    .argument('[id]', 'id of one')
-    .option('--all', 'also what was decided')
+    .argument('[id]', 'id of one approval')
+    .option('--all', 'include decided ones')
     .addHelpText('after', '\nExamples:\n  $ flotilla pending\n  $ flotilla pending appr_0123456789abcdef')
     .action(commandAction(deps, pending))
   program
     .command('confirm')
-    .description('Shows exactly what will happen, asks, and lets it happen: once, and only as it was shown.')
+    .description('Shows the exact effect, asks, and approves it: once, and only as shown.')
     .argument('<id>', 'id, as flotilla pending shows it')
     .option('-y, --yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  $ flotilla confirm appr_0123456789abcdef')
@@ -60,7 +60,7 @@ async function pending(context: CommandContext, line: CommandLine): Promise<void
   terminal.hint('Answer with: flotilla tasks answer <task> <words>')
 }
 
-/** Tasks that people gave and that stand still until one of them answers, newest first. */
+/** Returns the tasks of people that are blocked until a person answers, newest first. */
 async function questionsOf(context: CommandContext): Promise<readonly TaskView[]> {
   const client = await context.mesh()
   const { tasks } = await client.call('tasks', {
@@ -104,7 +104,7 @@ async function confirm(context: CommandContext, line: CommandLine): Promise<void
     if (!flagOption(line, 'yes')) {
       await confirmByTyping(context, {
         what: `this would ${oneLine(shown.summary, 200)}`,
-        question: 'Let it happen?',
+        question: 'Approve it?',
         answer: 'yes',
       })
     }

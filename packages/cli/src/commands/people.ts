@@ -29,7 +29,7 @@ export function addPeopleCommand(program: Command, deps: CliDeps): void {
   const people = program
     .command('people')
     .description(
-      'People beside the owner of this machine, who needs no entry. Each has a role and a token of their own; config/people.json holds them, the tokens as digests alone.',
+      'People who may use this fleet, beside the owner of this machine, who needs no entry. Each has a role and a token; config/people.json stores them, tokens only as digests.',
     )
     .addHelpText(
       'after',
@@ -43,16 +43,16 @@ Example:
     .command('list', { isDefault: true })
     .addHelpText('after', '\nExample:\n  $ flotilla people list')
     .summary('everybody')
-    .description('Lists everybody whom config/people.json names.')
+    .description('Lists all people in config/people.json.')
     .action(commandAction(deps, list))
   people
     .command('add')
     .summary('add a person; prints their token once')
-    .description('Adds a person and prints the token that proves who they are. It is shown this once.')
+    .description('Adds a person and prints their token. It is shown only once.')
     .argument('<name>', 'lower-case letters, digits and _ . -')
     .addOption(roleOption().makeOptionMandatory())
-    .option('--agents <ids>', 'of a member: agents by id, with commas; * is every worker', identifiers)
-    .option('--user <number>', 'an account of this machine whose programs need no token', identifiers)
+    .option('--agents <ids>', 'agents of a member: ids separated by commas; * is every worker', identifiers)
+    .option('--user <number>', 'user id on this machine whose programs need no token', identifiers)
     .option('--expires <days>', expiresWords)
     .addHelpText(
       'after',
@@ -61,26 +61,26 @@ Example:
     .action(commandAction(deps, add))
   people
     .command('change')
-    .summary('change role, agents or account of a person')
-    .description('Changes what is named; the token stays. It counts at once.')
+    .summary('change the role, agents or account of a person')
+    .description('Changes only what is named; the token stays. Takes effect immediately.')
     .argument('<name>', 'who')
     .addOption(roleOption())
-    .option('--agents <ids>', 'in the place of those before; none with an empty text', identifiers)
-    .option('--user <number>', 'in the place of those before; none with an empty text', identifiers)
+    .option('--agents <ids>', 'replaces the previous value; empty removes it', identifiers)
+    .option('--user <number>', 'replaces the previous value; empty removes it', identifiers)
     .addHelpText('after', '\nExample:\n  $ flotilla people change ann --agents scout,auditor')
     .action(commandAction(deps, change))
   people
     .command('link')
-    .summary('let a person be known by an identity')
-    .description('Adds identities to a person, beside those that they have. It counts at once.')
+    .summary('add identities of a person')
+    .description('Adds identities to those of a person. Takes effect immediately.')
     .argument('<name>', 'who')
     .argument('<identities...>', 'such as telegram:123456789')
     .addHelpText('after', `${identityWords}\n\nExample:\n  $ flotilla people link ann telegram:123456789`)
     .action(commandAction(deps, link('add_identities')))
   people
     .command('unlink')
-    .summary('take an identity of a person away')
-    .description('Takes identities away from a person; those that they do not have are passed over.')
+    .summary('remove identities of a person')
+    .description('Removes identities of a person; unknown ones are ignored.')
     .argument('<name>', 'who')
     .argument('<identities...>', 'as flotilla people shows them')
     .addHelpText('after', '\nExample:\n  $ flotilla people unlink ann telegram:123456789')
@@ -88,28 +88,30 @@ Example:
   people
     .command('rotate')
     .summary('give a person a new token')
-    .description('Prints a new token; the old one ends at once, and so do answers that it has open.')
+    .description(
+      'Prints a new token. The old one is revoked immediately, and its open connections are closed.',
+    )
     .argument('<name>', 'who')
     .option('--expires <days>', expiresWords)
     .addHelpText('after', '\nExample:\n  $ flotilla people rotate ann --expires 30d')
     .action(commandAction(deps, rotate))
   people
     .command('remove')
-    .summary('take a person and their token away')
-    .description('Removes a person at once. What they set up stays: look at flotilla cron list.')
+    .summary('remove a person and their token')
+    .description('Removes a person immediately. Jobs that they set up are kept: see flotilla cron list.')
     .argument('<name>', 'who')
     .addHelpText('after', '\nExample:\n  $ flotilla people remove ann')
     .action(commandAction(deps, remove))
   program
     .command('whoami')
-    .description('Shows name, role and agents of whoever asks.')
+    .description('Shows your name, role and agents.')
     .addHelpText('after', '\nExample:\n  $ flotilla whoami')
     .action(commandAction(deps, whoami))
 }
 
-const expiresWords = `how long the token holds: days such as 30d, or never; left out, ${peopleLimits.tokenDays}d, and never for owners`
+const expiresWords = `lifetime of the token: days such as 30d, or never (default: ${peopleLimits.tokenDays}d, for owners never)`
 
-/** Null for never, undefined where nothing is said. */
+/** Returns null for never, undefined if the option is missing. */
 function expiresOf(line: CommandLine): number | null | undefined {
   const text = textOption(line, 'expires')
   if (text === undefined) return undefined
@@ -117,14 +119,14 @@ function expiresOf(line: CommandLine): number | null | undefined {
   const days = Number(/^(\d{1,4})d$/.exec(text)?.[1] ?? 0)
   if (days >= 1 && days <= peopleLimits.tokenDaysMax) return days
   throw new CommandFailed('bad-parameters', {
-    detail: `--expires ${text} is no number of days.`,
-    repair: `Say days from 1d to ${peopleLimits.tokenDaysMax}d, or never: flotilla people rotate ann --expires 30d`,
+    detail: `--expires ${text} is not a number of days.`,
+    repair: `Use 1d to ${peopleLimits.tokenDaysMax}d, or never: flotilla people rotate ann --expires 30d`,
     exitCode: exitCodes.usage,
   })
 }
 
 function roleOption(): Option {
-  return new Option('--role <role>', 'what they may').choices(personRoles)
+  return new Option('--role <role>', 'role of the person').choices(personRoles)
 }
 
 function identifiers(text: string): readonly string[] {
@@ -140,7 +142,7 @@ async function list(context: CommandContext): Promise<void> {
   terminal.printJson(reply)
   if (reply.people.length === 0) {
     return terminal.hint(
-      'Nobody but the owner of this machine. Add somebody: flotilla people add NAME --role viewer',
+      'Only the owner of this machine has access. Add a person: flotilla people add NAME --role viewer',
     )
   }
   terminal.print(...renderTable(columns, reply.people.map(row)))
@@ -179,14 +181,14 @@ async function change(context: CommandContext, line: CommandLine): Promise<void>
   const { agents, identities } = named(line)
   if (role === undefined && agents === undefined && identities === undefined) {
     throw new CommandFailed('bad-parameters', {
-      detail: 'Nothing is named that changes.',
+      detail: 'The command names no change.',
       repair: 'Name --role, --agents or --user: flotilla people change ann --agents scout',
       exitCode: exitCodes.usage,
     })
   }
   const params = { name: operand(line, 0) }
   const mesh = await context.mesh()
-  // Accounts take the place of accounts; what a channel knows somebody by stays.
+  // New accounts replace the old ones; identities of channels stay.
   const known = identities === undefined ? null : await mesh.call('people', { signal })
   const before = known?.people.find(({ name }) => name === params.name)?.identities ?? []
   const gone = before.filter((one) => one.startsWith('user:'))
@@ -196,7 +198,7 @@ async function change(context: CommandContext, line: CommandLine): Promise<void>
   terminal.print(...renderTable(columns, [row(person)]))
 }
 
-/** The same said again changes nothing. */
+/** Adds or removes identities. Repeating it changes nothing. */
 function link(way: 'add_identities' | 'remove_identities') {
   return async (context: CommandContext, line: CommandLine): Promise<void> => {
     const [name = '', ...identities] = line.operands
@@ -218,7 +220,7 @@ async function rotate(context: CommandContext, line: CommandLine): Promise<void>
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  context.terminal.print(`The old token of ${reply.person.name} has ended.`)
+  context.terminal.print(`The old token of ${reply.person.name} is revoked.`)
   showToken(context, reply)
 }
 
@@ -246,8 +248,8 @@ function showToken(
     '',
     token,
     '',
-    until === null ? 'It holds until it is replaced.' : `It holds until ${until.slice(0, 16)}Z.`,
-    'It is shown this once. They set it as FLOTILLA_TOKEN, or send Authorization: Bearer.',
+    until === null ? 'It is valid until it is replaced.' : `It is valid until ${until.slice(0, 16)}Z.`,
+    'It is shown only once. Set it as FLOTILLA_TOKEN, or send it in the header Authorization: Bearer.',
   )
 }
 

@@ -6,12 +6,12 @@ import { exitCodes } from '../exit-codes.ts'
 
 const form = /^([A-Za-z_]+)(\+=|-=|=)(.*)$/su
 
-/** What each field holds when nothing is granted, which tells its type. */
+/** The value of each field when nothing is granted; it also gives the type of the field. */
 const empty = permissionRecordSchema.parse({})
 
 /**
  * `field=value`, `field+=entry,entry`, `field-=entry` as one change. Lists are separated by commas, or written as JSON.
- * Fails with what is wrong and the names of all fields.
+ * The error says what is wrong and names all fields.
  */
 export function parseAssignments(words: readonly string[]): PermissionChange {
   const change: PermissionChange = { set: {}, add: {}, remove: {} }
@@ -20,7 +20,7 @@ export function parseAssignments(words: readonly string[]): PermissionChange {
     if (field === '') throw refused(`${word} is not of the form field=value, field+=entry or field-=entry.`)
     if (!Object.hasOwn(permissionFields, field)) throw refused(`There is no permission ${field}.`)
     if (operator === '=') change.set[field] = valueOf(field, text)
-    else if (!isList(field)) throw refused(`${field} is no list: set it with ${field}=value.`)
+    else if (!isList(field)) throw refused(`${field} is not a list: set it with ${field}=value.`)
     else {
       const lists = operator === '+=' ? change.add : change.remove
       lists[field] = [...(lists[field] ?? []), ...entriesOf(text)]
@@ -57,9 +57,9 @@ function entriesOf(text: string): string[] {
 
 function jsonOf(field: string, text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue // what JSON.parse gives is JSON
+    return JSON.parse(text) as JsonValue // JSON.parse returns JSON
   } catch {
-    throw refused(`The value of ${field} begins like JSON and is none.`)
+    throw refused(`The value of ${field} begins like JSON but is not valid JSON.`)
   }
 }
 

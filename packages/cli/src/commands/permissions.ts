@@ -20,14 +20,14 @@ import { renderTable } from '../terminal/table.ts'
 import { undoHint } from './changes.ts'
 import { parseAssignments } from './permission-assignments.ts'
 
-/** What the operator cannot give, and so nobody by mistake. */
+/** Grants beyond the operator's ceiling; they are confirmed by typing. */
 const grave = ['can_spawn', 'can_use_wallet'] as const
 
 export function addPermissionsCommand(program: Command, deps: CliDeps): void {
   const permissions = program
     .command('permissions')
     .description(
-      'Shows, sets and explains what an agent may do. config/permissions.json says the same and may be edited by hand.',
+      'Shows, sets and explains what an agent may do. The records are stored in config/permissions.json, which you may edit by hand.',
     )
     .addHelpText(
       'after',
@@ -36,9 +36,7 @@ export function addPermissionsCommand(program: Command, deps: CliDeps): void {
   permissions
     .command('show', { isDefault: true })
     .summary('the permission record of an agent')
-    .description(
-      'Shows every field of the permission record of an agent, or what is switched on for each of them.',
-    )
+    .description('Shows every field of the permission record of one agent, or what is granted to each agent.')
     .argument('[agent]', 'id of one agent')
     .addHelpText('after', '\nExample:\n  $ flotilla permissions show auditor')
     .action(commandAction(deps, show))
@@ -46,7 +44,7 @@ export function addPermissionsCommand(program: Command, deps: CliDeps): void {
     .command('set')
     .summary('change fields of the record')
     .description(
-      'Sets fields, or adds entries to lists and takes them away. Counts at once; can be undone for 30 minutes.',
+      'Sets fields, or adds and removes entries of lists. Takes effect immediately; can be undone for 30 minutes.',
     )
     .argument('<agent>', 'id of the agent')
     .argument('<change...>', 'field=value, field+=entry,entry or field-=entry')
@@ -65,23 +63,26 @@ Examples:
     .action(commandAction(deps, set))
   permissions
     .command('tools')
-    .summary('every tool by its group, and what it needs')
+    .summary('all tools by group, with the permissions they need')
     .description(
-      'Lists the tools that agents are made with by their groups, and what a tool needs of the permission record. Needs no running mesh.',
+      'Lists the tools of agents by group, with the fields of the permission record that each tool needs. Needs no running mesh.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla permissions tools')
     .action(commandAction(deps, tools))
   permissions
     .command('explain')
-    .summary('whether an agent may do something, and by which line')
+    .summary('explain whether an agent may do something')
     .description(
-      'Says whether an agent may do something and by which line of which file. Exit code 4 when it is denied.',
+      'Says whether an agent may do something, and which line of which file decides it. Exit code 4 when it is denied.',
     )
     .argument('<agent>', 'id of the agent')
-    .argument('<action>', 'what it would do')
-    .argument('[resource]', 'what it would do it to')
+    .argument('<action>', 'the action')
+    .argument('[resource]', 'the object of the action')
     .addOption(
-      new Option('--as <token>', 'which of its tokens asks: its own process, or a program that it runs')
+      new Option(
+        '--as <token>',
+        'the token of the request: door is the agent process, program is a program that it runs',
+      )
         .choices(['door', 'program'])
         .default('door'),
     )
@@ -131,14 +132,14 @@ function switchedOn(record: PermissionRecord): string {
   return on.join(', ') || 'nothing'
 }
 
-/** Null for an agent without one, which is denied everything. */
+/** Returns null for an agent without a permission record; such an agent is denied everything. */
 async function recordOf(context: CommandContext, id: string): Promise<PermissionRecord | null> {
   const mesh = await context.mesh()
   const { permissions } = await mesh.call('agentConfig', { params: { id }, signal: context.signal })
   if (permissions !== undefined) return permissions
   throw new CommandFailed('denied', {
-    detail: `The permission record of ${id} is an owner’s to see.`,
-    repair: `Whether it may do a certain thing: flotilla permissions explain ${id} ACTION`,
+    detail: `Only owners may see the permission record of ${id}.`,
+    repair: `Check a single action with: flotilla permissions explain ${id} ACTION`,
   })
 }
 
@@ -160,7 +161,7 @@ async function tools({ terminal }: CommandContext): Promise<void> {
   )
 }
 
-/** Fields of the record, in the words of `permissions set`. */
+/** Formats fields of the record in the syntax of `permissions set`. */
 function needsOf(tool: string): string[] {
   const action = operatorTools.find(({ name }) => name === tool)?.needs
   if (action !== undefined) return [operatorFlags[action]]
@@ -209,7 +210,7 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
   const isSame = isDeepStrictEqual(change.before, change.after)
   terminal.hint(
     ...changedRows(change.before, change.after),
-    isSame ? 'That was so before; nothing is other than it was.' : undoHint(change),
+    isSame ? 'Nothing changed: the record already had these values.' : undoHint(change),
   )
 }
 

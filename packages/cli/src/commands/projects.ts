@@ -24,7 +24,7 @@ export function addProjectsCommand(program: Command, deps: CliDeps): void {
   const projects = program
     .command('projects')
     .description(
-      'Lists projects. Members read goal and sections in PROJECT.md; keys and topics under projects/NAME/ are theirs alone. The budget of a project: flotilla budget project:NAME.',
+      'Lists projects. Members read the goal and sections in PROJECT.md; only members can access keys and topics under projects/NAME/. The budget of a project: flotilla budget project:NAME.',
     )
     .addHelpText(
       'after',
@@ -45,9 +45,9 @@ Examples:
   for (const action of Object.keys(verbs) as ManageProjectAction[]) addManage(projects, deps, action)
   projects
     .command('delete')
-    .summary('delete an archived project for good')
+    .summary('delete an archived project permanently')
     .description(
-      'Deletes an archived project: its texts, its keys of the blackboard, its topics, its budget and the files shared in it. Tasks, costs and journal keep its name.',
+      'Deletes an archived project: its texts, its keys of the blackboard, its topics, its budget and the files shared in it. Tasks, costs and the audit log keep its name.',
     )
     .argument('<name>', 'name of the project')
     .option('-y, --yes', 'do not ask')
@@ -55,28 +55,20 @@ Examples:
     .action(commandAction(deps, remove))
   projects
     .command('goal')
-    .summary('write what it is for')
+    .summary('write the goal')
     .argument('<name>', 'name of the project')
     .argument('<text>', 'the goal; @file reads it from a file')
-    .option('--criteria <lines>', 'how one sees that it is reached, with ; between')
-    .option(
-      '--over <version>',
-      'only over this version; left out, over what stands there now',
-      wholeNumber(0, 1e9),
-    )
+    .option('--criteria <lines>', 'criteria for reaching it, separated by ;')
+    .option('--over <version>', 'only replace this version; default: the current one', wholeNumber(0, 1e9))
     .addHelpText('after', '\nExample:\n  $ flotilla projects goal atlas "Have every licence on one page."')
     .action(commandAction(deps, goal))
   projects
     .command('write')
-    .summary('write one section of its context; an empty text takes it away')
+    .summary('write one section of its context; an empty text removes it')
     .argument('<name>', 'name of the project')
     .argument('<section>', 'heading of the section')
     .argument('<text>', 'the whole new text; @file reads it from a file')
-    .option(
-      '--over <version>',
-      'only over this version; left out, over what stands there now',
-      wholeNumber(0, 1e9),
-    )
+    .option('--over <version>', 'only replace this version; default: the current one', wholeNumber(0, 1e9))
     .addHelpText(
       'after',
       '\nExample:\n  $ flotilla projects write atlas decisions "Only permissive licences."',
@@ -109,7 +101,7 @@ function addManage(projects: Command, deps: CliDeps, action: ManageProjectAction
 
 function told({ terminal }: CommandContext, project: ManagedProject): void {
   terminal.printJson(project)
-  const members = project.members.length === 0 ? 'nobody' : project.members.join(', ')
+  const members = project.members.length === 0 ? 'none' : project.members.join(', ')
   const state = project.archived_at === null ? '' : ' It is archived.'
   terminal.print(
     `Members of ${project.name}: ${members}.${state}`,
@@ -153,7 +145,7 @@ async function show(context: CommandContext, line: CommandLine): Promise<void> {
   terminal.print(
     `${reply.name}${reply.archived_at === null ? '' : ' (archived)'}: ${oneLine(reply.goal, 300) || 'no goal yet'}`,
     ...reply.criteria.map((one) => `  reached when: ${oneLine(one, 200)}`),
-    `Members: ${reply.members.join(', ') || 'nobody'}`,
+    `Members: ${reply.members.join(', ') || 'none'}`,
     `Tasks: ${tasksOf(reply.tasks) || 'none'}`,
     `Money: ${formatUsd(budget.today_usd)} today of ${limit(budget.daily_usd)}, ${formatUsd(budget.month_usd)} this month of ${limit(budget.monthly_usd)}`,
     ...(reply.blocked.length === 0 ? [] : ['Blocked:', ...named(reply.blocked)]),
@@ -174,12 +166,12 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const { terminal, signal } = context
   const client = await context.mesh()
   const name = operand(line, 0)
-  // A project that is not there is told before anybody has to type its name.
+  // A missing project is reported before the person has to type its name.
   await client.call('project', { params: { name }, signal })
   if (!flagOption(line, 'yes')) {
     await confirmByTyping(context, {
-      what: `projects delete removes project ${name} with all that it keeps for good`,
-      question: `Delete project ${name} with all that it keeps for good?`,
+      what: `projects delete removes project ${name} and all its data permanently`,
+      question: `Delete project ${name} and all its data permanently?`,
       answer: name,
     })
   }
@@ -224,7 +216,7 @@ async function write(context: CommandContext, line: CommandLine): Promise<void> 
   context.terminal.printJson(reply)
   const now = reply.sections.find((one) => one.name === section)
   context.terminal.print(
-    now ? `${section} of ${name} is at version ${now.version}.` : `${section} of ${name} is taken away.`,
+    now ? `${section} of ${name} is at version ${now.version}.` : `${section} of ${name} is removed.`,
   )
 }
 

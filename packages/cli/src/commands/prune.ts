@@ -8,7 +8,7 @@ import { confirmByTyping } from '../terminal/confirm.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
-/** An engine with hundreds of images takes minutes to say how large they are. */
+/** A container engine with hundreds of images takes minutes to report their sizes. */
 const timeoutMs = 600_000
 
 const lostSchema = z.array(
@@ -34,9 +34,9 @@ const prunedSchema = z.looseObject({
     }),
   ),
   bytes: z.number(),
-  /** Whether an engine answered; where none did, it holds nothing. */
+  /** Whether a container engine answered; if not, its contents are unknown. */
   engine: z.boolean(),
-  /** Told, and left alone. */
+  /** Homes that do not exist any more; they are only listed. */
   lost: lostSchema,
 })
 type Pruned = z.infer<typeof prunedSchema>
@@ -45,13 +45,13 @@ export function addPruneCommand(program: Command, deps: CliDeps): void {
   program
     .command('prune')
     .description(
-      'Takes away what is left over and nobody uses: stopped containers and volumes of agents that are deleted, images of earlier releases, older snapshots of the database, and caches that are made again where they are missed. It shows all of it first and asks. Agents that are there, archived ones too, lose nothing, and neither do other homes. What homes that are not there any more have left on the engine is named, and goes with --lost alone. The mesh may run meanwhile.',
+      'Removes leftovers: stopped containers and volumes of deleted agents, images of earlier releases, older snapshots of the database, and caches that are rebuilt when needed. It lists all of them first and asks. Existing agents, including archived ones, and other homes lose nothing. Leftovers of homes that no longer exist are listed, and removed only with --lost. The mesh may run meanwhile.',
     )
     .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'only show what would go')
+    .option('--dry-run', 'only show what would be removed')
     .option(
       '--lost <tags...>',
-      'take away what these homes, which are not there any more, have left on the engine, and nothing else: containers, data of their agents, networks',
+      'only remove what this home, which no longer exists, left in the container engine: containers, data of agents, networks; can be repeated',
     )
     .addHelpText(
       'after',
@@ -70,12 +70,12 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
   if (plan !== null) {
     if (plan.things.length === 0 || isDry) terminal.printJson(plan)
     if (plan.things.length === 0)
-      return terminal.hint('Nothing is left over.', ...engineWords(plan), ...lostWords(plan.lost))
+      return terminal.hint('There are no leftovers.', ...engineWords(plan), ...lostWords(plan.lost))
     showPlan(context, plan)
     if (isDry) return
     await confirmByTyping(context, {
-      what: `prune takes away ${plan.things.length} things`,
-      question: 'Take all of it away?',
+      what: `prune removes ${plan.things.length} things`,
+      question: 'Remove all of it?',
       answer: 'yes',
     })
   }
@@ -84,8 +84,10 @@ async function prune(context: CommandContext, line: CommandLine): Promise<void> 
   const stayed = pruned.things.length - gone.length
   terminal.printJson(pruned)
   terminal.hint(
-    gone.length === 0 ? 'Nothing was left over.' : `${gone.length} gone, ${formatBytes(pruned.bytes)} freed.`,
-    ...(stayed === 0 ? [] : [`${stayed} came into use meanwhile and stayed.`]),
+    gone.length === 0
+      ? 'There were no leftovers.'
+      : `${gone.length} removed, ${formatBytes(pruned.bytes)} freed.`,
+    ...(stayed === 0 ? [] : [`${stayed} came into use meanwhile and were kept.`]),
     ...engineWords(pruned),
     ...lostWords(pruned.lost),
   )
@@ -102,30 +104,30 @@ async function pruneLost(context: CommandContext, line: CommandLine, tags: reado
   if (isDry) return
   if (!flagOption(line, 'yes'))
     await confirmByTyping(context, {
-      what: `prune takes away all that ${tags.join(', ')} left, with the data of agents`,
-      question: 'Take all of it away?',
+      what: `prune removes all leftovers of ${tags.join(', ')}, including the data of agents`,
+      question: 'Remove all of it?',
       answer: 'yes',
     })
   const pruned = answered.parse(await ask(context, [...words, '--apply']))
   terminal.printJson(pruned)
-  terminal.print(...pruned.lost.map((home) => `${home.tag} is gone: ${leftWords(home)}.`))
+  terminal.print(...pruned.lost.map((home) => `${home.tag} is removed: ${leftWords(home)}.`))
 }
 
-/** Which homes are not there, and how to take away what they left. */
+/** Lists homes that no longer exist, and how to remove their leftovers. */
 function lostWords(lost: LostHomes): readonly string[] {
   if (lost.length === 0) return []
   return [
     '',
-    'Left on the engine by homes that are not there, and left alone:',
+    'Leftovers of homes that no longer exist (not removed):',
     ...lostTable(lost),
-    `Take that of one away with:  flotilla prune --lost ${lost[0]?.tag ?? 'TAG'}`,
+    `Remove those of one home with:  flotilla prune --lost ${lost[0]?.tag ?? 'TAG'}`,
   ]
 }
 
 function lostTable(lost: LostHomes): readonly string[] {
   const rows = lost.map((home) => [
     home.tag,
-    home.place ?? "no home that is known here; perhaps another user's",
+    home.place ?? "an unknown home, perhaps another user's",
     leftWords(home),
   ])
   return renderTable([{ title: 'TAG' }, { title: 'ITS HOME WAS' }, { title: 'LEFT' }], rows)
@@ -160,7 +162,7 @@ function showPlan({ terminal }: CommandContext, plan: Pruned): void {
 }
 
 function engineWords({ engine }: Pruned): readonly string[] {
-  return engine ? [] : ['No container engine answers, so what is in one was not looked at.']
+  return engine ? [] : ['No container engine answers, so its contents were not checked.']
 }
 
 async function ask(context: CommandContext, extra: readonly string[]): Promise<unknown> {

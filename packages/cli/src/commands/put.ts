@@ -15,7 +15,7 @@ export function addPutCommand(program: Command, deps: CliDeps): void {
     .description('Copies a file of this machine below /data of an agent.')
     .argument('<agent>', 'id of the agent')
     .argument('<file>', 'file of this machine')
-    .argument('[path]', 'where to, below /data; the name of the file when left out')
+    .argument('[path]', 'target below /data; default: the name of the file')
     .addHelpText('after', '\nExample:\n  $ flotilla put auditor package-lock.json input/package-lock.json')
     .action(commandAction(deps, put))
 }
@@ -27,13 +27,13 @@ async function put(context: CommandContext, line: CommandLine): Promise<void> {
   const bytes = await readFile(file).catch((error: unknown) => {
     throw new CommandFailed('file-unreadable', {
       detail: `${file} cannot be read: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: 'Check the path and its permissions; flotilla put AGENT FILE takes a file of this machine.',
+      repair: 'Check the path and its permissions. flotilla put AGENT FILE reads a file on this machine.',
     })
   })
   if (bytes.length > wireLimits.uploadMaxBytes) {
     throw new CommandFailed('file-too-large', {
-      detail: `${file} has ${formatBytes(bytes.length)}; an upload may have ${formatBytes(wireLimits.uploadMaxBytes)}.`,
-      repair: 'Pack it, or give it in pieces.',
+      detail: `${file} has ${formatBytes(bytes.length)}; an upload may have at most ${formatBytes(wireLimits.uploadMaxBytes)}.`,
+      repair: 'Compress it, or upload it in pieces.',
     })
   }
   const reply = await (
@@ -47,11 +47,11 @@ async function put(context: CommandContext, line: CommandLine): Promise<void> {
   context.terminal.print(`/data/${reply.path.replace(/^\/?(data\/)?/, '')}: ${formatBytes(reply.size)}`)
 }
 
-/** An address with such a part would be folded on its way, and reach another API than the one that was meant. */
+/** Rejects `.` and `..`: URL normalization would remove them, and the request would reach another endpoint. */
 function refuseFolded(path: string): void {
   const parts = path.replace(/^\//, '').split('/')
   if (!parts.some((part) => part === '..' || part === '.' || part === '')) return
   throw new Problem('path-refused', {
-    detail: `${path} is no path below /data: it has a part that is empty, . or ..`,
+    detail: `${path} is not a path below /data: it has a part that is empty, . or ..`,
   })
 }

@@ -15,11 +15,11 @@ export function addRecordCommand(program: Command, deps: CliDeps): void {
   program
     .command('record')
     .description(
-      'Asks an agent while the mesh records what models answer, and writes that as a cassette. A model named scripted/<name> plays cassettes/<name>.json again, without a key.',
+      'Asks an agent while the mesh records the answers of models, and writes them as a cassette. A model named scripted/<name> replays cassettes/<name>.json without a key.',
     )
-    .argument('<file>', 'where the cassette goes')
+    .argument('<file>', 'file for the cassette')
     .argument('<message...>', 'what to ask')
-    .option('--agent <id>', 'whom to ask', operatorAgentId)
+    .option('--agent <id>', 'agent to ask', operatorAgentId)
     .addHelpText(
       'after',
       '\nExample:\n  $ flotilla record cassettes/greeting.json "Say hello to the new worker"',
@@ -37,7 +37,7 @@ async function record(context: CommandContext, line: CommandLine): Promise<void>
     const run = await askLive(client, context.terminal, {
       agentId: textOption(line, 'agent') ?? operatorAgentId,
       message: line.operands.slice(1).join(' '),
-      // A conversation of its own: what was said before would not be on the cassette.
+      // A new conversation, because the cassette does not contain earlier messages.
       session: `record-${context.newKey()}`.slice(0, 100),
       idempotencyKey: context.newKey(),
       signal: context.signal,

@@ -15,20 +15,20 @@ import { errorLines } from '../terminal/format-error.ts'
 import { formatCount, formatTime, formatUsd } from '../terminal/format.ts'
 import { exitCodeOfRun } from './chat.ts'
 
-/** How often a run that plays is asked about, milliseconds. */
+/** The polling interval for a replayed run, milliseconds. */
 const pollMs = 300
 
 export function addReplayCommands(program: Command, deps: CliDeps): void {
   program
     .command('replay')
     .description(
-      'Lets the agent go through a run once more, with the answers that its model gave then: tool for tool, and without doing anything. Results of tools come from the record. Says where it differs from then; exit code 1 when it does. Records are kept as run_records in config/settings.json says, 7 days by default.',
+      'Runs the agent through a finished run again with the recorded answers of its model. Tool results come from the record, so nothing is executed. Reports differences; exit code 1 if there are any. Records are kept according to run_records in config/settings.json, 7 days by default.',
     )
     .argument('<run>', 'id of the run')
-    .option('--record', 'show the record, step by step, and play nothing')
+    .option('--record', 'only show the record, step by step')
     .option(
       '--turn <number>',
-      'only this turn; a run has a further one each time it waited',
+      'only this turn; a run has one more turn for each time it waited',
       wholeNumber(1, 1000),
     )
     .addHelpText(
@@ -39,17 +39,17 @@ export function addReplayCommands(program: Command, deps: CliDeps): void {
   program
     .command('fork')
     .description(
-      'Begins a run of the same agent, in a conversation of its own: what came before the step is taken from the record, and from the step on the other model answers and its calls are made for real, within the budgets of the agent. What the first run did stays done. A fork of a task is a chat: it completes no task.',
+      'Starts a run of the same agent in a new conversation. Everything before the step comes from the record; from that step the other model answers and its tool calls are real, within the budgets of the agent. Effects of the first run are not undone. The fork of a task is a chat and completes no task.',
     )
     .argument('<run>', 'id of the run')
-    .requiredOption('--model <name>', 'who answers from there on')
+    .requiredOption('--model <name>', 'model that answers from that step')
     .option(
       '--step <number>',
-      'the first step that it answers, as flotilla replay RUN --record counts them',
+      'first step that it answers, as numbered by flotilla replay RUN --record',
       wholeNumber(1, 100_000),
       1,
     )
-    .option('--max-usd <usd>', 'what it may spend, US dollars', usd)
+    .option('--max-usd <usd>', 'spending limit in US dollars', usd)
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla fork run_0123456789abcdef --model anthropic/claude-opus-5\n  $ flotilla fork run_0123456789abcdef --model openai/gpt-5-mini --step 4 --max-usd 0.50',
@@ -60,7 +60,7 @@ export function addReplayCommands(program: Command, deps: CliDeps): void {
 export function usd(text: string): number {
   const value = Number(text)
   if (text.trim() === '' || !(value > 0) || value > 1_000_000)
-    throw new InvalidArgumentError('US dollars are expected, such as 0.50.')
+    throw new InvalidArgumentError('Expected US dollars, such as 0.50.')
   return value
 }
 
@@ -104,7 +104,7 @@ async function fork(context: CommandContext, line: CommandLine): Promise<void> {
     },
     signal,
   })
-  terminal.progress.step(`Run ${begun.run.id} of ${begun.run.agent_id} goes on`)
+  terminal.progress.step(`Run ${begun.run.id} of ${begun.run.agent_id} continues`)
   const run = await untilEnded(context, client, begun.run)
   terminal.progress.done()
   const comparison = await client.call('runComparison', { params: { id: run.id }, signal })
@@ -119,7 +119,7 @@ async function fork(context: CommandContext, line: CommandLine): Promise<void> {
   context.setExitCode(exitCodeOfRun(run))
 }
 
-/** Asks until the run has ended; Ctrl-C leaves it to the mesh. */
+/** Polls until the run has ended. Ctrl-C stops waiting, and the run continues in the mesh. */
 export async function untilEnded(
   { clock, signal }: Pick<CommandContext, 'clock' | 'signal'>,
   client: MeshClient,
@@ -134,7 +134,7 @@ export async function untilEnded(
 function recordRows({ run_id: id, agent_id: agent, cut, turns, steps, beside }: RunRecordView): string[] {
   return [
     `Run ${id} of ${agent}: ${formatCount(steps.length, 'step')} in ${formatCount(turns.length, 'turn')}${beside === 0 ? '' : `, ${formatCount(beside, 'answer')} beside them`}.`,
-    ...(cut === null ? [] : [`Not whole: ${cut}.`]),
+    ...(cut === null ? [] : [`Incomplete: ${cut}.`]),
     ...turns.flatMap(({ turn, asked }) => [
       `turn ${turn}: ${oneLine(asked, 200)}`,
       ...steps
@@ -151,8 +151,8 @@ function recordRows({ run_id: id, agent_id: agent, cut, turns, steps, beside }: 
 }
 
 function comparisonRows({ kind, turn, turns, steps, calls, same, differences, model }: Comparison): string[] {
-  const what = kind === 'replay' ? `Turn ${turn} of ${turns}` : `From there on with ${model ?? ''}`
-  const words = same ? 'as it was' : 'otherwise'
+  const what = kind === 'replay' ? `Turn ${turn} of ${turns}` : `From that step with ${model ?? ''}`
+  const words = same ? 'as before' : 'with differences'
   return [
     `${what}: ${formatCount(steps, 'step')} and ${formatCount(calls, 'call')}, ${words}.`,
     ...differences.flatMap((difference) => differenceRows(difference)),

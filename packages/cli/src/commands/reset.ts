@@ -8,14 +8,14 @@ import { holdsWallet } from '../mesh-process/mesh-paths.ts'
 import { meshToStop } from '../mesh-process/stop-mesh.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
-/** A large fleet goes a few agents at a time, after the lease of a mesh that was killed; cut off midway it is half there. */
+/** Long enough for a large fleet and the lease of a killed mesh; a timeout would leave a half-removed fleet. */
 const timeoutMs = 24 * 3600_000
 
 export function addResetCommand(program: Command, deps: CliDeps): void {
   program
     .command('reset')
     .description(
-      'Removes the containers, volumes and network of a home, then the home folder itself: agents, their files, costs and journal are gone.',
+      'Removes the containers, volumes and network of a home, then the home folder itself: agents, their files, costs and the audit log are lost.',
     )
     .option('-y, --yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  $ flotilla reset --home /srv/old-fleet')
@@ -27,16 +27,16 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
   const running = await meshToStop(place.home)
   if (running !== null) {
     throw new CommandFailed('mesh-runs', {
-      detail: `The mesh of ${place.home} still runs (process ${running.pid}).`,
+      detail: `The mesh of ${place.home} is still running (process ${running.pid}).`,
       repair: environment.isPod
-        ? 'Have its pod wait in place of working (deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and do it there.'
+        ? 'Put its pod into restore mode (deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and run the command there.'
         : 'Stop it first: flotilla stop',
     })
   }
   if (!flagOption(line, 'yes')) {
     await confirmByTyping(context, {
-      what: `reset removes ${place.home} for good`,
-      question: `${walletWarning(place.home)}Remove ${place.home} for good?`,
+      what: `reset removes ${place.home} permanently`,
+      question: `${walletWarning(place.home)}Remove ${place.home} permanently?`,
       answer: 'yes',
     })
   }
@@ -44,17 +44,17 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
   await removeFleet(context, place.home)
   terminal.progress.done()
   terminal.printJson({ removed: place.home })
-  terminal.print(`The fleet of ${place.home} is gone.`)
+  terminal.print(`The fleet of ${place.home} is removed.`)
 }
 
-/** Before a home is removed: what of it is money. Empty where there is none. */
+/** Warns before a home with a wallet is removed. Empty if it has none. */
 export function walletWarning(home: string): string {
   return holdsWallet(home)
-    ? 'The seed of a wallet is in it: without its words, or an encrypted backup, all that its addresses hold is lost. '
+    ? 'It contains the seed of a wallet: without its words or an encrypted backup, the funds on its addresses are lost. '
     : ''
 }
 
-/** Removes what the engine holds of a home, then the home; other things in its folder stay. */
+/** Removes the containers, volumes and network of a home, then its files. Other files in the folder stay. */
 export async function removeFleet(
   { environment, signal }: Pick<CommandContext, 'environment' | 'signal'>,
   home: string,

@@ -6,7 +6,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 export function addRestartCommand(program: Command, deps: CliDeps): void {
   program
     .command('restart')
-    .description('Re-creates the container of an agent; its /data and its queue stay.')
+    .description('Recreates the container of an agent; its /data and its queue are kept.')
     .argument('<agent>', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla restart auditor')
     .action(commandAction(deps, restart))

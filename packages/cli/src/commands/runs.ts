@@ -24,8 +24,8 @@ export function addRunsCommand(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, runs))
   program
     .command('cancel')
-    .description('Cancels a queued, waiting or running run, or lets something not happen that waits for you.')
-    .argument('<id>', 'id of the run, or of what flotilla pending shows')
+    .description('Cancels a queued, waiting or running run, or rejects an approval that waits for you.')
+    .argument('<id>', 'id of the run, or of an entry of flotilla pending')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla cancel run_0123456789abcdef\n  $ flotilla cancel appr_0123456789abcdef',
@@ -89,7 +89,7 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
   if (run.outcome !== null) terminal.printText(run.outcome.text)
 }
 
-/** A run is kept for longer than its task may be. */
+/** Runs are stored longer than tasks, so the task may be gone. */
 function noTask(error: unknown): null {
   if (error instanceof Problem && error.code === 'not-found') return null
   throw error
@@ -110,7 +110,7 @@ async function cancel(context: CommandContext, line: CommandLine): Promise<void>
   if (id.startsWith('appr_')) {
     const cancelled = await client.call('pendingCancel', { params: { id }, signal: context.signal })
     context.terminal.printJson(cancelled)
-    context.terminal.print(`${cancelled.id} is ${cancelled.state}: it will not happen.`)
+    context.terminal.print(`${cancelled.id} is ${cancelled.state}: it will not be carried out.`)
     return
   }
   const run = await client.call('runCancel', { params: { id }, signal: context.signal })

@@ -24,12 +24,9 @@ export function addStartCommand(program: Command, deps: CliDeps): void {
   const command = program
     .command('start')
     .description(
-      'Starts the mesh of a home folder, with its operator and workers. Prepares the container engine, the agent image and the walled network first, and says so.',
+      'Starts the mesh of a home folder with its operator and workers. First prepares the container engine, the agent image and the isolated network, and shows the progress.',
     )
-    .option(
-      '-d, --detach',
-      'run in the background, started again when it ends by itself; flotilla stop ends it',
-    )
+    .option('-d, --detach', 'run in the background and restart it if it crashes; flotilla stop ends it')
   addRuntimeOptions(command)
     .addOption(isolationOption())
     .addOption(sandboxOption())
@@ -76,25 +73,23 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   try {
     await settleIn(context, line, mesh)
   } catch (error) {
-    // The terminal is free again only once a mesh of its own has ended; one in the background goes on.
+    // A mesh in the foreground ends before the command returns; one in the background keeps running.
     if (!detached) await endMesh(mesh, context.clock)
     else
-      terminal.note(
-        terminal.typed(`The mesh runs all the same (process ${mesh.pid}); flotilla stop ends it.`),
-      )
+      terminal.note(terminal.typed(`The mesh is still running (process ${mesh.pid}); flotilla stop ends it.`))
     throw error
   }
   if (!detached) await untilStopped(context, mesh)
 }
 
-/** What a mesh that has just come up is given and asked before its terminal is told of it. */
+/** Sets up a mesh that has just started (model, wallet, template) before its address is printed. */
 async function settleIn(context: CommandContext, line: CommandLine, mesh: StartedMesh): Promise<void> {
   const { terminal, place } = context
   const created = await applyTemplate(context, mesh, textOption(line, 'template'))
   const choice = await firstChoice(context, mesh)
   const isUnlocked = await unlockAtStart(context, mesh)
   const { url, pid, logPath: log } = mesh
-  // What they say of models and of the wallet was true before.
+  // The setup above has made notices about a missing model or a locked wallet outdated.
   const notices = mesh.notices.filter(
     (notice) =>
       !(choice !== null && notice.startsWith('No model')) &&
@@ -112,7 +107,7 @@ async function settleIn(context: CommandContext, line: CommandLine, mesh: Starte
   )
 }
 
-/** At the first start, where somebody sits at the terminal: what agents shall think with. Null where nothing is to be asked. */
+/** At the first start asks the person at the terminal for a model. Null if there is no terminal or a model is set. */
 async function firstChoice(context: CommandContext, mesh: StartedMesh): Promise<ModelChoice | null> {
   const { terminal, input } = context
   if (input.isTTY !== true || !terminal.isInteractive) return null
@@ -122,7 +117,7 @@ async function firstChoice(context: CommandContext, mesh: StartedMesh): Promise<
   return askForModel(context, client)
 }
 
-/** Where somebody sits at the terminal and the wallet has a passphrase. True once it is open. */
+/** Asks the person at the terminal for the wallet's passphrase, if it has one. True if the wallet is open then. */
 async function unlockAtStart(context: CommandContext, mesh: StartedMesh): Promise<boolean> {
   const { terminal, input } = context
   if (input.isTTY !== true || !terminal.isInteractive) return false
@@ -131,23 +126,23 @@ async function unlockAtStart(context: CommandContext, mesh: StartedMesh): Promis
   return state === 'locked' && unlockWallet(context, client)
 }
 
-/** How much stands between agents and this machine. */
+/** The option for the minimum isolation level of agents. */
 export function isolationOption(): Option {
   return new Option(
-    '--isolation <rung>',
-    'what every agent runs behind at least, where it can be had; required where config/settings.json says so',
+    '--isolation <level>',
+    'minimum isolation level of every agent, if this machine supports it; config/settings.json can make it mandatory',
   ).choices(isolationRungs)
 }
 
-/** As the most that `--isolation` knows. */
+/** The option for the highest level of `--isolation`. */
 export function sandboxOption(): Option {
   return new Option(
     '--sandbox',
-    'agents in machines of their own where they can be had, else in containers; the same as --isolation microvm (many times slower where the processor does not help)',
+    'run agents in virtual machines if this machine supports them, else in containers; the same as --isolation microvm (many times slower without hardware virtualization)',
   ).conflicts('isolation')
 }
 
-/** What every agent is to run behind at least; undefined where nobody asked for it. */
+/** Returns the requested minimum isolation level, or undefined if no option names one. */
 export function isolationAsked(line: CommandLine): IsolationRung | undefined {
   if (flagOption(line, 'sandbox')) return 'microvm'
   return textOption(line, 'isolation') as IsolationRung | undefined // commander checked the choice
@@ -155,14 +150,14 @@ export function isolationAsked(line: CommandLine): IsolationRung | undefined {
 
 export function nothingIsolated(): CommandFailed {
   return new CommandFailed('usage', {
-    detail: '--runtime process isolates nothing, so there is no rung of isolation to choose.',
+    detail: '--runtime process has no isolation, so an isolation level cannot be chosen.',
     repair: 'Leave out --runtime process, or --isolation and --sandbox.',
     exitCode: exitCodes.usage,
   })
 }
 
 export const noIsolationWords =
-  'Warning: with --runtime process agents are plain processes of this machine. Nothing isolates them: they can read and write whatever this user can.'
+  'Warning: with --runtime process agents are plain processes of this machine without isolation: they can read and write whatever this user can.'
 
 async function refuseSecond(home: string): Promise<void> {
   const found = await readMeshFile(home)
@@ -170,13 +165,13 @@ async function refuseSecond(home: string): Promise<void> {
   if (found?.alive !== true && supervisor !== null) {
     throw new CommandFailed('mesh-already-runs', {
       detail: `The mesh of ${home} ended (${supervisor.last_exit ?? 'no reason is known'}), and its supervisor (process ${supervisor.pid}) starts it again.`,
-      repair: 'Wait for it, or end it with flotilla stop and start it then.',
+      repair: 'Wait for it, or run flotilla stop and then flotilla start.',
     })
   }
   if (found?.alive !== true) return
   throw new CommandFailed('mesh-already-runs', {
     detail: `A mesh already runs in ${home}: process ${found.mesh.pid} on ${found.mesh.url}.`,
-    repair: 'Use it as it is, end it with flotilla stop, or name another home with --home.',
+    repair: 'Use it, end it with flotilla stop, or name another home with --home.',
   })
 }
 

@@ -16,7 +16,7 @@ export function addStatusCommand(program: Command, deps: CliDeps): void {
   program
     .command('status')
     .description('Shows the mesh, its agents, their queues and their spend.')
-    .option('-w, --watch [seconds]', 'show it again and again until Ctrl-C', wholeNumber(1, 3600))
+    .option('-w, --watch [seconds]', 'refresh it until Ctrl-C', wholeNumber(1, 3600))
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla status\n  $ flotilla status --watch 5\n  $ flotilla status --json | jq .agents',
@@ -50,12 +50,12 @@ async function show({ terminal, place, clock }: CommandContext, reply: Reply<'st
     ...(isHere ? [supervisionWords(supervision, clock.now())] : []),
     reply.runtime.isolates
       ? `Runtime ${reply.runtime.kind}: agents are isolated.`
-      : color.warning(`Runtime ${reply.runtime.kind}: nothing isolates the agents.`),
+      : color.warning(`Runtime ${reply.runtime.kind}: the agents are not isolated.`),
     ...rungWords(reply.runtime, color),
     dataWords(reply.runtime),
     reply.default_model === null
-      ? color.warning('Model: none is set for agents that name none (flotilla doctor).')
-      : `Model of agents that name none: ${reply.default_model.name} (${reply.default_model.from}).`,
+      ? color.warning('Default model: none is set (flotilla doctor).')
+      : `Default model: ${reply.default_model.name} (${reply.default_model.from}).`,
     readyWords(reply.ready, color),
     ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
     ...reply.pauses.map((pause) => color.warning(pauseWords(pause))),
@@ -67,7 +67,7 @@ async function show({ terminal, place, clock }: CommandContext, reply: Reply<'st
 }
 
 function supervisionWords(supervision: Supervision | null, now: number): string {
-  if (supervision === null) return 'Supervisor: none; a mesh that ends by itself stays down.'
+  if (supervision === null) return 'Supervisor: none; a mesh that crashes is not restarted.'
   const { by, pid, restarts, last_exit: lastExit, last_exit_at: at } = supervision
   const last =
     lastExit === null ? '' : `, last exit ${lastExit}${at === null ? '' : ` ${formatDuration(now - at)} ago`}`
@@ -83,12 +83,10 @@ function readyWords(
   color: CommandContext['terminal']['color'],
 ) {
   if (!ready) return color.bad('Not ready to run agents:')
-  return problems.length === 0
-    ? color.good('Ready.')
-    : color.warning('Ready: agents run. What is wrong beside:')
+  return problems.length === 0 ? color.good('Ready.') : color.warning('Ready: agents run. Other problems:')
 }
 
-/** Nothing where containers are all that anybody asked for. */
+/** Describes the isolation of agents. Empty if only containers were requested. */
 function rungWords(
   { isolation: { wanted, required, rungs } }: Reply<'status'>['runtime'],
   color: CommandContext['terminal']['color'],
@@ -98,7 +96,7 @@ function rungWords(
   return [
     ...(wanted === 'container' ? [] : [`Isolation of agents: ${wish}.`]),
     ...asked.map(({ rung, available, detail }) =>
-      available ? `  ${rung}: ${detail}` : color.warning(`  ${rung} cannot be had: ${detail}`),
+      available ? `  ${rung}: ${detail}` : color.warning(`  ${rung} is not available: ${detail}`),
     ),
   ]
 }

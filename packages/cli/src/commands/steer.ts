@@ -9,11 +9,11 @@ export function addSteerCommand(program: Command, deps: CliDeps): void {
   program
     .command('steer')
     .description(
-      'Says something to an agent while it works: it reads it before its next step, in the same run. What comes too late for that run becomes a run of its own, and so does what is said to an agent that is not at work; nothing is lost.',
+      'Sends a message to an agent that is working; it reads the message before its next step, in the same run. If the run ends first, or the agent is idle, the message becomes a separate run; it is never lost.',
     )
     .argument('<agent>', 'id of the agent')
-    .argument('<text...>', 'what to say; - reads it from standard input')
-    .option('--session <name>', 'only to the run of this conversation (default: whatever it works on)')
+    .argument('<text...>', 'the message; - reads it from standard input')
+    .option('--session <name>', 'only to the run of this conversation (default: its current run)')
     .addHelpText(
       'after',
       `
@@ -41,16 +41,16 @@ async function steer(context: CommandContext, line: CommandLine): Promise<void> 
   context.terminal.hint(...whereItWent(said))
 }
 
-/** What the reply means for whoever said it. */
+/** Explains the reply to the person who sent the message. */
 export function whereItWent(steer: SteerView): string[] {
   if (steer.became_run_id !== null) {
     return [
-      `${steer.agent_id} was not at work on that: it is run ${steer.became_run_id} now.`,
+      `${steer.agent_id} was not working on that: the message is now run ${steer.became_run_id}.`,
       `See it with flotilla runs ${steer.became_run_id}.`,
     ]
   }
   return [
-    `${steer.agent_id} works on ${steer.run_id} and reads it before its next step (${steer.id}).`,
-    `See whether it has with flotilla runs ${steer.run_id}.`,
+    `${steer.agent_id} is working on ${steer.run_id} and will read it before its next step (${steer.id}).`,
+    `Check whether it has with flotilla runs ${steer.run_id}.`,
   ]
 }

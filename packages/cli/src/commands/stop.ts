@@ -9,7 +9,7 @@ export function addStopCommand(program: Command, deps: CliDeps): void {
   program
     .command('stop')
     .description(
-      'Stops the mesh of a home folder and its agents. Queued and running runs are kept and go on at the next start. With an agent, only its container is stopped; its next work starts it.',
+      'Stops the mesh of a home folder and its agents. Queued and running runs are kept and continue at the next start. With an agent, only its container is stopped; its next work starts it.',
     )
     .argument('[agent]', 'id of one agent')
     .addHelpText('after', '\nExamples:\n  $ flotilla stop --home /srv/fleet\n  $ flotilla stop auditor')
@@ -41,5 +41,5 @@ async function stopMesh({ terminal, place, clock, signal }: CommandContext): Pro
   await stopMeshProcess(found, clock, signal)
   terminal.progress.done()
   terminal.printJson({ stopped: true, home: place.home, pid })
-  terminal.hint('Stopped. flotilla start goes on with what was queued.')
+  terminal.hint('Stopped. flotilla start continues the queued runs.')
 }

@@ -13,30 +13,28 @@ import { meshMain } from '../mesh-process/mesh-paths.ts'
 import { systemdUnit } from '../reference/systemd-unit.ts'
 
 const unitName = 'flotilla.service'
-/** systemd answers by then, also while a mesh stops its agents. */
+/** The time limit for systemctl; it includes a mesh that stops its agents. */
 const answerMaxMs = 120_000
 
 export function addServiceCommand(program: Command, deps: CliDeps): void {
   const service = program
     .command('service')
     .description(
-      'Has systemd keep the mesh of a home running: for the whole machine where root asks for it, else for this user. It installs nothing by itself; start the fleet once by hand before.',
+      'Lets systemd keep the mesh of a home running: as a system service for root, else as a service of this user. It does not prepare the home; start the fleet once by hand before.',
     )
     .addHelpText('after', '\nExamples:\n  $ flotilla service install --print\n  $ flotilla service install')
     .action(commandAction(deps, show))
   service
     .command('install')
     .summary('write the unit, and start it')
-    .description(
-      'Writes the unit of the home and starts it, now and with the machine. --print only shows it.',
-    )
-    .option('--print', 'show the unit and do nothing')
+    .description('Writes the unit of the home, starts it, and enables it at boot. --print only shows it.')
+    .option('--print', 'only show the unit')
     .addHelpText('after', '\nExample:\n  $ flotilla service install --home /srv/fleet')
     .action(commandAction(deps, install))
   service
     .command('uninstall')
-    .summary('stop it, and take the unit away')
-    .description('Stops the mesh that systemd runs and takes the unit away. The home stays.')
+    .summary('stop it, and remove the unit')
+    .description('Stops the mesh that systemd runs and removes the unit. The home is kept.')
     .addHelpText('after', '\nExample:\n  $ flotilla service uninstall')
     .action(commandAction(deps, uninstall))
 }
@@ -45,11 +43,11 @@ async function show({ terminal }: CommandContext): Promise<void> {
   const state = await serviceState()
   terminal.printJson({ service: state === null ? null : { path: unitPath(), ...state } })
   if (state === null) {
-    return terminal.hint('systemd keeps no mesh running here. Have it do so: flotilla service install')
+    return terminal.hint('systemd runs no mesh here. Set it up with: flotilla service install')
   }
   const { active, pid, restarts } = state
   terminal.print(
-    `${unitPath()}: ${active}${pid === 0 ? '' : `, process ${pid}`}, started anew ${restarts} times by itself`,
+    `${unitPath()}: ${active}${pid === 0 ? '' : `, process ${pid}`}, restarted ${restarts} times`,
   )
 }
 
@@ -82,10 +80,10 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
   if (running?.alive === true && !(await isThere(path))) {
     throw new CommandFailed('mesh-already-runs', {
       detail: `A mesh that systemd did not start runs in ${place.home} (process ${running.mesh.pid}).`,
-      repair: 'End it first: flotilla stop',
+      repair: 'Stop it first: flotilla stop',
     })
   }
-  // Where systemd does not answer, nothing is written that it would never read.
+  // If systemd does not answer, no unit is written.
   await systemctl('daemon-reload')
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, unit, { mode: 0o644 })
@@ -102,7 +100,7 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
   const { proxyVariables } = context.environment
   if (proxyVariables.length > 0) {
     terminal.hint(
-      `The service does not have ${proxyVariables.join(', ')} of this shell, since a unit may be read by everybody. Write them into ${join(place.home, '.env')}, then: systemctl ${isSystem() ? '' : '--user '}restart flotilla`,
+      `The service does not have ${proxyVariables.join(', ')} of this shell, because every user can read a unit. Write them into ${join(place.home, '.env')}, then: systemctl ${isSystem() ? '' : '--user '}restart flotilla`,
     )
   }
 }
@@ -110,14 +108,14 @@ async function install(context: CommandContext, line: CommandLine): Promise<void
 async function uninstall({ terminal }: CommandContext): Promise<void> {
   const removed = await removeService()
   terminal.printJson({ removed })
-  terminal.print(removed === null ? 'There is no unit of ours.' : `${removed} is gone.`)
+  terminal.print(removed === null ? 'There is no unit of Flotilla.' : `${removed} is removed.`)
 }
 
-/** Stops and takes away the unit; gives its path, or null where there was none. */
+/** Stops and removes the unit. Returns its path, or null if there was none. */
 export async function removeService(): Promise<string | null> {
   const path = unitPath()
   if (!(await isThere(path))) return null
-  // As sd_booted(3) asks it: without systemd, nothing runs by this unit.
+  // This is the check of sd_booted(3): without systemd, no process runs from this unit.
   const hasManager = await isThere('/run/systemd/system')
   if (hasManager) await systemctl('disable', '--now', unitName)
   await rm(path, { force: true })
@@ -125,16 +123,16 @@ export async function removeService(): Promise<string | null> {
   return path
 }
 
-/** The mesh as systemd keeps it. */
+/** The state of the mesh as a systemd service. */
 export interface ServiceState {
-  /** 0 while none runs. */
+  /** 0 while it is not running. */
   readonly pid: number
-  /** How often it was started anew by itself since it was started last. */
+  /** The number of automatic restarts since the last manual start. */
   readonly restarts: number
   readonly active: string
 }
 
-/** Null where there is no unit of ours. */
+/** Returns null if there is no unit of Flotilla. */
 export async function serviceState(): Promise<ServiceState | null> {
   if (!(await isThere(unitPath()))) return null
   const manager = isSystem() ? [] : ['--user']
@@ -145,14 +143,14 @@ export async function serviceState(): Promise<ServiceState | null> {
   return { pid: Number(value('MainPID')), restarts: Number(value('NRestarts')), active: value('ActiveState') }
 }
 
-/** Has systemd start or stop the mesh that it keeps. */
+/** Lets systemd start or stop its mesh. */
 export async function controlService(verb: 'start' | 'stop'): Promise<void> {
-  // Its count of restarts begins anew, and one that failed too often may be started.
+  // This resets the restart counter, and allows a start after too many failures.
   if (verb === 'start') await systemctl('reset-failed', unitName).catch(() => undefined)
   await systemctl(verb, unitName)
 }
 
-/** The end of what the mesh said as a service; empty where nobody may read it. */
+/** Returns the last log lines of the service; empty if this user may not read them. */
 export async function lastWordsOfService(): Promise<string> {
   const manager = isSystem() ? [] : ['--user']
   const words = [...manager, '--unit', unitName, '--lines', '20', '--output', 'cat', '--no-pager']
@@ -167,9 +165,9 @@ async function systemctl(...words: readonly string[]): Promise<void> {
   } catch (error) {
     const said: unknown = Reflect.get(Object(error), 'stderr')
     throw new CommandFailed('systemd-refused', {
-      detail: `systemctl ${words.join(' ')} did not succeed: ${typeof said === 'string' && said !== '' ? said.trim() : String(error)}`,
+      detail: `systemctl ${words.join(' ')} failed: ${typeof said === 'string' && said !== '' ? said.trim() : String(error)}`,
       repair:
-        'flotilla service install --print shows the unit, for a machine that is kept by something else.',
+        'flotilla service install --print shows the unit, for machines that are managed in another way.',
     })
   }
 }

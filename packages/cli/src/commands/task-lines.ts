@@ -5,7 +5,7 @@ import { renderTable } from '../terminal/table.ts'
 
 const wordsMax = 300
 
-/** One task, as a person reads it. Pure. */
+/** Formats one task for people. Pure. */
 export function taskLines({ task, history, children }: TaskDetailView): string[] {
   const facts: [string, string | null][] = [
     ['task', `${task.id}, ${task.state}${task.blocked_by === null ? '' : ` (${task.blocked_by})`}`],
@@ -15,7 +15,7 @@ export function taskLines({ task, history, children }: TaskDetailView): string[]
     ['project', task.project],
     ['waits for', task.waits_for],
     ['part of', task.parent_task_id],
-    ['done again for', task.previous_task_id],
+    ['rework of', task.previous_task_id],
     ['needs', listOf(task.needs)],
     ['handed on', listOf(children)],
     ['files', listOf(task.artifacts.map((one) => `${one.agent_id}/${one.name}`))],
@@ -59,5 +59,5 @@ function capsOf({ max_turns, max_cost_usd, max_tokens }: TaskDetailView['task'])
 
 function verdictOf({ outcome, outcome_by, feedback }: TaskDetailView['task']): string | null {
   if (outcome === null) return null
-  return `${outcome} by ${outcome_by ?? 'nobody'}${feedback ? `: ${feedback}` : ''}`
+  return `${outcome} by ${outcome_by ?? 'unknown'}${feedback ? `: ${feedback}` : ''}`
 }

@@ -12,7 +12,7 @@ import { taskLines } from './task-lines.ts'
 export function addTasksCommand(program: Command, deps: CliDeps): void {
   const tasks = program
     .command('tasks')
-    .description('Lists tasks, newest first; the commands below look at one, give one, or move one.')
+    .description('Lists tasks, newest first; the commands below show, create or change one.')
     .option('--agent <id>', 'only tasks of this agent')
     .option('--project <name>', 'only tasks of this project')
     .addOption(new Option('--state <state>', 'only tasks that are').choices([...taskStates]))
@@ -29,19 +29,19 @@ Examples:
     .action(commandAction(deps, list))
   tasks
     .command('show')
-    .summary('one task with what happened to it')
+    .summary('one task with its history')
     .argument('<task>', 'id of the task')
     .addHelpText('after', '\nExample:\n  $ flotilla tasks show TASK')
     .action(commandAction(deps, show))
   tasks
     .command('give')
-    .summary('give an agent a task; it begins by itself')
+    .summary('give an agent a task; it starts automatically')
     .argument('<agent>', 'id of the agent')
-    .argument('<title>', 'what is to be done, in one line')
+    .argument('<title>', 'the task, in one line')
     .option('--description <words>', 'everything that the agent needs to know')
-    .option('--needs <tasks>', 'ids of tasks that must be done before, with commas between')
-    .option('--max-usd <usd>', 'US dollars that it may use', dollars)
-    .option('--max-turns <count>', 'answers of the model that it may take', wholeNumber(1, 100_000))
+    .option('--needs <tasks>', 'ids of tasks that must be done first, separated by commas')
+    .option('--max-usd <usd>', 'spending limit in US dollars', dollars)
+    .option('--max-turns <count>', 'limit of model calls', wholeNumber(1, 100_000))
     .addHelpText('after', '\nExample:\n  $ flotilla tasks give auditor "Count the licences"')
     .action(commandAction(deps, give))
   for (const action of manageActions) addManage(tasks, deps, action)
@@ -81,20 +81,20 @@ function addManage(tasks: Command, deps: CliDeps, action: ManageAction): void {
 }
 
 const peoplesWords = {
-  answer: 'answers what a blocked task asks; its agent goes on',
-  retry: 'lets a blocked task go on; of a failed or cancelled one it makes a new task',
+  answer: 'answers the question of a blocked task; its agent continues',
+  retry: 'continues a blocked task; for a failed or cancelled one, creates a new task',
   reroute: 'gives an open task to another agent',
-  cancel: 'ends an open task, with what was handed on below it',
+  cancel: 'cancels an open task, with the tasks handed off from it',
 } as const satisfies Record<ManageAction, string>
 
 const verdicts = {
   accepted: {
     name: 'accept',
-    summary: 'say that what was handed in is what was wanted',
+    summary: 'accept the result',
     syntax: '[comment]',
   },
-  rework: { name: 'rework', summary: 'have it done again with your comment', syntax: '<comment>' },
-  rejected: { name: 'reject', summary: 'say that it is of no use, and why', syntax: '<comment>' },
+  rework: { name: 'rework', summary: 'request it again with your comment', syntax: '<comment>' },
+  rejected: { name: 'reject', summary: 'reject the result, and say why', syntax: '<comment>' },
 } as const satisfies Record<TaskOutcome, { name: string; summary: string; syntax: string }>
 
 function addReview(tasks: Command, deps: CliDeps, outcome: TaskOutcome): void {
@@ -102,7 +102,9 @@ function addReview(tasks: Command, deps: CliDeps, outcome: TaskOutcome): void {
   tasks
     .command(name)
     .summary(summary)
-    .description(`Judges a task that has ended: ${summary}. Its agent takes that into its learnings.`)
+    .description(
+      `Reviews a task that has ended: ${summary}. The review goes into the learnings of its agent.`,
+    )
     .argument('<task>', 'id of the task')
     .argument(syntax, 'why, for its agent')
     .addHelpText('after', `\nExample:\n  $ flotilla tasks ${name} TASK "The totals are what was wanted."`)
@@ -117,7 +119,7 @@ function addReview(tasks: Command, deps: CliDeps, outcome: TaskOutcome): void {
         })
         context.terminal.printJson(reply)
         context.terminal.print(`${reply.task.id}: ${outcome}.`)
-        if (reply.rework) context.terminal.print(`Done again as ${reply.rework.id}.`)
+        if (reply.rework) context.terminal.print(`Reworked as ${reply.rework.id}.`)
       }),
     )
 }

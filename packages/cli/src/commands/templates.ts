@@ -10,7 +10,7 @@ export function addTemplatesCommand(program: Command, deps: CliDeps): void {
   const templates = program
     .command('templates')
     .description(
-      'Lists ready fleets: those that come with Flotilla, and yours in templates/ of the home folder, which take the place of ours of the same name.',
+      'Lists ready-made fleets: those that come with Flotilla, and yours in templates/ of the home folder, which override built-in ones of the same name.',
     )
     .addHelpText(
       'after',
@@ -20,13 +20,13 @@ export function addTemplatesCommand(program: Command, deps: CliDeps): void {
   templates
     .command('list')
     .summary('all templates')
-    .description('Lists all templates with their agents; one that is broken says why.')
+    .description('Lists all templates with their agents, and the errors of broken ones.')
     .addHelpText('after', '\nExample:\n  $ flotilla templates list --json')
     .action(commandAction(deps, list))
   templates
     .command('show')
     .summary('the text of a template')
-    .description('Prints a template as it stands in its file, to be read or to begin one of your own with.')
+    .description('Prints the file of a template, to read it or to start your own from it.')
     .argument('<name>', 'name of the template')
     .addHelpText('after', '\nExample:\n  $ flotilla templates show starter > ~/.flotilla/templates/mine.yaml')
     .action(commandAction(deps, show))
@@ -53,7 +53,7 @@ async function list(context: CommandContext): Promise<void> {
           : terminal.color.bad(`cannot be applied: ${printable(broken)}`),
       ]),
     ),
-    'flotilla apply NAME shows what one would make of your fleet, and asks first.',
+    'flotilla apply NAME shows what a template would change, and asks first.',
   )
 }
 

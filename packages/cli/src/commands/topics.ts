@@ -10,7 +10,7 @@ export function addTopicsCommands(program: Command, deps: CliDeps): void {
   program
     .command('topics')
     .description(
-      'Lists topics with their subscribers. Agents subscribe and publish by themselves where can_subscribe and can_publish of their records name the topic.',
+      'Lists topics with their subscribers. Agents subscribe and publish themselves, to the topics in can_subscribe and can_publish of their permission records.',
     )
     .addHelpText(
       'after',
@@ -34,7 +34,7 @@ async function topics(context: CommandContext): Promise<void> {
   if (reply.topics.length === 0) return terminal.print('No topics yet.')
   const rows = reply.topics.map((one) => [
     one.topic,
-    oneLine(one.subscribers.length === 0 ? 'nobody' : one.subscribers.join(', '), 80),
+    oneLine(one.subscribers.length === 0 ? 'none' : one.subscribers.join(', '), 80),
     String(one.signals),
     one.last_at === null ? '' : formatTime(one.last_at),
   ])
@@ -48,9 +48,9 @@ async function signals(context: CommandContext, line: CommandLine): Promise<void
   terminal.printJson(reply)
   terminal.print(
     reply.topics.length === 0
-      ? `${id} is subscribed to nothing.`
+      ? `${id} has no subscriptions.`
       : `${id} is subscribed to ${oneLine(reply.topics.join(', '), 200)}.`,
-    reply.unread === 0 ? 'Nothing is unread.' : `${reply.unread} unread; the newest first:`,
+    reply.unread === 0 ? 'No unread signals.' : `${reply.unread} unread; the newest first:`,
   )
   const rows = reply.signals.map((one) => [formatTime(one.at), one.topic, one.from, oneLine(one.text, 100)])
   if (rows.length > 0) terminal.print(...renderTable(titles('SAID (UTC)', 'TOPIC', 'BY', 'TEXT'), rows))

@@ -10,9 +10,9 @@ export function addTraceCommand(program: Command, deps: CliDeps): void {
   program
     .command('trace')
     .description(
-      'Draws the whole trace that a run is part of: its wait in the lane, model calls, tools, and the runs that it handed off. From what the mesh itself keeps, 7 days unless config/settings.json says otherwise (traces.keep_days).',
+      'Draws the whole trace of a run: its time in the queue, model calls, tools, and the runs that it handed off. The mesh stores traces for 7 days, or traces.keep_days of config/settings.json.',
     )
-    .argument('<run>', 'id of any run of it')
+    .argument('<run>', 'id of any run of the trace')
     .addHelpText(
       'after',
       '\nExamples:\n  $ flotilla trace run_0123456789abcdef\n  $ flotilla trace run_0123456789abcdef --json | jq ".spans[].name"',
@@ -35,9 +35,9 @@ async function showTrace(context: CommandContext, line: CommandLine): Promise<vo
       now: context.clock.now(),
     }),
   )
-  if (trace.truncated) terminal.note('There is more than is shown; these are its earliest parts.')
+  if (trace.truncated) terminal.note('The trace is longer; only its earliest spans are shown.')
   const hasParts = trace.spans.some((span) => span.parent_id !== null && span.kind === 'client')
   if (!hasParts && trace.kept_days === 0) {
-    terminal.note('No parts of traces are kept: traces.keep_days is 0 in config/settings.json.')
+    terminal.note('Traces are not stored: traces.keep_days is 0 in config/settings.json.')
   }
 }

@@ -16,7 +16,7 @@ export function addUninstallCommand(program: Command, deps: CliDeps): void {
   program
     .command('uninstall')
     .description(
-      'Takes away what Flotilla has made on this machine: the service, the fleet of the home with its containers, volumes and network, and what this user’s programs keep to be faster. Other homes stay: name them with --home and reset. The package itself goes with: npm rm -g flotilla',
+      'Removes what Flotilla created on this machine: the service, the fleet of the home with its containers, volumes and network, and the caches of this user. Other homes are kept: remove them with flotilla reset --home HOME. Remove the package itself with: npm rm -g flotilla',
     )
     .option('-y, --yes', 'do not ask')
     .addHelpText('after', '\nExample:\n  $ flotilla uninstall && npm rm -g flotilla')
@@ -27,15 +27,15 @@ async function uninstall(context: CommandContext, line: CommandLine): Promise<vo
   const { terminal, place, environment } = context
   const caches = dirname(compiledModulesFolder(environment.cacheHome, homedir()))
   terminal.note(
-    'This takes away:',
-    '  the unit flotilla.service, where there is one',
-    `  the fleet of ${place.home} with all that its agents have`,
+    'This removes:',
+    '  the unit flotilla.service, if it exists',
+    `  the fleet of ${place.home} with all data of its agents`,
     `  ${caches}`,
   )
   if (!flagOption(line, 'yes')) {
     await confirmByTyping(context, {
-      what: `uninstall removes ${place.home} for good`,
-      question: `${walletWarning(place.home)}Take all of it away for good?`,
+      what: `uninstall removes ${place.home} permanently`,
+      question: `${walletWarning(place.home)}Remove all of it permanently?`,
       answer: 'yes',
     })
   }
@@ -49,15 +49,15 @@ async function uninstall(context: CommandContext, line: CommandLine): Promise<vo
   await removeFleet(context, place.home).catch((error: unknown) => {
     terminal.progress.fail()
     throw new CommandFailed('uninstall-stopped', {
-      detail: `The fleet could not be taken away: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: `Mend that, or take it away by itself: flotilla reset --home ${place.home}`,
+      detail: `Failed to remove the fleet: ${error instanceof Error ? error.message : 'unknown reason'}`,
+      repair: `Fix that, or remove only the fleet: flotilla reset --home ${place.home}`,
     })
   })
   await rm(caches, { recursive: true, force: true })
   terminal.progress.done()
   terminal.printJson({ unit, home: place.home, caches })
   terminal.print(
-    'Gone. The images of agents stay with the engine: docker image ls "localhost/flotilla/*"',
-    'Last comes the package: npm rm -g flotilla',
+    'Removed. The images of agents stay in the container engine: docker image ls "localhost/flotilla/*"',
+    'Last, remove the package: npm rm -g flotilla',
   )
 }

@@ -26,12 +26,12 @@ export function addUpgradeCommand(program: Command, deps: CliDeps): void {
   program
     .command('upgrade')
     .description(
-      'Puts another release in the place of the installed package: it reads the file to its end, tries the new program, writes a backup, stops the fleet of the home, and starts it again by the new release. Where that does not come up, the old release, its database and the fleet are put back, and the reason is said. No release is published in a registry: name the file.',
+      'Replaces the installed package with another release: verifies the file, tries the new program, writes a backup, stops the fleet of the home, and starts it with the new release. If that fails, it restores the old release, its database and the fleet, and reports the reason. No release is published in a registry, so name the file.',
     )
-    .option('--from <file>', 'the package, as npm pack writes it')
-    .option('--sha256 <digest>', 'what the file must have')
-    .option('--backup <file>', 'where the backup goes (default: beside the home)')
-    .option('--passphrase-file <file>', 'closes the backup; without it the backup holds no secrets')
+    .option('--from <file>', 'the package file, as written by npm pack')
+    .option('--sha256 <digest>', 'required SHA-256 digest of the file')
+    .option('--backup <file>', 'file for the backup (default: beside the home)')
+    .option('--passphrase-file <file>', 'encrypts the backup; without it the backup contains no secrets')
     .option('-y, --yes', 'do not ask')
     .addHelpText(
       'after',
@@ -44,7 +44,7 @@ interface Plan {
   readonly from: string
   readonly to: ReadPackage
   readonly fleet: RunningFleet | null
-  /** Null for a home that was never started. */
+  /** Null for a home that was never started: there is nothing to back up. */
   readonly backup: string | null
 }
 
@@ -54,7 +54,7 @@ async function upgrade(context: CommandContext, line: CommandLine): Promise<void
   const from = textOption(line, 'from')
   if (from === undefined) {
     throw new CommandFailed('nothing-to-upgrade-to', {
-      detail: 'No release of Flotilla is published in a package registry, so there is nothing to look for.',
+      detail: 'No release of Flotilla is published in a package registry, so a file is required.',
       repair: 'Name the file of the release: flotilla upgrade --from flotilla-VERSION.tgz',
       exitCode: exitCodes.usage,
     })
@@ -73,7 +73,7 @@ async function upgrade(context: CommandContext, line: CommandLine): Promise<void
       answer: 'yes',
     })
   }
-  // Its files are about to be others: what is needed from here on is loaded.
+  // Loads all modules that are needed from here on, because the files of this package are about to be replaced.
   await import('../tell-error.ts')
   await upgradeTo(context, line, plan)
   terminal.progress.done()
@@ -86,8 +86,8 @@ async function upgrade(context: CommandContext, line: CommandLine): Promise<void
     restarted: fleet !== null,
   })
   terminal.hint(
-    `Flotilla ${to.version} is installed${fleet === null ? '' : ', and the fleet runs by it'}.`,
-    ...(backup === null ? [] : [`The fleet from before is in ${backup}.`]),
+    `Flotilla ${to.version} is installed${fleet === null ? '' : ', and the fleet runs with it'}.`,
+    ...(backup === null ? [] : [`The backup of the previous fleet is ${backup}.`]),
     ...(fleet === null ? ['Start the fleet with:  flotilla start -d'] : []),
   )
 }
@@ -101,7 +101,7 @@ async function planOf(context: CommandContext, line: CommandLine, file: string):
   ])
   if (isOlder(to.version, from)) {
     throw new CommandFailed('package-older', {
-      detail: `${file} is release ${to.version}, and ${from} is installed: an older release refuses the database of a newer one.`,
+      detail: `${file} is release ${to.version}, and ${from} is installed: an older release cannot open the database of a newer one.`,
       repair:
         'To go back, restore a backup of that release into a new home: npm install -g FILE, then flotilla restore.',
     })
@@ -123,9 +123,9 @@ function showPlan({ terminal, place }: CommandContext, { from, to, fleet, backup
   terminal.note(
     `From ${from} to ${to.version} (SHA-256 ${to.sha256}):`,
     ...(backup === null ? [] : [`  back up ${place.home} to ${backup}`]),
-    ...(fleet === null ? [] : [`  stop the fleet (process ${fleet.pid}); what it works on is kept`]),
-    `  put the new release in the place of ${repositoryRoot}`,
-    ...(fleet === null ? [] : ['  start the fleet again, or put everything back where it does not come up']),
+    ...(fleet === null ? [] : [`  stop the fleet (process ${fleet.pid}); its runs are kept`]),
+    `  replace ${repositoryRoot} with the new release`,
+    ...(fleet === null ? [] : ['  start the fleet again, or roll back if that fails']),
   )
 }
 
@@ -139,9 +139,9 @@ async function upgradeTo(context: CommandContext, line: CommandLine, plan: Plan)
       throw error
     },
   )
-  // From here on a Ctrl-C would leave a half; twice ends it all the same.
+  // From here on the first Ctrl-C is ignored, because it would leave a half-installed release; the second one ends it.
   const giveBack = context.onInterrupt(() =>
-    terminal.note('It is put back or finished first; this takes a minute at most.'),
+    terminal.note('The upgrade is completed or rolled back first; this takes at most a minute.'),
   )
   try {
     if (plan.backup !== null) await backUp(context, line, plan.backup)
@@ -179,24 +179,24 @@ async function replace(
   await replacement.swap()
   if (fleet === null) return
   try {
-    terminal.progress.step(`Starting the fleet by ${to.version}`)
+    terminal.progress.step(`Starting the fleet with ${to.version}`)
     await startFleet(context, repositoryRoot, fleet)
   } catch (error) {
     terminal.progress.fail()
     terminal.progress.step(`Going back to ${from}`)
-    // One that came up too late would hold the home.
+    // A new mesh that started too late would still hold the lock of the home.
     const late = await runningFleet(place.home)
     if (late !== null) await stopFleet(context, late)
     await replacement.swapBack()
     const isBack = await databaseBack(place.home, copies)
     const again = await startFleet(context, repositoryRoot, fleet).then(
-      () => `The fleet runs by ${from} again${isBack ? ', on its database from before' : ''}.`,
-      (reason: unknown) => `${from} is installed again, and does not start either: ${wordsOf(reason)}`,
+      () => `The fleet runs with ${from} again${isBack ? ', with its previous database' : ''}.`,
+      (reason: unknown) => `${from} is installed again, but does not start either: ${wordsOf(reason)}`,
     )
     terminal.progress.done()
     throw new CommandFailed('upgrade-rolled-back', {
-      detail: `${to.version} did not come up: ${wordsOf(error)}\n  ${again}`,
-      repair: 'Mend what it says and try again; nothing was lost.',
+      detail: `${to.version} did not start: ${wordsOf(error)}\n  ${again}`,
+      repair: 'Fix the reported error and try again; nothing was lost.',
     })
   }
 }

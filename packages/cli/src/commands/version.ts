@@ -27,7 +27,7 @@ async function version({ terminal }: CommandContext): Promise<void> {
   terminal.print(`Flotilla ${flotilla}, Node ${process.versions.node}, ${process.platform}-${process.arch}`)
 }
 
-/** Of the sources or the package that this program is of. */
+/** The version of the checkout or package that this program belongs to. */
 export async function readVersion(): Promise<string> {
   return packageSchema.parse(parseJsonLine(await readFile(join(repositoryRoot, 'package.json'), 'utf8')))
     .version

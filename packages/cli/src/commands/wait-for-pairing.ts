@@ -5,7 +5,7 @@ import type { CommandContext } from '../context.ts'
 
 const askEveryMs = 1000
 
-/** Shows that the code is waited for until somebody showed it; resolves to whom it made known. The code's own end bounds it. */
+/** Waits until an account has sent the pairing code, or it expires. Resolves to the name of the paired account. */
 export async function waitForPairing(context: CommandContext, name: ChannelName): Promise<string> {
   const { terminal, clock, signal } = context
   const client = await context.mesh()
@@ -23,7 +23,7 @@ export async function waitForPairing(context: CommandContext, name: ChannelName)
       if (pairing?.state !== 'open') throw ended(name, pairing)
       if (pairing.wrong_tries > wrong) {
         wrong = pairing.wrong_tries
-        terminal.note(`${wrong} wrong ${wrong === 1 ? 'code' : 'codes'} came on ${name}.`)
+        terminal.note(`${wrong} wrong ${wrong === 1 ? 'code' : 'codes'} received on ${name}.`)
       }
       if (channel?.state === 'refused' || channel?.state === 'off') throw notOn(channel)
       await clock.sleep(askEveryMs, signal)
@@ -38,15 +38,15 @@ function ended(name: ChannelName, pairing: ChannelView['pairing'] | undefined): 
   return new CommandFailed('not-paired', {
     detail:
       pairing?.state === 'refused'
-        ? `Whoever showed the code on ${name} was not let in: ${pairing.detail}.`
-        : `Nobody showed the code on ${name} while it held.`,
-    repair: `Ask for another code: flotilla channels pair ${name}`,
+        ? `The account that sent the code on ${name} was rejected: ${pairing.detail}.`
+        : `The code for ${name} expired before it was used.`,
+    repair: `Request another code: flotilla channels pair ${name}`,
   })
 }
 
 function notOn({ name, detail, repair }: ChannelView): CommandFailed {
   return new CommandFailed('channel-not-connected', {
     detail: `${name} is not connected: ${detail}.`,
-    repair: repair === '' ? `Look at it with: flotilla channels` : repair,
+    repair: repair === '' ? `See flotilla channels` : repair,
   })
 }

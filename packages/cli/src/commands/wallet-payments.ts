@@ -8,16 +8,16 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 
-/** What the owner sees of payments, and the way on after a stop. */
+/** Registers the commands that list payments, replace them, and resume a stopped wallet. */
 export function addPaymentCommands(wallet: Command, deps: CliDeps): void {
   wallet
     .command('history')
-    .summary('what agents paid, and what became of it')
+    .summary('payments of agents and their results')
     .description(
-      `The ${paymentLimits.listedMax} newest payments of all agents or of one, newest first: signed, sent, landed, and how they ended. What is replaced or expired never lands and counts no more.`,
+      `The ${paymentLimits.listedMax} newest payments of all agents or of one, newest first, with their states: signed, sent, confirmed, and how they ended. A replaced or expired payment is never confirmed and no longer counts.`,
     )
     .argument('[agent]', 'id of the agent')
-    .option('--csv', 'print all of each as comma-separated values')
+    .option('--csv', 'print all fields as comma-separated values')
     .addHelpText(
       'after',
       '\nExample:\n  $ flotilla wallet history scout\n  $ flotilla wallet history --csv > paid.csv',
@@ -25,9 +25,9 @@ export function addPaymentCommands(wallet: Command, deps: CliDeps): void {
     .action(commandAction(deps, history))
   wallet
     .command('limits')
-    .summary('what each agent may pay, and has paid today')
+    .summary('payment limits of agents, and what is used')
     .description(
-      'The limits of each agent that has an address, what of them is used, and whether anything is signed at all. A limit that is 0 in its record is the one of wallet in config/settings.json.',
+      'Shows the limits of each agent that has an address, how much is used, and whether the wallet signs payments. A limit of 0 in a permission record means the limit under wallet in config/settings.json.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla wallet limits')
     .action(commandAction(deps, limits))
@@ -35,16 +35,16 @@ export function addPaymentCommands(wallet: Command, deps: CliDeps): void {
     .command('speed-up')
     .summary('send a payment again at a higher fee')
     .description(
-      `For a payment that does not land since its fee is too low by now: signs the same at its number with a higher fee. Only one of both can land. At most ${paymentLimits.replacementsMax} times, and to at most ${paymentLimits.replacedFeeTimesMax} times the first fee; what the fee may be more counts like the rest.`,
+      `Use this for a payment that is not confirmed because its fee has become too low: signs it again with the same nonce and a higher fee. Only one of both can be confirmed. At most ${paymentLimits.replacementsMax} times, and up to ${paymentLimits.replacedFeeTimesMax} times the first fee; the higher fee counts against the limits.`,
     )
     .argument('<payment>', 'id of the payment, from flotilla wallet history')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet speed-up pay_7Hq2mXc4Rt9Lw0Zb')
     .action(commandAction(deps, (context, line) => replace(context, line, 'speed-up')))
   wallet
     .command('cancel')
-    .summary('put nothing in the place of a payment')
+    .summary('cancel a payment that is not confirmed')
     .description(
-      'For a payment that does not land and is wanted no more: signs a transaction at its number that moves nothing. Which of both lands is for the chain to say: what was paid stays paid, and a cancelled payment counts for the fee alone.',
+      'Signs an empty transaction with the same nonce as a payment that is not confirmed yet. The chain confirms one of both: either the payment stays valid, or it is cancelled and only the fee counts.',
     )
     .argument('<payment>', 'id of the payment, from flotilla wallet history')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet cancel pay_7Hq2mXc4Rt9Lw0Zb')
@@ -53,7 +53,7 @@ export function addPaymentCommands(wallet: Command, deps: CliDeps): void {
     .command('resume')
     .summary('let a stopped wallet sign again')
     .description(
-      'A wallet stops by itself where a chain knows of transactions that this mesh did not sign, or where a contract did more than its simulation showed. Look at the reason in flotilla wallet limits, end any other mesh on the same seed, then resume.',
+      'A wallet stops when a chain has transactions that this mesh did not sign, or when a contract did more than its simulation showed. Check the reason with flotilla wallet limits, stop any other mesh with the same seed, then resume.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla wallet resume')
     .action(commandAction(deps, resume))
@@ -67,7 +67,7 @@ async function history(context: CommandContext, line: CommandLine): Promise<void
   ).call('walletPayments', { query: agentId === undefined ? {} : { agent_id: agentId }, signal })
   terminal.printJson(reply)
   if (flagOption(line, 'csv')) terminal.print(...formatPaymentsCsv(reply.payments))
-  else if (reply.payments.length === 0) terminal.print('Nothing was paid yet.')
+  else if (reply.payments.length === 0) terminal.print('There are no payments yet.')
   else terminal.print(...renderTable(columns, reply.payments.map(paymentRow)))
 }
 
@@ -116,7 +116,7 @@ async function resume(context: CommandContext): Promise<void> {
   terminal.printJson(resumed)
   terminal.print(
     resumed.was_stopped === null
-      ? 'Nothing had stopped the wallet.'
+      ? 'The wallet was not stopped.'
       : `The wallet signs again. It was stopped: ${resumed.was_stopped}.`,
   )
   show(context, resumed)
@@ -131,7 +131,7 @@ function show({ terminal }: CommandContext, now: WalletLimits): void {
     terminal.hint(`The wallet signs nothing: ${now.stopped}. Next: flotilla wallet resume`)
   }
   terminal.print(
-    `Payments without an end yet: ${now.open}. Above ${now.approve_above_usd} USD, and to an address for the first time, a person is asked.`,
+    `Open payments: ${now.open}. Payments above ${now.approve_above_usd} USD, and the first payment to an address, need an approval.`,
   )
   if (now.agents.length === 0) {
     terminal.hint('No agent has an address yet. Next: flotilla wallet addresses AGENT')

@@ -17,28 +17,28 @@ export function addWalletCommand(program: Command, deps: CliDeps): void {
   const wallet = program
     .command('wallet')
     .description(
-      'The seed that all wallets of the fleet come of. The mesh keeps it sealed; no agent, page, log or backup in clear ever holds a key of it.',
+      'The seed from which all wallets of the fleet are derived. The mesh stores it encrypted; no agent, page, log or unencrypted backup ever contains its keys.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla wallet init --passphrase\n  $ flotilla wallet status')
   wallet
     .command('init')
-    .summary('make the seed; prints its 24 words once')
+    .summary('create the seed; prints its 24 words once')
     .description(
-      'Makes the seed and prints its words, once: they are kept nowhere, so write them down. Whoever has them has all the money.',
+      'Creates the seed and prints its words once. They are stored nowhere, so write them down. Anyone who has them controls all funds.',
     )
-    .option('--passphrase', 'ask for a passphrase that the mesh wants after each start')
+    .option('--passphrase', 'ask for a passphrase, which the mesh then needs after each start')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet init --passphrase')
     .action(commandAction(deps, init))
   wallet
     .command('import')
-    .summary('take in the words of a seed, or seal it anew')
+    .summary('import the words of a seed, or encrypt it again')
     .description(
-      'Asks for the words without showing them, or reads them from standard input. The same words seal the seed anew, with another passphrase or none; others take its place while no agent has an address of it.',
+      'Asks for the words without showing them, or reads them from standard input. The same words encrypt the seed again, with another passphrase or none. Other words replace the seed if no agent has an address yet.',
     )
     .option('--passphrase', 'ask for a passphrase too; on standard input it is the second line')
     .option(
       '--first-index <number>',
-      'give agents no index below it: another fleet of this seed gave them away',
+      'first index for agents, if another fleet with this seed uses the lower ones',
       wholeNumber(1, walletLimits.indexMax),
     )
     .addHelpText('after', '\nExample:\n  $ flotilla wallet import --first-index 40')
@@ -51,24 +51,24 @@ export function addWalletCommand(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, unlock))
   wallet
     .command('status', { isDefault: true })
-    .summary('whether there is a seed, and whether it is open')
-    .description('Shows whether there is a seed, and whether it is open. Never a word or a key of it.')
+    .summary('state of the wallet')
+    .description('Shows whether there is a seed, and whether it is open. Never shows its words or keys.')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet status')
     .action(commandAction(deps, status))
   wallet
     .command('addresses')
-    .summary('whose address is whose, or the address of one agent')
+    .summary('addresses of all agents, or of one agent')
     .description(
-      'Lists the addresses that agents have. With an agent, shows its own, and gives it the next index for good where it has none: no other agent ever gets that one, also once this one is deleted.',
+      'Lists the addresses of agents. With an agent, shows its addresses, and assigns the next index if it has none. The index is permanent: no other agent gets it, even after this agent is deleted.',
     )
     .argument('[agent]', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet addresses\n  $ flotilla wallet addresses scout')
     .action(commandAction(deps, addresses))
   wallet
     .command('balances')
-    .summary('what the addresses hold of each chain’s own coin')
+    .summary('balances in the native coin of each chain')
     .description(
-      `Asks the RPC of each chain under wallet.chains of config/settings.json (${chainNames.join(', ')}), which first has to say that it is that chain: of your address and the ${walletLimits.balancesMax} newest, or of one agent.`,
+      `Asks the RPC endpoint of each chain under wallet.chains of config/settings.json (${chainNames.join(', ')}) for the balances of your address and the ${walletLimits.balancesMax} newest, or of one agent. Each endpoint must first report the right chain id.`,
     )
     .argument('[agent]', 'id of the agent')
     .addHelpText('after', '\nExample:\n  $ flotilla wallet balances')
@@ -101,7 +101,7 @@ function balanceRow({
   coin,
   problem,
 }: WalletBalance): string[] {
-  const holds = amount === null ? `not known: ${problem ?? ''}` : `${amount} ${coin}`
+  const holds = amount === null ? `unknown: ${problem ?? ''}` : `${amount} ${coin}`
   return [chain, agentId ?? 'you', String(index), address ?? '-', holds]
 }
 
@@ -115,11 +115,11 @@ async function init(context: CommandContext, line: CommandLine): Promise<void> {
   })
   terminal.printJson(reply)
   terminal.hint(
-    'Write these words down on paper, in this order. They are shown this once and kept nowhere, and whoever has them has all the money:',
+    'Write these words down on paper, in this order. They are shown only once and stored nowhere. Anyone who has them controls all funds:',
     '',
     ...numbered(reply.mnemonic.split(' ')),
     '',
-    `Made: the seed of ${reply.wallet.owner_address ?? ''}, your own address, which no agent is given.`,
+    `Created the seed. Your own address, which no agent gets: ${reply.wallet.owner_address ?? ''}.`,
     'Next: flotilla wallet addresses AGENT gives an agent its addresses.',
   )
 }
@@ -186,7 +186,7 @@ function say({ terminal }: CommandContext, wallet: WalletStatus): void {
   terminal.printJson(wallet)
   terminal.hint(stateWords[wallet.state](wallet))
   if (wallet.owner_address !== null) {
-    // Of one that cannot be read, nobody knows that.
+    // If the seed cannot be read, it is unknown whether it has a passphrase.
     const passphrase =
       wallet.state === 'lost' ? '' : `, ${wallet.passphrase ? 'with' : 'without'} a passphrase`
     terminal.print(
@@ -203,7 +203,7 @@ const stateWords: Readonly<Record<WalletStatus['state'], (wallet: WalletStatus) 
   lost: ({ fault }) => `The wallet is lost: ${fault ?? ''}. Next: flotilla wallet import`,
 }
 
-/** Typed twice at a terminal, where nobody sees what they type. */
+/** At a terminal the passphrase is typed twice, because the input is hidden. */
 async function newPassphrase(context: CommandContext): Promise<string> {
   if (context.input.isTTY !== true) {
     return requireLine(linesOf(await readAll(context.input))[0], 'a passphrase')
@@ -211,8 +211,8 @@ async function newPassphrase(context: CommandContext): Promise<string> {
   const typed = await askHidden(context, 'New passphrase of the wallet: ')
   if ((await askHidden(context, 'The same once more: ')) === typed) return requireLine(typed, 'a passphrase')
   throw new CommandFailed('no-value', {
-    detail: 'The two are not the same; nothing was done.',
-    repair: 'Begin again, and type the same passphrase twice.',
+    detail: 'The passphrases are different; nothing was changed.',
+    repair: 'Run the command again, and type the same passphrase twice.',
   })
 }
 
@@ -223,8 +223,8 @@ function linesOf(text: string): readonly string[] {
 function requireLine(typed: string | undefined, what: string): string {
   if (typed !== undefined && typed.trim() !== '') return typed
   throw new CommandFailed('no-value', {
-    detail: `This wants ${what}, and nothing was given.`,
-    repair: 'Type it when asked, or send it in on standard input.',
+    detail: `The command needs ${what}, but the input is empty.`,
+    repair: 'Type it when asked, or send it on standard input.',
   })
 }
 

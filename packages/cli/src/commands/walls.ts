@@ -9,7 +9,7 @@ export function addWallsCommand(program: Command, deps: CliDeps): void {
   program
     .command('walls')
     .description(
-      'Shows the last verification of the walls, made from a probe container. Exit code 1 when one does not hold.',
+      'Shows the last isolation check, made from a probe container: each wall is an isolation boundary. Exit code 1 when one fails.',
     )
     .addHelpText('after', '\nExample:\n  $ flotilla walls')
     .action(commandAction(deps, walls))
@@ -20,7 +20,7 @@ async function walls(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('walls', { signal })
   terminal.printJson(reply)
   if (reply.checked_at === null || reply.walls.length === 0)
-    return terminal.print('The walls have not been verified: nothing isolates the agents.')
+    return terminal.print('The walls have not been verified: the agents are not isolated.')
   terminal.print(
     `Verified ${formatTime(reply.checked_at)} UTC`,
     ...renderTable(
@@ -34,7 +34,7 @@ async function walls(context: CommandContext): Promise<void> {
   )
   for (const { rung, available, detail } of reply.rungs) {
     if (rung === 'container' || available === null) continue
-    terminal.print(available ? `${rung}: ${detail}` : `${rung} cannot be had: ${detail}`)
+    terminal.print(available ? `${rung}: ${detail}` : `${rung} is not available: ${detail}`)
   }
   if (reply.walls.some((wall) => !wall.holds)) context.setExitCode(exitCodes.failed)
 }

@@ -15,7 +15,7 @@ Example of config/watchers.yaml in the home folder:
     - path: /srv/inbox
       pattern: "*.csv"
       agent: analyst
-      message: "A new file {filename} is here: {filepath}. Say what it may hold."
+      message: "New file {filename}: {filepath}. Summarize what it contains."
       when: size_bytes > 0        # optional; fields filename, filepath, size_bytes, change
 
 The folder is looked at every 5 seconds. Files that are there when the mesh starts are taken as they are; one that is
@@ -25,24 +25,24 @@ does.`
 export function addWatchersCommand(program: Command, deps: CliDeps): void {
   const watchers = program
     .command('watchers')
-    .description('File watchers of config/watchers.yaml, which is read again whenever it changes.')
+    .description('File watchers, configured in config/watchers.yaml, which is reloaded when it changes.')
     .addHelpText('after', `${example}\n\n  $ flotilla watchers check\n  $ flotilla watchers list`)
   watchers
     .command('list', { isDefault: true })
-    .summary('watchers and how they are')
-    .description('Lists the watchers that are at work, what they remember and what waits.')
+    .summary('watchers and their state')
+    .description('Lists the active watchers, how many files they know, and how many wait.')
     .addHelpText('after', '\nExample:\n  $ flotilla watchers list')
     .action(commandAction(deps, list))
   watchers
     .command('check')
     .summary('read config/watchers.yaml and show what it matches')
-    .description('Reads the file as it stands and says what each watcher matches now. Nothing is fired.')
+    .description('Reads the current file and shows what each watcher matches now. Starts no runs.')
     .addHelpText('after', `${example}\n\n  $ flotilla watchers check`)
     .action(commandAction(deps, check))
   watchers
     .command('history')
-    .summary('what watchers fired')
-    .description('Lists the files that made runs, newest first, and how the runs ended.')
+    .summary('runs that watchers started')
+    .description('Lists the files that started runs, newest first, and how the runs ended.')
     .option('--limit <count>', 'how many', wholeNumber(1, 500), 50)
     .addHelpText('after', '\nExample:\n  $ flotilla watchers history --limit 10')
     .action(commandAction(deps, history))
@@ -55,10 +55,12 @@ async function list(context: CommandContext): Promise<void> {
   const reply = await (await context.mesh()).call('watchers', { signal })
   terminal.printJson(reply)
   if (reply.broken !== null) {
-    terminal.print(reply.broken, 'Until that is mended, the last whole file holds.')
+    terminal.print(reply.broken, 'Until that is fixed, the last valid file applies.')
   }
   if (reply.watchers.length === 0) {
-    terminal.hint('No watchers yet. They stand in config/watchers.yaml; flotilla watchers --help shows one.')
+    terminal.hint(
+      'No watchers yet. Configure them in config/watchers.yaml; flotilla watchers --help shows an example.',
+    )
     return
   }
   const rows = reply.watchers.map((view) => [
@@ -72,7 +74,7 @@ async function list(context: CommandContext): Promise<void> {
   terminal.print(...renderTable(titles('WATCHES', 'AGENT', 'FILES', 'WAITING', 'FIRED', 'STATE'), rows))
   if (reply.polls.skipped > 0) {
     terminal.print(
-      `${reply.polls.skipped} of ${reply.polls.done + reply.polls.skipped} polls were left out because the one before was still at work; the longest took ${reply.polls.longest_ms} ms.`,
+      `${reply.polls.skipped} of ${reply.polls.done + reply.polls.skipped} polls were skipped because the previous one was still running; the longest took ${reply.polls.longest_ms} ms.`,
     )
   }
 }
@@ -82,7 +84,7 @@ function stateOf(view: WatchView): string {
     (part) => part !== null,
   )
   if (words.length > 0) return words.join('; ')
-  return view.files === null ? 'not looked at yet' : 'watching'
+  return view.files === null ? 'not checked yet' : 'watching'
 }
 
 async function check(context: CommandContext): Promise<void> {
@@ -96,7 +98,7 @@ async function check(context: CommandContext): Promise<void> {
   }
   if (reply.watchers.length === 0) {
     terminal.print(
-      'config/watchers.yaml has no watchers, or is not there. An example:',
+      'config/watchers.yaml has no watchers, or does not exist. An example:',
       ...example.split('\n'),
     )
     return
@@ -104,7 +106,7 @@ async function check(context: CommandContext): Promise<void> {
   for (const one of reply.watchers) {
     const sample = one.names.map((name) => oneLine(name, 60)).join(', ')
     terminal.print(
-      `Line ${one.line}: ${oneLine(`${one.path}/${one.pattern}`, 100)} tells ${one.agent}${one.when === null ? '' : ` when ${oneLine(one.when, 100)}`}`,
+      `Line ${one.line}: ${oneLine(`${one.path}/${one.pattern}`, 100)} notifies ${one.agent}${one.when === null ? '' : ` when ${oneLine(one.when, 100)}`}`,
       `  matches ${one.files} ${one.files === 1 ? 'file' : 'files'} now${sample === '' ? '' : `: ${sample}${one.files > one.names.length ? ', ...' : ''}`}`,
       ...(one.trouble === null ? [] : [`  ${one.trouble}`]),
     )
@@ -128,5 +130,5 @@ async function history(context: CommandContext, line: CommandLine): Promise<void
     oneLine(one.outcome ?? '', 60),
   ])
   const heads = titles('FIRED (UTC)', 'AGENT', 'CHANGE', 'FILE', 'SIZE', 'RUN', 'STATE', 'OUTCOME')
-  terminal.print(...(rows.length === 0 ? ['Nothing was fired yet.'] : renderTable(heads, rows)))
+  terminal.print(...(rows.length === 0 ? ['No watcher has fired yet.'] : renderTable(heads, rows)))
 }

@@ -28,43 +28,43 @@ a duplicate and makes no run. Where a sender means the same body again, let repe
 export function addWebhooksCommand(program: Command, deps: CliDeps): void {
   const webhooks = program
     .command('webhooks')
-    .description('Shows webhooks and what came to them, gives a delivery again, and rotates secrets.')
+    .description('Shows webhooks and their deliveries, replays a delivery, and rotates secrets.')
     .addHelpText('after', createHelp)
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks list')
   webhooks
     .command('list', { isDefault: true })
     .summary('all webhooks')
-    .description('Lists all webhooks with what came to them lately. Secrets are never shown.')
+    .description('Lists all webhooks with their recent deliveries. Secrets are never shown.')
     .addHelpText('after', createHelp)
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks list')
     .action(commandAction(deps, list))
   webhooks
     .command('deliveries')
-    .summary('what came, newest first')
-    .description('Shows what came to a webhook and what became of it.')
+    .summary('deliveries, newest first')
+    .description('Shows the deliveries of a webhook and their results.')
     .argument('<hook>', 'id of the webhook')
-    .option('--limit <number>', 'at most so many', wholeNumber(1, webhookLimits.pageMax))
-    .option('--before <number>', 'only those before this delivery', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .option('--limit <number>', 'maximum number of deliveries', wholeNumber(1, webhookLimits.pageMax))
+    .option('--before <number>', 'only deliveries before this one', wholeNumber(1, Number.MAX_SAFE_INTEGER))
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks deliveries hook_0123456789abcdef')
     .action(commandAction(deps, deliveries))
   webhooks
     .command('replay')
-    .summary('give a delivery to the agent again')
-    .description('Makes a new run of a delivery, with the instructions that the webhook has now.')
+    .summary('replay a delivery')
+    .description('Starts a new run for a delivery, with the current instructions of the webhook.')
     .argument('<hook>', 'id of the webhook')
     .argument('<delivery>', 'its number, as flotilla webhooks deliveries shows it')
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks replay hook_0123456789abcdef 17')
     .action(commandAction(deps, replay))
   webhooks
     .command('rotate')
-    .summary('make a new secret')
+    .summary('create a new secret')
     .description(
-      'Makes a new secret and shows it once. The one before holds for a while, so that nothing is lost.',
+      'Creates a new secret and shows it once. The previous one stays valid for some hours, so that no delivery is lost.',
     )
     .argument('<hook>', 'id of the webhook')
     .option(
       '--overlap-hours <hours>',
-      `how long the one before holds too (default: ${webhookLimits.overlapHours.default}; 0 ends it at once)`,
+      `how long the previous secret stays valid (default: ${webhookLimits.overlapHours.default}; 0 revokes it immediately)`,
       wholeNumber(0, webhookLimits.overlapHours.max),
     )
     .addHelpText('after', '\nExample:\n  $ flotilla webhooks rotate hook_0123456789abcdef --overlap-hours 1')
@@ -76,7 +76,7 @@ async function list(context: CommandContext): Promise<void> {
   context.terminal.printJson(reply)
   if (reply.webhooks.length === 0) {
     context.terminal.hint(
-      'No webhooks yet. One is made in the dashboard: flotilla open, then Settings, Integrations.',
+      'No webhooks yet. Create one in the dashboard: flotilla open, then Settings, Integrations.',
     )
     return
   }
@@ -116,8 +116,8 @@ async function deliveries(context: CommandContext, line: CommandLine): Promise<v
     signal: context.signal,
   })
   context.terminal.printJson(reply)
-  if (reply.deliveries.length === 0) return context.terminal.print('Nothing came yet.')
-  const titles = ['DELIVERY', 'AT (UTC)', 'STATE', 'BYTES', 'RUN', 'WHAT BECAME OF IT'] as const
+  if (reply.deliveries.length === 0) return context.terminal.print('No deliveries yet.')
+  const titles = ['DELIVERY', 'AT (UTC)', 'STATE', 'BYTES', 'RUN', 'RESULT'] as const
   context.terminal.print(
     ...renderTable(
       titles.map((title) => ({ title })),
@@ -163,6 +163,8 @@ async function rotate(context: CommandContext, line: CommandLine): Promise<void>
   const until = webhook.previous_secret_until
   context.terminal.print(
     `New secret of ${webhook.id}, shown this once: ${secret ?? ''}`,
-    until === null ? 'No other secret holds.' : `The one before holds until ${formatTime(until)} UTC.`,
+    until === null
+      ? 'No other secret is valid.'
+      : `The previous one is valid until ${formatTime(until)} UTC.`,
   )
 }

@@ -95,9 +95,9 @@ async function chooseRuntime(context: CommandContext, options: DemoFleetOptions)
       terminal.color.warning('No container engine can run agents here:'),
       `  ${error.message}`,
       terminal.color.warning(
-        'The demo goes on without containers: the agents are plain processes of this machine, and',
+        'The demo continues without containers: the agents are plain processes of this machine,',
       ),
-      terminal.color.warning('NOTHING ISOLATES THEM. Every wall below will be shown as not held.'),
+      terminal.color.warning('WITHOUT ANY ISOLATION. Every attack below will be shown as not stopped.'),
     )
     return 'process'
   }

@@ -39,7 +39,7 @@ export interface DemoReport {
 }
 
 const nextWords = (command: string) =>
-  `Next, a fleet of your own: ${command} init chooses a model and makes a first agent.`
+  `Next: ${command} init sets up your own fleet with a model and a first agent.`
 
 const scriptedModel = 'scripted/licence-audit'
 
@@ -50,7 +50,7 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
   const home = mkdtempSync(join(tmpdir(), 'flotilla-demo-'))
   const canaries = makeCanaries(context)
   terminal.print(
-    terminal.color.strong('Flotilla demo: a fleet does a real job, then attacks its own walls.'),
+    terminal.color.strong('Flotilla demo: a fleet does a real job, then attacks its own isolation.'),
     terminal.color.faint(
       model === scriptedModel
         ? 'No model key is set: decisions come from a recorded cassette; every tool call is real.'
@@ -76,7 +76,7 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     // Told where it is waited for.
     victimAwake.catch(() => undefined)
     const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
-    terminal.print(...heading(terminal, '3  Attack the walls from inside the worker auditor'))
+    terminal.print(...heading(terminal, '3  Attack the isolation from inside the worker auditor'))
     const isolation = await attackerPlace(context, fleet)
     const inMachine = isolation?.runs_on === 'microvm'
     const walls = await attack(context, { fleet, inMachine, victimAwake, secrets: canaries.secrets })
@@ -106,7 +106,7 @@ async function attackerPlace(
   if (!found || found.runs_on === null) return null
   const { wanted, runs_on, fallback } = found
   if (fallback !== null)
-    terminal.note(terminal.color.warning(`It runs in a ${runs_on} and not behind ${wanted}: ${fallback}`))
+    terminal.note(terminal.color.warning(`It runs in a ${runs_on}, not in a ${wanted}: ${fallback}`))
   else terminal.print(`Isolation: ${runs_on}.`)
   return { wanted, runs_on, fallback }
 }
@@ -116,7 +116,7 @@ function chooseModel({ environment }: CommandContext): string {
   if (apiKey === undefined && baseUrl === undefined) return scriptedModel
   if (name !== undefined) return name
   throw new CommandFailed('model-not-named', {
-    detail: 'A model provider is set, but not which of its models to use.',
+    detail: 'A model provider is set, but no model.',
     repair:
       'Set FLOTILLA_DEFAULT_MODEL, for example to openai/gpt-5-mini, or unset FLOTILLA_SYSTEM_OPENAI_API_KEY.',
   })
@@ -181,8 +181,8 @@ function verdictWords(
   const { color } = terminal
   if (!report.job.right) return color.bad('✗ The demo failed: the answer is not right.')
   if (report.runtime === 'process')
-    return color.warning('! The answer is right. Nothing was isolated, as was said before the fleet started.')
-  if (!report.passed) return color.bad('✗ The demo failed: a wall did not hold.')
+    return color.warning('! The answer is right. The agents were not isolated, as announced at the start.')
+  if (!report.passed) return color.bad('✗ The demo failed: an attack succeeded.')
   return color.good('✓ The answer is right and no attack succeeded.')
 }
 

@@ -14,9 +14,9 @@ export function showWalls(
 ): void {
   const { color } = terminal
   const verdict = (wall: TriedWall) => {
-    if (runtime === 'process') return color.warning('no wall')
+    if (runtime === 'process') return color.warning('not isolated')
     if (!wall.attempted) return color.faint('not tried')
-    return wall.held ? color.good('held') : color.bad('DID NOT HOLD')
+    return wall.held ? color.good('stopped') : color.bad('NOT STOPPED')
   }
   const happenedMax = Math.max(40, Math.min(90, terminal.columns - otherColumns))
   terminal.print(

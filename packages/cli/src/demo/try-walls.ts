@@ -20,7 +20,7 @@ export interface TriedWall extends Verdict {
 
 export interface TryWallsOptions {
   readonly isolates: boolean
-  /** A processor that software stands for takes many times as long: one attempt after the other then, so that none waits for others. */
+  /** Emulated processors are many times slower, so the attempts run one after the other and none waits for others. */
   readonly inMachine: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret
@@ -34,7 +34,7 @@ export const attacker = 'auditor'
 const victim = 'writer'
 const attemptsFolder = join(import.meta.dirname, 'attempts')
 const whereFiles = ['where.mjs', 'agent-port.mjs']
-/** For all that are made side by side, of which they take a tenth at 0.15 of a CPU; the most that an agent is given in a machine. */
+/** Time limits of a step: `shared` for parallel attempts (ten times what 0.15 CPU needs), `machine` the agent maximum. */
 const timeoutSeconds = { shared: 120, machine: 300 }
 
 const placeSchema = z.object({
@@ -45,7 +45,7 @@ const placeSchema = z.object({
   api: z.object({ host: z.string(), port: z.number() }),
 })
 
-/** What can be made ready while the fleet still works: the worker that is to be reached is awake and can say where it is. */
+/** Prepares the target worker while the fleet still works: it is awake and has the program that reports its addresses. */
 export const wakeVictim = (deps: InvokeDeps): Promise<void> => putFiles(deps, victim, whereFiles)
 
 /**
@@ -92,7 +92,14 @@ export async function tryWalls(deps: InvokeDeps, options: TryWallsOptions): Prom
 const mayTry = (attempt: WallAttempt, { isolates }: WallFacts) => isolates || !attempt.leavesMachine
 
 function notTried({ id, title, by }: WallAttempt): TriedWall {
-  return { id, title, by, attempted: false, held: false, happened: 'not attempted: nothing would stop it' }
+  return {
+    id,
+    title,
+    by,
+    attempted: false,
+    held: false,
+    happened: 'not attempted: there is no isolation to stop it',
+  }
 }
 
 async function prepareAttacker(deps: InvokeDeps, control: KnownSecret): Promise<AgentPlace> {

@@ -117,7 +117,7 @@ export const wallAttempts: readonly WallAttempt[] = [
       `bash ${attempts}/fetch.sh proxy http://169.254.169.254/latest/meta-data/ https://169.254.169.254/ http://127.0.0.1:22/`,
     judge: (report) => {
       const { fetches, proxied } = fetchesSchema.parse(report)
-      if (!proxied) return { held: true, attempted: false, happened: 'programs are given no proxy to ask' }
+      if (!proxied) return { held: true, attempted: false, happened: 'programs have no proxy' }
       // A proxy that refuses says so with a status of its own; that is a wall, not an answer from behind it.
       const passed = fetches.filter((one) => one.exit === 0 && !/^(?:4\d\d|5\d\d|000)/.test(one.words))
       return {
@@ -180,7 +180,7 @@ export const wallAttempts: readonly WallAttempt[] = [
   },
   {
     id: 'find-secrets',
-    title: 'find a provider key or the door token',
+    title: 'find a provider key or the agent token',
     by: 'python3',
     leavesMachine: false,
     // The others wait for answers, which must not come late because this one computes. Without a container it would
@@ -222,7 +222,7 @@ export const wallAttempts: readonly WallAttempt[] = [
       const unheard = healthz === 0 && listens && asked.every((code) => typeof code === 'string')
       return {
         held: refused || unheard,
-        happened: `no token: ${none}; programs' token: ${program}; forged token: ${forged}; (its /healthz: ${healthz}${unheard ? '; it takes connections and hears nobody without its key' : ''})`,
+        happened: `no token: ${none}; programs' token: ${program}; forged token: ${forged}; (its /healthz: ${healthz}${unheard ? '; it accepts connections but answers no request without its key' : ''})`,
       }
     },
   },

@@ -98,7 +98,7 @@ export function readEvalFile(source: string, agent: string | undefined): EvalFil
   try {
     content = parse(source, { schema: 'core', uniqueKeys: true, maxAliasCount: evalBounds.aliasesMax })
   } catch (error) {
-    throw wrong(error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it is no YAML')
+    throw wrong(error instanceof Error ? (error.message.split('\n')[0] ?? '') : 'it is not YAML')
   }
   const parsed = fileSchema.safeParse(content)
   if (!parsed.success) {
@@ -108,14 +108,14 @@ export function readEvalFile(source: string, agent: string | undefined): EvalFil
   const { cases, ...file } = parsed.data
   const asked = cases.map((one) => {
     const whom = agent ?? one.agent ?? file.agent
-    if (whom === undefined) throw wrong(`case ${one.name} says no agent, and neither does the file`)
+    if (whom === undefined) throw wrong(`case ${one.name} names no agent, and neither does the file`)
     return { ...one, agent: whom }
   })
   const names = cases.map(({ name }) => name)
-  if (new Set(names).size !== names.length) throw wrong('two cases have one name')
+  if (new Set(names).size !== names.length) throw wrong('two cases have the same name')
   if (cases.some(({ checks }) => checks.some((check) => 'judge' in check)) && file.judge === undefined)
     throw wrong(
-      'a check asks a judge, and the file names none: judge: { model: ... } or judge: { agent: ... }',
+      'a check needs a judge, but the file names none: judge: { model: ... } or judge: { agent: ... }',
     )
   return { ...file, cases: asked }
 }
@@ -131,7 +131,7 @@ function isPattern(source: string): boolean {
 function wrong(reason: string): CommandFailed {
   return new CommandFailed('eval-file-broken', {
     detail: `The file of cases cannot be used: ${reason}.`,
-    repair: 'flotilla eval --help shows a whole one.',
+    repair: 'flotilla eval --help shows a complete example.',
     exitCode: exitCodes.usage,
   })
 }

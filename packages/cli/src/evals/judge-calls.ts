@@ -33,7 +33,7 @@ export function callFailures(
         Object.keys(expected.arguments).length === 0 ? '' : ` with ${JSON.stringify(expected.arguments)}`
       const were = made.map(({ tool }) => tool).join(', ') || 'none'
       failures.push(
-        `no call of ${expected.tool}${shown}${from === 0 ? '' : ' behind the ones before'}; made were: ${were}`,
+        `no call of ${expected.tool}${shown}${from === 0 ? '' : ' after the previous ones'}; the calls were: ${were}`,
       )
       break
     }
@@ -88,7 +88,7 @@ export function readVerdict(words: string): { readonly pass: boolean; readonly r
     const { pass, reason } = value
     if (typeof pass === 'boolean') return { pass, reason: typeof reason === 'string' ? reason : '' }
   }
-  return { pass: false, reason: 'the judge gave no verdict' }
+  return { pass: false, reason: 'the judge returned no verdict' }
 }
 
 function readJson(text: string): JsonValue {

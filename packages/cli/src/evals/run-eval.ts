@@ -42,8 +42,8 @@ export interface EvalDeps {
 export type Judge = (question: string) => Promise<{ readonly words: string; readonly costUsd: number }>
 
 /**
- * Plays all cases, `concurrency` at a time, each in a conversation of its own. A case never throws for what its agent did:
- * that is its result. When the money of the file is used, what is left does not begin and counts as failed.
+ * Runs all cases, `concurrency` at a time, each in a separate conversation. A case never throws for what its agent did:
+ * that is its result. When the budget of the file is used up, the remaining cases do not start and count as failed.
  */
 export async function runEval(deps: EvalDeps, file: EvalFile, judge: Judge | null): Promise<EvalResult> {
   const results = new Map<string, CaseResult>()
@@ -154,7 +154,7 @@ async function playCase(
   }
 }
 
-/** The run that ended, or why there is none. One that takes too long is cancelled, and awaited, so that its cost is told. */
+/** Returns the ended run, or why there is none. A run that takes too long is cancelled and awaited to learn its cost. */
 async function ask(
   { client, newKey, signal }: EvalDeps,
   one: EvalCase,
@@ -201,7 +201,7 @@ async function callsOf(
     return madeCalls(await client.call('runRecord', { params: { id: run.id }, signal }))
   } catch (error) {
     if (!(error instanceof Problem)) throw error
-    return isAsked ? `its calls are not known: ${error.detail}` : []
+    return isAsked ? `failed to read its tool calls: ${error.detail}` : []
   }
 }
 
@@ -221,7 +221,7 @@ async function failureOf(
   const free = (failure: string | null) => ({ failure, costUsd: 0 })
   if ('artifact' in check) return free(await artifactFailure(deps, one.agent, check.artifact))
   if ('program' in check) {
-    if (deps.programFolder === null) return free('its check is a program, which runs with --programs alone')
+    if (deps.programFolder === null) return free('its check is a program, which runs only with --programs')
     const input = JSON.stringify({
       case: one.name,
       ask: one.ask,
@@ -266,7 +266,7 @@ async function artifactFailure(
   }
 }
 
-/** The answer is between marks that it cannot know, so that it cannot speak for the judge. Pure but for chance in `mark`. */
+/** Puts the answer between random marks, so that it cannot pass for instructions to the judge. Pure except for the mark. */
 export function judgeQuestion(rule: string, ask: string, answer: string): string {
   const longest = Math.max(
     2,

@@ -5,8 +5,8 @@ const outputMaxChars = 2000
 const killGraceMs = 2000
 
 /**
- * Runs a program of the owner's with `input` on its standard input. Null when it ends with exit code 0, else why not with
- * what it said last.
+ * Runs a program of the owner with `input` on its standard input. Returns null for exit code 0, else the reason with the
+ * end of its output.
  */
 export function runProgram(
   command: string,
@@ -46,7 +46,7 @@ export function runProgram(
     child.once('error', (error) => end(`the program could not be run: ${error.message}`))
     child.once('close', (code) => {
       if (bounded.aborted) end(`the program took longer than ${asked.timeoutMs / 1000} s`)
-      else end(code === 0 ? null : `the program ended with ${code}: ${said.trim() || 'it said nothing'}`)
+      else end(code === 0 ? null : `the program ended with ${code}: ${said.trim() || 'no output'}`)
     })
   })
 }

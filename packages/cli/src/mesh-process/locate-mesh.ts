@@ -31,19 +31,19 @@ export async function locateMesh(place: Place, environment: Environment): Promis
     detail:
       found === null
         ? `No mesh runs in ${place.home}.`
-        : `The mesh of ${place.home} (process ${found.mesh.pid}) has died; its runs continue at the next start.`,
+        : `The mesh of ${place.home} (process ${found.mesh.pid}) has crashed; its runs continue at the next start.`,
     repair:
       found === null
         ? `Start it with: ${environment.command} start -d`
-        : `Start it with: ${environment.command} start -d (its last words are in ${meshLogPath(place.home)})`,
+        : `Start it with: ${environment.command} start -d (see the end of its log: ${meshLogPath(place.home)})`,
     exitCode: exitCodes.meshNotRunning,
   })
 }
 
 function betweenStarts(home: string, { pid, restarts, last_exit: lastExit }: SupervisorState): CommandFailed {
   return new CommandFailed('mesh-not-running', {
-    detail: `The mesh of ${home} does not run: ${lastExit === null ? 'it is being started' : `it ended (${lastExit})`}. Its supervisor (process ${pid}) has started it again ${restarts} times and goes on.`,
-    repair: `Ask again soon, or end it with flotilla stop (its last words are in ${meshLogPath(home)}).`,
+    detail: `The mesh of ${home} is not running: ${lastExit === null ? 'it is being started' : `it ended (${lastExit})`}. Its supervisor (process ${pid}) has restarted it ${restarts} times and keeps trying.`,
+    repair: `Try again soon, or end it with flotilla stop (see the end of its log: ${meshLogPath(home)}).`,
     exitCode: exitCodes.meshNotRunning,
   })
 }

@@ -21,7 +21,7 @@ export async function meantHome(place: Place, environment: Environment): Promise
   if (id !== '') return { id, folder: place.home }
   if (!place.homeOnLine && !environment.homeNamed) return undefined
   throw new CommandFailed('mesh-not-running', {
-    detail: `${place.home} has never been started, or is not yours to read: whatever answers is the mesh of another home.`,
+    detail: `${place.home} has never been started, or you may not read it: the mesh that answers belongs to another home.`,
     repair: 'Name the home of that mesh with --home, or start this one with: flotilla start -d',
     exitCode: exitCodes.meshNotRunning,
   })

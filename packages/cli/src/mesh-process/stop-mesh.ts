@@ -41,7 +41,7 @@ export async function stopMeshProcess(
     if (clock.now() > end) {
       throw new CommandFailed('stop-timed-out', {
         detail: `The mesh (process ${pid}) has not ended after ${endsWithinMs / 1000} s.`,
-        repair: `Its log tells what it waits for. kill -9 ${pid} loses nothing: the next start adopts its containers.`,
+        repair: `Its log shows what it waits for. kill -9 ${pid} loses nothing: the next start adopts its containers.`,
       })
     }
     await clock.sleep(askEveryMs, signal)

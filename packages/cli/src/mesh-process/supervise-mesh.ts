@@ -11,9 +11,9 @@ import { answerAsSupervisor, askSupervisor } from './supervisor-socket.ts'
 import type { SupervisorState } from './supervisor-socket.ts'
 
 /**
- * The process behind `flotilla start -d`: starts the mesh of a home, and starts it again when it ends on its own. It reads
- * and writes no file, so that no disk can stop it; its own log lines are dropped where they cannot be written. A mesh that
- * never was ready is not started again: the command that waits for it reports why.
+ * Runs the supervisor process of `flotilla start -d`: starts the mesh of a home, and restarts it when it crashes. It
+ * reads and writes no files, so a full disk cannot stop it; log lines that cannot be written are dropped. A mesh that
+ * was never ready is not restarted: the command that waits for it reports why.
  */
 export async function superviseMesh(home: string, meshWords: readonly string[]): Promise<number> {
   const stopping = new AbortController()
@@ -129,10 +129,10 @@ async function otherMesh(home: string): Promise<number> {
 }
 
 function alreadySupervised(home: string, meshPid: number) {
-  const mesh = meshPid === 0 ? 'a supervisor that starts it again' : `process ${meshPid}`
+  const mesh = meshPid === 0 ? 'a supervisor that restarts it' : `process ${meshPid}`
   return {
     code: 'mesh-already-runs',
-    detail: `A mesh is already being started on ${home} by ${mesh}.`,
-    repair: 'Use it as it is, or end it with flotilla stop.',
+    detail: `A mesh is already being started for ${home} by ${mesh}.`,
+    repair: 'Use it, or end it with flotilla stop.',
   }
 }

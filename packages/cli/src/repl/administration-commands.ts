@@ -42,19 +42,19 @@ const costGroups = ['agent', 'model', 'project', 'day']
 
 /** What owners do beside talking: lines of the command line, said at the prompt. */
 export const administrationCommands: readonly SlashCommand[] = [
-  { name: 'status', summary: 'Whether the mesh can run agents, and what they do', run: plain('status') },
+  { name: 'status', summary: 'Shows the mesh and its agents', run: plain('status') },
   { name: 'agents', summary: 'The agents of the fleet', run: plain('agents') },
   {
     name: 'agent',
     usage: '[agent]',
-    summary: 'One agent: what it is for, its model, its work',
+    summary: 'Shows one agent: role, model, work',
     takes: 'agent',
     run: async ({ run, rest, agentId }) => run(['agents', rest[0] ?? agentId]),
   },
   {
     name: 'add',
     usage: '<agent> <role>',
-    summary: 'Makes a worker',
+    summary: 'Creates a worker',
     run: async ({ run, rest: [id, ...role] }) => {
       const usage = '/add <agent> <role>'
       return run(['agent', 'add', wanted(id, usage), '--role', wanted(role.join(' '), usage)])
@@ -63,7 +63,7 @@ export const administrationCommands: readonly SlashCommand[] = [
   {
     name: 'edit',
     usage: '<agent> <field> <value>',
-    summary: 'Changes role, model or a file of an agent; can be undone',
+    summary: 'Changes the role, model or a file of an agent; can be undone',
     takes: 'agent',
     run: async ({ run, rest: [id, field, ...value] }) => {
       const usage = '/edit <agent> <field> <value>'
@@ -73,7 +73,7 @@ export const administrationCommands: readonly SlashCommand[] = [
   {
     name: 'remove',
     usage: '<agent>',
-    summary: 'Deletes an agent with all it has, once its name is typed again',
+    summary: 'Deletes an agent and its data, after you type its name again',
     takes: 'agent',
     run: async ({ run, rest, ask, terminal, requireAgent }) => {
       const id = wanted(rest[0], '/remove <agent>')
@@ -83,14 +83,14 @@ export const administrationCommands: readonly SlashCommand[] = [
         `Delete ${oneLine(id, nameColumnsMax)} and its data permanently? Type its name: `,
         false,
       )
-      if (typed.trim() !== id) return terminal.print('Nothing was done.')
+      if (typed.trim() !== id) return terminal.print('Nothing was changed.')
       return run(['delete', '--yes', '--', id])
     },
   },
   {
     name: 'restart',
     usage: '[agent]',
-    summary: 'Re-creates the container of an agent',
+    summary: 'Recreates the container of an agent',
     takes: 'agent',
     run: async ({ run, rest, agentId, requireAgent }) => {
       const id = rest[0] ?? agentId
@@ -101,7 +101,7 @@ export const administrationCommands: readonly SlashCommand[] = [
   verbCommand({
     name: 'blackboard',
     usage: 'list [prefix] | get <key> | set <key> <value> | del <key>',
-    summary: 'What agents share',
+    summary: 'Shows and changes the blackboard',
     verbs: {
       list: (rest) => ['blackboard', ...rest],
       get: (rest) => ['blackboard', 'get', '--', ...rest],
@@ -112,7 +112,7 @@ export const administrationCommands: readonly SlashCommand[] = [
   {
     name: 'costs',
     usage: '[agent|model|project|day]',
-    summary: 'What calls of models have cost',
+    summary: 'Shows the cost of model calls',
     verbs: costGroups,
     run: async ({ run, rest: [by = 'agent'] }) =>
       run([
@@ -124,15 +124,15 @@ export const administrationCommands: readonly SlashCommand[] = [
   {
     name: 'traces',
     usage: '[run]',
-    summary: 'The last runs, or one as a waterfall of its time and money',
+    summary: 'Lists the last runs, or shows one as a waterfall of time and cost',
     run: async ({ run, rest }) =>
       run(rest[0] === undefined ? ['runs', '--limit', `${runsShown}`] : ['trace', '--', rest[0]]),
   },
-  { name: 'runs', summary: 'The last runs', run: plain('runs', '--limit', `${runsShown}`) },
+  { name: 'runs', summary: 'Lists the last runs', run: plain('runs', '--limit', `${runsShown}`) },
   verbCommand({
     name: 'cron',
     usage: 'list | run <job> | why <job> | pause <job> | resume <job> | del <job>',
-    summary: 'Jobs by the clock',
+    summary: 'Scheduled jobs',
     verbs: {
       list: () => ['cron', 'list'],
       run: (rest) => ['cron', 'run', '--', ...rest],
@@ -152,7 +152,7 @@ export const administrationCommands: readonly SlashCommand[] = [
   {
     name: 'addkey',
     usage: '<provider> [model]',
-    summary: 'Gives a provider of models its key, which is tried first and not shown',
+    summary: 'Sets the key of a model provider; it is tested first and not shown',
     run: async ({ client, terminal, rest: [provider, model], ask }) => {
       const name = wanted(provider, '/addkey <provider> [model]')
       const key = (await ask(`Key of ${oneLine(name, nameColumnsMax)}: `, true)).trim()
@@ -164,7 +164,7 @@ export const administrationCommands: readonly SlashCommand[] = [
       const { default_model: standing } = await client.call('setup', {})
       const body = { ...named, make_default: standing === null }
       const kept = await client.call('setupProvider', { body })
-      terminal.print(`${kept.model} has answered; the key of ${kept.provider} is kept.`)
+      terminal.print(`${kept.model} has answered; the key of ${kept.provider} is saved.`)
     },
   },
   {
@@ -219,7 +219,7 @@ async function confirm({ client, terminal, run, rest, ask }: SlashCall): Promise
   await run(['pending', '--', params.id])
   if (state !== 'pending') return
   const typed = await ask('Let it happen? Type yes: ', false)
-  if (typed.trim() !== 'yes') return terminal.print('Nothing was done.')
+  if (typed.trim() !== 'yes') return terminal.print('Nothing was changed.')
   const done = await client.call('pendingConfirm', { params, body: { digest } })
   terminal.print(`${done.id} is ${done.state}: ${printable(done.detail)}`)
 }

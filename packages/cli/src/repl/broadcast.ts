@@ -9,8 +9,8 @@ const askedAtOnceMax = 8
 const nameColumnsMax = 64
 
 /**
- * Asks all workers the same, or the members of the project in use, and shows each answer when it is there. Ctrl-C cancels
- * what was asked and has not ended, and asks nobody who is left.
+ * Sends the same message to all workers, or to the members of the project in use, and shows each answer as it arrives.
+ * Ctrl-C cancels the runs that have not ended, and agents that were not asked yet are skipped.
  */
 export async function broadcast(call: SlashCall, text: string): Promise<void> {
   const { client, terminal } = call
@@ -22,9 +22,7 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
     return terminal.print(inUse === null ? 'There are no workers yet.' : `${inUse} has no members yet.`)
   }
   if (agents.length > askedMax) {
-    return terminal.print(
-      `${agents.length} agents would be asked, and ${askedMax} are the most at once. Use a project.`,
-    )
+    return terminal.print(`${agents.length} agents would be asked; the limit is ${askedMax}. Use a project.`)
   }
   terminal.print(terminal.color.faint(`Asked: ${agents.join(', ')}`))
   const waiting = [...agents]

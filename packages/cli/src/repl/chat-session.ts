@@ -22,7 +22,7 @@ import { keepTypedHistory, readTypedHistory } from './typed-history.ts'
 import { createTypedLines } from './typed-lines.ts'
 
 const openingWords =
-  'Ask something; what you type while an answer comes is said to the agent at work. /help lists commands, Ctrl-C cancels, /quit ends.'
+  'Type a message. Text that you type during an answer is sent to the working agent. /help lists commands, Ctrl-C cancels, /quit ends.'
 
 /**
  * A conversation at the prompt until `/quit`, end of input, or Ctrl-C at an empty prompt. Ctrl-C during a run

@@ -5,17 +5,16 @@ import { formatWait } from './format-wait.ts'
 import type { DelayedEvent } from './format-wait.ts'
 import { formatBytes, formatDuration, formatUsd } from '../terminal/format.ts'
 
-/** Columns that an input or output may take on its line. */
+/** The maximum columns of an input or output on its line. */
 const quotedMax = 88
-/** A line for every call that takes its time would hide the others; where a line is replaced it is told sooner. */
+/** A slow call gets a line only after this time, since more lines would hide others; a status line appears sooner. */
 const silentLineSeconds = 2
 /** Columns of a tool's name, which is the agent's word. */
 const nameMax = 64
 
 /**
- * An event as one line for a person: who, then what. Null for an event that is not a line of its own (text that
- * streams in, states that another event tells better). `before` stands before a command that the line names: of the command
- * line, or of the prompt of a conversation.
+ * Formats an event as one line: who, then what. Null for events without a line (streamed text, states that another
+ * event describes better). `before` is the prefix of commands in the line, for the command line or the prompt.
  */
 // oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks
 export function eventLine(event: FleetEventBody, color: Color, before: string): string | null {
@@ -27,7 +26,7 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
     case 'agent.stopped':
       return line(color, event.agent_id, `stopped: ${oneLine(event.reason, quotedMax)}`)
     case 'agent.spawned':
-      return line(color, event.agent_id, `is made by ${event.parent_id} for one task`)
+      return line(color, event.agent_id, `is spawned by ${event.parent_id} for one task`)
     case 'agent.changed':
       return changedLine(event, color, before)
     case 'agent.warned':
@@ -71,9 +70,9 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
       return line(color, who, words)
     }
     case 'blackboard.written':
-      return line(color, event.written_by, `wrote ${event.key} on the blackboard (version ${event.version})`)
+      return line(color, event.written_by, `wrote ${event.key} to the blackboard (version ${event.version})`)
     case 'blackboard.deleted':
-      return line(color, event.deleted_by, `took ${event.key} off the blackboard`)
+      return line(color, event.deleted_by, `deleted ${event.key} from the blackboard`)
     case 'project.changed':
       return line(color, event.actor, `project ${event.project} is ${event.action}`)
     case 'artifact.saved':
@@ -93,7 +92,7 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
         color,
         'mesh',
         color.bad(
-          `model ${event.model} is left alone for ${event.seconds} s: ${oneLine(event.detail, quotedMax)}`,
+          `model ${event.model} is in cooldown for ${event.seconds} s: ${oneLine(event.detail, quotedMax)}`,
         ),
       )
     case 'model.recovered':
@@ -122,10 +121,10 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
       return line(
         color,
         event.agent_id,
-        `has another ${event.field} by ${event.actor} (${before}undo ${event.undo_token})`,
+        `has a new ${event.field}, set by ${event.actor} (${before}undo ${event.undo_token})`,
       )
     case 'edit.undone':
-      return line(color, event.agent_id, `has its ${event.field} back, by ${event.actor}`)
+      return line(color, event.agent_id, `has its previous ${event.field} again, restored by ${event.actor}`)
     case 'note.added':
       return line(color, event.agent_id, `notes: ${oneLine(event.message, 400)}`)
     case 'budget.changed':
@@ -139,11 +138,11 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
         color,
         potWords(event.scope, event.scope_id),
         color[event.percent < 100 ? 'warning' : 'bad'](
-          `has spent ${formatUsd(event.spent_usd)} of ${formatUsd(event.limit_usd)} for ${event.period}${event.percent < 100 ? '' : ': calls are refused'}`,
+          `has spent ${formatUsd(event.spent_usd)} of ${formatUsd(event.limit_usd)} for ${event.period}${event.percent < 100 ? '' : ': calls are rejected'}`,
         ),
       )
     case 'journal.broken':
-      return line(color, 'mesh', color.bad(`the journal was altered: ${oneLine(event.detail, 200)}`))
+      return line(color, 'mesh', color.bad(`the audit log was altered: ${oneLine(event.detail, 200)}`))
     case 'work.paused':
       return line(
         color,
@@ -151,19 +150,19 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
         color.warning(`is paused by ${event.actor}: ${oneLine(event.reason, 200)}`),
       )
     case 'work.resumed':
-      return line(color, event.agent_id ?? 'fleet', `goes on, says ${event.actor}`)
+      return line(color, event.agent_id ?? 'fleet', `is resumed by ${event.actor}`)
     case 'cron.changed':
       return cronLine(event, color)
     case 'wall.failed':
       return line(
         color,
         'mesh',
-        color.bad(`wall ${event.wall_id} does not hold: ${oneLine(event.detail, 200)}`),
+        color.bad(`wall ${event.wall_id} failed its check: ${oneLine(event.detail, 200)}`),
       )
     case 'permissions.broken':
       return line(color, 'mesh', color.bad(`permissions are broken: ${oneLine(event.detail, 200)}`))
     case 'watch.fired':
-      return line(color, event.agent_id, `is told of ${oneLine(event.filepath, 100)} (${event.change})`)
+      return line(color, event.agent_id, `is notified of ${oneLine(event.filepath, 100)} (${event.change})`)
     case 'watch.troubled':
       return line(
         color,
@@ -171,7 +170,7 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
         color.warning(`watch ${oneLine(event.watch, 80)}: ${oneLine(event.detail, 200)}`),
       )
     case 'watch.recovered':
-      return line(color, 'mesh', color.good(`watch ${oneLine(event.watch, 80)} is well again`))
+      return line(color, 'mesh', color.good(`watch ${oneLine(event.watch, 80)} works again`))
     case 'watchers.broken':
       return line(color, 'mesh', color.bad(`watchers are broken: ${oneLine(event.detail, 200)}`))
     case 'signal.published':
@@ -183,7 +182,7 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
     case 'browser.opened':
       return line(color, event.agent_id, 'has its browser open')
     case 'browser.page':
-      return line(color, event.agent_id, `looks at ${oneLine(event.host || 'an empty page', quotedMax)}`)
+      return line(color, event.agent_id, `visits ${oneLine(event.host || 'an empty page', quotedMax)}`)
     case 'browser.downloaded':
       return line(color, event.agent_id, `downloaded ${oneLine(event.path, quotedMax)} from ${event.host}`)
     case 'browser.handed':
@@ -192,9 +191,9 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
         event.agent_id,
         event.by === null
           ? color.warning(
-              `asks for a person in its browser: ${event.host} (${before}browser ${event.agent_id} --open)`,
+              `needs a person in its browser: ${event.host} (${before}browser ${event.agent_id} --open)`,
             )
-          : `waits: ${event.by} has its browser`,
+          : `waits: ${event.by} controls its browser`,
       )
     case 'browser.returned':
       return line(color, event.agent_id, returnedWords[event.how])
@@ -203,9 +202,9 @@ export function eventLine(event: FleetEventBody, color: Color, before: string): 
     case 'browser.failed':
       return line(color, event.agent_id, color.bad(`lost its browser: ${oneLine(event.reason, quotedMax)}`))
     case 'topic.subscribed':
-      return line(color, event.agent_id, `listens to ${event.topic}`)
+      return line(color, event.agent_id, `subscribed to ${event.topic}`)
     case 'topic.unsubscribed':
-      return line(color, event.agent_id, `no longer listens to ${event.topic}`)
+      return line(color, event.agent_id, `unsubscribed from ${event.topic}`)
   }
 }
 
@@ -222,13 +221,13 @@ function steerWords(event: Extract<FleetEventBody, { type: 'steer.changed' }>, c
   const said = `“${oneLine(event.text, 60)}”`
   if (event.state === 'taken') return `reads ${said} after step ${event.step}`
   if (event.state === 'waiting') return color.faint(`will read ${said} before its next step`)
-  return `answers ${said} on its own, as run ${event.became_run_id}`
+  return `answers ${said} in a separate run, ${event.became_run_id}`
 }
 
 function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color: Color): string | null {
   if (event.state === 'queued' || event.state === 'running') return null
   if (event.state === 'waiting')
-    return line(color, event.agent_id, color.faint('waits for what it handed over or asked for'))
+    return line(color, event.agent_id, color.faint('waits for a hand-off or an answer'))
   if (event.state === 'done') return null
   const why = event.outcome === null ? '' : `: ${oneLine(event.outcome.text, quotedMax)}`
   return line(color, event.agent_id, color.bad(`run ${event.run_id} is ${event.state}${why}`))
@@ -268,7 +267,7 @@ function limitWords(usd: number | null): string {
 
 /** What becomes of the work of an agent in quarantine, and what a person can do about it. Pure. */
 function quarantineWords(agentId: string, before: string): string {
-  return `. Its work waits; it is tried now and then, and at once by ${before}restart ${agentId}`
+  return `. Its work waits; the mesh retries from time to time. To retry now: ${before}restart ${agentId}`
 }
 
 /** Only what no other event tells better. */
@@ -288,14 +287,14 @@ function changedLine(
 
 /** What was said where the state stays as it was, else the state. */
 function taskWords(event: Extract<FleetEventBody, { type: 'task.changed' }>): string {
-  if (event.action === 'progress') return 'gets on'
-  if (event.action === 'review') return 'was judged'
-  return event.action === 'reroute' ? 'was given to another' : `is ${event.state}`
+  if (event.action === 'progress') return 'made progress'
+  if (event.action === 'review') return 'was reviewed'
+  return event.action === 'reroute' ? 'was rerouted' : `is ${event.state}`
 }
 
 const returnedWords = {
   returned: 'has its browser back',
-  solved: 'has its browser back: its CAPTCHA was answered by the solver',
-  expired: 'waits no longer for a person in its browser',
-  lost: 'has no browser to be given back: it was closed',
+  solved: 'has its browser back: the solver answered its CAPTCHA',
+  expired: 'no longer waits for a person in its browser',
+  lost: 'lost its browser: it was closed',
 } as const

@@ -86,7 +86,8 @@ describe('a run shown as it happens', () => {
         reason: 'it was killed',
       },
     }
-    const words = 'Its work waits; it is tried now and then, and at once by flotilla restart operator'
+    const words =
+      'Its work waits; the mesh retries from time to time. To retry now: flotilla restart operator'
     expect((await shown([accepted, text('He'), lost, done], true)).err).toContain(
       `is in quarantine: it was killed. ${words}`,
     )
@@ -238,9 +239,7 @@ describe('a run shown as it happens', () => {
       },
     }
     const frames = [text('It looks.'), waits, text('Done.'), ended({ status: 'done', text: 'Done.' })]
-    expect((await shown(frames)).out).toBe(
-      'It looks.\noperator   waits for what it handed over or asked for\nDone.\n',
-    )
+    expect((await shown(frames)).out).toBe('It looks.\noperator   waits for a hand-off or an answer\nDone.\n')
   })
 
   it('keeps what a tool is given and gives to one row of a terminal', async () => {

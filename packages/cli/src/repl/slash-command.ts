@@ -23,9 +23,9 @@ export interface SlashCall {
   readonly requireAgent: (agentId: string) => Promise<void>
   /** Runs a line of the command line here; `input` is what it reads. */
   readonly run: (words: readonly string[], input?: string) => Promise<void>
-  /** What Ctrl-C does until the returned function is called; while an answer comes it ends that, and this hears nothing. */
+  /** Sets what Ctrl-C does until the returned function is called. While an answer streams, Ctrl-C cancels that instead. */
   readonly onInterrupt: (cancel: () => void) => () => void
-  /** Takes the next line as an answer, unseen and unremembered where it is a secret. Rejects while an answer streams. */
+  /** Asks for a line; a secret is neither shown nor stored in the history. Rejects while an answer streams. */
   readonly ask: (question: string, isSecret: boolean) => Promise<string>
 }
 
@@ -46,8 +46,8 @@ export interface SlashCommand {
 export function wanted(word: string | undefined, usage: string): string {
   if (word !== undefined && word !== '') return word
   throw new CommandFailed('wrong-usage', {
-    detail: `It goes like this: ${usage}`,
-    repair: 'Type /help for all of them.',
+    detail: `Usage: ${usage}`,
+    repair: 'Type /help for all commands.',
     exitCode: exitCodes.usage,
   })
 }

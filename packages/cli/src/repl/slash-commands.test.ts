@@ -87,7 +87,7 @@ describe('commands at the prompt', () => {
     const [name = ''] = line.split(' ')
     expect(await typed(line)).toMatchObject({
       ran: [],
-      wrong: expect.stringMatching(new RegExp(`^It goes like this: ${name} `)),
+      wrong: expect.stringMatching(new RegExp(`^Usage: ${name} `)),
     })
   })
 
@@ -113,7 +113,7 @@ describe('commands at the prompt', () => {
     ])
     const kept = await typed('/confirm appr_1', { answer: 'no' })
     expect(kept.called.map((one) => (one as unknown[])[0])).toEqual(['pendingOne'])
-    expect(kept.said).toContain('Nothing was done.')
+    expect(kept.said).toContain('Nothing was changed.')
     const decided = await typed('/confirm appr_1', { answer: 'yes', state: 'done' })
     expect(decided).toMatchObject({ asked: [], ran: ['pending -- appr_1'] })
   })

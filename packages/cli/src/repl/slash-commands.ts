@@ -24,13 +24,13 @@ const talkCommands: readonly SlashCommand[] = [
         summary,
       }))
       const others = [
-        { words: '@agent text', summary: 'Asks another agent once, and stays with this one' },
-        { words: '/quit, /exit', summary: 'Ends the conversation; runs go on' },
+        { words: '@agent text', summary: 'Asks another agent once; the conversation stays with this one' },
+        { words: '/quit, /exit', summary: 'Ends the conversation; runs continue' },
       ]
       terminal.print(
         ...usageRows([...rows, ...others], terminal.columns),
         ...wrapWords(
-          'What you type while an answer comes is said to the agent at work, as /steer does. Tab completes; text that is pasted keeps its lines.',
+          'Text that you type during an answer is sent to the working agent, like /steer. Tab completes; pasted text keeps its lines.',
           terminal.columns,
         ),
       )
@@ -39,7 +39,7 @@ const talkCommands: readonly SlashCommand[] = [
   {
     name: 'use',
     usage: '<agent>',
-    summary: 'Talks to another agent from now on',
+    summary: 'Switches to another agent',
     takes: 'agent',
     run: async ({ rest, use }) => use(wanted(rest[0], '/use <agent>')),
   },
@@ -52,13 +52,13 @@ const talkCommands: readonly SlashCommand[] = [
   {
     name: 'steer',
     usage: '<text>',
-    summary: 'Says something to the agent at work',
+    summary: 'Sends a message to the working agent',
     run: async ({ rest, say }) => say(wanted(rest.join(' '), '/steer <text>')),
   },
   {
     name: 'history',
     usage: '[count]',
-    summary: 'What was said in this conversation',
+    summary: 'Shows the messages of this conversation',
     run: async ({ client, terminal, agentId, session, rest }) => {
       const asked = Number(rest[0] ?? historyShown)
       const limit = Number.isInteger(asked) && asked > 0 ? Math.min(asked, historyMessages.max) : historyShown
@@ -70,7 +70,7 @@ const talkCommands: readonly SlashCommand[] = [
   {
     name: 'session',
     usage: '[name]',
-    summary: 'Goes to another conversation; alone it lists them',
+    summary: 'Switches to another conversation; without a name, lists them',
     run: async ({ client, terminal, agentId, session, rest }) => {
       const name = rest.join(' ')
       if (name !== '') {
@@ -86,7 +86,7 @@ const talkCommands: readonly SlashCommand[] = [
   },
   {
     name: 'reset',
-    summary: 'Archives this conversation and begins it anew',
+    summary: 'Archives this conversation and starts a new one',
     run: async ({ client, terminal, agentId, session }) => {
       const body = { session: session.name() }
       terminal.print(resetLine(await client.call('chatReset', { params: { id: agentId }, body })))
@@ -94,7 +94,7 @@ const talkCommands: readonly SlashCommand[] = [
   },
   {
     name: 'queue',
-    summary: 'Runs that wait or go on, of all agents',
+    summary: 'Shows waiting and active runs of all agents',
     run: async ({ client, terminal }) => {
       const { runs } = await client.call('runs', { query: { limit: runsListed } })
       const open = runs.filter(({ state }) => unfinished.includes(state))
@@ -105,16 +105,16 @@ const talkCommands: readonly SlashCommand[] = [
   {
     name: 'cancel',
     usage: '<id>',
-    summary: 'Cancels a run, or something that waits for you',
+    summary: 'Cancels a run, or rejects a pending approval',
     run: async ({ run, rest }) => run(['cancel', '--', wanted(rest[0], '/cancel <id>')]),
   },
   {
     name: 'debug',
     usage: '[run]',
-    summary: 'How the last answer came about: what the model was told and said, step by step',
+    summary: 'Shows the last answer step by step: the input and output of the model',
     run: async ({ run, rest, lastRun, terminal }) => {
       const id = rest[0] ?? lastRun
-      if (id === null) return terminal.print('Nothing was asked yet. /debug <run> looks at an earlier one.')
+      if (id === null) return terminal.print('There is no run yet. /debug <run> shows an earlier one.')
       return run(['replay', id, '--record'])
     },
   },

@@ -9,7 +9,7 @@ it('what fails once the server is kept is told, and does not fail the choice', a
   const { terminal, err } = keepTerminal()
   const { signal } = new AbortController()
   await tellUnpriced({ terminal, signal }, failing as never, 'openai/own')
-  expect(err.text()).toContain('openai/own is kept.')
+  expect(err.text()).toContain('openai/own is saved.')
   expect(err.text()).toContain('the mesh is busy')
 })
 

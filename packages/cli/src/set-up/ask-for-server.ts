@@ -23,16 +23,16 @@ export async function askForServer(
   const offer = namedOffer(providers, ownServer)
   if (offer.key !== 'none' && offer.address === null) {
     throw new CommandFailed('conflict', {
-      detail: `A key of ${ownServer} is kept here, and a server of your own would take its place.`,
+      detail: `A key of ${ownServer} is stored here, and your own server would replace it.`,
       repair: 'Write the server under providers in config/settings.json; docs/guide/models.md shows how.',
     })
   }
   const baseUrl = await askAddress(context, offer, offer.address?.url ?? null)
-  const model = await askLine(context, 'Model, as the server calls it: ')
+  const model = await askLine(context, 'Model name on the server: ')
   if (model === '') {
     throw new CommandFailed('no-model', {
-      detail: 'A server of your own has no usual model.',
-      repair: `Name one that it has; ${baseUrl.replace(/\/$/, '')}/models lists them.`,
+      detail: 'Your own server has no default model.',
+      repair: `Name one of its models; ${baseUrl.replace(/\/$/, '')}/models lists them.`,
     })
   }
   const choice = await keepProvider(context, client, { provider: ownServer, model, baseUrl, anew: true })
@@ -56,7 +56,7 @@ export async function tellUnpriced(
     if (problem !== null) terminal.note(`${shown} cannot be called yet: ${problem}.`)
   } catch (error) {
     signal.throwIfAborted()
-    terminal.note(`${shown} is kept. Whether its price is known could not be seen:`)
+    terminal.note(`${shown} is saved. Failed to check whether its price is known:`)
     terminal.tell(formatError(error))
   }
 }

@@ -22,12 +22,12 @@ export async function chooseDemo(
   const standing = asks ? await workingModel(context, client) : null
   if (standing !== null) {
     await confirmByTyping(context, {
-      what: `init --demo puts a recording in the place of ${standing}`,
-      question: `Put a recording in the place of ${standing}, which agents think with?`,
+      what: `init --demo replaces the model ${standing} with the scripted model`,
+      question: `Replace the model ${standing} with the scripted model of the demo?`,
       answer: 'yes',
     })
   }
-  const ended = context.terminal.working(() => 'Making the fleet of the recorded demo')
+  const ended = context.terminal.working(() => 'Creating the fleet of the recorded demo')
   try {
     const { template, agent, question } = await client.call('setupDemo', { signal: context.signal })
     await client.call('templateApply', { params: { name: template }, signal: context.signal })

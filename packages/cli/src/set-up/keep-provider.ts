@@ -20,13 +20,13 @@ export interface WantedModel {
 }
 
 const nameColumnsMax = 60
-/** Wrong answers to one question; then it is left for later. */
+/** After this many wrong answers to one question, the setup is skipped. */
 const triesMax = 3
 
 /**
- * Keeps a provider that was named, once it has answered; its key comes from standard input or is asked for unseen, and
- * anew where the provider does not take it. A server at an address of one's own may want none. Where no address was named,
- * a new key goes where settings or the environment say, else where the provider usually is, whatever address is kept.
+ * Saves a provider after a successful test call. Its key comes from standard input or a hidden prompt, which is repeated
+ * if the provider rejects the key. A custom server may need no key. Without an address option, a new key is used with
+ * the address of settings or the environment, else with the provider's usual one, regardless of the stored address.
  */
 export async function keepProvider(
   context: CommandContext,
@@ -55,7 +55,7 @@ async function tryAndKeep(
   client: MeshClient,
   { provider, model, baseUrl, key }: WantedModel & { readonly key?: string },
 ): Promise<ModelChoice> {
-  terminal.progress.step(`Asking ${provider} for one word`)
+  terminal.progress.step(`Testing ${provider} with a short question`)
   const kept = await client
     .call('setupProvider', {
       body: {
@@ -114,7 +114,7 @@ async function askKey(
   const whose = baseUrl !== undefined && URL.canParse(baseUrl) ? new URL(baseUrl).host : provider
   if (enter === 'nothing') return (await readSecret(context, `Key of ${whose} (not shown): `)).trim()
   const isTyped = context.input.isTTY === true
-  const meant = enter === 'no key' ? 'none' : 'the one that is kept'
+  const meant = enter === 'no key' ? 'none' : 'the stored key'
   const question = `Key of ${whose} (not shown, Enter for ${meant}): `
   return (isTyped ? await askHidden(context, question) : await readAll(context.input)).trim()
 }

@@ -10,11 +10,11 @@ export type ModelChoice =
 
 /** What was chosen, and what comes next, as lines. Pure. */
 export function choiceLines(choice: ModelChoice): string[] {
-  if (choice.kind === 'model') return [`Agents think with ${choice.model}; it has answered.`]
+  if (choice.kind === 'model') return [`Agents use the model ${choice.model}; the test call succeeded.`]
   if (choice.kind === 'later')
-    return [choice.standing === null ? noModelNotice : `Agents think with ${choice.standing}, as before.`]
+    return [choice.standing === null ? noModelNotice : `Agents use the model ${choice.standing}, as before.`]
   return [
-    'A recording thinks for the fleet; every call of a tool is real. Ask it what it knows:',
+    'Agents use the scripted model: its answers are recorded, but every tool call is real. It knows one question:',
     `  flotilla chat ${choice.agent} "${choice.question}"`,
   ]
 }

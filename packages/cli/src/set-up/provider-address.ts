@@ -11,8 +11,8 @@ const addressColumnsMax = 60
 export function requireWebAddress(typed: string): string {
   if (/^https?:\/\//i.test(typed) && URL.canParse(typed)) return typed
   throw new CommandFailed('bad-address', {
-    detail: `“${oneLine(typed, addressColumnsMax)}” is no address.`,
-    repair: 'Give it whole: begin it with http:// or https://, then the host, its port, and mostly /v1.',
+    detail: `“${oneLine(typed, addressColumnsMax)}” is not an address.`,
+    repair: 'Write the full address: http:// or https://, then the host, its port, and usually /v1.',
     exitCode: exitCodes.usage,
   })
 }
@@ -25,10 +25,10 @@ export async function askAddress(
 ): Promise<string> {
   if (address !== null && address.from !== 'file') {
     const whose = address.from === 'settings' ? 'config/settings.json' : 'the environment of the mesh'
-    context.terminal.note(`${name} is at ${address.url}: ${whose} says so.`)
+    context.terminal.note(`The address of ${name} is ${address.url}, from ${whose}.`)
     return address.url
   }
-  if (address !== null) context.terminal.note(`${name} is at ${address.url} now.`)
+  if (address !== null) context.terminal.note(`The current address of ${name} is ${address.url}.`)
   const example = standard === null ? ', such as http://10.0.0.5:8000/v1' : ` [${standard}]`
   const typed = await askLine(context, `Address${example}: `)
   return typed === '' && standard !== null ? standard : requireWebAddress(typed)

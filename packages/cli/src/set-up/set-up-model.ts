@@ -36,28 +36,27 @@ export async function askForModel(
       words: `${server.title} on this machine, with ${modelsWords(server.models)}`,
       take: () => keepLocal(context, client, server),
     })),
-    { words: 'A provider with a key of yours', take: () => askForProvider(context, client, providers) },
+    { words: 'A provider, with your key', take: () => askForProvider(context, client, providers) },
     {
-      words: 'A server of your own that speaks OpenAI’s language',
+      words: 'Your own server with an OpenAI-compatible API',
       take: () => askForServer(context, client, providers),
     },
     { words: 'A recorded demo, without a key', take: () => chooseDemo(context, client, { asks }) },
     {
-      words:
-        standing === null ? 'Later' : `Nothing else: ${oneLine(standing.name, nameColumnsMax)}, as before`,
+      words: standing === null ? 'Later' : `No change: ${oneLine(standing.name, nameColumnsMax)}, as before`,
       take: () => Promise.resolve(later),
     },
   ]
   terminal.note(
     '',
-    'What shall agents think with?',
+    'Which model shall agents use?',
     ...offers.map(({ words }, at) => `  ${at + 1}  ${words}`),
   )
   for (let tries = 0; tries < triesMax; tries++) {
     const typed = await askLine(context, `Number [1]: `)
     const offer = offers[typed === '' ? 0 : Number(typed) - 1]
     if (offer === undefined) {
-      terminal.note(`A number from 1 to ${offers.length}.`)
+      terminal.note(`Type a number from 1 to ${offers.length}.`)
       continue
     }
     try {

@@ -8,7 +8,7 @@ const interruptedCode = 'interrupted'
 
 /** That a person ended the command in place of an answer. */
 export const interrupted = (): CommandFailed =>
-  new CommandFailed(interruptedCode, { detail: 'Interrupted.', repair: 'Give the command again.' })
+  new CommandFailed(interruptedCode, { detail: 'Interrupted.', repair: 'Run the command again.' })
 
 export const isInterrupted = (error: unknown): error is CommandFailed =>
   error instanceof CommandFailed && error.code === interruptedCode
@@ -31,8 +31,8 @@ export async function askLine(
 }
 
 /**
- * What is typed next, and the end of the asking. Ctrl-C ends the command, and so does Ctrl-D: whoever ends their typing has
- * not agreed to what Enter would have chosen.
+ * Returns the next typed line and stops asking. Ctrl-C ends the command, and so does Ctrl-D: closing the input does not
+ * mean accepting the default of Enter.
  */
 export async function typedLine(lines: Interface, signal: AbortSignal): Promise<string> {
   const asked = new AbortController()

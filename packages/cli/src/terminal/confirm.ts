@@ -17,7 +17,7 @@ export async function confirmByTyping(context: CommandContext, asked: Confirmati
   const { terminal, input } = context
   if (input.isTTY !== true) {
     throw new CommandFailed('not-confirmed', {
-      detail: `${asked.what} and nobody is here to confirm it.`,
+      detail: `${asked.what}, and there is no terminal to confirm it at.`,
       repair: 'Add --yes.',
       exitCode: exitCodes.usage,
     })
@@ -25,7 +25,7 @@ export async function confirmByTyping(context: CommandContext, asked: Confirmati
   const typed = await askLine(context, `${asked.question} Type ${asked.answer}: `)
   if (typed !== asked.answer) {
     throw new CommandFailed('not-confirmed', {
-      detail: 'Nothing was done.',
+      detail: 'Nothing was changed.',
       repair: `Type ${asked.answer} to do it.`,
     })
   }

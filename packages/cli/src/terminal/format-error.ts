@@ -14,9 +14,9 @@ export function formatError(error: unknown): FormattedError {
   if (error instanceof Problem) return { detail: error.detail, code: error.code, repair: error.repair }
   if (error instanceof CommandFailed) return { detail: error.message, code: error.code, repair: error.repair }
   return {
-    detail: error instanceof Error ? error.message : 'something unknown failed',
+    detail: error instanceof Error ? error.message : 'unknown error',
     code: 'internal-error',
-    repair: 'This looks like a fault of Flotilla. Run flotilla doctor and report both.',
+    repair: 'This looks like a bug in Flotilla. Run flotilla doctor and report both outputs.',
   }
 }
 

@@ -28,8 +28,8 @@ export async function openEditor(
   })
   if (code !== 0) {
     throw new CommandFailed('editor-failed', {
-      detail: `The editor ${editor} ended with ${code ?? 'a signal'}, so nothing was changed; what it left is ${path}.`,
-      repair: 'Name another with EDITOR, or give the value on the line: @file reads it from a file.',
+      detail: `The editor ${editor} ended with ${code ?? 'a signal'}, so nothing was changed. Its file is ${path}.`,
+      repair: 'Set another editor with EDITOR, or pass the value as an argument: @file reads it from a file.',
     })
   }
   const written = await readFile(path, 'utf8')

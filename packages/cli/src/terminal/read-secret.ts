@@ -18,8 +18,8 @@ export async function readSecret(
   const text = deps.input.isTTY === true ? await askHidden(deps, question) : await readAll(deps.input)
   if (text.trim() !== '') return text
   throw new CommandFailed('no-value', {
-    detail: 'No value was given.',
-    repair: 'Type it when asked, or send it in: flotilla credentials set NAME < file',
+    detail: 'The value is empty.',
+    repair: 'Type it when asked, or send it on standard input: flotilla credentials set NAME < file',
   })
 }
 

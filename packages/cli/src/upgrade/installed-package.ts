@@ -25,8 +25,8 @@ export interface Replacement {
 export async function requireInstalled(root: string, command: string): Promise<void> {
   if (packedFile(fs, root, 'cli/main.mjs') === null) {
     throw new CommandFailed('not-installed', {
-      detail: `This is a git clone (${root}) and no installed package.`,
-      repair: `Get the newer sources, then start anew: git pull && ${command} stop && ${command} start -d`,
+      detail: `This is a git clone (${root}) and not an installed package.`,
+      repair: `Update the sources, then restart: git pull && ${command} stop && ${command} start -d`,
     })
   }
   for (const folder of [dirname(root), root]) {
@@ -74,7 +74,7 @@ export async function prepareReplacement(
     const said: unknown = Reflect.get(Object(error), 'stderr')
     throw new CommandFailed('package-unsound', {
       detail: `The new package does not run here: ${typeof said === 'string' && said !== '' ? said.trim().slice(-400) : String(error)}`,
-      repair: 'Nothing was changed. Is it for this machine, and is there room on the disk?',
+      repair: 'Nothing was changed. Check that the package is for this machine and that the disk has space.',
     })
   }
   return {

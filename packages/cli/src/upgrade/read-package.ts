@@ -24,16 +24,16 @@ const manifestSchema = z.looseObject({
   version: z.string().check(z.regex(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/)),
 })
 
-/** What it cannot be without. */
+/** The files that every package must contain. */
 const parts = ['package.json', 'bin/flotilla', 'dist/package/cli/main.mjs', 'dist/package/mesh/main.mjs']
 
-/** Reads a package to its end. Rejects with CommandFailed where it is none of ours, is not whole, or is not for this machine. */
+/** Reads a whole package. Rejects with CommandFailed if it is not Flotilla, incomplete, or for another machine. */
 export async function readPackage(file: string, sha256Wanted: string | undefined): Promise<ReadPackage> {
   const sha256 = await digestOf(file)
   if (sha256Wanted !== undefined && sha256Wanted.toLowerCase() !== sha256) {
     throw new CommandFailed('package-unsound', {
-      detail: `${file} has the SHA-256 ${sha256}, and another was wanted.`,
-      repair: 'Fetch it again from where it is published.',
+      detail: `${file} has the SHA-256 ${sha256}, which differs from --sha256.`,
+      repair: 'Download it again.',
     })
   }
   const names = new Set((await tar(file, ['--list'])).split('\n'))
@@ -86,7 +86,7 @@ async function tar(file: string, words: readonly string[]): Promise<string> {
 
 function unsound(file: string, why: string): CommandFailed {
   return new CommandFailed('package-unsound', {
-    detail: `${file} is no package of Flotilla that can be installed here: ${why}.`,
+    detail: `${file} is not a package of Flotilla that can be installed here: ${why}.`,
     repair: 'Name the file that npm pack wrote: flotilla upgrade --from flotilla-VERSION.tgz',
   })
 }
