@@ -27,9 +27,14 @@ export function whyNoPath(path: string): string | null {
     : null
 }
 
+/** Whether a home has files of this path. Pure. */
+export function belongsInHome(path: string): boolean {
+  return places.some((place) => place.test(path))
+}
+
 /** Gives the path back where it leads to a place below the home that a backup may write. Problem `unprocessable`. Pure. */
 export function checkedPath(path: string): string {
-  if (whyNoPath(path) === null && places.some((place) => place.test(path))) return path
+  if (whyNoPath(path) === null && belongsInHome(path)) return path
   throw broken(`it holds a file that belongs nowhere in a home: ${JSON.stringify(path).slice(0, 200)}`)
 }
 

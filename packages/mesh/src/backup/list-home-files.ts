@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataPaths } from '../config/index.ts'
 import { shownName } from './agent-entry-rules.ts'
-import { isLeftOut, secretPaths, whyNoPath } from './entry-path.ts'
+import { belongsInHome, isLeftOut, secretPaths, whyNoPath } from './entry-path.ts'
 import type { BackupSecrets } from './entry-path.ts'
 import { createSkippedList } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
@@ -67,6 +67,8 @@ export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFil
     const found = follow(from)
     if (typeof found === 'string') return skip(path, found)
     const { stats, place } = found
+    const misplaced = whyNotHere(path, stats.isFile())
+    if (misplaced !== null) return skip(path, misplaced)
     if (stats.isFile()) {
       const { dev, ino, size, mtimeNs } = stats
       const [bytes, mode] = [Number(size), Number(stats.mode) & 0o777]
@@ -82,6 +84,14 @@ export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFil
   }
   for (const path of roots) walk(path, new Set())
   return { files, skipped: skipped.list() }
+}
+
+/** Why a restore would refuse the file, or the files of the folder; null where it takes them. Pure. */
+function whyNotHere(path: string, isFile: boolean): string | null {
+  if (belongsInHome(isFile ? path : `${path}/x`)) return null
+  return isFile
+    ? 'it is a file, and a home has a folder there'
+    : 'it is a folder, and a home has a file there'
 }
 
 /** A file or folder that can be read, or why there is none. */

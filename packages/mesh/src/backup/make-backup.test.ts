@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { dataPaths } from '../config/data-paths.ts'
 import { openDatabase } from '../storage/index.ts'
+import { listHomeFiles } from './list-home-files.ts'
 import { makeBackup } from './make-backup.ts'
 import type { RoomIn } from './require-room.ts'
 
@@ -90,3 +91,27 @@ test('what agents keep and nobody can count beforehand does not keep a backup fr
   const { make, rooms } = await aHome()
   expect((await make(rooms(40 * mb, 40 * mb), null)).agents).toBe(1)
 })
+
+test('a file where a home has a folder is left out by name, and the rest is backed up', async () => {
+  const { paths, make } = await aHome()
+  await writeFile(join(paths.home, 'cassettes'), 'no folder')
+  const made = await make(undefined, 0)
+  expect(made.files).toBe(1)
+  expect(JSON.stringify(made)).toContain('cassettes')
+})
+
+test.each([true, false])(
+  'a secret that is a folder is refused by name, with a file in it: %s',
+  async (hasFile) => {
+    const { paths } = await aHome()
+    await mkdir(join(paths.home, '.env'))
+    if (hasFile) await writeFile(join(paths.home, '.env', 'x'), '')
+    expect(() => listHomeFiles(paths, { secrets: true, passphrase: null })).toThrow(
+      expect.objectContaining({
+        code: 'unprocessable',
+        detail: expect.stringContaining('.env: it is a folder'),
+      }),
+    )
+    expect(listHomeFiles(paths, { secrets: false, passphrase: null }).files).toHaveLength(1)
+  },
+)
