@@ -199,7 +199,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await page.getByRole('button', { name: 'New job …' }).click()
     await dialog.getByLabel('Schedule').fill('0 7 * * 1')
     await dialog.getByText('At 07:00, only on Monday').waitFor()
-    await dialog.getByLabel('What it is told').fill('Read the new licences.')
+    await dialog.getByLabel('Message to the agent').fill('Read the new licences.')
     await picture('agent-job-new')
     await dialog.getByRole('button', { name: 'Review change' }).click()
     await dialog.getByRole('button', { name: 'Save' }).click()

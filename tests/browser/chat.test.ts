@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await log.locator('details.tool').last().waitFor()
     await page.getByRole('textbox', { name: /while it works/ }).waitFor()
     await say('mind the gap')
-    await page.getByText('is told before its next step').waitFor()
+    await page.getByText('reads it before its next step').waitFor()
     const [run] = await mesh.runs(1)
     expect(run?.steers).toMatchObject([{ text: 'mind the gap' }])
     // Whoever loads the page anew finds the run still under way, and can stop it.

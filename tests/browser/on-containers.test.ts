@@ -191,7 +191,7 @@ withEngine(
         await dialog.getByLabel('Agent').selectOption('scribe')
         await dialog.getByLabel('Schedule').fill('every 5s')
         await dialog.getByText('Every 5 seconds').waitFor()
-        await dialog.getByLabel('What it is told').fill('Water the plants.')
+        await dialog.getByLabel('Message to the agent').fill('Water the plants.')
         await dialog.getByRole('button', { name: 'Review change' }).click()
         await dialog.getByRole('button', { name: 'Save' }).click()
         const row = page.getByRole('row').filter({ hasText: 'Water the plants.' })

@@ -11,14 +11,14 @@ export interface ToolGroup {
 }
 
 /**
- * The tools that agents are made with, by the groups that the specification names, and others of the kind where it names
- * none. What is not built is in no group. Tools of MCP servers and skills that agents wrote are in none either.
+ * The built-in tools of agents, by the groups of the specification and some further groups. Tools that are not
+ * implemented are in no group, and neither are tools of MCP servers or skills that agents wrote.
  */
 export const toolGroups = [
   {
     name: 'mesh_tool',
     operatorOnly: false,
-    summary: 'work with other agents, with the owner and by the clock',
+    summary: 'work with other agents and the owner, and scheduled jobs',
     tools: named(
       'list_agents',
       'hand_off',
@@ -61,8 +61,7 @@ export const toolGroups = [
   {
     name: 'skill_tool',
     operatorOnly: false,
-    summary:
-      'tools that the agent writes itself, guides that it was given, and agents that it makes for one task',
+    summary: 'tools that the agent writes, guides that it has, and agents that it spawns for one task',
     tools: named('create_skill', 'reload_skills', 'use_skill', 'spawn_fleet_agent'),
   },
   {

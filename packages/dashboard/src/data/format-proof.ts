@@ -1,68 +1,68 @@
 import type { PeopleEndpointName } from '@flotilla/client/people-api'
 
-/** Of each call that may want the owner's proof: what it does for good, and how what can be undone is undone. */
+/** For each call that may need the owner's code: its permanent effects, and how to undo the others. */
 export const proofWords = {
   pendingConfirm:
-    'What you approve happens at once. Taking the approval back does not bring back what it removed: that stands in what you were just shown.',
-  agentDelete: 'The agent goes with its data and its artifacts, and cannot be brought back.',
+    'What you approve happens immediately. It cannot be undone where it removes data; the summary above says what it removes.',
+  agentDelete: 'The agent is deleted with its data and artifacts, and cannot be restored.',
   agentCreate:
-    'An agent that may more than the operator could give it is made. You can take its permissions away, or archive it, at any time.',
+    'This creates an agent with more permissions than the operator could grant. You can revoke them, or archive the agent, at any time.',
   agentEdit: 'The agent may do more or less from now on. You can undo this for half an hour, under Changes.',
-  changeUndo: 'This takes a change back, and may let the agent do more again. The change can be made anew.',
+  changeUndo:
+    'This undoes a change, and may give the agent more permissions again. You can make the change again.',
   budgetSet: 'More can be spent from now on. You can lower it again at any time; what was spent is spent.',
   agentProjectSet:
-    'The agent leaves a budget that holds it. You can let it in again; what it spends meanwhile is spent.',
+    'The agent leaves a budget that limits it. You can add it again; what it spends meanwhile is spent.',
   projectManage:
-    'Agents leave a budget that holds them. You can let them in again; what they spend meanwhile is spent.',
-  projectDelete: 'The project goes with all that it kept to itself, and cannot be brought back.',
-  factForget: 'The agent forgets it for good. You can tell it anew.',
+    'Agents leave a budget that limits them. You can add them again; what they spend meanwhile is spent.',
+  projectDelete: 'The project is deleted with all its data, and cannot be restored.',
+  factForget: 'The agent forgets it permanently. You can tell it again.',
   journalAccept:
-    'That you went on with a broken journal is written down for good. It mends nothing of what was changed.',
+    'Your acceptance of the broken journal is recorded permanently. It does not restore what was changed.',
   backupMake:
-    'The whole home is written into one file on the disk of the mesh, closed by the passphrase that you gave. You can remove the file in a terminal.',
+    'The whole home is written into one file on the disk of the mesh, encrypted with your passphrase. You can remove the file in a terminal.',
   walletInit:
-    'A wallet is made, and its words are shown this once. Whoever has them has all money that it will hold.',
+    'This creates a wallet and shows its words only once. Anyone who has them controls all its funds.',
   walletImport:
     'The wallet of this home is the one of these words from now on. It changes only while no agent has an address.',
   walletPaymentReplace:
-    'Another transaction of the same number is signed and sent. Whichever of both lands is for good, and so is its fee.',
+    'Another transaction with the same nonce is signed and sent. Only one of both is confirmed; it and its fee are final.',
   walletResume:
-    'The wallet signs again. If another program still pays from the same seed, payments of both can take each other’s place.',
-  webhookCreate: 'Anybody who knows the address can wake the agent. You can ask for signatures at any time.',
+    'The wallet signs again. If another program still pays from the same seed, payments of both can replace each other.',
+  webhookCreate: 'Anyone who knows the address can start the agent. You can require signatures at any time.',
   webhookChange:
-    'Without signatures, anybody who knows the address can wake the agent. You can ask for them again at any time.',
+    'Without signatures, anyone who knows the address can start the agent. You can require them again at any time.',
   webhookDelete:
-    'The webhook goes with its secret and its history, and cannot be brought back. You can make another, under another address.',
-  webhookRotate: 'The old secret ends when its time of grace is over, and cannot be brought back.',
+    'The webhook is deleted with its secret and history, and cannot be restored. You can create another one, with another address.',
+  webhookRotate: 'The old secret expires after its grace period, and cannot be restored.',
   setupProvider:
     'Prompts may go somewhere else from now on. You can choose another model, or forget this provider, at any time.',
-  setupProviderRemove:
-    'Its key and its address are forgotten, and nothing shows the key again. You can give them anew.',
+  setupProviderRemove: 'Its key and address are deleted. You can enter them again.',
   channelAdd:
-    'Agents can be spoken to on that platform from now on, by whom you pair and link. You can remove the channel at any time.',
+    'People that you pair or link can talk to agents on that platform. You can remove the channel at any time.',
   channelRemove:
-    'The channel is off, its tokens are forgotten, and what waited to be told there is not told. You can add it anew.',
+    'The channel is switched off, its tokens are deleted, and waiting messages are not sent. You can add it again.',
   channelPair:
-    'Whoever sends the code first is you on that platform from then on. You can unlink them at any time; what they did meanwhile stays.',
+    'The account that sends the code first acts as you on that platform. You can unlink it at any time; what it did meanwhile stays.',
   personAdd:
     'Another person may do what their role lets them. You can change that, or remove them, at any time.',
   personChange:
     'The person may do more or less from now on. You can change it back; what they did meanwhile stays.',
-  personRemove: 'Their token ends for good. You can add them anew, with another token.',
-  personRotate: 'Their token of now ends for good. They need the new one.',
-  credentialSet: 'A value that was kept under this name is gone for good. You can set another at any time.',
-  credentialRemove: 'The value is kept nowhere else, and cannot be brought back. You can set it anew.',
+  personRemove: 'Their token is revoked permanently. You can add them again, with another token.',
+  personRotate: 'Their current token is revoked permanently. They need the new one.',
+  credentialSet: 'The previous value under this name is lost. You can set another at any time.',
+  credentialRemove: 'The value is stored nowhere else, and cannot be restored. You can set it again.',
   credentialBind: 'The value may be sent to these hosts. You can change the hosts; what was sent is sent.',
   credentialUnbind: 'The value is sent nowhere from now on. You can bind it to hosts again at any time.',
   watcherChange:
-    'The agent is told the names of files in that folder from now on. You can take the watcher away at any time; what was told is told.',
+    'The agent receives the names of files in that folder. You can remove the watcher at any time; names it has received stay known.',
   templateApply:
-    'Agents may do more, or take up MCP servers. You can change each of them back on its own page.',
+    'Agents may get more permissions or new MCP servers. You can change each agent back on its page.',
   templateApplyPlan:
-    'Agents may do more, or take up MCP servers. You can change each of them back on its own page.',
+    'Agents may get more permissions or new MCP servers. You can change each agent back on its page.',
 } as const satisfies Partial<Record<PeopleEndpointName, string>>
 
-const otherwise = 'A page cannot tell who sits at it, and this is the owner’s to decide.'
+const otherwise = 'Only the owner may decide this, and a page cannot know who uses it.'
 
 /** Pure. */
 export function proofWordsOf(name: PeopleEndpointName): string {

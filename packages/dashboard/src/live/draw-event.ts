@@ -38,7 +38,11 @@ export const eventDrawings: EventDrawings = {
     who: e.agent_id,
     what: e.reason === null ? `is ${e.to}` : `is ${e.to}: ${e.reason}`,
   }),
-  'agent.spawned': (e) => ({ tone: 'ok', who: e.agent_id, what: `was made by ${e.parent_id} for one task` }),
+  'agent.spawned': (e) => ({
+    tone: 'ok',
+    who: e.agent_id,
+    what: `was spawned by ${e.parent_id} for one task`,
+  }),
   'agent.warned': (e) => ({ tone: 'warn', who: e.agent_id, what: e.message }),
   'run.changed': (e) => ({
     tone: runTone(e.state),

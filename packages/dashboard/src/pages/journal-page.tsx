@@ -179,7 +179,7 @@ function Check() {
   const check = useMutation({
     mutationFn: () => client.call('journalVerify'),
     onSuccess: ({ ok, rows, detail }) => {
-      if (ok) toasts.tell(`The chain is whole: ${formatCount(rows, 'row')} checked.`)
+      if (ok) toasts.tell(`The chain is intact: ${formatCount(rows, 'row')} checked.`)
       else toasts.fail(new Error(detail ?? 'The chain is broken.'))
       void queries.invalidateQueries({ queryKey: ['status'] })
     },
@@ -194,13 +194,16 @@ function Check() {
 
 function Broken({ detail }: { readonly detail: string }) {
   const [asking, setAsking] = useState(false)
-  const accept = useAction('journalAccept', { done: 'The journal goes on from here.', stale: ['status'] })
+  const accept = useAction('journalAccept', {
+    done: 'The break is accepted; verification starts after it.',
+    stale: ['status'],
+  })
   return (
     <div className="stack">
       <Failed error={new Error(detail)} />
       <div className="row">
         <button type="button" className="button" onClick={() => setAsking(true)}>
-          Accept it as it stands …
+          Accept the break …
         </button>
       </div>
       {asking && (

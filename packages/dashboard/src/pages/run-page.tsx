@@ -136,7 +136,7 @@ function Happened({ run }: { readonly run: RunView }) {
       {told.data && told.data.events.length === 0 && (
         <Empty title={told.data.forgotten ? 'No longer kept' : 'Nothing yet'}>
           {told.data.forgotten
-            ? 'Events are kept for a while. The journal keeps decisions and effects for good.'
+            ? 'Events are stored for a limited time. The journal keeps decisions and effects permanently.'
             : 'Steps appear here as they happen.'}
         </Empty>
       )}

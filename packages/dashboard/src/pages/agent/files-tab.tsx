@@ -28,7 +28,7 @@ export function FilesTab({ agentId }: { readonly agentId: string }) {
         {folder.isPending && <Loading />}
         {folder.error && <Failed error={folder.error} retry={folder.refetch} />}
         {folder.data?.entries.length === 0 && (
-          <Empty title="The folder is empty">What the agent writes below its /data stands here.</Empty>
+          <Empty title="The folder is empty">Files that the agent writes below its /data appear here.</Empty>
         )}
         <div className="pick">
           {folder.data?.entries.map((entry) => (

@@ -13,7 +13,7 @@ import { Changes } from './changes.tsx'
 /** What each file is for, in a few words. */
 const purposes: Readonly<Record<string, string>> = {
   'PROJECT.md': 'what all of its project share',
-  'SYSTEM.md': 'what the mesh tells it about itself',
+  'SYSTEM.md': 'facts about the agent, written by the mesh',
   'INSTRUCTIONS.md': 'what it does, and how',
   'SOUL.md': 'how it speaks and what it cares for',
   'USER.md': 'whom it works for',

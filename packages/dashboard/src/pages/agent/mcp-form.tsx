@@ -6,7 +6,7 @@ import { ChoiceField } from '../../design/fields.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import { mcpBeginnings, mcpEdit, readWritten } from './mcp-edit.ts'
 
-/** One MCP server of an agent, new or changed, with a look at the difference; the mesh wants the owner's proof for it. */
+/** Adds or changes an MCP server of an agent and shows the difference. The mesh requires the owner's code for it. */
 export function McpForm({
   agentId,
   server: now,
@@ -69,7 +69,7 @@ export function McpForm({
         label="How it is set up"
         hint={
           <>
-            A secret never stands here: keep it under Settings, Credentials, and write{' '}
+            Never write a secret here: store it under Settings, Credentials, and write{' '}
             <code>$CRED&#123;name&#125;</code> in a header or the address.
           </>
         }

@@ -143,7 +143,7 @@ function Fact({ agentId, fact }: { readonly agentId: string; readonly fact: Fact
           }
         >
           <p className="plain-text">{fact.text}</p>
-          <p className="muted">This cannot be taken back; tell it again if you change your mind.</p>
+          <p className="muted">This cannot be undone; tell it again if you change your mind.</p>
         </Confirm>
       )}
     </div>

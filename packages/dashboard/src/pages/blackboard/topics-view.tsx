@@ -39,7 +39,7 @@ export function TopicsView() {
                       {one.topic}
                     </button>
                   </td>
-                  <td data-label="Subscribers">{one.subscribers.join(', ') || 'nobody'}</td>
+                  <td data-label="Subscribers">{one.subscribers.join(', ') || 'none'}</td>
                   <td className="right number" data-label="Messages">
                     {one.signals}
                   </td>
@@ -74,7 +74,7 @@ function Said({ topic, close }: { readonly topic: string; readonly close: () => 
       {found.error && <Failed error={found.error} retry={found.refetch} />}
       {found.isSuccess && signals.length === 0 && (
         <Empty title="No message is kept">
-          What is said appears here at once, and stays for a week after all have read it.
+          Messages appear here immediately, and stay for a week after all have read them.
         </Empty>
       )}
       <ul className="items">

@@ -41,7 +41,7 @@ export function WatchesView() {
         {watches.length > 0 && (
           <Table
             label="Table of watches"
-            columns={['Pattern', 'Agent', 'Is told', 'Made by', { right: 'Waiting' }]}
+            columns={['Pattern', 'Agent', 'Notified by', 'Created by', { right: 'Waiting' }]}
             hasActions
           >
             {watches.map((watch) => (
@@ -62,8 +62,8 @@ function Watch({ watch }: { readonly watch: BlackboardWatchView }) {
     <tr>
       <td className="mono">{pattern}</td>
       <td data-label="Agent">{agent}</td>
-      <td data-label="Is told">{tellWords[tell]}</td>
-      <td className="muted" data-label="Made by">
+      <td data-label="Notified by">{tellWords[tell]}</td>
+      <td className="muted" data-label="Created by">
         {formatActor(watch.created_by)}
       </td>
       <td className="right number" data-label="Waiting">
@@ -93,11 +93,11 @@ function NewWatch({ close }: { readonly close: () => void }) {
   const [pattern, setPattern] = useState('')
   const [tell, setTell] = useState<WatchTell>('run')
   const status = useMesh('status')
-  const set = useAction('blackboardWatchSet', { done: 'It is told from now on.', stale })
+  const set = useAction('blackboardWatchSet', { done: 'The watch is active.', stale })
   return (
     <FormDialog
       title="New watch"
-      words="* stands for part of a segment, ** for any number of segments. What an agent writes itself it is not told of."
+      words="* matches within a segment, ** any number of segments. An agent is not notified of its own writes."
       action="Watch"
       busy={set.isPending || agent === '' || pattern === ''}
       onClose={close}
@@ -121,7 +121,7 @@ function NewWatch({ close }: { readonly close: () => void }) {
         />
       </FormField>
       <ChoiceField
-        label="Is told"
+        label="Notify by"
         value={tell}
         onChange={setTell}
         choices={watchTells.map((one) => [one, tellWords[one]] as const)}

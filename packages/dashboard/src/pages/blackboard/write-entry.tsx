@@ -6,8 +6,8 @@ import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 
 /**
- * Writes over the version that was read when the dialog opened, or a key that is new (`entry` null): where somebody wrote
- * meanwhile the mesh refuses, and what was typed stays.
+ * Replaces the version that was read when the dialog opened, or creates a key (`entry` null). If another write happened
+ * meanwhile, the mesh rejects this one and the dialog keeps the typed text.
  */
 export function WriteEntry({
   entry,
@@ -30,7 +30,7 @@ export function WriteEntry({
       words={
         read === null
           ? 'It is written only if the key is new.'
-          : `It is written only over version ${version}: if somebody writes meanwhile, this is refused and nothing is lost.`
+          : `This replaces only version ${version}: if another write happens meanwhile, yours is rejected and nothing is lost.`
       }
       action="Write"
       busy={write.isPending || key.trim() === ''}

@@ -30,7 +30,7 @@ export function Composer({
   const field = useRef<HTMLTextAreaElement>(null)
   const refusal = useRefusal({ call: 'chat', agent })
   const cancel = useAction('runCancel')
-  const steer = useAction('steer', { done: `${agent} is told before its next step.` })
+  const steer = useAction('steer', { done: `${agent} reads it before its next step.` })
   const message = text.trim()
   const isEmpty = message === '' && attached.attachments.length === 0
 

@@ -153,7 +153,7 @@ function FleetPause({ paused }: { readonly paused: boolean }) {
     <Act
       call="pause"
       className="button"
-      title="Cron, heartbeats, webhooks and watchers begin nothing until you resume. People are served as always."
+      title="Cron jobs, heartbeats, webhooks and watchers start nothing until you resume. Chats work as usual."
       onClick={() => pause.mutate({ body: { reason: 'paused in the dashboard' } })}
     >
       Pause triggers

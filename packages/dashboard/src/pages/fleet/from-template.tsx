@@ -129,7 +129,7 @@ function Secrets({
 }) {
   return (
     <>
-      <p>These secrets of its webhooks are shown this once. Give each to whoever sends the hook.</p>
+      <p>These webhook secrets are shown only once. Give each to the sender of its webhook.</p>
       <dl className="facts">
         {secrets.map(({ webhook, path, secret }) => (
           <div key={webhook} className="stack">

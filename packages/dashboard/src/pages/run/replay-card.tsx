@@ -138,7 +138,7 @@ function Fork({
   return (
     <FormDialog
       title={`Fork from step ${step}`}
-      words="What came before the step is taken from the record. From there on the other model answers, and its calls are made for real, within the budgets of the agent."
+      words="Everything before the step comes from the record. From that step the other model answers, and its tool calls are real, within the budgets of the agent."
       action="Fork"
       busy={fork.isPending || model === ''}
       onClose={close}

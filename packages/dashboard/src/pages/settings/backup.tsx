@@ -111,8 +111,8 @@ function Now({ view: { working, last } }: { readonly view: BackupsView }) {
           {last.name}{' '}
           {last.deed === 'make'
             ? last.ok
-              ? 'is made'
-              : 'was not made'
+              ? 'is complete'
+              : 'failed'
             : last.ok
               ? 'is whole'
               : 'is not whole, or cannot be read'}
@@ -131,7 +131,7 @@ function Make({ close }: { readonly close: () => void }) {
   return (
     <FormDialog
       title="Make a backup"
-      words="Everything of this home, as it stands now. The fleet goes on working meanwhile."
+      words="The current state of this home. The fleet keeps working meanwhile."
       action="Make backup"
       busy={make.isPending || isShort}
       onSend={() => make.mutate({ body: { passphrase: closed ? passphrase : null } }, { onSuccess: close })}
@@ -144,7 +144,7 @@ function Make({ close }: { readonly close: () => void }) {
       {closed ? (
         <FormField
           label="Passphrase"
-          hint={`${backupLimits.passphraseMinChars} characters or more. Keep it somewhere else: nobody can read the backup without it, you included.`}
+          hint={`${backupLimits.passphraseMinChars} characters or more. Store it somewhere else: without it the backup cannot be read, not even by you.`}
         >
           <input
             className="input wide"

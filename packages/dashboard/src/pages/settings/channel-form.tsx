@@ -11,7 +11,7 @@ export interface Made {
   readonly values: Readonly<Record<string, string>>
 }
 
-/** Asks for the tokens of a channel, which the platform is asked about before they are kept. They leave the page with that. */
+/** Asks for the tokens of a channel. The mesh verifies them with the platform before it stores them. */
 export function ChannelForm({
   name,
   isNew,
@@ -58,7 +58,7 @@ export function ChannelForm({
           maxLength={channelFieldMaxChars}
           hint={
             field.give === 'made'
-              ? `${field.hint} Left out, the one there is stays, or one is made.`
+              ? `${field.hint} If empty, the current one is kept, or one is generated.`
               : field.hint
           }
         />

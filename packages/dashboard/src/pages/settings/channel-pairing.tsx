@@ -50,7 +50,7 @@ export function PairingNote({
       <span>
         Whoever sends it first is known as you there. It holds for{' '}
         {formatCount(Math.max(0, Math.ceil((ends - now) / minuteMs)), 'more minute')}.
-        {wrong > 0 && ` ${formatCount(wrong, 'wrong code')} came meanwhile.`}
+        {wrong > 0 && ` ${formatCount(wrong, 'wrong code')} received meanwhile.`}
       </span>
     </div>
   )

@@ -87,7 +87,7 @@ function Channel({
         <span className="row">
           <strong>{title}</strong>
           <Badge tone={tones[state]}>{state}</Badge>
-          {waiting > 0 && <span className="small muted">{waiting} waiting to be told</span>}
+          {waiting > 0 && <span className="small muted">{waiting} waiting to be sent</span>}
         </span>
         <span className="row">
           {isOn && (
@@ -156,7 +156,7 @@ function Channel({
           onClose={() => setAsking(null)}
           onConfirm={() => remove.mutate({ params: { name } }, { onSettled: () => setAsking(null) })}
         >
-          It is off at once, its tokens are forgotten, and what waits to be told there is not told.
+          It is switched off, its tokens are deleted, and waiting messages are not sent.
         </Confirm>
       )}
     </li>

@@ -63,7 +63,7 @@ function Asked({
   readonly request: CredentialRequestView
   readonly onGive: () => void
 }) {
-  const deny = useAction('credentialRequestDeny', { done: 'Denied; the agent is told.', stale })
+  const deny = useAction('credentialRequestDeny', { done: 'Denied; the agent is informed.', stale })
   return (
     <li className="stack">
       <div className="row apart">
@@ -131,7 +131,7 @@ function StoreForm({ name: asked, onDone }: { readonly name: string; readonly on
           value={value}
           onChange={setValue}
           required
-          hint="8 characters at least; nobody is shown it again."
+          hint="At least 8 characters; it is never shown again."
         />
       </div>
       <AreaField

@@ -42,7 +42,7 @@ export function LocalServers({
         </button>
       </div>
       {look.data && (
-        <ul className="stack" aria-label="Places that were looked at">
+        <ul className="stack" aria-label="Addresses that were checked">
           {servers.map(({ name, title, base_url, state, models }) => (
             <li key={name} className="row apart">
               <span className="clip">

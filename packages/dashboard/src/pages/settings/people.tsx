@@ -171,7 +171,7 @@ function Entry({ person, onToken }: { readonly person: PersonView; readonly onTo
             )
           }
         >
-          The current one ends at once, and their open pages and streams with it.
+          The current one is revoked immediately; open pages and streams are closed.
         </Confirm>
       )}
       {asking === 'remove' && (
@@ -182,7 +182,7 @@ function Entry({ person, onToken }: { readonly person: PersonView; readonly onTo
           onClose={() => setAsking(null)}
           onConfirm={() => remove.mutate({ params }, { onSettled: () => setAsking(null) })}
         >
-          Their token ends at once. What they did stays in the journal.
+          Their token is revoked immediately. Their actions stay in the journal.
         </Confirm>
       )}
     </li>

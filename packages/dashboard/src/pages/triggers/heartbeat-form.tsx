@@ -7,7 +7,7 @@ import { formatSchedule } from './format-schedule.ts'
 
 const usual = 'every 30m'
 
-/** How often an agent looks around by itself, changed with a look at the difference; can be taken back. */
+/** Changes the interval of a heartbeat and shows the difference; the change can be undone. */
 export function HeartbeatForm({
   agentId,
   schedule,
@@ -24,7 +24,8 @@ export function HeartbeatForm({
   const [after, setAfter] = useState(before)
   const parts = { params: { id: agentId } }
   const set = useAction('heartbeatSet', {
-    done: after === null ? `The heartbeat of ${agentId} is off.` : `${agentId} looks around ${after}.`,
+    done:
+      after === null ? `The heartbeat of ${agentId} is off.` : `The heartbeat of ${agentId} runs ${after}.`,
     stale: ['heartbeats', 'cronJobs', 'cronHistory'],
     undo: () => ({
       by: 'heartbeatSet',

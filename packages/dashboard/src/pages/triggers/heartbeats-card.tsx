@@ -9,7 +9,7 @@ import { HeartbeatForm } from './heartbeat-form.tsx'
 import { JobHistory } from './job-history.tsx'
 import { formatSchedule } from './format-schedule.ts'
 
-/** When each agent looks around by itself, and why it last did not. */
+/** Shows the schedule of each heartbeat, and why the last one was skipped. */
 export function Heartbeats() {
   const heartbeats = useMesh('heartbeats')
   const jobs = useMesh('cronJobs')
@@ -22,7 +22,9 @@ export function Heartbeats() {
       {heartbeats.isPending && <Loading />}
       {heartbeats.error && <Failed error={heartbeats.error} retry={heartbeats.refetch} />}
       {heartbeats.data?.heartbeats.length === 0 && (
-        <Empty title="No agent yet">An agent with a heartbeat looks around by itself now and then.</Empty>
+        <Empty title="No agent yet">
+          An agent with a heartbeat checks regularly whether anything needs work.
+        </Empty>
       )}
       {heartbeats.data && heartbeats.data.heartbeats.length > 0 && (
         <Table label="Table of heartbeats" columns={['Agent', 'Schedule', 'Last']} hasActions>

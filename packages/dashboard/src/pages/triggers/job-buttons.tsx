@@ -35,7 +35,7 @@ export function JobButtons({
     undo: () => ({
       by: 'cronCreate',
       run: () => client.call('cronCreate', { body: jobAgain(job) }),
-      done: 'The job is made again; its counts begin anew.',
+      done: 'The job is restored; its counts start at zero.',
     }),
   })
   const busy = run.isPending || change.isPending || remove.isPending

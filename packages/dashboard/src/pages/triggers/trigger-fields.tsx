@@ -20,7 +20,7 @@ export function ToldWords({
   maxLength,
 }: Field & { readonly hint?: ReactNode; readonly maxLength: number }) {
   return (
-    <FormField label="What it is told" hint={hint}>
+    <FormField label="Message to the agent" hint={hint}>
       <textarea
         className="input wide"
         rows={4}

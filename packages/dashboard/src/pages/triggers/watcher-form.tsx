@@ -92,7 +92,7 @@ export function WatcherForm({
 function faultOf({ path, pattern, agent, message }: WatcherFields): string | null {
   if (!path.startsWith('/')) return 'Name a folder from the root on, such as /srv/inbox.'
   if (pattern === '' || pattern.includes('/')) return 'Names are those within the folder, without a slash.'
-  if (agent === '') return 'There is no agent to tell.'
+  if (agent === '') return 'There is no agent to notify.'
   return message.trim() === '' ? 'Say what the agent is to do with a file.' : null
 }
 

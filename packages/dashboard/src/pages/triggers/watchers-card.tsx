@@ -47,7 +47,7 @@ export function Watchers() {
               </span>
             </div>
             <div className="row small muted">
-              <span>{watch.files === null ? 'not looked at yet' : `${watch.files} files match`}</span>
+              <span>{watch.files === null ? 'not checked yet' : `${watch.files} files match`}</span>
               {watch.waiting > 0 && <span>{watch.waiting} changes wait</span>}
               {watch.passed_over > 0 && <span>{watch.passed_over} passed over by its condition</span>}
               {watch.when !== null && <span>only when {watch.when}</span>}

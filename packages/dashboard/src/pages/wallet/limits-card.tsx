@@ -16,7 +16,7 @@ export function PaymentLimits() {
       {limits.error && <Failed error={limits.error} retry={limits.refetch} />}
       {data?.agents.length === 0 && (
         <Empty title="No agent has an address yet">
-          <code>flotilla wallet addresses AGENT</code> gives one to an agent, for good.
+          <code>flotilla wallet addresses AGENT</code> assigns one to an agent permanently.
         </Empty>
       )}
       {data && data.agents.length > 0 && (

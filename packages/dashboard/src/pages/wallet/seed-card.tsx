@@ -44,7 +44,7 @@ export function SeedCard({ wallet }: { readonly wallet: WalletStatus }) {
         )}
         {wallet.state === 'locked' && <Unlock />}
         <dl className="facts">
-          <Fact name="Your own address" value={wallet.owner_address ?? 'not known'} isMono />
+          <Fact name="Your own address" value={wallet.owner_address ?? 'unknown'} isMono />
           <Fact name="Made" value={madeWords(wallet)} />
           <Fact name="Passphrase" value={passphraseWords(wallet)} />
           {limits.data && <Fact name="Open payments" value={String(limits.data.open)} />}
@@ -72,12 +72,12 @@ function Fact({
 }
 
 function passphraseWords({ state, passphrase }: WalletStatus): string {
-  if (state === 'lost') return 'not known'
+  if (state === 'lost') return 'unknown'
   return passphrase ? 'asked for after each start' : 'none'
 }
 
 function madeWords({ made, made_at: madeAt }: WalletStatus): string {
-  if (made === null || madeAt === null) return 'not known'
+  if (made === null || madeAt === null) return 'unknown'
   return `${made === 'generated' ? 'here' : 'imported from its words'}, ${formatMoment(madeAt)}`
 }
 

@@ -36,7 +36,7 @@ function NoWallet() {
   return (
     <section className="card" aria-label="No wallet">
       <Empty title="No wallet yet">
-        The addresses of all agents come from one seed, which is made in a terminal:{' '}
+        The addresses of all agents come from one seed, which is created in a terminal:{' '}
         <code className="command">flotilla wallet init --passphrase</code> prints its 24 words once. Then{' '}
         <code className="command">flotilla wallet addresses AGENT</code> gives an agent its own.
       </Empty>

@@ -17,7 +17,7 @@ export function GiveTask({ close }: { readonly close: () => void }) {
   return (
     <FormDialog
       title="Give a task"
-      words="The agent begins as soon as its lane is free. How it goes is seen on the board."
+      words="The agent starts as soon as it is free. The board shows the progress."
       action="Give"
       busy={give.isPending || to === '' || title.trim() === ''}
       onClose={close}

@@ -80,7 +80,7 @@ export function TasksView() {
         <section className="card" aria-label="Tasks">
           <Empty title={all.length === 0 ? 'No task yet' : 'No task matches'}>
             {all.length === 0
-              ? 'A task is work with an end: somebody gives it, an agent hands something in, and you say what that is worth. Give one above, or let agents hand work to each other.'
+              ? 'A task is work with a result: a person or an agent gives it, an agent delivers, and you review the result. Give one above, or let agents hand off work to each other.'
               : 'Choose another agent or project, or other words.'}
           </Empty>
         </section>

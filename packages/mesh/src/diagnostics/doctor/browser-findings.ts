@@ -12,17 +12,17 @@ export function browserFindings(
       ? failure(
           'browser-walls-open',
           words,
-          'No browser is opened until they hold. See which rule of this machine’s firewall lets it through; the next use lays ours anew and tries them again.',
+          'No browser opens until its network filter works. Check which firewall rule of this machine lets the traffic through; the next use installs the filter again and retests it.',
         )
       : warning(
           'browser',
           words,
-          'Its next use tries again. A filter that does not stand is one that the kernel lacks: modprobe nf_tables (or ip_tables), then try again.',
+          'The next use tries again. If the filter could not be installed, the kernel lacks it: modprobe nf_tables (or ip_tables), then try again.',
         )
   })
 }
 
-/** Nothing is said where CAPTCHAs are for people alone. Pure. */
+/** Reports the CAPTCHA solver; no finding if only people solve CAPTCHAs. Pure. */
 export function captchaFindings(solver: CaptchaSolverView | null): readonly DoctorFinding[] {
   if (solver === null) return []
   const { host, per_hour, daily_usd, rests_until } = solver
@@ -31,8 +31,8 @@ export function captchaFindings(solver: CaptchaSolverView | null): readonly Doct
   return [
     warning(
       'captcha-solver',
-      `the CAPTCHA solver at ${host} failed several times in a row and is not asked until ${new Date(rests_until).toISOString()}`,
-      'People are asked until then. See the balance of its account, CAPTCHA_SOLVER_KEY, and browser.captcha in config/settings.json.',
+      `the CAPTCHA solver at ${host} failed several times in a row and is in cooldown until ${new Date(rests_until).toISOString()}`,
+      'Until then people solve CAPTCHAs. Check the balance of its account, CAPTCHA_SOLVER_KEY, and browser.captcha in config/settings.json.',
     ),
   ]
 }

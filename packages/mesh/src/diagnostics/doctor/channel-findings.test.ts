@@ -13,7 +13,7 @@ test('a channel that is refused is an error, one that may come a warning, each w
       id: 'channel',
       level: 'warning',
       detail: 'discord: nobody answers',
-      repair: 'It is tried again by itself; flotilla channels says how it is.',
+      repair: 'The mesh retries automatically; flotilla channels shows the state.',
     },
   ])
 })

@@ -8,7 +8,7 @@ export function channelFindings(
 ): readonly DoctorFinding[] {
   return troubled.map(({ name, state, detail, repair }) => {
     const words = `${name}: ${detail}`
-    const next = repair === '' ? 'It is tried again by itself; flotilla channels says how it is.' : repair
+    const next = repair === '' ? 'The mesh retries automatically; flotilla channels shows the state.' : repair
     return state === 'refused' ? failure('channel', words, next) : warning('channel', words, next)
   })
 }

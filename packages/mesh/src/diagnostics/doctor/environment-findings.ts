@@ -9,8 +9,12 @@ export function environmentFindings({
 }: Pick<Environment, 'leftOut' | 'warnings'>): readonly DoctorFinding[] {
   return [
     ...leftOut.map((words) =>
-      failure('setting-value', words, 'Mend it in .env of the home: a mesh does not start with it.'),
+      failure(
+        'setting-value',
+        words,
+        'Correct it in .env of the home: the mesh does not start with this value.',
+      ),
     ),
-    ...warnings.map((words) => warning('setting-name', words, 'Mend the name, or take it out.')),
+    ...warnings.map((words) => warning('setting-name', words, 'Correct the name, or remove the line.')),
   ]
 }

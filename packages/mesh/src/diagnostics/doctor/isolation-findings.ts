@@ -2,12 +2,12 @@ import type { RungView } from '@flotilla/protocol/isolation'
 import { ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Of rungs of isolation that somebody asked for: what they are made of, or why they cannot be had. Pure. */
+/** Reports each requested isolation level: how it is provided, or why it is not available. Pure. */
 export function isolationFindings(rungs: readonly RungView[]): readonly DoctorFinding[] {
   return rungs.flatMap(({ rung, available, detail, repair }) => {
     if (rung === 'container' || available === null) return []
     return available
       ? [ok(`isolation-${rung}`, detail)]
-      : [warning(`isolation-${rung}`, `${rung} cannot be had: ${detail}`, repair)]
+      : [warning(`isolation-${rung}`, `${rung} is not available: ${detail}`, repair)]
   })
 }

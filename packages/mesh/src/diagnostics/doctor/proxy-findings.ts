@@ -55,6 +55,6 @@ function certificateFinding({ extraFile, extraFault, usesSystem }: CertificatesK
     : warning(
         'certificates',
         `NODE_EXTRA_CA_CERTS names ${extraFile}, which cannot be read: ${extraFault}`,
-        'Correct the path: Node goes on without it, and a proxy that opens TLS is then refused.',
+        'Correct the path: Node ignores a missing file, and then rejects the certificate of a proxy that intercepts TLS.',
       )
 }

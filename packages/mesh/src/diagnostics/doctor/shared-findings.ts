@@ -25,7 +25,7 @@ export function sharedFindings(facts: SharedFacts): readonly DoctorFinding[] {
 function watchersFinding({ watchers, watches, hostUser }: SharedFacts): DoctorFinding {
   if (watchers === null) return ok('shared-watchers', 'the kernel watches no files')
   const who = `all agents of this machine${hostUser === null ? '' : `, and ${hostUser},`}`
-  const detail = `${who} together may have ${watchers} inotify instances and watch ${watches ?? 'some'} files, since they are one user to the kernel: one agent can take them all, and the others' programs then watch no files until it is stopped. Nothing else of theirs fails`
+  const detail = `${who} together may have ${watchers} inotify instances and watch ${watches ?? 'some'} files, because the kernel counts them as one user: one agent can use them all, and then programs of the others cannot watch files until it is stopped. Nothing else is affected`
   return watchers >= watchersEnough
     ? ok('shared-watchers', detail)
     : warning(
@@ -54,8 +54,8 @@ function namesFinding(names: SharedFacts['names']): DoctorFinding {
     case 'open':
       return warning(
         'names-inside',
-        `the engine's name server answers inside containers, because ${names.why}: an agent can learn how many others run and at which addresses, which it cannot reach, and nothing of who they are. It asks nobody outside, which each look at the walls tries`,
-        'Run the mesh as root with nsenter and iptables on the machine, and it is shut.',
+        `the engine's name server answers inside containers, because ${names.why}: an agent can learn how many others run and at which addresses, which it cannot reach, and nothing of who they are. It forwards no queries to the outside, which each isolation check verifies`,
+        'Run the mesh as root with nsenter and iptables installed; the mesh then blocks the name server.',
       )
   }
 }
