@@ -5,7 +5,7 @@ import type { TarEntry } from './tar-header.ts'
  * Which entries of an agent's data a backup holds. The writer and the reader of a backup ask the same rules, so that nothing is
  * written that a restore would not take. An agent made these files and is hostile.
  */
-/** `PATH_MAX` of Linux less what the path of the volume takes. */
+/** `PATH_MAX` of Linux minus the length of the volume's path. */
 const nameMaxBytes = 3840
 /** `NAME_MAX` of Linux. */
 const partMaxBytes = 255
@@ -111,7 +111,7 @@ function leadsAbove(name: string, target: string): boolean {
 const keyOf = (name: string): string =>
   name.length <= keyMaxBytes ? name : `/${hash('sha256', name, 'base64')}`
 
-/** A name for people: what is no printable character is written as its number. Pure. */
+/** A name for people: non-printable characters are escaped as numbers. Pure. */
 export function shownName(name: string): string {
   const text = Buffer.from(name, 'latin1').toString('utf8')
   const shown = text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|\\/gu, (character) =>

@@ -114,7 +114,7 @@ function makeTree(root: string, plan: readonly Planned[]): void {
 }
 const mkfifo = 'import os, sys; os.mkfifo(bytes.fromhex(sys.argv[1]))'
 
-/** What a folder holds, by names below it. */
+/** The content of a folder, by relative name. */
 function treeOf(root: string): Map<string, string> {
   const found = new Map<string, string>()
   const inodes = new Map<number, string>()
@@ -145,7 +145,7 @@ function treeOf(root: string): Map<string, string> {
   return found
 }
 
-/** What no restore takes, by what it is and not by what the backup says of it. */
+/** Whether a restore skips an entry, by its type and not by the backup's own list. */
 function isSkipped(path: string, what: string): boolean {
   if (what.startsWith('pipe')) return true
   const [, target] = /^link (.*?)(?: -?\d+| linked)$/s.exec(what) ?? []
@@ -233,7 +233,7 @@ test(
   patient(120_000),
 )
 
-test('folders are kept as deep as a path of the system is long, and what is deeper is named', async () => {
+test('folders are kept up to the system’s path length, and deeper ones are listed', async () => {
   const deep = mkdtempSync(join(tmpdir(), 'agent-deep-'))
   onTestFinished(() => void execFileSync('rm', ['-rf', deep]))
   const script =

@@ -51,7 +51,7 @@ describe('a sealed archive', () => {
         refusedAtAll,
       )
     }
-    // At the end of a chunk, too: nothing but its mark tells that it is not the last.
+    // A cut at the end of a chunk is detected, too: only its mark shows that it is not the last.
     const line = archive.indexOf(10) + 1
     const first = line + 4 + archive.readUInt32BE(line)
     await expect(open(archive.subarray(0, first), passphrase)).rejects.toEqual(refusedAtAll)
@@ -82,7 +82,7 @@ describe('a sealed archive', () => {
     },
   )
 
-  test('whose first line asks for endless work, or is none, is refused before any is done', async () => {
+  test('with an excessive key derivation or an invalid first line is refused before any work', async () => {
     const header = (n: number) =>
       Buffer.from(
         `${JSON.stringify({ format: 'flotilla-backup', version: 1, closed: { by: 'passphrase', cipher: 'aes-256-gcm', scrypt_n: n, salt: 'a'.repeat(64), nonce: 'b'.repeat(14) } })}\n`,

@@ -12,7 +12,7 @@ const readPastBytes = gb
 const fleetEntriesMax = 20_000_000
 const fleetBytesMax = 16 * 1024 * gb
 
-/** What one agent's data may add to a backup that holds so much already; null where nothing fits any more. Pure. */
+/** How much one agent's data may add to a backup of the given size; null if nothing fits any more. Pure. */
 export function boundsOfAgent(
   dataLimitBytes: number,
   before: { readonly entries: number; readonly bytes: number },
@@ -26,7 +26,7 @@ export function boundsOfAgent(
 /** Why an agent after these is left out. */
 export const fleetBoundWords = `all agents together hold more than ${fleetEntriesMax} files or ${fleetBytesMax / gb} GB`
 
-/** A backup is read with the bounds of the whole fleet: which limit its agents had does not matter any more. */
+/** Bounds for reading a backup apply to the whole fleet, because the agents' former limits are unknown. */
 export const readingBounds: TarBounds = {
   entriesMax: agentEntriesReadMax,
   bytesMax: fleetBytesMax,

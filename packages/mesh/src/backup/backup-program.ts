@@ -15,17 +15,20 @@ export interface BackupAsked {
   readonly passphrase: string | null
   readonly step: (words: string) => void
   readonly moved: (moved: MovedBytes) => void
-  /** Ends the program; what it had begun to write goes with it. */
+  /** Ends the program and removes the incomplete file. */
   readonly signal: AbortSignal
 }
 
-/** How it ended, in words for whoever asked. */
+/** The result, as text for the caller. */
 export interface BackupEnd {
   readonly ok: boolean
   readonly words: string
 }
 
-/** Makes or reads a backup beside the mesh, whose loop does nothing for it but hear how far it is. Never rejects. */
+/**
+ * Creates or verifies a backup in a separate process, so that the mesh's event loop only receives its progress. Never
+ * rejects.
+ */
 export type RunBackupProgram = (asked: BackupAsked) => Promise<BackupEnd>
 
 const lineSchema = z.looseObject({
@@ -57,8 +60,8 @@ const lineSchema = z.looseObject({
 type Line = z.infer<typeof lineSchema>
 
 /**
- * `program` is what starts the mesh's own program, as its first words; its commands `backup` and `verify-backup` tell how far
- * they are in lines of JSON.
+ * `program` is the command that starts the mesh's own program; its commands `backup` and `verify-backup` report their
+ * progress in lines of JSON.
  */
 export function createRunBackupProgram(from: {
   readonly program: readonly [string, ...string[]]
@@ -131,7 +134,7 @@ function endWords(deed: BackupAsked['deed'], line: Line): string {
   ].join(' ')
 }
 
-/** A sentence for each agent whose data is not wholly in it. */
+/** A sentence for each agent whose data is incomplete or missing. */
 function missingWords({ skipped = [], left_out: leftOut = [] }: Line): readonly string[] {
   return [
     ...leftOut.map(({ agent, why }) => `The data of ${agent} is not in it: ${why}.`),

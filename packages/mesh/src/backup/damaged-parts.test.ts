@@ -32,7 +32,7 @@ type Changes = Partial<Pick<BackupOptions, 'secrets' | 'progress'>> & {
   readonly limitBytes?: number
 }
 
-/** A home with these agents, and what is made of it. */
+/** A home with these agents, and functions to back it up. */
 async function aHome(agents: Readonly<Record<string, () => Data>>) {
   const folder = await mkdtemp(join(tmpdir(), 'damaged-parts-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
@@ -111,7 +111,7 @@ async function restored(
   return { paths, data, leftOut, verified }
 }
 
-test('an agent whose data breaks off, or cannot be read at all, is left out by name and the others are kept', async () => {
+test('an agent with truncated or unreadable data is left out by name, and the others are kept', async () => {
   const good = randomBytes(100_000)
   const home = await aHome({ a: broken, b: () => kept(good), c: () => new Error('its volume is missing') })
   const made = await home.make()
@@ -178,7 +178,7 @@ test.each([1000, 700_000])(
   },
 )
 
-test('an agent whose data cannot be written is named, and the others are restored', async () => {
+test('an agent whose data cannot be written is listed, and the others are restored', async () => {
   const home = await aHome({ a: () => kept(randomBytes(3_000_000)), b: () => kept(randomBytes(10)) })
   await home.make()
   const { data, leftOut } = await restored(home, { fails: ['a'] })
@@ -187,7 +187,7 @@ test('an agent whose data cannot be written is named, and the others are restore
   await expect(restored(home, { fails: ['a', 'b'] })).rejects.toThrow('No space left')
 })
 
-test('a backup of an earlier release is restored, without what no restore takes of it', async () => {
+test('a backup of an earlier release is restored, without the entries that restores skip', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'old-backup-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const file = join(folder, 'backup')
@@ -299,7 +299,7 @@ test('entries of the home that no backup holds are named', async () => {
   ).toMatchObject({ files: 2, secret_files: ['.env'], skipped: { count: 4 } })
 })
 
-test('what is written is read again before it has its name: a disk that changes it is found out', async () => {
+test('the file is read again before it gets its name, so a disk that corrupts it is detected', async () => {
   const content = randomBytes(1000)
   const home = await aHome({ a: () => kept(content) })
   const spoil = (step: string): void => {

@@ -39,10 +39,13 @@ export function checkedPath(path: string): string {
 }
 
 const secrets: ReadonlySet<string> = new Set(['.env', 'data/mesh-secret'])
-/** Each opens the other: no backup that anybody can read has them, whatever it is told of other secrets. */
+/**
+ * The seed and the key that opens it: a backup without a passphrase never contains them, whatever other secrets it
+ * includes.
+ */
 const wallet: ReadonlySet<string> = new Set(['data/wallet-seed', 'data/wallet-key'])
 
-/** What a backup is told of secrets, and what closes it; null for nothing. */
+/** Which secrets a backup contains, and its passphrase; null without one. */
 export interface BackupSecrets {
   readonly secrets: boolean
   readonly passphrase: string | null
@@ -54,5 +57,5 @@ export function isLeftOut(path: string, options: BackupSecrets): boolean {
   return secrets.has(path) && !options.secrets
 }
 
-/** Secrets of a home that a backup may hold, in the order in which they are told. */
+/** Secrets of a home that a backup may contain, in the order in which they are listed. */
 export const secretPaths: readonly string[] = [...secrets, ...wallet]

@@ -120,7 +120,7 @@ describe('the data of an agent', () => {
     expect(filtered([archive])).toEqual({ archive, data: { ...data, skipped: { count: 0, first: [] } } })
   })
 
-  test('has names of any bytes, whose lengths in extended headers are of bytes', () => {
+  test('keeps names of any bytes, with lengths in extended headers counted in bytes', () => {
     // Decoded as UTF-8 and encoded again each of these bytes is three, and the name ends in a record of its own.
     const name = `${'a'.repeat(80)}${'\u00ff'.repeat(9)}18 size=999999999`
     const parts = [
@@ -210,7 +210,7 @@ describe('the data of an agent', () => {
 describe('bounds of an agent’s data', () => {
   const big = (name: string) => tarEntry(name, { content: 'x'.repeat(5000) })
 
-  test('a file that is larger than what is left is skipped by name, and smaller ones behind it are kept', () => {
+  test('a file larger than the remaining space is skipped by name, and later smaller ones are kept', () => {
     const parts = [big('1'), big('2'), tarEntry('note', { content: 'kept' }), tarEnd]
     const { data } = filtered(parts, { ...wide, bytesMax: 6000 })
     expect(data).toMatchObject({ entries: 2, bytes: 5004, endedBy: null })
@@ -234,7 +234,7 @@ describe('bounds of an agent’s data', () => {
   })
 })
 
-test('the names of skipped entries are told in words that a terminal can show, and not all of them', () => {
+test('the names of skipped entries are escaped for terminals, and their number is limited', () => {
   const many = Array.from({ length: 50 }, (_, index) => tarEntry(`\u001b[31m\n${index}`, { kind: '6' }))
   const { skipped } = filtered([...many, tarEntry('null', { kind: '3' }), tarEnd]).data
   expect(skipped.count).toBe(51)

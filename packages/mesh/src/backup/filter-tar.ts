@@ -25,11 +25,13 @@ export interface FilteredData {
   readonly endedBy: string | null
 }
 
-/** Takes an archive of an agent's data piece by piece and gives one that holds only what a backup may hold. */
+/**
+ * Filters an archive of an agent's data piece by piece, and gives one with only the entries that a backup may contain.
+ */
 export interface TarFilter {
   /** The bytes that go on. Throws the Problem `unprocessable` where the archive is damaged. */
   take(piece: Buffer): readonly Buffer[]
-  /** True once a bound ended it: nothing that comes is taken any more. */
+  /** True once a bound ended it: later input is ignored. */
   isOver(): boolean
   /** Whether the archive has come to its own end. */
   isWhole(): boolean

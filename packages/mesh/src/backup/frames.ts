@@ -35,7 +35,7 @@ export const entrySchema = z.discriminatedUnion('kind', [
 ])
 export type Entry = z.infer<typeof entrySchema>
 
-/** What the maker of a backup says of an agent's data, beside its bytes. */
+/** The creator's note on an agent's data. */
 const noteSchema = z.strictObject({
   skipped: skippedSchema,
   /** Which bound ended the reading of it; null where none did. */
@@ -66,7 +66,7 @@ export const aboutSchema = z.strictObject({
   /** Entries of the home that do not follow. */
   skipped: skippedSchema.optional(),
 })
-/** What a backup says of itself. */
+/** A backup's description of itself. */
 export type About = z.infer<typeof aboutSchema>
 
 export const overSchema = z.strictObject({ entries: z.int() })
@@ -85,7 +85,7 @@ export const letters = {
 export interface SourceEntry {
   readonly entry: Entry
   readonly content: AsyncIterable<Buffer>
-  /** Of an agent's data, asked once its content has ended: what is said of it, or why it could not be read. */
+  /** For an agent's data, called once its content has ended: its note, or why it could not be read. */
   readonly close?: () => { readonly note: DataNote } | { readonly leftOut: string }
 }
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { namingDisk } from './full-disk.ts'
 
-/** What the system answers to a write where nothing is free. */
+/** The system's error for a write to a full disk. */
 async function fullDisk(): Promise<unknown> {
   const file = await open('/dev/full', 'w')
   try {
@@ -17,7 +17,7 @@ async function fullDisk(): Promise<unknown> {
   }
 }
 
-test('a full disk is named by the folder that was written to, its file system and what is free there', async () => {
+test('a full disk is reported with the folder, its file system and the free space', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'full-disk-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   expect(await namingDisk(await fullDisk(), { folder, repair: 'Free some.' })).toMatchObject({
@@ -29,7 +29,7 @@ test('a full disk is named by the folder that was written to, its file system an
   })
 })
 
-test('other errors stay what they are', async () => {
+test('other errors are unchanged', async () => {
   const error = Object.assign(new Error('no'), { code: 'EACCES' })
   expect(await namingDisk(error, { folder: '/', repair: '' })).toBe(error)
 })

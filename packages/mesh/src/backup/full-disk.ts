@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { isDiskFull } from '../storage/index.ts'
 
-/** What is told of a disk that has no room for what is written to `folder`. */
+/** The facts about a disk that is too full for a write to `folder`. */
 export interface FullDisk {
   readonly folder: string
   readonly repair: string
@@ -19,7 +19,7 @@ export async function namingDisk(error: unknown, { folder, repair }: FullDisk): 
   return new Problem('disk-full', { detail, repair, cause: error })
 }
 
-/** Where the file system of a folder is mounted, and what is free there. */
+/** The mount point of a folder's file system, and its free space. */
 export async function diskWords(folder: string): Promise<string> {
   try {
     const { bavail, bsize } = await statfs(folder)

@@ -50,7 +50,7 @@ async function aHarness() {
   return { folder, asked, ends, backups, journal }
 }
 
-it('one is made at a time, told as it goes on, and in the journal before and after, without its passphrase', async () => {
+it('one is made at a time, with progress, and in the audit log before and after, without its passphrase', async () => {
   const { asked, ends, backups, journal, folder } = await aHarness()
   await backups.make(owner, 'a long sentence')
   await expect(backups.make(owner, null)).rejects.toMatchObject({ code: 'conflict' })
@@ -71,7 +71,7 @@ it('one is made at a time, told as it goes on, and in the journal before and aft
   expect(JSON.stringify([journal.entries, await backups.view(owner)])).not.toContain('a long sentence')
 })
 
-it('only owners look at them, and a name that leads elsewhere is none', async () => {
+it('only owners see them, and a name with a path is rejected', async () => {
   const { backups, folder, asked } = await aHarness()
   await writeFile(join(folder, '..', 'backup-20260101T000000Z'), 'elsewhere')
   const strangers: [Caller, string][] = [
@@ -112,7 +112,7 @@ it('a mesh that stops ends what goes on', async () => {
   expect((await backups.view(owner)).last).toMatchObject({ ok: false, words: 'stopped' })
 })
 
-it('a program that says what is wrong, says nothing, or is not there, ends in words', async () => {
+it('a program that fails, prints nothing or is missing gives a message', async () => {
   const folder = await aFolder()
   const script = join(folder, 'program.mjs')
   const asked: BackupAsked = {

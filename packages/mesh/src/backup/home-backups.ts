@@ -11,14 +11,14 @@ import type { Log } from '../platform/index.ts'
 import type { BackupAsked, RunBackupProgram } from './backup-program.ts'
 import { headerMaxBytes, isClosed } from './seal-archive.ts'
 
-/** Whoever has a backup, and its passphrase, has every credential. */
+/** The permission for backups: a backup with its passphrase gives access to every credential. */
 const asked = { do: 'manage-credentials' } as const
-/** Names of the folder that are looked at; more are no backups of ours. */
+/** The maximum number of file names read from the folder; further ones are ignored. */
 const namesMax = 1000
 
 /**
- * Backups that an owner makes and looks at from a page, in `folder`, one deed at a time: each is a program of its own. What goes
- * on, and how the last one ended, is kept for as long as the mesh lives; a backup that was cut off leaves no file.
+ * Backups that an owner makes and views on a page, in `folder`, one operation at a time, each in its own process. The
+ * current operation and the result of the last one are kept in memory; an interrupted backup leaves no file.
  */
 export interface HomeBackups {
   view(caller: Caller): Promise<BackupsView>
@@ -56,7 +56,7 @@ export function createHomeBackups(deps: {
     })
   }
 
-  /** What is asked for is in the journal before anything is done. */
+  /** The request is in the audit log before anything is done. */
   function begin(
     caller: Caller,
     wanted: Pick<BackupAsked, 'deed' | 'passphrase'> & { readonly name: string },
@@ -114,7 +114,7 @@ export function createHomeBackups(deps: {
           repair: 'Move some of them to another disk, or remove them, in a terminal of the machine.',
         })
       }
-      // Whoever asked at the same moment was first.
+      // Checked again, because another caller may have begun meanwhile.
       requireIdle()
       begin(caller, { deed: 'make', name: nameAt(clock.now()), passphrase })
       return shown()

@@ -19,7 +19,7 @@ export { whatIsMissing } from './what-is-missing.ts'
 export { heldTrailer } from './serve-reading.ts'
 export type { MovedBytes } from './tell-bytes.ts'
 
-/** Loaded when they are called: a mesh that starts needs none of them. */
+/** Loaded on first use, because the start of a mesh needs none of these modules. */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   return (await import('./make-backup.ts')).makeBackup(options)
 }
@@ -36,8 +36,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
 const readingsMax = 1
 
 /**
- * What a backup needs of a mesh that runs: the data of its agents, one after the other. Everything else is read by the
- * program that makes it, so that the mesh's loop does no work for it; `program` starts it, for whoever asks from a page.
+ * The mesh's part of a backup: it serves the data of its agents, one after the other. The separate backup process reads
+ * everything else, so that the mesh's event loop is not used for it; `program` starts that process for a page.
  */
 export function backupModule(
   kernel: Pick<Kernel, 'guard' | 'settings' | 'log' | 'clock' | 'journal'>,

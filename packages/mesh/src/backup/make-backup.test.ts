@@ -87,7 +87,7 @@ test('one disk must have room for both', async () => {
   expect((await make(one(30 * mb), 0)).files).toBe(1)
 })
 
-test('what agents keep and nobody can count beforehand does not keep a backup from being made', async () => {
+test('agents’ data of unknown size does not prevent a backup', async () => {
   const { make, rooms } = await aHome()
   expect((await make(rooms(40 * mb, 40 * mb), null)).agents).toBe(1)
 })

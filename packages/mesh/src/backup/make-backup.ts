@@ -60,20 +60,20 @@ export interface BackupOptions {
   readonly agents: DataOfAgents
   readonly progress: (step: string) => void
   readonly moved: TellBytes
-  /** Bytes that are free where a folder is, and what tells that two folders share them. */
+  /** The free space of a folder's file system, with an id that shows that two folders share it. */
   readonly roomIn?: RoomIn
   readonly signal: AbortSignal
 }
 
 /**
- * Writes a whole home into one file. The database and the files are of one moment; the data of each agent is of a moment
- * after it, as a mesh that was killed then would have left it: a run that the ledger has as open goes on from what its agent
- * wrote, and one that it does not have yet was never told to anybody.
+ * Writes a whole home into one file. Database and files are one consistent snapshot. The data of each agent is a
+ * slightly later snapshot, as after a kill of the mesh at that time: an open run of the ledger continues from what its
+ * agent wrote, and a run that the ledger does not have yet was never acknowledged.
  *
- * - M1 The file is read to its end as a restore would, before it gets its name.
- * - M2 Entries that no restore takes, and agents whose data cannot be read, are left out and named in the result.
+ * - M1 The file is read to its end, as by a restore, before it gets its name.
+ * - M2 Entries that restores skip, and agents whose data cannot be read, are left out and listed in the result.
  *
- * Problems `conflict` for a file that is there, `not-found` for a folder or an agent that is not, `disk-full`.
+ * Problems `conflict` for an existing file, `not-found` for a missing folder or agent, `disk-full`.
  */
 export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   const { paths, file, roomIn = roomOnDisk } = options
@@ -99,7 +99,9 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   }
 }
 
-/** Problem `not-found`, so that a mistyped name leaves nobody in whom the owner wanted out. */
+/**
+ * Throws the Problem `not-found`, so that a mistyped name does not include an agent that the owner wanted to leave out.
+ */
 function requireKnown(without: readonly string[], agents: readonly string[]): void {
   const unknown = without.find((agent) => !agents.includes(agent))
   if (unknown === undefined) return
@@ -139,7 +141,7 @@ async function writePartial(
   const entries = sources(cut, { ...options.agents, ids: agents, progress }, read)
   const frames = tellingBytes(writeFrames(about, entries), to.size, options.moved)
   await writeArchive(sealArchive(frames, options), { path, keepFreeBytes: to.keepFreeBytes, signal })
-  // What is verified needs room for its database.
+  // Frees the space that the verification needs for its database.
   await rm(cut.database, { force: true })
   return {
     agents: agents.length,

@@ -6,7 +6,7 @@ const cutPrefix = 'backup-'
 /** In the folder of a cut: the path of the file that is written meanwhile. */
 const noteName = 'writes'
 
-/** What a backup works with until it has its name. */
+/** The temporary files of a backup until it gets its name. */
 export interface PartialBackup {
   /** For the cut; removed at the end. */
   readonly folder: string
@@ -34,7 +34,7 @@ export async function openPartial(paths: DataPaths, file: string, pid: number): 
   }
 }
 
-/** Removes what a backup of this home that was killed has left. No other one is made meanwhile. */
+/** Removes the files of a killed backup of this home. No other backup runs meanwhile. */
 export async function sweepPartials(paths: DataPaths): Promise<void> {
   for (const name of await readdir(paths.runtimeFolder).catch(() => [])) {
     if (!name.startsWith(cutPrefix)) continue

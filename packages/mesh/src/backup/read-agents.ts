@@ -13,7 +13,7 @@ export type ReadAgentData = (agentId: string) => Promise<DataReading | null>
 
 /** How the data of a home's agents is read. */
 export interface DataOfAgents {
-  /** Agents whose data the owner leaves out. */
+  /** Agents whose data the owner excludes. */
   readonly without: readonly string[]
   readonly read: ReadAgentData
   readonly dataLimitBytes: (agentId: string) => number
@@ -33,9 +33,9 @@ export interface AgentsRead {
 }
 
 /**
- * The data of agents, one after the other, with only what a restore takes. An agent whose data cannot be read is an entry that
- * says so: no agent, and no engine that breaks off in the middle of one, keeps the others out of a backup. Throws what
- * reading met where it could not even begin with a single one.
+ * The data of agents, one after the other, with only the entries that a restore uses. An agent whose data cannot be
+ * read becomes an entry with the reason, so neither an agent nor an engine that fails midway excludes the others.
+ * Throws the error if not a single agent could be read.
  */
 export async function* readAgents(source: AgentsSource, read: AgentsRead): AsyncGenerator<SourceEntry> {
   const total = { entries: 0, bytes: 0 }
@@ -118,7 +118,7 @@ async function* filtered(data: DataReading, bounds: TarBounds, result: Result): 
         if (filter.isOver()) break
       }
     } catch (error) {
-      // A program that packs says at its end that it could not read some files; what it packed is whole.
+      // A packer that could not read some files reports that at its end; the packed files are complete.
       if (!filter.isWhole()) throw error
       filter.note('some files', whyOf(error))
     }

@@ -22,7 +22,7 @@ import { broken } from './seal-archive.ts'
 import type { Skipped } from './skipped-entries.ts'
 import { whyOf } from './why-of.ts'
 
-/** Hears an archive from its beginning; each is awaited before the next. */
+/** Receives the frames of an archive in order; each call is awaited before the next. */
 export interface FrameListener {
   about(about: About): Promise<void> | void
   /** Gives what takes the content, or null where it is not wanted. `end` comes once it was found whole. */
@@ -34,7 +34,7 @@ export interface EntrySink {
   end(): Promise<void> | void
 }
 
-/** What a backup has of one agent's data. */
+/** A backup's entry of one agent's data. */
 export interface AgentPart {
   readonly agent: string
   /** `left-out`: the maker of the backup could not read it. `damaged`: the backup is damaged here. Nothing is restored of both. */
@@ -91,7 +91,7 @@ export async function readFrames(
   }
 }
 
-/** What a backup says that it holds is in it. */
+/** Checks that a backup contains all files that it lists. */
 function requireFiles({ files, secret_files: secretFiles = [] }: About, seen: ReadonlySet<string>): void {
   const found = [...seen].filter((name) => name.startsWith('file ')).length
   if (files !== undefined && files !== found) throw broken(`it holds ${found} files and says ${files}`)

@@ -6,7 +6,7 @@ import type { BackupSecrets } from './entry-path.ts'
 import { inMb } from './full-disk.ts'
 import { listHomeFiles } from './list-home-files.ts'
 
-/** Left free beside what is written. */
+/** Space that must stay free in addition to the written data. */
 const spareBytes = 16 * 1024 * 1024
 
 export interface Room {

@@ -12,7 +12,7 @@ import { verifyBackup } from './verify-backup.ts'
 const settings = JSON.stringify({ data_limit_mb: 64 })
 const kept = Buffer.alloc(300_000, 'k')
 
-/** Of a home with one agent, and what was found in it. */
+/** A backup of a home with one agent, and its verification. */
 async function aBackup() {
   const folder = await mkdtemp(join(tmpdir(), 'restore-backup-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -79,7 +79,7 @@ async function restored(
   return written
 }
 
-test('what a backup weighs is told apart: the home, and what agents kept', async () => {
+test('the size of a backup is given separately for the home and the agents’ data', async () => {
   const { verified } = await aBackup()
   expect(verified.bytes - verified.homeBytes).toBeGreaterThanOrEqual(kept.length)
   expect(verified.homeBytes).toBeGreaterThan(settings.length)

@@ -17,16 +17,16 @@ import type { VerifiedBackup } from './verify-backup.ts'
 import { waitForDrain } from './wait-for-drain.ts'
 import { whyOf } from './why-of.ts'
 
-/** Beside what is in the backup itself, for what a mesh writes when it starts. */
+/** Space for the first start of the mesh, in addition to the backup's content. */
 const spareBytes = 64 * 1024 * 1024
 
 export interface RestoreOptions {
   readonly paths: DataPaths
   readonly file: string
   readonly passphrase: string | null
-  /** What `verifyBackup` said of this file a moment ago. */
+  /** The result of `verifyBackup` for this file. */
   readonly verified: VerifiedBackup
-  /** Agents whose data is not restored. */
+  /** Agents whose data is excluded from the restore. */
   readonly without: readonly string[]
   /** Whether what agents kept goes to other disks than the home's. */
   readonly agentsElsewhere: boolean
@@ -48,18 +48,19 @@ export interface AgentsTarget {
 
 export interface RestoredHome {
   readonly homeId: string
-  /** Agents whose data is not in the home although the backup has an entry of it, each with the reason. */
+  /** Agents in the backup whose data is missing in the home, each with the reason. */
   readonly leftOut: readonly { readonly agent: string; readonly why: string }[]
 }
 
 /**
- * Makes a home of a backup that was verified. It has an id of its own: the home that the backup is of may go on beside it,
- * and nothing of it in the engine is touched.
+ * Restores a verified backup as a home. The home gets its own id: the original home may continue beside it, and nothing
+ * of it in the engine is touched.
  *
- * - B1 Only into a folder with nothing in it, or with a restore that was cut off, whose mark is in it from before the first
- *   file until after the last: a home with that mark does not start.
- * - B2 Everything is checked again while it is written; what is not as it should be ends it, and the mark stays.
- * - B3 An agent whose data is damaged, is not in the backup or cannot be written is left out and named; the others are restored.
+ * - B1 Only into an empty folder or an interrupted restore. A mark exists from before the first file until after the
+ *   last, and a home with that mark does not start.
+ * - B2 Everything is verified again while it is written; an error ends the restore, and the mark stays.
+ * - B3 An agent whose data is damaged, missing in the backup or not writable is left out and listed; the others are
+ *   restored.
  */
 export async function restoreBackup(options: RestoreOptions): Promise<RestoredHome> {
   const { paths, progress, verified } = options
@@ -94,7 +95,10 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   return { homeId, leftOut: written.leftOut }
 }
 
-/** What is not to be restored, found before anything is written. Problem `not-found` for a name that the backup does not have. */
+/**
+ * The excluded agents, checked before anything is written. Problem `not-found` for a name that the backup does not
+ * contain.
+ */
 function knownBefore({ verified, without }: RestoreOptions): { agent: string; why: string }[] {
   const unknown = without.find((name) => !verified.agents.some(({ agent }) => agent === name))
   if (unknown !== undefined) {

@@ -43,7 +43,7 @@ type Header = z.infer<typeof headerSchema>
 
 interface Closing {
   seal(chunk: Buffer, number: number, isLast: boolean): Buffer
-  /** Throws where it is not what was sealed. */
+  /** Throws if the chunk is not the one that was sealed. */
   open(sealed: Buffer, number: number, isLast: boolean): Buffer
 }
 
@@ -78,7 +78,7 @@ export async function* sealArchive(
   let number = 0
   let waiting: Buffer[] = []
   let bytes = 0
-  // One chunk is always held back: the last is told by its mark.
+  // One chunk is always held back, because the last one is marked.
   let before: Buffer | null = null
   function* closed(chunk: Buffer): Generator<Buffer> {
     if (before !== null) yield framed(closing.seal(before, number++, false))
@@ -100,9 +100,9 @@ export async function* sealArchive(
 }
 
 /**
- * The content of an archive. Nothing of a chunk is given before it was found to be what was sealed; null stands in the place
- * of a damaged one between the first and the last. Problem `unprocessable` where one of these is damaged, where the archive
- * ends too early or goes on, and `unauthenticated` for a wrong or missing passphrase.
+ * The content of an archive. A chunk is returned only after its seal was verified; null replaces a damaged chunk
+ * between the first and the last. Problem `unprocessable` if the first or last one is damaged or the archive has the
+ * wrong length, `unauthenticated` for a wrong or missing passphrase.
  */
 export async function* openArchive(
   archive: AsyncIterable<Buffer>,

@@ -36,7 +36,7 @@ async function aServer(pieces: number, mayAnswer = Promise.resolve()) {
   return { asking, served: served.promise, gone: gone.promise, left: () => left }
 }
 
-test('whoever reads to the end is told that the agent was held', async () => {
+test('a complete reading reports that the agent was frozen throughout', async () => {
   const { asking, served, left } = await aServer(3)
   const [reply] = (await once(asking, 'response')) as [IncomingMessage]
   expect(await buffer(reply)).toHaveLength(3 * piece.length)
@@ -45,7 +45,7 @@ test('whoever reads to the end is told that the agent was held', async () => {
   expect(left()).toBe(1)
 })
 
-test('an asker that is gone before its answer begins leaves nobody held', async () => {
+test('a caller that disconnects before the response leaves no agent frozen', async () => {
   const may = Promise.withResolvers<void>()
   const { asking, served, gone, left } = await aServer(3, may.promise)
   asking.destroy()
@@ -55,7 +55,7 @@ test('an asker that is gone before its answer begins leaves nobody held', async 
   expect(left()).toBe(1)
 })
 
-test('an asker that goes in the middle of it leaves nobody held', async () => {
+test('a caller that disconnects during the response leaves no agent frozen', async () => {
   const { asking, served, left } = await aServer(10_000)
   const [reply] = (await once(asking, 'response')) as [IncomingMessage]
   await once(reply, 'data')

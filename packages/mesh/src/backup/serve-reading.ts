@@ -2,12 +2,12 @@ import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import type { DataReading } from '../sandbox/index.ts'
 
-/** Told behind the archive: whether the agent was held until all was read. */
+/** Trailer after the archive: whether the agent was frozen until the end of the reading. */
 export const heldTrailer = 'x-flotilla-held'
 
 /**
- * Answers with the data of an agent. Resolves once nobody is held any more, however the asker ends: one that was killed may
- * be gone before the first byte, and then its answer closes no more.
+ * Responds with the data of an agent. Resolves once the agent is no longer frozen, however the caller ends: a killed
+ * caller may disconnect before the first byte, and then the response emits no close event.
  */
 export async function serveReading(
   data: DataReading,

@@ -13,7 +13,7 @@ export const skippedSchema = z.strictObject({
     .array(z.strictObject({ name: z.string().max(textMaxChars), why: z.string().max(textMaxChars) }))
     .max(namedMax),
 })
-/** What a backup does not hold although its source has it. */
+/** Entries of the source that a backup does not contain. */
 export type Skipped = z.infer<typeof skippedSchema>
 
 export const nothingSkipped: Skipped = { count: 0, first: [] }

@@ -8,9 +8,9 @@ import { listHomeFiles } from './list-home-files.ts'
 import type { HomeFile } from './list-home-files.ts'
 import type { Skipped } from './skipped-entries.ts'
 
-/** A fleet that writes without a pause would have the cut taken anew for ever. */
+/** The retry limit: a fleet that writes constantly would otherwise repeat the snapshot forever. */
 const triesMax = 20
-/** What the file system answers where a file cannot have another name in the folder of the cut. */
+/** Error codes of the file system if it cannot link a file into the snapshot's folder. */
 const noLinkCodes: ReadonlySet<unknown> = new Set([
   'EXDEV',
   'EPERM',
@@ -23,7 +23,7 @@ const noLinkCodes: ReadonlySet<unknown> = new Set([
 export interface Cut {
   readonly database: string
   readonly files: readonly CutFile[]
-  /** What the home has beside them and no backup holds. */
+  /** The home's other entries, which backups do not contain. */
   readonly skipped: Skipped
 }
 
@@ -31,17 +31,17 @@ export interface CutFile {
   /** Below the home, with slashes. */
   readonly path: string
   readonly mode: number
-  /** Where it lies as it was at the moment of the cut. */
+  /** The path of the snapshot's copy. */
   readonly source: string
 }
 
 /**
- * Database and files of a home as they stood at one moment, in `folder`, which is on the same file system.
+ * Takes a consistent snapshot of a home's database and files in `folder`, which is on the same file system.
  *
- * - C1 Every file that the mesh writes is replaced whole under its name, so that a further name keeps what it was; the one
- *   file that grows, the anchors of the journal, is copied, as are files on another file system.
- * - C2 The files are looked at before the moment that the database is pinned at and after they were named: where one is
- *   another by then, the cut is taken anew. Problem `conflict` where that comes to no end.
+ * - C1 The mesh replaces its files atomically, so a hard link keeps the old content. The one file that grows, the
+ *   anchors of the audit log, is copied, as are files on another file system.
+ * - C2 The files are checked before the database snapshot is fixed and after they were linked; if one was replaced
+ *   meanwhile, the snapshot is repeated. Problem `conflict` if that never succeeds.
  */
 export async function takeCut(paths: DataPaths, folder: string, options: BackupSecrets): Promise<Cut> {
   const database = join(folder, 'mesh.db')

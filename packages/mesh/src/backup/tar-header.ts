@@ -47,7 +47,7 @@ const kinds: Readonly<Record<string, EntryKind>> = {
   '6': 'pipe',
 }
 const letters = { file: '0', 'hard-link': '1', symlink: '2', folder: '5' } as const
-/** Kinds whose header says no size of a content, whatever its field holds. */
+/** For other kinds the size field does not describe content and is ignored. */
 const withContent: ReadonlySet<EntryKind> = new Set(['file', 'sparse', 'unknown'])
 
 export type Header =
@@ -81,7 +81,7 @@ export function readHeader(block: Buffer, extension: Extension): Header {
   return { type: 'entry', entry }
 }
 
-/** What the content of an extension says; later values replace earlier ones. Throws for records that do not add up. */
+/** Parses the content of an extension header; later values replace earlier ones. Throws for malformed records. */
 export function readExtension(letter: 'x' | 'g' | 'L' | 'K', content: Buffer): Extension {
   if (letter === 'L') return { name: content.toString('latin1').replace(/\0+$/, '') }
   if (letter === 'K') return { link: content.toString('latin1').replace(/\0+$/, '') }

@@ -8,7 +8,7 @@ async function* pieces(count: number): AsyncGenerator<Buffer> {
   for (let at = 0; at < count; at++) yield Buffer.alloc(mb)
 }
 
-test('bytes that pass are told every four megabytes, and pass as they are', async () => {
+test('progress is reported every four megabytes, and bytes pass unchanged', async () => {
   const told: MovedBytes[] = []
   let passed = 0
   for await (const piece of tellingBytes(pieces(10), 10 * mb, (moved) => told.push(moved)))

@@ -1,14 +1,14 @@
-/** Told after each so many bytes: often enough to watch, seldom enough to cost nothing. */
+/** The interval of progress reports in bytes: often enough to watch, rarely enough to be cheap. */
 const tellEveryBytes = 4 * 1024 * 1024
 
 export interface MovedBytes {
   readonly bytes: number
-  /** Null where nobody knows it beforehand. */
+  /** Null if the total is unknown. */
   readonly of: number | null
 }
 export type TellBytes = (moved: MovedBytes) => void
 
-/** The same pieces, told as they pass. */
+/** Passes the pieces on and reports progress. */
 export async function* tellingBytes<Piece extends Uint8Array>(
   source: AsyncIterable<Piece>,
   of: number | null,

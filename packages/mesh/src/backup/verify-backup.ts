@@ -17,7 +17,7 @@ import { waitForDrain } from './wait-for-drain.ts'
 export interface VerifyOptions {
   readonly file: string
   readonly passphrase: string | null
-  /** Where a folder may be made for the moment. */
+  /** A folder in which a temporary folder may be created. */
   readonly temporary: string
   readonly moved: TellBytes
   readonly signal?: AbortSignal
@@ -29,9 +29,9 @@ export interface VerifiedBackup extends ReadArchive {
 }
 
 /**
- * Reads a backup to its end as a restore would, and writes nothing but its database into a folder of its own, where SQLite
- * looks at it. An agent whose data is damaged is said in `agents` and keeps nothing else from being read. Problems `not-found`,
- * `unprocessable` with what is wrong, `unauthenticated` for a wrong passphrase, `disk-full` where the folder has no room.
+ * Reads a backup to its end like a restore, and writes only its database into a temporary folder, where SQLite checks
+ * it. An agent with damaged data is listed in `agents` and does not stop the verification. Problems `not-found`,
+ * `unprocessable` with the error, `unauthenticated` for a wrong passphrase, `disk-full` if the folder has no space.
  */
 export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
   const size = await sizeOf(options.file)

@@ -2,10 +2,10 @@ import type { AgentPart } from './read-frames.ts'
 import { nothingSkipped } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
 
-/** Agents, and homes, whose skipped entries are told; for the others the numbers are. */
+/** The number of agents and homes whose skipped entries are listed; for further ones only counts are given. */
 const toldMax = 50
 
-/** What is not in a backup although its home has it, as commands tell it. */
+/** The home's entries that a backup does not contain, in the output of commands. */
 export interface WhatIsMissing {
   readonly skipped: readonly {
     /** Null for the files of the home itself. */
@@ -15,7 +15,7 @@ export interface WhatIsMissing {
     /** Which bound ended the reading of the agent's data, so that more may be missing; null where none did. */
     readonly ended_by: string | null
   }[]
-  /** Agents whose data is not in it at all. */
+  /** Agents without any data in the backup. */
   readonly left_out: readonly { readonly agent: string; readonly why: string }[]
 }
 

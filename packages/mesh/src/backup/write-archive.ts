@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { Problem } from '@flotilla/protocol/problem'
 import { diskWords, inMb, namingDisk } from './full-disk.ts'
 
-/** The free room of the target is looked at after so many bytes. */
+/** The free space of the target is checked after this many bytes. */
 const lookEveryBytes = 16 * 1024 * 1024
 
 export interface ArchiveTarget {

@@ -3,7 +3,7 @@ import { ofOneAgent } from './settings-file.ts'
 import type { Settings } from './settings-file.ts'
 import type { FieldEdit } from './watch-settings.ts'
 
-/** What the owner's settings may say of one agent, wherever in their file it stands; what is left out they do not say. */
+/** The owner's settings about one agent, from all their places in the file; omitted fields are not set. */
 export const agentSettingsSchema = z.strictObject({
   /** That it may use beside its own. */
   models: ofOneAgent.models.min(1).optional(),
@@ -27,7 +27,7 @@ const placeOf: Readonly<Record<Field, (agentId: string) => readonly string[]>> =
   isolation_mode: (agentId) => ['agents', agentId, 'isolation_mode'],
 }
 
-/** No further models is what a file says that does not speak of them. Pure. */
+/** A file without `models` means no additional models. Pure. */
 export function agentSettingsOf({ agents, egress }: Settings, agentId: string): AgentSettings {
   const { models = [], ...others } = ownOf(agents, agentId) ?? {}
   const hosts = ownOf(egress.allowed_hosts, agentId)
@@ -38,7 +38,7 @@ export function agentSettingsOf({ agents, egress }: Settings, agentId: string): 
   }
 }
 
-/** So that the settings say of an agent what `wanted` has in these fields; what it has not is taken out. Pure. */
+/** The edits after which the settings of an agent equal `wanted` in these fields; missing fields are removed. Pure. */
 export function agentSettingEdits(
   agentId: string,
   fields: readonly string[],

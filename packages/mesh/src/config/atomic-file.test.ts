@@ -27,7 +27,7 @@ describe('an atomic file', () => {
     expect(await readFile(join(folder, 'real'), 'utf8')).toBe('new')
   })
 
-  test('loses none of fifty concurrent edits', async () => {
+  test('keeps all of fifty concurrent edits', async () => {
     const path = join(await aFolder(), 'count')
     const editor = createFileEditor()
     await Promise.all(
@@ -36,7 +36,7 @@ describe('an atomic file', () => {
     expect(await readTextFile(path)).toBe('50')
   })
 
-  test('keeps what a hand wrote while an edit was at work', async () => {
+  test('keeps a manual edit that was made during another edit', async () => {
     const path = join(await aFolder(), 'list')
     await writeFile(path, 'a')
     let isFirst = true
@@ -48,7 +48,7 @@ describe('an atomic file', () => {
     expect(await readTextFile(path)).toBe('a by-hand b')
   })
 
-  test('is left alone by an edit that throws, and the next edit goes on', async () => {
+  test('is unchanged by an edit that throws, and the next edit works', async () => {
     const path = join(await aFolder(), 'list')
     const editor = createFileEditor()
     await writeFile(path, 'a')

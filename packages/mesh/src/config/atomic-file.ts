@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
-/** Who touched a file last, as far as its inode tells: equal stamps mean equal contents. */
+/** Identifies a version of a file by its inode data: equal stamps mean equal contents. */
 export interface FileStamp {
   readonly modifiedMs: number
   readonly sizeBytes: number
@@ -10,13 +10,13 @@ export interface FileStamp {
   readonly mode: number
 }
 
-/** What an edit wants: the new text, or null to leave the file as it is. */
+/** Returns the new text, or null to leave the file unchanged. */
 export type TextEdit = (current: string | null) => string | null | Promise<string | null>
 
-/** How often an edit starts again because somebody else wrote the file in the meantime. */
+/** How often an edit restarts because another process wrote the file in the meantime. */
 const editAttemptsMax = 5
 
-/** The text of a file, or null when there is none. */
+/** The text of a file, or null if it does not exist. */
 export async function readTextFile(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
@@ -127,7 +127,7 @@ async function realPathOf(path: string): Promise<string> {
   }
 }
 
-/** What was renamed in it stands there after a crash. */
+/** Makes renames in the folder durable. */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {

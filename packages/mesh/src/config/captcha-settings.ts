@@ -10,13 +10,13 @@ export const captchaSettingsSchema = z
   .strictObject({
     /** Who speaks `createTask` and `getTaskResult`, as 2Captcha and Anti-Captcha do. */
     solver_url: z.url({ protocol: /^https?$/ }).default('https://api.2captcha.com'),
-    /** Whose the secondary key is; the same where it is left out. */
+    /** The solver of the secondary key; defaults to the primary one. */
     secondary_solver_url: z.url({ protocol: /^https?$/ }).optional(),
     /** Answers that are asked for in any hour, of all agents together. */
     per_hour: amount(bounds.perHour).pipe(z.number().int()),
     /** What all agents together may spend on them in a day, UTC. */
     daily_usd: amount(bounds.dailyUsd),
-    /** Set aside for one; what it costs is booked. */
+    /** Reserved for one answer; the real cost is settled. */
     answer_usd: amount(bounds.answerUsd),
     /** Through which the page is to be visited by who answers; login and password are in the environment. */
     proxy: z
@@ -26,7 +26,7 @@ export const captchaSettingsSchema = z
         port: z.number().int().min(1).max(65_535),
       })
       .optional(),
-    /** Sites whose pages only a person answers. */
+    /** Sites whose CAPTCHAs only a person answers. */
     never_solve: z.array(hostPattern).max(bounds.neverSolveMax).default([]),
   })
   .prefault({})

@@ -28,7 +28,7 @@ export interface DataPaths {
   readonly artifactsFolder: string
   /** One read-only folder per agent with PROJECT.md and SYSTEM.md. */
   readonly briefsFolder: string
-  /** Which cluster the agents of this home live in; absent where they never lived in one. */
+  /** The cluster in which the agents of this home run; absent if they never ran in one. */
   readonly clusterFile: string
   /** Volumes of agents under the `process` runtime. */
   readonly agentsFolder: string
@@ -38,7 +38,7 @@ export interface DataPaths {
   readonly logsFolder: string
   readonly logFile: string
   readonly lockFile: string
-  /** There while a home is being restored: what it holds is not whole yet. */
+  /** Exists while a home is being restored: its content is incomplete. */
   readonly restoreMark: string
   readonly pidFile: string
   readonly cassettesFolder: string
@@ -46,8 +46,8 @@ export interface DataPaths {
 }
 
 /**
- * Where backups are that were made from a page. No part of the paths of a home: who removes a home does not remove what it
- * could be made of again. Pure.
+ * The folder of backups that were made from a page. It is not among the paths of a home, so that removing a home keeps
+ * the backups from which it could be restored. Pure.
  */
 export function backupsFolder(home: string): string {
   return join(home, 'backups')

@@ -10,14 +10,14 @@ export const environmentOnlyNames = [
   'CAPTCHA_SOLVER_PROXY_PASSWORD',
 ] as const
 
-/** A JSON text without these names, at any depth and in either case, and which of them stood there. Pure. */
+/** A JSON text without these names, at any depth and in either case, and the names that were removed. Pure. */
 export function withoutEnvironmentOnly(text: string): {
   readonly text: string
   readonly removed: readonly string[]
 } {
   const removed: string[] = []
   let rest = text
-  // Each pass takes one away; a file has no more of them than characters.
+  // Each pass removes one name; the passes are bounded by the length of the text.
   for (;;) {
     const root = parseTree(rest)
     const path = root && pathOfName(root)
@@ -29,7 +29,7 @@ export function withoutEnvironmentOnly(text: string): {
   }
 }
 
-/** Takes them out of a file that holds any, and tells which; the values are told to nobody. */
+/** Removes these names from a file and returns which were found; their values are never reported. */
 export async function stripEnvironmentOnly(editor: FileEditor, path: string): Promise<readonly string[]> {
   let names: readonly string[] = []
   await editor.edit(path, (text) => {

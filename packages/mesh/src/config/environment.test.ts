@@ -51,7 +51,7 @@ describe('the environment', () => {
     })
   })
 
-  test('of a mesh that is a pod says where it lives and listens, whatever a file from a machine says', () => {
+  test('of a mesh in a pod sets its addresses, whatever a file from another machine says', () => {
     const file = new Map([
       ['FLOTILLA_PORT', '9000'],
       ['FLOTILLA_AGENT_PORT', 'nine'],
@@ -81,7 +81,7 @@ describe('the environment', () => {
     })
   })
 
-  test('of a file is told as that where it is wrong, unknown or cannot hold', () => {
+  test('an invalid, unknown or ineffective variable of a file is reported with the file', () => {
     const port = new Map([['FLOTILLA_PORT', 'sk-oops']])
     expect(() => readEnvironment({}, '/home/a', port)).toThrow(/FLOTILLA_PORT in \.env: (?!.*sk-oops)/)
     const file = new Map([
@@ -97,7 +97,7 @@ describe('the environment', () => {
     })
   })
 
-  test('of a file names what the command line alone reads, and from elsewhere', () => {
+  test('a variable of a file that only the command line reads is reported', () => {
     const file = new Map([
       ['FLOTILLA_URL', 'http://elsewhere'],
       ['FLOTILLA_SESSION', 'sk-oops'],
@@ -114,7 +114,7 @@ describe('the environment', () => {
     ])
   })
 
-  test('names what is wrong and never shows a value', () => {
+  test('an error names the variable and never shows its value', () => {
     const wrong = { FLOTILLA_PORT: 'sk-oops', FLOTILLA_RUNTIME: 'vm' }
     expect(() => readEnvironment(wrong)).toThrow(/FLOTILLA_PORT: .*FLOTILLA_RUNTIME: /)
     expect(() => readEnvironment(wrong)).not.toThrow(/sk-oops/)

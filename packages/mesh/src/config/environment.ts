@@ -41,13 +41,13 @@ export interface Environment {
   readonly otlp: OtlpSettings | null
   /** What of the mesh's own connections goes through a company's proxy. */
   readonly proxies: ProxyRules
-  /** One sentence per FLOTILLA_ name that has no effect where it stands. */
+  /** One sentence per FLOTILLA_ variable that has no effect where it is set. */
   readonly warnings: readonly string[]
   /** One sentence per value of `.env` that was left out because it is wrong; a mesh does not start with any. */
   readonly leftOut: readonly string[]
 }
 
-/** Null leaves it to what the home noted at an earlier start, or to the cluster. */
+/** Null uses the value of an earlier start of the home, or the cluster's default. */
 export interface KubernetesEnvironment {
   /** Of the kubeconfig. */
   readonly context: string | null
@@ -120,8 +120,8 @@ const environmentSchema = z.object({
 export const environmentNames: readonly string[] = Object.keys(environmentSchema.shape)
 
 /**
- * Where a mesh lives and listens. One that is a pod is told so by its manifests alone: `.env` of its home may have come from
- * a machine on which other things were true.
+ * Variables of the mesh's addresses. A mesh in a pod takes them only from its manifests: `.env` of its home may come
+ * from another machine with other addresses.
  */
 const placeNames: readonly string[] = [
   'FLOTILLA_PORT',
@@ -137,7 +137,7 @@ const podName = 'FLOTILLA_KUBERNETES_SERVICE'
 /** Which of these lie in `.env` can be known only once the home is. */
 const homeName = 'FLOTILLA_HOME'
 
-/** Read by the command line, which looks at its own environment alone; what the mesh does with them. */
+/** Variables that only the command line reads, from its own environment, with the mesh's warning about them. */
 export const commandLineNames: Readonly<Record<string, string>> = {
   FLOTILLA_URL: 'has no effect: the command line alone reads it, from its own environment',
   FLOTILLA_SESSION: 'has no effect: the command line alone reads it, from its own environment',

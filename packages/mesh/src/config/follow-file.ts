@@ -6,15 +6,15 @@ import type { FileStamp } from './atomic-file.ts'
 const pollIntervalMs = 500
 
 export interface FollowedFile {
-  /** Looks at the file now. */
+  /** Reads the file now. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Gives the text of a file that a hand may change: once before this resolves, after each change of it, and whenever it is
- * asked to; null where there is none. One look after the other. What `take` throws is told as what cannot be read, and
- * a look that failed is made again until one succeeds: a disk that failed heals without a change of the file.
+ * Follows the text of a file that a person may edit: `take` is called once before this resolves, after each change, and
+ * on `refresh`; with null if the file does not exist. Reads are serialized. Errors of `take` are reported as read
+ * errors, and a failed read is repeated until one succeeds, because a disk may recover without a change of the file.
  */
 export async function followFile(deps: {
   readonly path: string

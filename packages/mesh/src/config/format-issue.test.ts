@@ -21,6 +21,6 @@ test.each([
     'line 1: web_search.provider: write one of brave, tavily, serper, searxng',
   ],
   ['{"providers":{"A b":{"kind":"cohere"}}}', 'line 1: providers.A b: a provider name is 1 to 64 of'],
-])('a wrong settings file is told with the field, and what to write: %s', (text, words) => {
+])('an error in a settings file names the field and the expected value: %s', (text, words) => {
   expect(() => parseSettings(text)).toThrow(`config/settings.json ${words}`)
 })

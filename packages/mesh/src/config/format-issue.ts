@@ -12,7 +12,7 @@ const articles: Readonly<Record<string, string>> = {
 }
 const choicesShown = 12
 
-/** What is wrong with a value of a file, and what belongs there, for whoever wrote it by hand. Pure. */
+/** Describes an invalid value of a file and the expected value, for the person who edits the file. Pure. */
 export function formatIssue(issue: z.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type': {

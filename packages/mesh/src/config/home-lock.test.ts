@@ -9,7 +9,7 @@ import { lockHome, lockSocket } from './home-lock.ts'
 
 const own = { pid: process.pid, deed: 'starting' } as const
 
-test('a home is held by one at a time, who says what it does with it, and free again afterwards', async () => {
+test('a home is locked by one process at a time, which says what it does, and is free afterwards', async () => {
   const home = `/nowhere/${process.pid}-lock-test`
   const first = await lockHome(home, own)
   const refusal = () => lockHome(home, { pid: 1, deed: 'starting' }).catch((error: unknown) => error)
@@ -48,7 +48,7 @@ test('of many that come at once one holds it', async () => {
   await held[0]?.release()
 })
 
-/** A connection to the lock whose maker never closes its half, as any user of this machine may make one. */
+/** A connection to the lock that stays half open, as any user of this machine could create. */
 function halfOpen(home: string): Promise<Socket> {
   return new Promise((resolve) => {
     const socket = createConnection({ path: lockSocket(home), allowHalfOpen: true })
@@ -59,7 +59,7 @@ function halfOpen(home: string): Promise<Socket> {
   })
 }
 
-test('whoever connects and never closes does not keep the holder from letting go', async () => {
+test('an open connection does not prevent the holder from releasing the lock', async () => {
   const home = `/nowhere/${process.pid}-half-open`
   const lock = await lockHome(home, own)
   await halfOpen(home)

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** What is being done with a home that is held, as whoever comes second reads it. */
+/** Describes what the holder of a lock does with the home, for a second process. */
 const deeds = {
   starting: (home: string, who: string) => `a mesh is already being started on ${home} by ${who}`,
   running: (home: string, who: string) => `a mesh already runs on ${home}: ${who}`,
@@ -19,25 +19,25 @@ export type Deed = keyof typeof deeds
 const deedsOfMesh: readonly unknown[] = ['starting', 'running'] satisfies readonly Deed[]
 
 export interface HomeLock {
-  /** Told to whoever comes second from now on. */
+  /** Changes the answer to a second process from now on. */
   now(deed: Deed): void
   release(): Promise<void>
 }
 
 /** A holder that ends between the refusal and the question is asked for no longer: the lock is tried again. */
 const attemptsMax = 5
-/** A holder of ours answers at once; what does not is told as another program. */
+/** A Flotilla process answers at once; a slower holder is reported as another program. */
 const answerMaxMs = 5000
 const answerMaxChars = 64
 /** Askers that are answered at the same time; further ones are turned away. */
 const askersMax = 16
-/** The answer fits into the kernel's buffer, so that whoever has not got it by then is none of ours. */
+/** The answer fits into the kernel's buffer, so a client that has not received it by then is not a Flotilla process. */
 const tellMaxMs = 2000
 
 /**
- * Holds a home for this process alone. An abstract socket is the lock: taking it is atomic, and the kernel lets
- * go of it when the process dies, however it dies. Its holder says on it who it is and what it does. Throws the Problem
- * `home-in-use` while another holds it. Links are followed, so that two names of one home are one lock.
+ * Locks a home for this process. The lock is an abstract socket: taking it is atomic, and the kernel releases it when
+ * the process ends in any way. The holder answers on it with its process id and its activity. Throws the Problem
+ * `home-in-use` while another process holds it. Links are resolved, so that two names of one home are one lock.
  */
 export async function lockHome(
   home: string,
@@ -68,12 +68,15 @@ export function isHeldByMesh({ extra }: Problem): boolean {
   return deedsOfMesh.includes(extra['deed'])
 }
 
-/** The abstract socket of a home, whose place has no links in it. Any user of this machine can connect to it. Pure. */
+/** The abstract socket of a home with a resolved path. Any user of this machine can connect to it. Pure. */
 export function lockSocket(place: string): string {
   return `\0flotilla-${createHash('sha256').update(place).digest('hex').slice(0, 32)}`
 }
 
-/** Null when it is taken. Whoever connects is told and cut off: a connection that stays open would hold up the end. */
+/**
+ * Null if it is taken. A client gets the answer and is disconnected, because an open connection would delay the
+ * release.
+ */
 function take(name: string, own: { readonly pid: number; readonly deed: Deed }): Promise<HomeLock | null> {
   let { deed } = own
   const askers = new Set<Socket>()
@@ -106,7 +109,7 @@ function take(name: string, own: { readonly pid: number; readonly deed: Deed }):
   })
 }
 
-/** Null where nobody is there any more, or who is there does not answer as one of ours. */
+/** Null if the holder has ended, or does not answer like a Flotilla process. */
 function askHolder(name: string): Promise<{ readonly pid: number; readonly deed: Deed } | null> {
   return new Promise((resolve) => {
     let said = ''

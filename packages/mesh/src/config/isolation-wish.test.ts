@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { isolationWish } from './isolation-wish.ts'
 import { defaultSettings, parseSettings } from './settings-file.ts'
 
-describe('what an agent is to run behind', () => {
+describe('the isolation level of an agent', () => {
   const nothing = { start: 'container', record: 'container' } as const
 
   test('is a container, unless the fleet or the agent has more', () => {

@@ -4,7 +4,7 @@ import type * as z from 'zod/v4/core'
 import { safeParse } from 'zod/v4/core'
 import { formatIssue } from './format-issue.ts'
 
-/** A JSON text whose fields know their lines. */
+/** A parsed JSON text with the line of each field. */
 export interface JsonDocument<T> {
   readonly value: T
   /** The line, from 1, of the field at `path`, or null when the text does not have it. */
@@ -46,7 +46,7 @@ function readShallow<S extends z.$ZodType>(text: string, schema: S): JsonReading
     return {
       ok: false,
       line: lineAt(twice.offset),
-      reason: `the key ${JSON.stringify(twice.value)} stands twice`,
+      reason: `the key ${JSON.stringify(twice.value)} appears twice`,
     }
   }
   const parsed = safeParse(schema, JSON.parse(source))

@@ -4,7 +4,7 @@ import { readTextFile } from './atomic-file.ts'
 const port = z.int().min(1).max(65_535)
 const stateSchema = z.looseObject({ agent_port: port, proxy_port: port.optional() })
 
-/** Ports of agent API and proxy in the last life of a mesh that was killed; 0 where there is no trace of one. */
+/** Ports of agent API and proxy of the previous process if it was killed; 0 if unknown. */
 export async function lastPorts(
   stateFile: string,
 ): Promise<{ readonly agentPort: number; readonly proxyPort: number }> {

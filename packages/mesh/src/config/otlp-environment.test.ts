@@ -54,7 +54,7 @@ describe('where traces are sent to', () => {
   })
 
   test.each([
-    [{ OTEL_TRACES_SAMPLER: 'parentbased_jaeger_remote' }, 'OTEL_TRACES_SAMPLER is none of always_on'],
+    [{ OTEL_TRACES_SAMPLER: 'parentbased_jaeger_remote' }, 'OTEL_TRACES_SAMPLER is not one of always_on'],
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '25%' }, 'no number from 0 to 1'],
     [{ OTEL_TRACES_SAMPLER: 'traceidratio', OTEL_TRACES_SAMPLER_ARG: '1.5' }, 'no number from 0 to 1'],
     [{ OTEL_TRACES_SAMPLER_ARG: '0.5' }, 'means nothing to parentbased_always_on'],

@@ -9,7 +9,7 @@ export interface OtlpSettings {
   readonly sampling: TraceSampling
 }
 
-/** Which traces are sent, by the names of OpenTelemetry's samplers. What the mesh keeps itself is never sampled. */
+/** Which traces are exported, by the names of OpenTelemetry's samplers. The mesh's own trace store is never sampled. */
 export interface TraceSampling {
   readonly sampler: (typeof samplers)[number]
   /** Of the samplers with `traceidratio`: the part of all traces that is sent, 0 to 1. */
@@ -31,13 +31,13 @@ type Variables = Readonly<Record<string, string | undefined>>
 
 const timeoutDefaultMs = 10_000
 const timeoutMaxMs = 60_000
-/** What the exporter speaks; others are refused in words and not sent by another one in silence. */
+/** The only supported protocol of the exporter; another one is rejected with a warning and not replaced silently. */
 const protocol = 'http/protobuf'
 
 /**
- * Reads the variables that OpenTelemetry specifies for its exporter. Off, which is null, without an endpoint, with
- * `OTEL_SDK_DISABLED=true` and with `OTEL_TRACES_EXPORTER=none`. Each warning is a sentence; what it is about has no effect,
- * and never shows a value, which may be a key. Pure.
+ * Reads OpenTelemetry's standard variables for its exporter. Returns null (off) without an endpoint, with
+ * `OTEL_SDK_DISABLED=true` and with `OTEL_TRACES_EXPORTER=none`. Each warning is a sentence about a variable without
+ * effect. It never shows a value, which may be a key. Pure.
  */
 export function readOtlp(variables: Variables): {
   readonly otlp: OtlpSettings | null
@@ -96,14 +96,14 @@ export function readOtlp(variables: Variables): {
   }
 }
 
-/** As OpenTelemetry has it, a value that is wrong counts as not set, and is told. Pure. */
+/** As OpenTelemetry specifies, an invalid value counts as unset, with a warning. Pure. */
 function samplingOf(
   named: string | undefined,
   argument: string | undefined,
 ): TraceSampling & { readonly warnings: readonly string[] } {
   const sampler = named === undefined ? samplerDefault : samplers.find((one) => one === named.toLowerCase())
   if (sampler === undefined) {
-    const words = `OTEL_TRACES_SAMPLER is none of ${samplers.join(', ')}; ${samplerDefault} holds, which sends every trace`
+    const words = `OTEL_TRACES_SAMPLER is not one of ${samplers.join(', ')}; ${samplerDefault} holds, which sends every trace`
     return { sampler: samplerDefault, ratio: 1, warnings: [words] }
   }
   if (argument === undefined) return { sampler, ratio: 1, warnings: [] }
@@ -136,7 +136,7 @@ function isDecodable(text: string): boolean {
   }
 }
 
-/** `name=value,name=value`, percent-encoded; what is no pair is left out. */
+/** `name=value,name=value`, percent-encoded; invalid pairs are skipped. */
 function pairsIn(text: string | undefined): Record<string, string> {
   const pairs = (text ?? '').split(',').flatMap((pair) => {
     const at = pair.indexOf('=')

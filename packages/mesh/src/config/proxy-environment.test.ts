@@ -40,7 +40,7 @@ describe('the proxy of an address', () => {
   })
 
   test.each(['localhost', 'a.localhost', '127.0.0.1', '127.8.9.1', '[::1]', '[::ffff:127.0.0.1]'])(
-    'is none for loopback, whatever NO_PROXY says: %s',
+    'loopback has no proxy, whatever NO_PROXY says: %s',
     (host) => {
       expect(through({ ALL_PROXY: proxy }, `http://${host}:8420/`)).toBeNull()
     },
@@ -82,7 +82,7 @@ describe('the proxy of an address', () => {
   })
 
   test.each(['socks5://ann:secret@proxy:1080', 'http://', 'ftp://proxy'])(
-    'of another kind is told as without effect, and never with its value: %s',
+    'a proxy of another kind is reported as without effect, and never with its value: %s',
     (value) => {
       const rules = readProxies({ ALL_PROXY: value })
       expect(rules.of(new URL('https://a.com'))).toBeNull()

@@ -29,7 +29,7 @@ type Variables = Readonly<Record<string, string | undefined>>
 export const noProxies: ProxyRules = { of: () => null, proxies: [], direct: [], faults: [] }
 
 const defaultPorts = { 'http:': 80, 'https:': 443 } as const
-/** Entries of NO_PROXY that are looked at. */
+/** The maximum number of evaluated NO_PROXY entries. */
 const entriesMax = 1000
 
 /**

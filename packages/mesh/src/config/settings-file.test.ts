@@ -31,7 +31,7 @@ describe('the settings file', () => {
     expect(defaultSettings.rate_limits.llm).toBe(600)
   })
 
-  test('is parsed with defaults for what it leaves out', async () => {
+  test('is parsed with defaults for omitted fields', async () => {
     const settings = await reading(
       '{"providers":{"ollama":{"kind":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","local":true}},"models":{"openai/x":{"price":{"input_per_mtok":1,"output_per_mtok":2}}}}',
     )

@@ -24,9 +24,9 @@ const fallbacksMax = 5
 const usdPerMtok = z.number().min(0).max(100_000)
 
 /**
- * `true`: on a machine of the owner's, so that it costs nothing. `false`: it costs what the public list says, as with a
- * proxy on this machine that passes calls on to a paid provider. Left out, it costs nothing where its `base_url` is a
- * loopback address. A price of the model's wins over all of it.
+ * `true`: the model runs on the owner's machine and costs nothing. `false`: it costs the public list price, as with a
+ * local proxy that forwards calls to a paid provider. If omitted, it costs nothing if its `base_url` is a loopback
+ * address. A price in the model's own settings overrides this.
  */
 const local = z.boolean().optional()
 
@@ -70,11 +70,11 @@ const azureSchema = z.strictObject({
 const modelSchema = z.strictObject({
   price: z.strictObject({ input_per_mtok: usdPerMtok, output_per_mtok: usdPerMtok }).optional(),
   local,
-  /** Whether it sees pictures; left out, it is tried, and told in words once it has refused. */
+  /** Whether it accepts pictures; if omitted, it is tried, and pictures are replaced by text after a refusal. */
   images: z.boolean().optional(),
   /** Tokens that fit into the model. */
   context: z.number().int().positive().optional(),
-  /** What a call that names no max_tokens is given. */
+  /** The limit for a call without max_tokens. */
   max_output_tokens: z.number().int().positive().optional(),
   /** Models that may answer when this one cannot, in order; each must be on the list of the agent that asks. */
   fallback: z.array(modelName).max(fallbacksMax).optional(),
@@ -83,7 +83,7 @@ const modelSchema = z.strictObject({
     .record(
       z.string().min(1).max(100),
       z.strictObject({
-        /** What the provider charges for one call, US dollars. */
+        /** The provider's price for one call, in US dollars. */
         usd_per_call: z.number().min(0).max(1000),
         /** In one call of the model. */
         max_calls: z.number().int().min(1).max(100),
@@ -103,7 +103,7 @@ const hostAndPort = z
   )
 const allowedHosts = z.array(hostPattern).max(1000)
 
-/** The way out of agents' containers; see SECURITY.md before opening anything. */
+/** Egress of agents' containers; see SECURITY.md before opening anything. */
 const egressSchema = z.strictObject({
   /** Ports that agents may reach outside. */
   allowed_ports: z.array(z.number().int().min(1).max(65_535)).max(100).default([80, 443]),
@@ -199,7 +199,7 @@ export const settingsSchema = z.strictObject({
     .default(wireLimits.keepAliveMs / 1000),
   egress: egressSchema.prefault({}),
   web_search: webSearchSchema.optional(),
-  /** What models were told and answered in runs, kept without secrets so that runs can be looked at and played again. */
+  /** Recorded model requests and answers of runs, without secrets, for inspection and replay. */
   run_records: z
     .strictObject({
       /** 0 keeps nothing. */
@@ -208,7 +208,10 @@ export const settingsSchema = z.strictObject({
       max_mb: z.number().int().min(1).max(1_048_576).default(512),
     })
     .prefault({}),
-  /** What an agent may keep below /data, in MB of 1024 × 1024 bytes. A change holds from the agent's next start. */
+  /**
+   * The limit of an agent's data below /data, in MB of 1024 × 1024 bytes. A change takes effect at the agent's next
+   * start.
+   */
   data_limit_mb: dataLimitMb.default(5120),
   /** A worker of which nothing was asked for so long sleeps until its next work. The operator never does. */
   hibernate_after_minutes: hibernateAfter.default(hibernateAfterMinutes.default),
@@ -244,13 +247,13 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       /** Open at once; one more is refused, and none is closed for it. */
       max_live: countWithin(browserBounds.maxLive),
-      /** One in which nothing was done for so long, and that nobody watches, closes; its tabs come back. */
+      /** A browser that is idle for this time and is not watched closes; its tabs are restored later. */
       idle_minutes: z
         .number()
         .min(browserBounds.idleMinutes.min)
         .max(browserBounds.idleMinutes.max)
         .default(browserBounds.idleMinutes.default),
-      /** What a browser may keep of an agent, in MB of 1024 × 1024 bytes. */
+      /** The limit of a browser profile, in MB of 1024 × 1024 bytes. */
       profile_limit_mb: countWithin(browserBounds.profileLimitMb),
       captcha: captchaSettingsSchema,
     })
@@ -276,23 +279,23 @@ export const settingsSchema = z.strictObject({
       per_minute: z.number().int().min(1).max(600).default(20),
       /** An own Bot API server, instead of Telegram's; read when the channel is switched on, as are the next three. */
       telegram: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
-      /** What stands between the mesh and Discord, in place of https://discord.com/api. */
+      /** A proxy in front of Discord, instead of https://discord.com/api. */
       discord: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** In place of https://slack.com/api. */
       slack: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** With its version, in place of https://graph.facebook.com/v23.0. */
       whatsapp: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
-      /** Where the webhook channel posts what is said to people. */
+      /** The URL to which the webhook channel posts messages to people. */
       webhook: z.strictObject({ url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** Writes down what voice notes say, at a provider that speaks OpenAI's form; left out, they are refused in words. */
       voice: z
         .strictObject({
           model: modelName,
-          /** What a minute of sound costs, US dollars; left out only where the model costs nothing. */
+          /** The price of a minute of audio, in US dollars; may be omitted only if the model costs nothing. */
           usd_per_minute: z.number().min(0).max(1000).optional(),
         })
         .optional(),
-      /** What owners are told without having asked, alone with us, where they spoke to us before. */
+      /** Unsolicited notifications to owners, only in private conversations in which they wrote before. */
       notices: z
         .strictObject({
           /** On which channels; none by default. */
@@ -301,7 +304,7 @@ export const settingsSchema = z.strictObject({
             .array(z.enum(channelNoticeKinds))
             .max(channelNoticeKinds.length)
             .default([...channelNoticeKinds]),
-          /** Of the mesh's machine, such as 22:00 to 07:00: what would be told then waits until they are over. */
+          /** In the time zone of the mesh's machine, such as 22:00 to 07:00: notifications wait until they are over. */
           quiet_hours: z.strictObject({ from: timeOfDay, to: timeOfDay }).nullable().default(null),
         })
         .prefault({}),
@@ -316,14 +319,14 @@ export const settingsSchema = z.strictObject({
       max_calls: z.number().int().min(1).max(1_000_000).default(200),
     })
     .prefault({}),
-  /** What is kept of the journal: rows younger than this, and at most so many. */
+  /** Retention of the audit log: rows younger than this, and at most this many. */
   journal: z
     .strictObject({
       keep_days: z.number().int().min(1).max(36_500).default(365),
       max_rows: z.number().int().min(1000).max(100_000_000).default(1_000_000),
     })
     .prefault({}),
-  /** What is kept of traces: parts that ended within so many days, and at most so many; 0 days keep none. */
+  /** Retention of traces: spans that ended within this many days, and at most this many; 0 days keep none. */
   traces: z
     .strictObject({
       keep_days: z.number().int().min(0).max(365).default(7),
@@ -360,7 +363,7 @@ export async function readSettingsFile(path: string): Promise<Settings> {
 
 /** The text of the file. Throws as `readSettingsFile` does. Pure. */
 export function parseSettings(text: string): Settings {
-  // Whoever reads the file ignores them, also where it could not be rewritten.
+  // Readers ignore these names even if the file could not be rewritten.
   const reading = readJsonDocument(withoutEnvironmentOnly(text).text, settingsSchema)
   if (reading.ok) return reading.document.value
   throw new Problem('unprocessable', {

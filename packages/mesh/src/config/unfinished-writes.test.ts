@@ -41,7 +41,7 @@ test('an unfinished write of a setting is taken away once it is old, and no othe
   )
 })
 
-test('a young one goes at once where its writer has ended, and stays where it lives', async () => {
+test('a recent file is removed if its writer has ended, and kept while it runs', async () => {
   const { paths } = await aHome()
   const { pid: ended } = spawnSync(process.execPath, ['--version'])
   const names = [`.cron.json.${ended}-0af1ad2672f7.tmp`, `.cron.json.${process.pid}-0af1ad2672f8.tmp`]

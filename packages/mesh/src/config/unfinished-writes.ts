@@ -2,14 +2,14 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { DataPaths } from './data-paths.ts'
 
-/** The names that `writeFileAtomically` gives to what is not yet renamed; earlier releases named no process. */
+/** The names of temporary files of `writeFileAtomically`; earlier releases did not include the process id. */
 const unfinished = /^\..+\.(?:(?<writer>\d{1,10})-)?[0-9a-f]{12}\.tmp$/
-/** Younger ones of a process that lives, in folders that commands of the owner write to as well, may still be renamed. */
+/** In folders that the owner's commands write to as well, recent files of a running process may still be renamed. */
 const othersWriteMs = 60_000
 
 /**
- * Takes away what a write left that never came to its end, and returns how many there were. Called with the home locked.
- * In the folders that agents read, one may be a door token: there, none is young enough to stay.
+ * Removes temporary files of interrupted writes, and returns their number. Called with the home locked. In the folders
+ * that agents read, such a file may contain an agent token, so even recent ones are removed there.
  */
 export async function removeUnfinishedWrites(paths: DataPaths, now: number): Promise<number> {
   const briefs = await readdir(paths.briefsFolder, { withFileTypes: true })

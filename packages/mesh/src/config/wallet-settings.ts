@@ -1,7 +1,7 @@
 import { chainNames } from '@flotilla/protocol/wallet-api'
 import * as z from 'zod'
 
-/** JSON-RPC of one chain: as it stands, or as a credential of the mesh where there is a key in it. */
+/** JSON-RPC endpoint of one chain: a URL, or a system credential if the URL contains a key. */
 const chainSchema = z
   .strictObject({
     rpc_url: z.url({ protocol: /^https?$/ }).optional(),
@@ -23,9 +23,9 @@ export const walletSettingsSchema = z
      * holds for addresses that are given from then on.
      */
     solana_derivation: z.enum(['hmac', 'slip-10']).default('hmac'),
-    /** Who speaks for each chain. A place on a private network also stands in `egress.allowed_private`. */
+    /** The RPC endpoint of each chain. An endpoint on a private network must also be in `egress.allowed_private`. */
     chains: z.partialRecord(z.enum(chainNames), chainSchema).default({}),
-    /** Who says what things are worth. Two of them have to agree; a place on a private network also stands in `egress.allowed_private`. */
+    /** The price sources. Two of them must agree; one on a private network must also be in `egress.allowed_private`. */
     price_sources: z
       .array(
         z.strictObject({
@@ -49,7 +49,7 @@ export const walletSettingsSchema = z
         z.string().min(20).max(60),
       )
       .default({}),
-    /** Calls that may be made though nobody can say what they would move: `base:0x...:stake(uint256)`. */
+    /** Calls that are allowed although their effects cannot be simulated: `base:0x...:stake(uint256)`. */
     allow_unsimulated: z.array(z.string().max(300)).max(100).default([]),
   })
   .prefault({})

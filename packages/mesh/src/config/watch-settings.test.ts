@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
 })
 
-test('a settings file that cannot be looked at is told once, and the last whole settings go on', async () => {
+test('an unreadable settings file is reported once, and the last valid settings stay in effect', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-settings-'))
   folders.push(folder)
   const config = join(folder, 'config')
@@ -28,7 +28,7 @@ test('a settings file that cannot be looked at is told once, and the last whole 
     onStripped: () => {},
   })
 
-  // The folder becomes a file, at one stroke: looking at what is in it fails otherwise than by absence.
+  // The folder is replaced by a file atomically: reading inside it then fails with another error than absence.
   await writeFile(join(folder, 'file'), '')
   await symlink('file', join(folder, 'next'))
   await rename(join(folder, 'next'), config)

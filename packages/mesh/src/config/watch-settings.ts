@@ -18,14 +18,14 @@ export interface FieldEdit {
 export interface SettingsFile {
   /** What holds now: the file as it last was whole. */
   current(): Settings
-  /** With file and line, why the file as it stands is not used; null while it is. */
+  /** Why the current file is not used, with file and line; null while it is. */
   broken(): string | null
   /**
    * Sets one field, or takes it out for undefined, and leaves the rest of the text as it is; it holds once this resolves.
    * Problem `unprocessable` where the file is broken, or would be.
    */
   edit(field: readonly string[], value: unknown): Promise<void>
-  /** As `edit`, of all those that `choose` names once it has seen what the file says at that moment, in one write or none. */
+  /** Like `edit`, for all edits that `choose` returns for the current settings, in one write or none. */
   editAll(choose: (settings: Settings) => readonly FieldEdit[]): Promise<void>
   close(): Promise<void>
 }
@@ -54,7 +54,7 @@ export async function watchSettings(deps: {
       const names = await stripEnvironmentOnly(deps.editor, deps.path)
       if (names.length > 0) deps.onStripped(names)
     } catch (error) {
-      // They are ignored all the same; that they still stand there is for the owner to know.
+      // The names are ignored, but the owner must know that they are still in the file.
       const why = error instanceof Error ? error.message : String(error)
       deps.onBroken(`config/settings.json holds secrets that it must not, and cannot be rewritten: ${why}`)
     }
@@ -69,10 +69,10 @@ export async function watchSettings(deps: {
       settings = await readSettingsFile(deps.path)
       broken = null
     } catch (error) {
-      // A text that is wrong stays wrong until it is written anew; a disk that fails may heal at any time.
+      // An invalid text stays invalid until it is rewritten; a failing disk may recover at any time.
       if (!(error instanceof Problem)) stamp = undefined
       const detail = error instanceof Error ? error.message : String(error)
-      // What cannot even be looked at is found so each time, and told once.
+      // An unreadable file gives the same error at each read, so it is reported once.
       if (detail !== broken) deps.onBroken(detail)
       broken = detail
     }

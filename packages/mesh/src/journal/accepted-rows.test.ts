@@ -19,7 +19,7 @@ async function anAccepted(options: Parameters<typeof aJournalHarness>[0] = {}) {
   return mesh
 }
 
-describe('rows that a person accepted as they stand', () => {
+describe('rows that a person accepted unchanged', () => {
   test.each<[string, (database: Database) => void]>([
     ['one is changed', (database) => database.exec("UPDATE journal SET subject = 'y' WHERE seq = 7")],
     [
@@ -99,7 +99,7 @@ describe('rows that a person accepted as they stand', () => {
   })
 })
 
-test('a row before the first is told, and not pruned in silence', async () => {
+test('a row before the first is reported, and not pruned silently', async () => {
   const mesh = await aJournalHarness({ keepDays: 1 })
   mesh.write(3)
   mesh.keeper.verify()
@@ -107,5 +107,5 @@ test('a row before the first is told, and not pruned in silence', async () => {
     'INSERT INTO journal SELECT -4, 0, actor, action, subject, detail, previous_hash, hash FROM journal WHERE seq = 2',
   )
   mesh.keeper.maintain()
-  expect(mesh.keeper.broken()).toBe('row -4: a row stands before the first')
+  expect(mesh.keeper.broken()).toBe('row -4: a row exists before the first')
 })

@@ -6,8 +6,9 @@ import type { Checkpoint } from './journal-checkpoints.ts'
 import { journalRowSchema, rowsAfter } from './read-journal.ts'
 
 /**
- * What a person accepted, held to what it was then. The row of the acceptance, which is sealed, names digests of all
- * rows before it, block by block, so that they can be pruned from the oldest on and the rest is still compared.
+ * Accepted rows, compared with their state at the acceptance. The row of the acceptance, which is sealed, contains
+ * digests of all rows before it, block by block. Blocks can thus be pruned from the oldest on, and the rest is still
+ * compared.
  */
 export interface AcceptedBlock {
   /** Rows after this number are in the block ... */
@@ -25,7 +26,7 @@ const pageRows = 500
 
 const detailSchema = z.object({ blocks: z.array(z.tuple([z.number(), z.string()])) })
 
-/** All rows as they stand now, for the detail of the acceptance. */
+/** Digests of all current rows, for the detail of the acceptance. */
 export function acceptedDetail(database: Database): JsonObject {
   const count = Number(database.prepare('SELECT count(*) AS count FROM journal').get()?.['count'] ?? 0)
   const rowsEach = acceptedBlockRows * Math.max(1, Math.ceil(count / (acceptedBlockRows * blocksMax)))
@@ -78,7 +79,7 @@ export function faultOfAccepted(
   const stray =
     strayRow(database, Number.MIN_SAFE_INTEGER, blocks[0]?.after ?? base.seq - 1) ??
     strayRow(database, blocks.at(-1)?.last ?? base.seq, base.seq - 1)
-  if (stray !== null) return { seq: stray, detail: 'a row stands where there was none' }
+  if (stray !== null) return { seq: stray, detail: 'a row exists where there was none' }
   const other = blocks.find((block) => !isAsAccepted(database, block))
   if (other) return { seq: other.last, detail: otherWords(other) }
   return null
@@ -118,7 +119,7 @@ function* rowsFrom(database: Database, after: number): Generator<RawRow> {
   }
 }
 
-/** Every column as it stands, readable or not. */
+/** All columns of a row, even if they are invalid. */
 function rowText(row: RawRow): string {
   const { seq, at, actor, action, subject, detail, previous_hash: previous, hash } = row
   return `${JSON.stringify([seq, at, actor, action, subject, detail, previous, hash])}\n`

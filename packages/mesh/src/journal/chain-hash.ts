@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 
-/** What a link of the journal's chain is made of. Pure. */
+/** The hashed fields of a row in the chain. Pure. */
 export interface JournalLink {
   readonly seq: number
   readonly at: number
   readonly actor: string
   readonly action: string
   readonly subject: string
-  /** Canonical JSON, as it stands in its column: reading it and writing it again must not be able to change it. */
+  /** Canonical JSON exactly as in its column, so that parsing and serializing cannot change it. */
   readonly detail: string
 }
 

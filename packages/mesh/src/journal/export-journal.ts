@@ -9,11 +9,11 @@ export interface JournalFilter {
   readonly actor?: string | undefined
   /** Whole, or with a star at its end. */
   readonly action?: string | undefined
-  /** What an agent did, and what was done to it. */
+  /** Rows with this agent as actor or subject. */
   readonly agent?: string | undefined
 }
 
-/** Rows looked at in one go; between two, others get their turn. */
+/** Rows read at once; the event loop runs between two reads. */
 const windowRows = 1000
 
 /** Rows that fit, oldest first, as far as there were any when it began. A row that was made unreadable throws. */

@@ -39,7 +39,7 @@ describe('a head without a seal, put there by who can write to the database alon
     expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
   })
 
-  test('is not taken behind an anchor even in the life that may find one of an older release', async () => {
+  test('a head without a seal is rejected after an anchor, even in the first process after an upgrade', async () => {
     const mesh = await aJournalHarness({ bareHead: true })
     mesh.write(5)
     mesh.keeper.verify()

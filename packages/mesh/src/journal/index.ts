@@ -1,4 +1,4 @@
-/** The sealed record of what was done. */
+/** The audit log: the sealed record of decisions and effects. */
 
 export { canonicalJson } from './chain-hash.ts'
 export { cloudEvent } from './cloud-event.ts'

@@ -24,7 +24,7 @@ export function readCheckpoints(database: Database): readonly Checkpoint[] {
     .map((row) => checkpointSchema.parse(row))
 }
 
-/** Where a whole verification begins: after what is gone, or was accepted as it is. Pure. */
+/** The start of a full verification: after pruned or accepted rows. Pure. */
 export function baseOf(checkpoints: readonly Checkpoint[]): Checkpoint | null {
   return checkpoints.findLast(({ kind }) => kind !== 'verified') ?? null
 }
@@ -39,7 +39,7 @@ export function writeCheckpoint(database: Database, { seq, hash, kind, at, seal 
     .prepare('INSERT OR REPLACE INTO journal_checkpoints (seq, hash, kind, at, seal) VALUES (?, ?, ?, ?, ?)')
     .run(seq, hash, kind, at, seal)
   if (kind === 'pruned') database.prepare('DELETE FROM journal_checkpoints WHERE seq < ?').run(seq)
-  // Those after it may name rows that are gone; what was accepted is without them.
+  // Later checkpoints may refer to rows that are gone; an accepted chain has no others.
   if (kind === 'accepted') database.prepare('DELETE FROM journal_checkpoints WHERE seq <> ?').run(seq)
   database
     .prepare(

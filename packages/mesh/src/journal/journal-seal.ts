@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-/** A MAC over a text under a secret that does not stand in the database. */
+/** A MAC over a text under a secret that is not in the database. */
 export type JournalSeal = (text: string) => string
 
 /** The key is derived, so that the mesh's secret seals nothing but the journal here. */

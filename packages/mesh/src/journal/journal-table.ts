@@ -18,8 +18,8 @@ export interface JournalHead {
 const headSchema = z.object({ seq: z.number(), count: z.number(), hash: z.string(), seal: z.string() })
 
 /**
- * The journal on its table. The head row tells later what the end was, so that rows cut off the end are missed; it is
- * sealed, so that whoever cuts them off cannot make another.
+ * The audit log on its table. The head row records the end of the chain, so that truncation is detected; it is sealed,
+ * so that an attacker who truncates the log cannot forge it.
  */
 export function createJournal({
   database,

@@ -2,7 +2,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /** The append-only, hash-chained record of decisions and effects. */
 export interface Journal {
-  /** Written in the caller's transaction where there is one, so that an effect and its record stand or fall together. */
+  /** Joins the caller's transaction if there is one, so that an effect and its record are both committed or neither. */
   append(entry: JournalEntry): void
 }
 
@@ -11,7 +11,7 @@ export interface JournalEntry {
   readonly actor: string
   /** noun.past-verb, e.g. `run.settled`, `permission.denied`. */
   readonly action: string
-  /** Id of what it was done to. */
+  /** Id of the object of the action. */
   readonly subject: string
   /** Names, numbers and digests; never a secret and never whole texts. */
   readonly detail: JsonObject

@@ -17,7 +17,7 @@ const actions = (database: Database) =>
     .map((row) => row['action'])
 
 describe('a sealed journal', () => {
-  test('is whole after many lives, each of which reads only what came after the last', async () => {
+  test('is intact after many restarts, each of which verifies only the new rows', async () => {
     const mesh = await aJournalHarness()
     for (let life = 0; life < 3; life++) {
       const keeper = mesh.keeperOfALife()
@@ -60,7 +60,7 @@ describe('a sealed journal', () => {
         database.exec('DELETE FROM journal; DELETE FROM journal_head; DELETE FROM journal_checkpoints'),
     ],
     [
-      'a checkpoint that somebody else made',
+      'a forged checkpoint',
       (database) =>
         database.exec(
           "INSERT INTO journal_checkpoints SELECT 14, hash, 'accepted', 0, 'x' FROM journal WHERE seq = 14",
@@ -96,7 +96,7 @@ describe('a sealed journal', () => {
 
   test.each([
     ['a changed line', (text: string) => text.replace('"kind":"verified"', '"kind":"accepted"')],
-    ['a line that is none', (text: string) => `${text}x\n`],
+    ['an invalid line', (text: string) => `${text}x\n`],
     ['no lines', () => ''],
   ])('shows %s in the file of anchors', async (_what, change) => {
     const mesh = await aJournalHarness()
@@ -122,7 +122,7 @@ describe('a sealed journal', () => {
 })
 
 describe('a broken journal', () => {
-  test('goes on, tells it in its next row, and is never covered by a checkpoint', async () => {
+  test('continues, records the break in its next row, and gets no checkpoint', async () => {
     const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
@@ -142,7 +142,7 @@ describe('a broken journal', () => {
     )
   })
 
-  test('that a person accepted is verified from there on, and shows what is done to it then', async () => {
+  test('that a person accepted is verified from there on, and later changes are detected', async () => {
     const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
@@ -244,7 +244,7 @@ describe('a broken journal', () => {
     expect(verifyJournal(mesh.database, { ...mesh, seal })).toMatchObject({ ok: true })
   })
 
-  test('cannot be told as accepted by another person', async () => {
+  test('cannot be attributed to another person', async () => {
     const mesh = await aJournalHarness()
     mesh.write(4)
     mesh.database.exec('DELETE FROM journal WHERE seq = 2')
@@ -269,7 +269,7 @@ describe('a broken journal', () => {
 })
 
 describe('pruning', () => {
-  test('takes what is too old, leaves a sealed checkpoint in its place, and says so', async () => {
+  test('removes old rows, leaves a sealed checkpoint, and records the pruning', async () => {
     const mesh = await aJournalHarness({ keepDays: 2 })
     mesh.write(10)
     await mesh.clock.advance(1.5 * dayMs)
@@ -284,7 +284,7 @@ describe('pruning', () => {
     expect(mesh.verify()).toMatchObject({ ok: false, brokenAt: 12 })
   })
 
-  test('keeps at most so many rows, in steps that nobody waits for', async () => {
+  test('limits the number of rows, in small steps', async () => {
     const mesh = await aJournalHarness({ rowsMax: 1000 })
     mesh.database.transaction(() => mesh.write(prunedStepRows + 2000))
     mesh.keeper.maintain()
@@ -306,7 +306,7 @@ describe('pruning', () => {
     expect(mesh.verify()).toMatchObject({ ok: true, after: 5, rows: 6 })
   })
 
-  test('is not a way to hide a row: what does not hold is kept and told', async () => {
+  test('cannot hide a tampered row: it is kept and reported', async () => {
     const mesh = await aJournalHarness({ keepDays: 1 })
     mesh.write(10)
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 4")

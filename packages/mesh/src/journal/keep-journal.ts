@@ -9,27 +9,29 @@ import { faultWords, verifyJournal } from './verify-journal.ts'
 import type { JournalVerdict } from './verify-journal.ts'
 
 /**
- * Looks after the journal while the mesh runs.
+ * Maintains the audit log while the mesh runs.
  *
- * 1. What was found whole gets a checkpoint, sealed and told to a file outside of the database: at start, every hour and
- *    at the end. So a start reads only what came after the last one.
- * 2. Nothing is pruned that was not found whole; a sealed checkpoint stays in its place.
- * 3. A chain that is broken is told once, in its own next row too, and is never covered up by a checkpoint; the mesh
- *    goes on. A person who has looked at it may accept it.
+ * 1. A verified chain gets a checkpoint, sealed and written to a file outside of the database: at start, every hour and
+ *    at the end. A start therefore reads only the rows after the last one.
+ * 2. Only verified rows are pruned; a sealed checkpoint takes their place.
+ * 3. A broken chain is reported once, also in its own next row, and never gets a checkpoint; the mesh continues. A
+ *    person who has inspected it may accept it.
  */
 export interface JournalKeeper {
-  /** At start, from the last checkpoint on, and once more when the start is told: then a first home has its anchor. */
+  /**
+   * At start, verifies from the last checkpoint on, and again when the start is recorded, so that a new home has its
+   * anchor.
+   */
   verify(): void
   /** What does not hold, until a person accepts it; else null. */
   broken(): string | null
-  /** Once a minute: verifies when an hour has passed, and prunes what is over its time or number. */
+  /** Called once a minute: verifies when an hour has passed, and prunes rows beyond the retention. */
   maintain(): void
   /** All that is kept, however long it takes; what does not hold is broken from then on. */
   verifyWhole(): JournalVerdict
   /**
-   * A person goes on with the chain as it stands; `actor` is journalled, with what was broken, which it gives back. Looks
-   * at the whole chain where nothing is known to be broken, and does nothing where nothing is (null). `why` accepts it
-   * in any case.
+   * A person accepts the chain in its current state. `actor` is recorded with the break, which is returned. Verifies
+   * the whole chain if no break is known, and does nothing if there is none (null). `why` accepts it in any case.
    */
   accept(actor: string, why?: string): string | null
   /** At the end, before the database closes. */
@@ -51,7 +53,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
   function verifyLatest(): void {
     if (broken !== null) return
     verifiedAt = clock.now()
-    // One transaction: nobody puts another head there between the check of the chain and the seal on its end.
+    // One transaction, so that no other process changes the head between the verification and the seal on its end.
     const { verdict, head } = database.transaction(() => {
       const found = verifyJournal(database, deps, 'latest')
       return { verdict: found, head: found.ok ? endToAnchor(deps) : null }
@@ -116,7 +118,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
   }
 }
 
-/** The end of what was just verified; null where that has a checkpoint. */
+/** The end of the chain that was just verified; null if it already has a checkpoint. */
 function endToAnchor({ database, seal }: JournalKeeperDeps): JournalHead | null {
   const head = readHead(database)
   const last = readCheckpoints(database).at(-1)
@@ -127,8 +129,8 @@ function endToAnchor({ database, seal }: JournalKeeperDeps): JournalHead | null 
 }
 
 /**
- * At the head that was found or written in the transaction before, whatever stands there now. Outside first: the row is
- * on the disk already, and the other way round a crash in between would look like a file that somebody took away.
+ * Seals the head that was read or written in the transaction before, whatever it is now. The file is written first: the
+ * row is on the disk already, and in the other order a crash in between would look like a removed file.
  */
 function place(deps: JournalKeeperDeps, kind: Checkpoint['kind'], head: JournalHead): void {
   const made = sealed({ seq: head.seq, hash: head.hash, kind, at: deps.clock.now() }, deps.seal)
@@ -137,8 +139,8 @@ function place(deps: JournalKeeperDeps, kind: Checkpoint['kind'], head: JournalH
 }
 
 /**
- * A head that is gone or was set back would let no row be appended any more. Without a seal, so that the journal is as
- * broken in every later life, until a person accepts it.
+ * A missing or reset head would block new rows. It is repaired without a seal, so that every later process finds the
+ * log broken until a person accepts it.
  */
 function mendHead({ database }: JournalKeeperDeps): void {
   const last = database.prepare('SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1').get()
@@ -148,7 +150,7 @@ function mendHead({ database }: JournalKeeperDeps): void {
   writeHead(database, { seq, count: seq, hash: String(last['hash']) }, undefined)
 }
 
-/** A head that a person accepts is sealed; one whose count is not its number would not fit any row that follows it. */
+/** Seals the head that a person accepts; if its count differs from its number, no later row would fit. */
 function sealHead({ database, seal }: JournalKeeperDeps): void {
   const head = readHead(database)
   if (head) writeHead(database, { ...head, count: head.seq }, seal)

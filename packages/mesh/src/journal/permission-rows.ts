@@ -2,10 +2,10 @@ import type { Database } from '../storage/index.ts'
 import { journalRowSchema } from './read-journal.ts'
 import type { JournalRow } from './read-journal.ts'
 
-/** Of one agent that are looked at; older ones are left out. */
+/** The maximum number of rows read for one agent; older ones are ignored. */
 const rowsMax = 2000
 
-/** The newest rows that tell what this agent was granted, oldest first. A row that was made unreadable throws. */
+/** The newest rows about grants to this agent, oldest first. A row with invalid content throws. */
 export function permissionRows(database: Database, agentId: string): readonly JournalRow[] {
   return database
     .prepare(

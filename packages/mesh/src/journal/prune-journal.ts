@@ -22,11 +22,11 @@ export interface PruneDeps {
   readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
 }
 
-/** Rows pruned in one step, so that nobody waits for it. */
+/** Rows pruned in one step, so that the event loop is not blocked. */
 export const prunedStepRows = acceptedBlockRows
 const dayMs = 24 * 3600_000
 
-/** A step of pruning; gives a verdict where what it would prune does not hold. */
+/** One step of pruning; returns a verdict if the rows to prune fail verification. */
 export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
   const { database, clock } = deps
   const head = readHead(database)
@@ -35,7 +35,7 @@ export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
   const base = baseOf(checkpoints)
   const accepted = base?.kind === 'accepted' ? acceptedBlocks(database, base, checkpoints) : null
   if (base && accepted?.[0]) return pruneAccepted(deps, base, accepted[0])
-  // What was accepted without being named lies before its checkpoint and is not walked again.
+  // Rows that were accepted without being listed are before its checkpoint and are not verified again.
   const keptSeq = Number(
     database.prepare('SELECT min(seq) AS seq FROM journal').get()?.['seq'] ?? head.seq + 1,
   )
@@ -44,7 +44,7 @@ export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
   const start = base ?? { seq: 0, hash: genesisHash }
   const isUnnamed = base?.kind === 'accepted' && accepted === null
   if (keptSeq < (base?.kind === 'accepted' ? base.seq : start.seq + 1) && !isUnnamed) {
-    return { ok: false, rows: 0, brokenAt: keptSeq, detail: 'a row stands before the first' }
+    return { ok: false, rows: 0, brokenAt: keptSeq, detail: 'a row exists before the first' }
   }
   if (through < start.seq) {
     database.prepare('DELETE FROM journal WHERE seq <= ?').run(through)
@@ -61,8 +61,8 @@ export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
 }
 
 /**
- * The oldest block of what a person accepted, when all of it may go. It stands in no file of anchors: verification
- * begins after it in any case, and a checkpoint that is put back from before wants rows that are gone.
+ * The oldest block of accepted rows, once all of it may be pruned. It is not written to the anchor file: verification
+ * begins after it in any case, and a restored earlier checkpoint would need the pruned rows.
  */
 function pruneAccepted(deps: PruneDeps, base: Checkpoint, block: AcceptedBlock): JournalVerdict | null {
   const { database, clock, retention } = deps
@@ -70,7 +70,7 @@ function pruneAccepted(deps: PruneDeps, base: Checkpoint, block: AcceptedBlock):
   const newest = database
     .prepare('SELECT max(at) AS at FROM journal WHERE seq > ? AND seq <= ?')
     .get(block.after, block.last)
-  // A time that somebody wrote into a row before it was accepted keeps it no longer than the acceptance.
+  // A forged time in an accepted row keeps it no longer than the acceptance does.
   const at = Math.min(Number(newest?.['at'] ?? 0), base.at)
   const isOver = (readHead(database)?.seq ?? 0) - rowsMax >= block.last
   if (!isOver && at >= clock.now() - keepDays * dayMs) return null

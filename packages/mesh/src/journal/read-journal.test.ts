@@ -26,7 +26,7 @@ const copyRow = (from: number, to: number) =>
   `INSERT INTO journal SELECT ${to}, at, actor, action, subject, detail, previous_hash, hash FROM journal WHERE seq = ${from}`
 
 describe('the journal', () => {
-  test('holds when nobody touched it', () => {
+  test('an untouched chain is valid', () => {
     expect(verifyJournal(aJournal())).toEqual({ ok: true, rows: 5 })
     expect(verifyJournal(aJournal(0))).toEqual({ ok: true, rows: 0 })
   })
@@ -71,7 +71,7 @@ describe('the journal', () => {
     expect(verdict.detail).toBeTruthy()
   })
 
-  test('shows an added row whose own hash is right', () => {
+  test('detects an added row with a correct hash', () => {
     const database = aJournal()
     const head = database.prepare('SELECT seq, count, hash FROM journal_head').get()!
     createJournal({ database, clock: createManualClock() }).append({
@@ -86,7 +86,7 @@ describe('the journal', () => {
     expect(verifyJournal(database)).toMatchObject({ ok: false, brokenAt: 6 })
   })
 
-  test('is written in the transaction of what it records', () => {
+  test('is written in the transaction of the recorded change', () => {
     const database = aJournal()
     const journal = createJournal({ database, clock: createManualClock() })
     const work = () => {

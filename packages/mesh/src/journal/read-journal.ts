@@ -25,7 +25,7 @@ export function readJournal(
   return rowsAfter(database, page.after, page.limit).map((row) => journalRowSchema.parse(row))
 }
 
-/** As they stand in the table, unparsed. */
+/** Raw rows of the table, not parsed. */
 export function rowsAfter(database: Database, after: number, limit: number) {
   return database
     .prepare(

@@ -26,13 +26,13 @@ export interface JournalVerdict {
   readonly detail?: string
 }
 
-/** What does not stand in the database. Without it, only what is wrong in itself is noticed. */
+/** Trust anchors outside of the database. Without them only inconsistencies within the chain are detected. */
 export interface JournalTrust {
   readonly seal: JournalSeal
   readonly anchors: Pick<JournalAnchors, 'read'>
   /**
-   * Whether the head may be one of a release that sealed nothing: only where this home had no secret in its file yet.
-   * The database alone cannot say so, since whoever writes to it can take a seal away.
+   * Whether the head may come from a release without seals: only if this home had no secret in its file yet. The
+   * database alone cannot decide that, because an attacker who writes to it can remove a seal.
    */
   readonly bareHead: boolean
 }
@@ -43,8 +43,8 @@ interface Place {
 }
 
 /**
- * Walks the chain: notices a changed, removed (at the end too), inserted or swapped row, and, with `trust`, a chain that
- * was made anew. `latest` begins at the last checkpoint, for a start that must be quick.
+ * Verifies the chain: detects a changed, removed (also at the end), inserted or swapped row, and, with `trust`, a chain
+ * that was rebuilt. `latest` begins at the last checkpoint, for a fast start.
  */
 export function verifyJournal(
   database: Database,
@@ -89,7 +89,7 @@ export function faultWords({
   return ok ? null : `row ${brokenAt}: ${detail}`
 }
 
-/** As the row says on which the checkpoint stands; its hash was checked before the walk. */
+/** Read from the row of the checkpoint; its hash was checked before the walk. */
 function acceptanceOf(database: Database, base: Checkpoint | null): Pick<JournalVerdict, 'accepted'> {
   if (base?.kind !== 'accepted') return {}
   const row = readJournal(database, { after: base.seq - 1, limit: 1 })[0]
@@ -140,8 +140,8 @@ function faultOf(row: z.infer<typeof linkSchema>, previous: Place): string | nul
 function faultAtStart(database: Database, began: Checkpoint | null, base: Checkpoint | null): string | null {
   const first = base?.kind === 'pruned' ? base.seq + 1 : 1
   const stray = database.prepare('SELECT count(*) AS count FROM journal WHERE seq < ?').get(first)
-  // What a person accepted may begin in any way.
-  if (base?.kind !== 'accepted' && Number(stray?.['count']) > 0) return 'a row stands before the first'
+  // An accepted chain may begin in any way.
+  if (base?.kind !== 'accepted' && Number(stray?.['count']) > 0) return 'a row exists before the first'
   for (const point of new Set([base, began])) {
     const fault = point && point.kind !== 'pruned' ? faultOfCheckpoint(database, point) : null
     if (fault) return fault
@@ -149,7 +149,7 @@ function faultAtStart(database: Database, began: Checkpoint | null, base: Checkp
   return null
 }
 
-/** The row of a checkpoint is there, and says what it said then. */
+/** Checks that the row of a checkpoint exists and is unchanged. */
 function faultOfCheckpoint(database: Database, { seq, hash }: Checkpoint): string | null {
   const kept = linkSchema.safeParse(rowsAfter(database, seq - 1, 1)[0]).data
   if (kept?.seq !== seq || kept.hash !== hash) return 'the row is not the one of its checkpoint'
@@ -191,8 +191,8 @@ function forgedCheckpoint(checkpoints: readonly Checkpoint[], seal: JournalSeal)
 }
 
 /**
- * From the last that a person accepted on: what was accepted as it is may stand behind lines of any kind, and of another
- * secret. Null when a line from there on is not one that this mesh wrote.
+ * Reads anchors from the last acceptance on: before it, lines of any kind and of another secret may exist. Null if a
+ * later line was not written by this mesh.
  */
 function readAnchors({ anchors, seal }: JournalTrust): readonly Checkpoint[] | null {
   const lines = anchors.read()

@@ -6,9 +6,9 @@ import { readHead } from './journal-table.ts'
 import type { JournalTrust } from './verify-journal.ts'
 
 /**
- * Whose hand sealed this journal, in the database and outside of it: `nobody` where it has never been sealed, which is
- * so at a first start alone; `ours` where at least one seal is of this secret; `others` where not one is. One is
- * enough: who changes the rest breaks the journal, which verification tells, and does not make the secret another.
+ * Which secret sealed this audit log, in the database and outside of it: `nobody` if it was never sealed, which happens
+ * only at a first start; `ours` if at least one seal is from this secret; `others` if none is. One is enough: an
+ * attacker who changes the others breaks the log, which verification detects, and does not change the secret.
  */
 export function whoseSeals(
   database: Database,
