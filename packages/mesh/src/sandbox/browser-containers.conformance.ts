@@ -3,9 +3,9 @@ import type { BrowserContainers, BrowserSpec } from './browser-containers.ts'
 
 export interface BrowserContainersUnderTest {
   readonly containers: BrowserContainers
-  /** Where `proxyPlace` says; called once, after `prepare`. */
+  /** Listens at the address of `proxyPlace`; called once, after `prepare`. */
   readonly listen: (place: { readonly host: string; readonly port: number }) => Promise<void>
-  /** For this agent, with a folder that is there. */
+  /** The spec for this agent, with an existing folder. */
   readonly specOf: (agentId: string) => BrowserSpec
 }
 

@@ -31,9 +31,9 @@ export interface BrowserContainers {
 
 export interface BrowserSpec {
   readonly agentId: string
-  /** Raw, base64url: by it the browser knows the mesh. */
+  /** Raw public key in base64url, with which the browser authenticates the mesh. */
   readonly meshPublicKey: string
-  /** Of the proxy of browsers, at its place. */
+  /** The port on which the mesh's browser proxy listens. */
   readonly proxyPort: number
   /** Host directory mounted read-only at `/briefing`. */
   readonly briefingDirectory: string

@@ -117,7 +117,7 @@ withEngine(
           )
         // Without the limit this write would succeed.
         expect(await at(disk.size - 1)).toContain('ended 0')
-        // By the signal that says so.
+        // The process was ended by SIGXFSZ.
         expect(await at(disk.size)).toContain('ended 153')
       },
     )
@@ -228,7 +228,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
         await start('panicked')
         const { Image, HostConfig, Config } = await containerOf('panicked').inspect()
         await home().runtime.remove('panicked', { data: false })
-        // The first process of the machine reads it, and ends with it.
+        // The first process of the machine needs this variable; without it, it ends, which panics the kernel.
         const env = Config.Env.filter((line) => !line.startsWith('MACHINE_SETTINGS='))
         const container = await engine.docker.createContainer({
           Image,

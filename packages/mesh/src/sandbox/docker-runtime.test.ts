@@ -12,7 +12,7 @@ import { sandboxName, sandboxSizes } from './sandbox-spec.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 
 const found = await engineOfThisMachine()
-/** More than the four that are started at once on two cores. */
+/** More than the four agents that start concurrently on two cores. */
 const crowd = process.env['FLOTILLA_SOAK'] === '1' ? 20 : 6
 
 withEngine(

@@ -31,13 +31,13 @@ const goneAskMs = 100
 
 export interface KubernetesRuntimeOptions
   extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass' | 'meshAddress' | 'ownAddress'> {
-  /** Of this machine, where pods reach it; absent for the one that the cluster is reached from. */
+  /** The address of this machine for pods; defaults to the address from which the cluster is reached. */
   readonly meshAddress?: string
-  /** Where the mesh is a pod itself. */
+  /** Set if the mesh is a pod itself. */
   readonly service?: MeshService
   /** Ports of the agent API and the forward proxy: all that agents may reach. */
   readonly meshPorts: readonly number[]
-  /** Once agents may be there. */
+  /** Called once agents may run. */
   readonly onPrepared?: () => Promise<void>
   readonly clock: Clock
   readonly log: Log
@@ -51,7 +51,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
   const backListeners = new Set<() => void>()
   /** Pods whose end was not requested, by uid. */
   const running = new Map<string, string>()
-  /** Uids of pods that are asked to end, until they are gone. */
+  /** Uids of pods whose end was requested, until they are gone. */
   const ending = new Set<string>()
   const gate = createStartGate(startsAtOnce)
   const newName = (): string =>
@@ -94,7 +94,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     kind: 'kubernetes',
     isolates: true,
     crossesMachines: true,
-    // Their containers want rights that no namespace of agents gives.
+    // Browser containers need capabilities that the namespace of agents does not allow.
     browsers: null,
     listenHost: () => prepared().ground.ownAddress,
     meshAddress: () => prepared().ground.meshAddress,

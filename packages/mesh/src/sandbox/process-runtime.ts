@@ -22,7 +22,7 @@ const pollEveryMs = 150
 const killWaitMs = 5_000
 
 export interface ProcessRuntimeOptions extends LaunchOptions {
-  /** One folder per agent is made in it. Belongs to one home. */
+  /** The folder in which each agent has one. Belongs to one home. */
   readonly dataRoot: string
   readonly clock: Clock
 }

@@ -62,7 +62,7 @@ export async function runOnce(
       stream.once('error', () => resolve())
     })
     engine.docker.modem.demuxStream(stream, stdout, stderr)
-    // Asked before the start: a container may end sooner than a later question arrives.
+    // Called before the start, because a container may end before a later request arrives.
     const ended = container.wait({ condition: 'next-exit' })
     await container.start()
     const { StatusCode } = await within(ended, options)

@@ -29,11 +29,11 @@ import type { WallReport } from './wall-report.ts'
  */
 export interface SandboxRuntime {
   readonly kind: string
-  /** False where agents share the owner's user and network; then every surface says so. */
+  /** False if agents share the owner's user and network; every surface then shows a warning. */
   readonly isolates: boolean
   /** True where agents live on other machines: then nothing goes between them and the mesh but over a keyed line. */
   readonly crossesMachines: boolean
-  /** Where the browsers of agents live; null where nothing would wall them in. */
+  /** The browsers of agents; null if nothing would isolate them. */
   readonly browsers: BrowserContainers | null
   /** Address on which the agent API must listen so that sandboxes reach it. Known after `prepare`. */
   listenHost(): string
@@ -57,14 +57,14 @@ export interface SandboxRuntime {
    */
   checkIsolation(options: {
     readonly meshPort: number
-    /** `container` where it is left out. */
+    /** Defaults to `container`. */
     readonly rung?: IsolationRung
     readonly signal?: AbortSignal
   }): Promise<readonly WallReport[]>
   start(spec: SandboxSpec): Promise<SandboxState>
   /**
-   * Resolves when the sandbox is bounded as its spec says. Idempotent; one that is unknown or ended is no error. To be
-   * awaited before an agent is given work.
+   * Resolves when the sandbox is limited to its spec. Idempotent; an unknown or ended sandbox is not an error. Await it
+   * before the agent gets work.
    */
   endStartShare(agentId: string): Promise<void>
   stop(agentId: string, options: { readonly graceMs: number }): Promise<void>
@@ -75,7 +75,7 @@ export interface SandboxRuntime {
   list(): Promise<readonly SandboxState[]>
   /** The last `maxBytes` of the process output. */
   logs(agentId: string, maxBytes: number): Promise<string>
-  /** What sandboxes take of the machine now; those that do not run are left out. */
+  /** The current resource use of sandboxes; stopped ones are left out. */
   measureUse(agentIds: readonly string[]): Promise<ReadonlyMap<string, SandboxUse>>
   /** What bounds the data of agents that are created now. Known after `prepare`. */
   dataBound(): DataBound
@@ -116,7 +116,7 @@ export interface SandboxUse {
   readonly memoryBytes: number
   /** Null where nothing bounds it. */
   readonly memoryLimitBytes: number | null
-  /** Of one processor, since it began. */
+  /** Seconds of one processor, since the sandbox started. */
   readonly cpuSeconds: number
 }
 
@@ -131,7 +131,7 @@ export interface SandboxNetwork {
 export interface SandboxState {
   readonly agentId: string
   readonly running: boolean
-  /** Where the mesh reaches the agent; present while running. */
+  /** The agent's address for the mesh; present while running. */
   readonly address?: { readonly host: string; readonly port: number }
   readonly labels: Readonly<Record<string, string>>
   /** Set when not running: exit code, and whether memory ran out. */
@@ -151,7 +151,7 @@ export type DataBound =
 export interface DataReading {
   /** Reading it to the end releases the hold too; a caller that stops early or never begins calls `leave`. */
   readonly tar: AsyncIterable<Uint8Array>
-  /** False once what runs there had to go on before all was read: files that it was changing may be torn. */
+  /** False once the sandbox had to continue before all was read: files that it was changing may be inconsistent. */
   held(): boolean
   /** Ends the hold and what reading takes; again, it waits for the same. */
   leave(): Promise<void>

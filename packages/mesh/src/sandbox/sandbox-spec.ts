@@ -7,7 +7,7 @@ export interface SandboxSpec {
   /** Agent id as the owner wrote it; engine names derive from it injectively. */
   readonly agentId: string
   readonly kind: 'operator' | 'worker'
-  /** One that `tryRung` found can be had. Without meaning where nothing isolates. */
+  /** A level that `tryRung` found available. Ignored if nothing isolates. */
   readonly isolation: IsolationRung
   readonly memoryLimitBytes: number
   /** CPU share as quota over period, microseconds. */
@@ -47,7 +47,7 @@ export const sandboxHardening = {
   uid: 1000,
   pidsLimit: limits.worker.pids,
   tmpSizeBytes: limits.worker.tmpBytes,
-  /** Of one program. */
+  /** The limit for one program. */
   openFilesMax: 8_192,
   agentPort: 8400,
 } as const

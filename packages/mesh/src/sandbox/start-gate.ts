@@ -1,7 +1,7 @@
-/** Callers that may wait beside those inside; more are refused at once. */
+/** The maximum number of waiting callers; further ones are refused at once. */
 const waitingMax = 2_000
 
-/** Lets `width` actions run beside each other; the others wait in order. Rejects with `RangeError` past 2,000 waiting. */
+/** Runs up to `width` actions concurrently; the others wait in order. Rejects with `RangeError` above 2,000 waiting. */
 export function createStartGate(width: number): <Value>(action: () => Promise<Value>) => Promise<Value> {
   const waiting: (() => void)[] = []
   let inside = 0

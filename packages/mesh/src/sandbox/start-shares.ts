@@ -9,7 +9,9 @@ export const startShareMs = 2_000
  * emulation, on a busy machine.
  */
 export const machineShareMs = 90_000
-/** Waited for a share at most; then a start goes on with its own, within which hardly any machine starts in time. */
+/**
+ * The maximum wait for a share; then a start continues at its own share, at which hardly any machine starts in time.
+ */
 const turnMaxMs = 600_000
 /** Processors that one start may take. */
 const startProcessors = 1
@@ -40,7 +42,7 @@ export interface StartShares {
    */
   lendInTurn(agentId: string, own: CpuShare): Promise<StartShare | null>
   of(agentId: string): StartShare | null
-  /** Its process is gone, or never began. */
+  /** Called when the process is gone or never began. */
   release(agentId: string): void
   /** Resolves when no share is lent any longer, or cannot be taken back. */
   close(): Promise<void>
@@ -48,7 +50,10 @@ export interface StartShares {
 
 export interface StartShare {
   readonly cpu: CpuShare
-  /** The process has begun. `takeBack` brings it to its own share, and is tried until it succeeds or the process is gone. */
+  /**
+   * The process has begun. `takeBack` resets it to its own share, and is retried until it succeeds or the process is
+   * gone.
+   */
   begin(takeBack: () => Promise<void>): void
   /** Resolves when a started process is back at its own share; rejects with the engine's error. */
   end(): Promise<void>
@@ -66,7 +71,7 @@ export function createStartShares({
   clock,
   log,
 }: {
-  /** Of the machine that the sandboxes run on. */
+  /** Processors of the machine on which the sandboxes run. */
   readonly processors: number
   readonly clock: Clock
   readonly log: Log
@@ -76,7 +81,7 @@ export function createStartShares({
   const loans = new Map<string, Loan>()
   /** When those who have had one may have the next. */
   const dueAt = new Map<string, number>()
-  /** Those who wait for a turn, in order. */
+  /** Callers that wait for their turn, in order. */
   const waiting: (() => void)[] = []
 
   function release(agentId: string): void {
@@ -128,7 +133,7 @@ export function createStartShares({
       begin: (how) => {
         takeBack = how
         loan.begunAt = clock.now()
-        // It rejects when the loan is over, and then there is nothing to do.
+        // A rejection means that the loan is over, and nothing is left to do.
         endInTime(agentId, loan).catch(() => undefined)
       },
       end: () => {

@@ -5,7 +5,7 @@ export interface TarEntry {
   /** Relative, at most 100 bytes in UTF-8 (155 more where a `/` can be split off). */
   readonly name: string
   readonly mode: number
-  /** Owner and group alike. */
+  /** Used as owner and group. */
   readonly uid: number
   readonly size: number
   readonly content: AsyncIterable<Uint8Array> | Uint8Array

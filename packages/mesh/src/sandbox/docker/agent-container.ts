@@ -29,7 +29,7 @@ import { unlessStatus } from './unless-status.ts'
 /** Within it an agent that does not end by itself is ended, and its machine after it. */
 const machineGraceMs = 30_000
 
-/** What `prepare` found or made. */
+/** The results of `prepare`. */
 export interface PreparedEngine {
   readonly engine: Engine
   readonly dialect: EngineDialect
@@ -47,9 +47,9 @@ export async function startContainer(
   prepared: PreparedEngine,
   spec: SandboxSpec,
   track: {
-    /** More of the processor for this start, where there is some. */
+    /** Borrows processor time for this start, if any is available. */
     readonly lend: () => StartShare | null
-    /** Gives it back. */
+    /** Returns the borrowed share. */
     readonly release: () => void
     readonly onCreated: (id: string) => void
     readonly onFailed: (id: string) => void
@@ -107,7 +107,7 @@ interface LaidOut {
   readonly archive: Readable | null
 }
 
-/** The agent's data ready for its container, and what that is made from. */
+/** Prepares the agent's data for its container. */
 async function layOut(
   prepared: PreparedEngine,
   spec: SandboxSpec,
@@ -149,7 +149,7 @@ export async function inspectContainer(
   const inspected = await inspectedOf(engine, idOrName)
   const state = inspected === null ? null : stateOf(inspected, network.name)
   if (!inspected || !state?.exit || state.labels[labelKeys.machine] === undefined) return state
-  // The kernel that let a machine's program want for memory was its own.
+  // The machine's own kernel ran out of memory, so its launcher reports it and not the engine.
   const end = await machineEnd(engine, inspected.Id)
   const outOfMemory = state.exit.outOfMemory || end?.how === 'memory'
   return { ...state, exit: { ...state.exit, outOfMemory } }

@@ -36,7 +36,7 @@ export async function startAgent(home: DockerHome, spec: SandboxSpec): Promise<S
       onFailed: (id) => home.ends.running.delete(id),
     })
   })
-  // Also where it did not come so far as to have it.
+  // A failed start returns its share, too.
   started.catch(() => shares.release(agentId))
   return started
 }

@@ -17,7 +17,7 @@ const mountOptions = 'nodev,nosuid,noatime,discard,errors=remount-ro'
 export interface AgentVolume {
   readonly limited: boolean
   readonly warnings: readonly string[]
-  /** Once the container has its mount, or will never have it. */
+  /** Called once the container has its mount, or will never have it. */
   release(): Promise<void>
 }
 

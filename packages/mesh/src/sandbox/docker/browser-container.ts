@@ -28,7 +28,9 @@ export const browserSize = {
 /** Pages hand their pictures over in it. Part of the memory, and gone with the container. */
 const sharedMemoryBytes = 256 * 1024 ** 2
 
-/** Beyond those of an agent, which has none: to lay the filter, and to become UID 1000 after it. */
+/**
+ * An agent has no capabilities; a browser needs these to install the egress filter and to become UID 1000 afterwards.
+ */
 const capabilities = ['NET_ADMIN', 'SETUID', 'SETGID'] as const
 
 /**
@@ -63,7 +65,7 @@ export function browserContainerOptions(
     HostConfig: {
       ...hardenedHost(ground, browserSize),
       CapAdd: [...capabilities],
-      // Of its own: Chromium's processes share memory, which agents do not.
+      // Chromium's processes share memory, so the container has a private IPC namespace; agents share none.
       IpcMode: 'private',
       ShmSize: sharedMemoryBytes,
       Mounts: [

@@ -24,7 +24,10 @@ export interface DataOfAgent {
 
 const volumesSchema = z.looseObject({ Volumes: z.array(z.looseObject({ Name: z.string() })).nullish() })
 
-/** Out of the container that works on it, which the engine holds meanwhile, or of one that is made for it and never runs. */
+/**
+ * Reads the data from the agent's running container, which the engine pauses meanwhile, or from a new container that
+ * never runs.
+ */
 export async function readContainerData(to: PreparedEngine, of: DataOfAgent): Promise<DataReading | null> {
   const { docker } = to.engine
   const { clock } = of

@@ -39,7 +39,7 @@ export const tmpFilesMax = 32_768
 const hostThreadsPerProcess = 16
 /** What replaces the shared kernel for agents under gVisor. */
 export interface GvisorGround {
-  /** The engine's name for it. */
+  /** The runtime's name in the engine. */
   readonly runtime: string
   /** A Node on this machine that its user may read: gVisor runs no program that may be run and not read. */
   readonly nodePath: string
@@ -96,7 +96,7 @@ function containerHost(ground: ContainerGround, size: WallSize): Dockerode.HostC
     Privileged: false,
     PublishAllPorts: false,
     NetworkMode: ground.network.name,
-    // The gateway refuses port 53 at once: names fail quickly, and no resolver of the host is ever asked.
+    // The gateway refuses port 53 at once: lookups fail quickly, and no resolver of the host is used.
     Dns: [ground.network.gateway],
     DnsSearch: ['.'],
     DnsOptions: ['timeout:1', 'attempts:1'],
@@ -123,7 +123,7 @@ export const readonlyPaths = [
 
 export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit' | 'tmpSizeBytes'>
 
-/** The whole container of an agent. Pure. */
+/** All options of an agent's container. Pure. */
 export function containerOptions(
   ground: ContainerGround,
   spec: SandboxSpec,
@@ -159,7 +159,7 @@ export function containerOptions(
           Source: volumeName(ground.homeId, spec.agentId),
           Target: '/data',
           VolumeOptions: {
-            // One of a fixed size belongs to the agent from the beginning, and has its options already.
+            // A volume of a fixed size belongs to the agent already and has its options.
             NoCopy: limitedVolume,
             Labels: volumeLabels(ground.homeId, spec.agentId),
             DriverConfig: { Name: 'local', Options: {} },

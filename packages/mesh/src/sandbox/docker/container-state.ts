@@ -13,7 +13,7 @@ export const inspectSchema = z.looseObject({
   HostConfig: z.looseObject({ CpuQuota: z.number().nullish(), CpuPeriod: z.number().nullish() }).nullish(),
   NetworkSettings: z.looseObject({
     Networks: networksSchema.nullish(),
-    /** Where the engine keeps the container's network namespace. */
+    /** The path of the container's network namespace. */
     SandboxKey: z.string().nullish(),
   }),
 })

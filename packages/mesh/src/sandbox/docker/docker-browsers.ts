@@ -22,11 +22,11 @@ const lastWordsMaxChars = 300
 
 export interface DockerBrowsersOptions extends Omit<BrowserImageOptions, 'engine' | 'progress' | 'signal'> {
   readonly proxyPort: number
-  /** Of agents, on the gateway of theirs: closed to browsers. */
+  /** Ports of the agent API on the agents' gateway, which browsers cannot reach. */
   readonly meshPorts: readonly number[]
   readonly log: Log
   readonly prepared: () => PreparedEngine
-  /** Of a folder of their own: no agent's volume is one of these. */
+  /** Volumes of browser profiles, in a separate folder from agents' volumes. */
   readonly volumes: LimitedVolumes
 }
 

@@ -14,7 +14,7 @@ import { createRungs } from './rungs.ts'
 
 const startsPerCore = 2
 
-/** What one home has in the container engine, as far as this process knows it. */
+/** The state of one home in the container engine, as known to this process. */
 export interface DockerHome {
   readonly options: DockerRuntimeOptions
   readonly tag: string
@@ -26,11 +26,11 @@ export interface DockerHome {
   readonly profiles: ReturnType<typeof createLimitedVolumes>
   readonly ends: ContainerEnds
   readonly link: EngineLink
-  /** How many agents start at once, and how much of the processor they are lent. */
+  /** The limits of concurrent starts and start shares. */
   starts: StartBounds
   /** What this machine has to make volumes with. */
   readonly found: { programs: VolumePrograms }
-  /** Null until `prepare`, and after `erase`. */
+  /** Null before `prepare` and after `erase`. */
   ready: PreparedEngine | null
 }
 
@@ -103,7 +103,7 @@ export async function engineWithImage(home: DockerHome): Promise<PreparedEngine>
   return preparedEngine(home)
 }
 
-/** From now on the end of its containers was asked for. */
+/** Marks later ends of the agent's containers as requested. */
 export function expectEnd({ ends: { running } }: Pick<DockerHome, 'ends'>, agentId: string): void {
   for (const [id, owner] of running) if (owner === agentId) running.delete(id)
 }

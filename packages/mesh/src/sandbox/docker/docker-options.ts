@@ -4,7 +4,7 @@ import type { Log } from '../../platform/index.ts'
 /** How an engine is used for the agents of one home. */
 export interface DockerRuntimeOptions {
   readonly homeId: string
-  /** Of the mesh; 0 where it may set firewall rules and install an engine itself. */
+  /** User id of the mesh; 0 if it may set firewall rules and install an engine itself. */
   readonly uid: number
   /** Values of `FLOTILLA_ENGINE_SOCKET` and `DOCKER_HOST`. */
   readonly engineSocket?: string | undefined
@@ -19,21 +19,21 @@ export interface DockerRuntimeOptions {
   readonly recipeDirectory: string
   /** `images/machine`. */
   readonly machineRecipeDirectory: string
-  /** Where the pinned Node is looked up from: the repository's root. */
+  /** Folder from which the pinned Node is resolved: the repository's root. */
   readonly packageDirectory: string
   /** The agent's entry file; bundled when its sources changed. */
   readonly agentEntry: string
   readonly baseImage?: string | undefined
-  /** Where volumes of a fixed size are kept. Belongs to one home. */
+  /** Folder of volumes with a fixed size. Belongs to one home. */
   readonly volumesFolder: string
   /** PATH of the mesh: where the programs that make volumes are found. */
   readonly path: string
   readonly browser: {
     /** `images/browser`. */
     readonly recipeDirectory: string
-    /** Of what runs in their containers. */
+    /** The entry file of the browser service. */
     readonly browserEntry: string
-    /** Of their proxy, all that browsers may reach on the host. */
+    /** Port of the browser proxy, the only destination of browsers on the host. */
     readonly proxyPort: number
   }
   /** Ports of the agent API and the forward proxy: all that agents may reach on the host. */

@@ -4,7 +4,7 @@ import type Dockerode from 'dockerode'
 import type { Engine } from '../engine/connect-engine.ts'
 import { sandboxHardening } from '../sandbox-spec.ts'
 
-/** Where Docker and Podman's compatible socket differ; nowhere else asks which of them it talks to. */
+/** The differences between Docker and Podman's compatible socket; no other code distinguishes them. */
 export interface EngineDialect {
   /** Value of the `seccomp=` option: Docker takes the profile's content, Podman its path on this machine. */
   readonly seccomp: string
@@ -16,7 +16,7 @@ export interface EngineDialect {
   readonly createsVolumesFirst: boolean
   /** A bridge goes away with the last container on it. */
   readonly holdsBridge: boolean
-  /** The processor share of a container that runs can be changed; Podman's compatible socket has it since late releases only. */
+  /** Whether the processor share of a running container can be changed; only recent releases of Podman support it. */
   readonly changesShares: boolean
   /** Events that mean the end of a container's process. */
   readonly endActions: readonly string[]

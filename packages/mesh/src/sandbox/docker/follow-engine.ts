@@ -75,7 +75,7 @@ async function reportEnd(home: DockerHome, containerId: string, endedAt: number 
   home.starts.shares.release(agentId)
   const isOfMemory = memoryEnds.isOf(containerId, endedAt)
   const state = await inspectContainer(preparedEngine(home), containerId).catch(() => null)
-  // A container that is gone altogether was removed by force, which ends its process by signal 9.
+  // A container that no longer exists was removed by force, which kills its process with SIGKILL.
   const { code, outOfMemory } = state?.exit ?? { code: 137, outOfMemory: false }
   for (const listener of listeners) listener({ agentId, code, outOfMemory: outOfMemory && isOfMemory })
 }

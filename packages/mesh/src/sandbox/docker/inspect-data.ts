@@ -4,7 +4,7 @@ import type { DataBound } from '../sandbox-runtime.ts'
 import { findVolumePrograms } from '../volume/volume-facts.ts'
 import { volumesPromised } from './try-volumes.ts'
 
-/** What would bound the data of an agent created now; for `doctor`: nothing is tried and nothing is made. */
+/** Predicts what would limit the data of a new agent, for `doctor`; creates nothing. */
 export async function inspectDataBound(
   hints: SocketHints,
   host: { readonly uid: number; readonly path: string },

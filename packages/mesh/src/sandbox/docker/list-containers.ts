@@ -9,7 +9,7 @@ export async function listContainers(engine: Engine, homeTag: string) {
   return listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
 }
 
-/** Containers that an earlier release made have names that spell the agent's id; they are found by none. */
+/** Renames containers of an earlier release, whose names contain the agent's id, to the current scheme. */
 export async function renameContainers(engine: Engine, homeId: string, homeTag: string): Promise<void> {
   for (const { Id, Names, Labels } of await listContainers(engine, homeTag)) {
     const agentId = Labels?.[labelKeys.agent]

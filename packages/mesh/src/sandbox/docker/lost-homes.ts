@@ -19,7 +19,7 @@ export interface LostHome {
   readonly place: string | null
   readonly networks: number
   readonly containers: number
-  /** Of the containers, those that run. */
+  /** The number of running containers among them. */
   readonly running: number
   readonly volumes: number
   /** Takes all of it away, the rules of its networks too. */

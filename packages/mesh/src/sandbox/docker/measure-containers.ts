@@ -5,7 +5,7 @@ import { isStatus } from '../image/engine-images.ts'
 import type { SandboxUse } from '../sandbox-runtime.ts'
 import { sandboxName } from '../sandbox-spec.ts'
 
-/** Containers that are asked about at once. */
+/** The maximum number of concurrent requests for statistics. */
 const askedAtOnce = 8
 const nanoPerSecond = 1e9
 

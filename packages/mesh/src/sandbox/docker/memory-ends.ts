@@ -24,7 +24,7 @@ export interface MemoryEnds {
 }
 
 export function createMemoryEnds(): MemoryEnds {
-  /** Milliseconds since 1970, by the engine's clock, by container. */
+  /** The time of each kill by container, in milliseconds since 1970 on the engine's clock. */
   const killedAt = new Map<string, number>()
   return {
     hear: ({ action, containerId, at }) => {

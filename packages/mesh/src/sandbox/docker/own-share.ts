@@ -23,13 +23,13 @@ export function shareToRestore({ Config, HostConfig }: InspectedContainer): CpuS
   return isOwn ? null : { quotaUs, periodUs }
 }
 
-/** One that a mesh left at the share of its start, or could not bring back. */
+/** Resets a container that an earlier mesh left with its start share. */
 export async function restoreShare(engine: Engine, inspected: InspectedContainer): Promise<void> {
   const own = shareToRestore(inspected)
   if (own !== null) await holdToShare(engine, inspected.Id, own)
 }
 
-/** One that is gone has no share. */
+/** A removed container needs no change. */
 export async function holdToShare(engine: Engine, containerId: string, cpu: CpuShare): Promise<void> {
   await engine.docker
     .getContainer(containerId)

@@ -83,7 +83,7 @@ async function takeOver(home: DockerHome, { engine }: PreparedEngine): Promise<v
   if (options.uid === 0) await Promise.all([volumes.sweep(), profiles.sweep()])
 }
 
-/** Finds out whether volumes can be bounded here, and says so where they cannot. */
+/** Finds out whether volumes can be limited here, and reports if they cannot. */
 async function boundVolumes(
   home: DockerHome,
   { engine, ground }: PreparedEngine,

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { logText } from './container-state.ts'
 
-/** Asked of the engine's log at most; a line is bounded by the log's own rotation. */
+/** The maximum number of requested log lines; the log's rotation limits the size of a line. */
 const logLinesMax = 2_000
 
 /** The last bytes that a container printed; empty if it does not exist. */

@@ -19,7 +19,7 @@ const trialTimeoutMs = 60_000
 const trialCpu = { quotaUs: 100_000, periodUs: 100_000 }
 const trial = 'grep -q " /data ext4 rw,nosuid,nodev" /proc/mounts && echo x > /data/trial'
 
-/** What this machine and this engine promise of themselves; nothing is made. */
+/** Predicts from machine and engine whether volumes can be limited; creates nothing. */
 export async function volumesPromised(
   engine: Engine,
   uid: number,
@@ -35,8 +35,8 @@ export async function volumesPromised(
 }
 
 /**
- * Where volumes of a fixed size are promised, has the engine mount one for a throw-away container that writes into
- * it, and then warms what agents read at their start. What does not work here is a reason to meter, not a failure.
+ * If volumes of a fixed size seem possible, mounts one in a throw-away container that writes to it, and then warms the
+ * page cache for agent starts. A failure is a reason to meter data, and not an error.
  */
 export async function tryVolumes(
   engine: Engine,

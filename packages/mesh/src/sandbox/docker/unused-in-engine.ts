@@ -10,7 +10,7 @@ import { throwAwayRoles } from './list-containers.ts'
 
 /** The mesh's own throw-away containers take less than this, also on a slow machine. */
 const throwAwayMaxMs = 3_600_000
-/** Statuses with which an engine says that something is gone already, and that it is in use. */
+/** HTTP statuses of the engine for a missing object and for one in use. */
 const goneStatus = 404
 const inUseStatus = 409
 /** Roles of the containers and volumes of an agent in the engine. */
@@ -23,7 +23,7 @@ export interface UnusedInEngine {
   readonly name: string
   readonly why: string
   readonly bytes: number | null
-  /** False where the engine says that it is in use. */
+  /** False if the object is in use. */
   remove(): Promise<boolean>
 }
 
@@ -31,7 +31,7 @@ export interface EngineQuery {
   readonly hints: SocketHints
   /** Null for a home that has never been started, and has nothing in the engine. */
   readonly homeId: string | null
-  /** Whether an agent of the home is there, at work or not. */
+  /** Whether the home has an agent of this id, running or not. */
   readonly isAgent: (agentId: string) => boolean
   readonly cacheDirectory: string
   readonly now: number
@@ -99,7 +99,7 @@ async function ofOneHome(
     const [role, agentId] = [Labels?.[labelKeys.role] ?? '', Labels?.[labelKeys.agent]]
     const isOld = now - Created * 1000 > throwAwayMaxMs
     const isLeft = throwAwayRoles.includes(role) && isOld
-    // One that runs is the mesh's own to end.
+    // A running container is ended by the mesh itself, not here.
     const isOrphan =
       containersOfAgents.includes(role) && agentId !== undefined && State !== 'running' && !isAgent(agentId)
     if (!isLeft && !isOrphan) continue

@@ -9,7 +9,7 @@ const warmTimeoutMs = 60_000
  */
 export const warmCommand = 'cat /usr/local/bin/node /opt/flotilla/*.cjs > /dev/null; node -e 0'
 
-/** In a container of its own, where no other that is thrown away can do it. */
+/** Runs in its own throw-away container, whose cgroup is charged for the pages. */
 export async function warmPageCache(
   engine: Engine,
   options: { readonly image: string; readonly homeTag: string; readonly signal?: AbortSignal | undefined },

@@ -19,7 +19,7 @@ const eventSchema = z.looseObject({
 export interface EngineEvent {
   readonly action: string
   readonly containerId: string
-  /** By the engine's clock, milliseconds since 1970; null where it does not say. */
+  /** Milliseconds since 1970 on the engine's clock; null if the event has no time. */
   readonly at: number | null
 }
 

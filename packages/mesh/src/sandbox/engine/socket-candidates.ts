@@ -1,4 +1,4 @@
-/** Where an engine may listen, in the order of asking. Pure. */
+/** Sockets on which an engine may listen, in the order of the attempts. Pure. */
 export interface SocketHints {
   /** Value of `FLOTILLA_ENGINE_SOCKET`: a path or `unix://` address. When given, nothing else is asked. */
   readonly engineSocket?: string | undefined

@@ -6,7 +6,7 @@ import { SandboxError } from '../sandbox-error.ts'
 
 const systemctlTimeoutMs = 60_000
 
-/** Where the log, the process id and the settings of an engine that we started are kept. */
+/** Paths of the log, the process id and the settings of an engine that the mesh started. */
 export function dockerdFiles(stateDirectory: string): {
   readonly log: string
   readonly pid: string
@@ -16,7 +16,7 @@ export function dockerdFiles(stateDirectory: string): {
   return { log: file('dockerd.log'), pid: file('dockerd.pid'), settings: file('daemon.json') }
 }
 
-/** Where the owner has settings for engines of this machine, those hold. */
+/** Settings of the owner for engines on this machine take precedence. */
 const machineSettings = '/etc/docker/daemon.json'
 
 /**
@@ -45,8 +45,8 @@ export async function writeDockerdSettings(stateDirectory: string, settings: obj
 }
 
 /**
- * Starts the installed engine: through systemd where that runs, else as a process of its own that outlives us.
- * Resolves once it was started, not once it answers.
+ * Starts the installed engine: with systemd if it is running, else as a detached process. Resolves once it was started,
+ * not once it answers.
  */
 export async function startDockerd(options: {
   readonly stateDirectory: string

@@ -10,7 +10,7 @@ import { gvisorFilter } from './gvisor-filter.ts'
 import { gvisorRuntimes, runtimeEntries } from './gvisor-runtimes.ts'
 import { registerGvisor } from './register-gvisor.ts'
 
-/** An engine that is asked for nothing but the runtimes that it knows. */
+/** An engine that only knows the given runtimes. */
 function anEngine(Runtimes: object): Engine {
   return { docker: { info: async () => ({ Runtimes }) } } as Partial<Engine> as Engine
 }

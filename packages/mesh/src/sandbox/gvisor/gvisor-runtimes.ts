@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 
-/** A way to run containers behind gVisor's kernel that an engine knows by name. */
+/** A gVisor runtime that is registered in an engine by name. */
 export interface GvisorRuntime {
   readonly name: string
   /** A description of the runtime for people. */
@@ -23,7 +23,7 @@ const networks = ['sandbox', 'host'] as const
 
 type Platform = (typeof platforms)[number]
 
-/** Those that an engine knows, in the order in which they are worth trying. */
+/** The registered gVisor runtimes, in the order in which to try them. */
 export async function gvisorRuntimes({ docker }: Engine): Promise<readonly GvisorRuntime[]> {
   const { Runtimes } = infoSchema.parse(await docker.info())
   return Object.entries(Runtimes ?? {})
@@ -39,7 +39,7 @@ export function runtimeEntries(
 ): Readonly<Record<string, { readonly path: string; readonly runtimeArgs: readonly string[] }>> {
   return Object.fromEntries(
     platforms
-      // Where there is a device and no support of the processor behind it, the sandbox spins and never starts.
+      // With a KVM device but without processor support behind it, the sandbox spins and never starts.
       .filter((platform) => platform !== 'kvm' || virtualizes)
       .flatMap((platform) =>
         networks.map((network) => [

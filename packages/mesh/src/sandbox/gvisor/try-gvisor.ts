@@ -25,9 +25,9 @@ const onPodman = {
 const triedRepair =
   'This machine or this release of runsc cannot do it: try a newer one, or another --platform and --network in the settings of the engine.'
 
-/** gVisor in one engine, found out by running something behind it. */
+/** Tests gVisor in one engine by running a container with it. */
 export interface Gvisor {
-  /** Callers at the same time share one trial. */
+  /** Concurrent callers share one trial. */
   tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
   /** The last result, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
   ground(engine: Engine, ground: ContainerGround): Promise<GvisorGround>
@@ -36,7 +36,7 @@ export interface Gvisor {
 }
 
 export interface GvisorOptions extends RegisterOptions {
-  /** Where the pinned Node is looked up from. */
+  /** Folder from which the pinned Node is resolved. */
   readonly packageDirectory: string
   readonly cacheDirectory: string
 }
@@ -99,7 +99,7 @@ export function createGvisor(options: GvisorOptions): Gvisor {
 const tryProgram =
   "if (!require('node:fs').readFileSync('/proc/version','utf8').includes('gVisor')) console.log('kernel ' + require('node:os').release())"
 
-/** Null where a container runs behind it; else what came in between. */
+/** Runs a container behind gVisor. Null on success, else the reason of the failure. */
 async function runOn(engine: Engine, ground: ContainerGround, gvisor: GvisorGround): Promise<string | null> {
   try {
     const done = await runOnce(engine, {

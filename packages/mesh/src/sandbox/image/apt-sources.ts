@@ -1,7 +1,7 @@
 /**
- * Which of a host's package sources serve to make an offline image. Pure.
+ * Selects the package sources of the host for an offline image. Pure.
  *
- * Third-party archives are left out: they need keys and add nothing that the image asks for.
+ * Third-party archives are excluded: they need keys and contain nothing that the image needs.
  */
 export interface AptSourceFile {
   readonly path: string

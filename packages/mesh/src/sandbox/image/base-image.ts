@@ -33,7 +33,7 @@ export interface BaseImageOptions {
   readonly cacheDirectory: string
   /** The owner's own base; taken as it is. */
   readonly baseImage?: string | undefined
-  /** Name of the base in a registry; Debian's where it is left out. */
+  /** Name of the base in a registry; defaults to Debian's. */
   readonly registryBase?: string | undefined
   readonly noInstall: boolean
   readonly uid: number
@@ -68,7 +68,7 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<string
   return id
 }
 
-/** By the digest of the first time where there was one; the registry's word is taken once. */
+/** Pulls the base by the digest of the first pull if there was one; the registry's tag is trusted only once. */
 async function fetchBase(
   options: BaseImageOptions,
   name: string,

@@ -10,7 +10,7 @@ import { bundleSettings } from './split-agent.ts'
 /** Files of `images/browser` that go into the image as they are. */
 const recipeFiles = ['Dockerfile', 'packages.txt', 'enter.sh'] as const
 
-/** As `npm pack` leaves it, and as the image starts it. */
+/** The file name in the npm package, with which the image starts it. */
 const packedEntry = 'browser.cjs'
 
 export interface BrowserImageOptions extends ImageOptions {
@@ -19,14 +19,14 @@ export interface BrowserImageOptions extends ImageOptions {
 }
 
 /**
- * The image that browsers of agents run from: 1.1 GB, and minutes the first time, so it is made when an agent may use a
- * browser, and not before. Rejects with `SandboxError`.
+ * Builds the image of agents' browsers: 1.1 GB and minutes the first time, so it is built only when an agent may use a
+ * browser. Rejects with `SandboxError`.
  */
 export async function ensureBrowserImage(options: BrowserImageOptions): Promise<MadeImage> {
   const node = findPinnedNode(options.packageDirectory, options.engine.architecture)
   const program = await browserProgram(options.browserEntry)
   const policies = await readFile(`${options.recipeDirectory}/policies.json`)
-  // A use of its own beside that of the agent's image: of both, the last two of a home stay.
+  // Recorded separately from the agent's image, so that the last two of each kind are kept for a home.
   const own = { ...options, homeId: `${options.homeId} browser` }
   return ensureImage(own, {
     name: browserImageName,
@@ -56,7 +56,7 @@ export async function ensureBrowserImage(options: BrowserImageOptions): Promise<
   })
 }
 
-/** One file without dependencies, but for what drives Chromium, which lies beside it in the image. */
+/** Bundles one file without dependencies, except for Playwright, which is beside it in the image. */
 export async function browserProgram(entry: string): Promise<Buffer> {
   if (basename(entry) === packedEntry) return readFile(entry)
   const { build } = await import('esbuild')

@@ -13,11 +13,11 @@ const recordSchema = z.strictObject({
   bundleHash: z.string(),
 })
 
-/** Of the way the files are made; a record of another is not believed. */
+/** The version of the build procedure; records of another version are ignored. */
 const splitVersion = 2
 
 export interface BundledFile {
-  /** Where it lies beside the agent: `agent.cjs`, `late.cjs`, `parts/tokenizer.cjs`. */
+  /** The path beside the agent: `agent.cjs`, `late.cjs`, `parts/tokenizer.cjs`. */
   readonly name: string
   readonly path: string
 }
@@ -25,7 +25,7 @@ export interface BundledFile {
 export interface AgentBundle {
   /** `agent.cjs` first. Content-addressed, so they never change under their paths. */
   readonly files: readonly BundledFile[]
-  /** SHA-256 of all, in hex. */
+  /** SHA-256 of all files, in hex. */
   readonly hash: string
 }
 
@@ -68,10 +68,10 @@ export async function agentFiles(entry: string): Promise<readonly SplitFile[]> {
   return files
 }
 
-/** As `npm pack` leaves it; the image starts it under this name. */
+/** The file name in the npm package, with which the image starts it. */
 const packedEntry = 'agent.cjs'
 
-/** The agent as it was packed: its files lie beside its entry. */
+/** The agent of an npm package: its files are beside its entry. */
 async function bundleBeside(entry: string): Promise<AgentBundle> {
   const folder = dirname(entry)
   const found = await readdir(folder, { recursive: true })

@@ -22,7 +22,7 @@ export interface ClusterImageOptions extends Omit<AgentImageOptions, 'engine' | 
   readonly stateDirectory: string
   /** What nodes shall know it by. */
   readonly reference: string
-  /** What nodes shall know the image of the mesh by; null leaves that out. It is made of `packageDirectory`. */
+  /** The reference of the mesh image on nodes; null builds none. It is built from `packageDirectory`. */
   readonly meshReference: string | null
   /** Becomes an archive as every container runtime loads it; must not be there. */
   readonly file: string
@@ -100,7 +100,8 @@ function archiveOf({ docker }: Engine, references: readonly string[]): Promise<N
   return new Promise((resolve, reject) => {
     docker.modem.dial(
       {
-        // Its way of writing a list is not the engine's; it takes the last character away where it has none to write.
+        // The client library encodes lists differently from the engine, and drops the last character of a path without
+        // options.
         path: `/images/get?${names}&`,
         method: 'GET',
         isStream: true,

@@ -14,7 +14,7 @@ import { noteUse } from './image-uses.ts'
 import { heldById, imageId, knownImage, noteImage } from './known-images.ts'
 import { pruneImages } from './prune-images.ts'
 
-/** Certificate authorities that the owner trusts beside the distribution's. */
+/** Certificate authorities that the owner trusts in addition to the distribution's. */
 const hostAuthorities = '/usr/local/share/ca-certificates'
 
 /** How often a build is tried when another mesh removes its intermediate layers. */
@@ -22,9 +22,9 @@ const buildTriesMax = 3
 
 export interface ImageOptions {
   readonly engine: Engine
-  /** Where its `Dockerfile`, `packages.txt` and other files of the recipe lie. */
+  /** Folder of the `Dockerfile`, `packages.txt` and other files of the recipe. */
   readonly recipeDirectory: string
-  /** Where Node's packages are looked up from: the repository, or the installed package. */
+  /** Folder from which Node's packages are resolved: the repository, or the installed package. */
   readonly packageDirectory: string
   readonly cacheDirectory: string
   /**
@@ -43,7 +43,7 @@ export interface ImageOptions {
 
 export interface MadeImage {
   readonly reference: string
-  /** What containers are made from: the name may be given to another image at any time. */
+  /** Containers are created from the id, because the name may be given to another image at any time. */
   readonly id: string
   /** True where this call had to build it. */
   readonly built: boolean
@@ -58,13 +58,13 @@ export interface NamedFile {
 
 /** The properties of one kind of image. */
 export interface ImagePlan {
-  /** Of the images of this kind, up to the tag: named as local, so that no engine ever asks a registry for it. */
+  /** Name of this kind of image, up to the tag; it is marked as local, so that no engine looks it up in a registry. */
   readonly name: string
-  /** For people: "the agent image". */
+  /** Description for people: "the agent image". */
   readonly words: string
   /** Files of the recipe that go in as they are, `Dockerfile` and `packages.txt` among them. */
   readonly recipeFiles: readonly string[]
-  /** What decides, beside recipe, base and authorities, whether an image is the wanted one. */
+  /** The inputs that identify an image, in addition to recipe, base and authorities. */
   readonly parts: readonly Part[]
   /** Makes or fetches what goes in besides. Made while the base is fetched, and its files are read with each try. */
   readonly prepare: (authorities: readonly NamedFile[]) => Promise<() => Promise<readonly TarEntry[]>>

@@ -6,20 +6,20 @@ import * as z from 'zod'
 /** A home whose agents run from an image. */
 export interface ImageUser {
   readonly id: string
-  /** Once it is gone, so is the home. */
+  /** The home's folder; when it is gone, the home is gone. */
   readonly folder: string
 }
 
 /** File in a home's data folder that contains the home's id. */
 const homeIdName = 'home-id'
-/** Images that stay for one home: the one in use, and the one before it for a step back. */
+/** The number of images kept for one home: the current one, and the previous one for a rollback. */
 const keptPerHome = 2
 
 const useSchema = z.strictObject({ home: z.string(), folder: z.string(), images: z.array(z.string()) })
 
 /**
- * Notes that a home uses an image from now on. A home that was copied has the id of the other, and one that was moved
- * has another folder than before: each folder is a user of its own.
+ * Records that a home uses an image from now on. A copied home has the same id and a moved home has another folder, so
+ * each folder is a separate user.
  */
 export async function noteUse(cacheDirectory: string, home: ImageUser, image: string): Promise<void> {
   const folder = usesFolder(cacheDirectory)
@@ -44,7 +44,7 @@ export async function wasNoted(cacheDirectory: string, image: string): Promise<b
   return isThere(markPath(cacheDirectory, image))
 }
 
-/** For an image that is gone. */
+/** Called for a removed image. */
 export async function forgetUse(cacheDirectory: string, image: string): Promise<void> {
   await rm(markPath(cacheDirectory, image), { force: true })
 }
@@ -67,7 +67,7 @@ export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<s
 export interface KnownHome {
   readonly id: string
   readonly folder: string
-  /** False once the folder is gone, or another home is in it. */
+  /** False once the folder is gone or belongs to another home. */
   readonly isThere: boolean
 }
 

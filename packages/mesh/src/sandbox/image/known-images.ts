@@ -12,7 +12,7 @@ import { isStatus } from './engine-images.ts'
 const knownSchema = z.strictObject({
   reference: z.string(),
   id: z.string(),
-  /** `name@sha256:...` in the registry that it came from; null for one that was made here. */
+  /** `name@sha256:...` in its registry; null for an image that was built here. */
   digest: z.string().nullable(),
 })
 
@@ -38,7 +38,7 @@ export async function noteImage(cacheDirectory: string, image: KnownImage): Prom
   await rename(`${path}.${process.pid}`, path)
 }
 
-/** All that were noted here. */
+/** All images recorded here. */
 export async function knownImages(cacheDirectory: string): Promise<readonly KnownImage[]> {
   const names = await readdir(join(cacheDirectory, 'known')).catch(() => [])
   const notes = names
@@ -71,7 +71,7 @@ async function readNote(path: string): Promise<KnownImage | null> {
   }
 }
 
-/** The id of an image that the engine holds under a name or an id; null where it holds none. */
+/** The id of an image in the engine by name or id; null if it is missing. */
 export async function imageId(engine: Engine, reference: string): Promise<string | null> {
   return (await inspectImage(engine, reference))?.Id ?? null
 }

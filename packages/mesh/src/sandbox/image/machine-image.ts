@@ -15,11 +15,11 @@ const recipeFiles = [
 ] as const
 
 /**
- * QEMU and a kernel from the distribution: 0.7 GB, and minutes the first time, so it is made when an agent may run in a
- * machine of its own, and not before. Rejects with `SandboxError`.
+ * Builds an image with QEMU and a kernel from the distribution: 0.7 GB and minutes the first time, so it is built only
+ * when an agent may run in its own machine. Rejects with `SandboxError`.
  */
 export async function ensureMachineImage(options: ImageOptions): Promise<MadeImage> {
-  // A use of its own beside that of the agent's image: of both, the last two of a home stay.
+  // Recorded separately from the agent's image, so that the last two of each kind are kept for a home.
   const own = { ...options, homeId: `${options.homeId} machine` }
   return ensureImage(own, {
     name: machineImageName,

@@ -5,7 +5,7 @@ import { sandboxHardening } from '../sandbox-spec.ts'
 import { tarDirectory } from '../tar-archive.ts'
 import type { TarEntry } from '../tar-archive.ts'
 
-/** Of the installed package, as they lie in it. */
+/** The files of the installed package, by their paths in it. */
 const packageParts = ['dist/package', 'images/agent', 'templates', 'cassettes', 'package.json'] as const
 const place = '/usr/local/lib/flotilla'
 const program = [...meshNodeFlags, `${place}/dist/package/mesh/main.mjs`]
@@ -32,7 +32,7 @@ CMD [${command}]
 `
 }
 
-/** What goes in beside, below `flotilla/`. */
+/** The files below `flotilla/` that are added to the image. */
 export async function meshFiles(packageDirectory: string): Promise<readonly TarEntry[]> {
   const files = (await Promise.all(packageParts.map((part) => filesOf(join(packageDirectory, part))))).flat()
   const names = files.map((file) => `flotilla/${relative(packageDirectory, file)}`)
@@ -43,7 +43,7 @@ export async function meshFiles(packageDirectory: string): Promise<readonly TarE
   ]
 }
 
-/** Read when its turn comes: all at once would be more open files than a process may have. */
+/** Opened when it is its turn: opening all at once would exceed the limit of open files. */
 async function entryOf(name: string, path: string): Promise<TarEntry> {
   const { size } = await stat(path)
   const content = (async function* read() {

@@ -8,7 +8,7 @@ import * as z from 'zod'
 import { lastWords, runCommand } from '../run-command.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 
-/** The npm that agents have. Node's own package for the image carries none. */
+/** The npm version for agents; the Node package of the image contains none. */
 export const npmVersion = '11.19.1'
 
 const playwrightName = 'playwright-core'
@@ -88,7 +88,7 @@ export async function npmArchive(options: ArchiveOptions): Promise<string> {
   return packageArchive({ ...options, name: 'npm', version: npmVersion, forWhom: 'the agents', own })
 }
 
-/** What drives Chromium, from the registry; where that fails, the one that is installed here, if there is one. */
+/** Playwright from the registry; if that fails, the installed one, if there is one. */
 export async function playwrightArchive(
   options: ArchiveOptions & { readonly packageDirectory: string },
 ): Promise<string> {

@@ -37,7 +37,7 @@ test('the last two images of each home stay, for as long as the home is there', 
   for (const image of ['a', 'b', 'c']) await noteUse(cache, one, image)
   await noteUse(cache, two, 'a')
   expect([...(await imagesInUse(cache))].toSorted()).toEqual(['a', 'b', 'c'])
-  // Gone back to the one before: that one is the newest again.
+  // After a rollback the previous image is the newest again.
   await noteUse(cache, one, 'b')
   await noteUse(cache, one, 'd')
   expect([...(await imagesInUse(cache))].toSorted()).toEqual(['a', 'b', 'd'])

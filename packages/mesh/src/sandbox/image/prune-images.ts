@@ -21,7 +21,7 @@ export async function pruneImages(
   return forgetImages(engine, cacheDirectory, await noLongerNeeded(cacheDirectory, now))
 }
 
-/** Those of them that the engine holds. */
+/** The known images that the engine still has and no home needs. */
 export async function unusedImages(
   engine: Engine,
   cacheDirectory: string,
@@ -74,7 +74,7 @@ export async function forgetImages(
 export interface ImageFacts extends KnownImage {
   /** When it was made, milliseconds since 1970. */
   readonly since: number
-  /** Whether any home ever said that it uses it. */
+  /** Whether any home ever recorded a use of it. */
   readonly noted: boolean
 }
 

@@ -89,7 +89,7 @@ function usedIn(root: string, metafile: Metafile): ReadonlySet<string> {
   return used
 }
 
-/** A library, as a file of its own. */
+/** Bundles a library as a separate file. */
 export async function bundlePart(source: string, name: string): Promise<SplitFile> {
   return (await make(entryOf(dirname(source), `module.exports = require(${quoted(source)})`), name, [])).file
 }
@@ -180,7 +180,8 @@ function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => strin
         if (found.external || !shared.has(found.path)) return null
         return { path: nameFor(found.path), namespace: 'shared', pluginData: resolving }
       })
-      // A file of its own kind: under its own path it would be read as a module, which has no `module.exports`.
+      // Loaded in a separate namespace: under its own path it would be treated as an ES module, which has no
+      // `module.exports`.
       build.onLoad({ filter: /.*/, namespace: 'shared' }, ({ path }) => ({
         contents: `module.exports = require('./agent.cjs').shared[${quoted(path)}]`,
         resolveDir: '/',

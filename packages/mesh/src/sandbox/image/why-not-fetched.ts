@@ -1,6 +1,6 @@
 import { reasonOf } from '../sandbox-error.ts'
 
-/** One line of a terminal or two: what engines say of a registry fits, a page of HTML does not. */
+/** One or two terminal lines: a registry error fits, a page of HTML does not. */
 const engineWordsMaxChars = 240
 
 /**

@@ -18,7 +18,7 @@ import {
 } from './isolation-report.ts'
 
 const probeTimeoutMs = 60_000
-/** In software, beside other work, and after a kernel's start. */
+/** The limit with software emulation on a busy machine, including the boot of the kernel. */
 const machineProbeTimeoutMs = 240_000
 /** What does not answer within it is out of reach. */
 const probeAttemptMs = 1_000
@@ -28,7 +28,7 @@ const siblingAskMs = 30
 const siblingPort = 8400
 
 interface IsolationOptions {
-  /** Of the network that is tried. */
+  /** The settings of the tested network. */
   readonly ground: ContainerGround
   readonly homeTag: string
   /** On its gateway: the one thing that must be reached. */
@@ -36,7 +36,7 @@ interface IsolationOptions {
   /** Given for the network of browsers: where agents live, and what listens for them there. */
   readonly agents?: { readonly ground: ContainerGround; readonly meshPorts: readonly number[] }
   readonly clock: Clock
-  /** From where the walls are tried. */
+  /** The isolation level at which the walls are tested. */
   readonly behind: Behind
   readonly signal?: AbortSignal | undefined
 }

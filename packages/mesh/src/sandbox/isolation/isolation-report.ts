@@ -143,7 +143,7 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
     refused('tmp-not-executable', report.execInTmp === 'EACCES', `run a file from /tmp: ${report.execInTmp}`),
     refused(
       'processes-bounded',
-      // One that was cut off by time, or ended for another reason, shows nothing of the bound.
+      // A probe that timed out or failed for another reason proves nothing about the limit.
       report.processes.started > 0 && report.processes.started < 300 && /fork/i.test(report.processes.said),
       `started ${report.processes.started} of 300 processes${report.processes.said ? `, then: ${report.processes.said}` : ''}`,
     ),
@@ -165,7 +165,7 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
   ]
 }
 
-/** Where no engine bounds them by its own word, as in a cluster. Pure; a node may allow fewer. */
+/** For runtimes that do not set the limit themselves, as in a cluster. Pure; a node may allow fewer. */
 export function openFilesWall({ openFilesMax }: Pick<ProbeReport, 'openFilesMax'>): WallReport {
   const holds = /^[1-9]\d*$/.test(openFilesMax) && Number(openFilesMax) <= sandboxHardening.openFilesMax
   return refused('open-files-bounded', holds, `open files of a program, at most: ${openFilesMax}`)

@@ -9,7 +9,7 @@ export interface PodGround {
   readonly namespace: string
   /** Made of the agent's image by `clusterRecipe`, where the nodes can pull it. */
   readonly image: string
-  /** Where pods call the mesh: the agent API and the forward proxy. */
+  /** The address of agent API and forward proxy for pods. */
   readonly meshAddress: string
   /** The address on which this machine's servers listen; the same, unless a Service is in front of them. */
   readonly ownAddress: string
@@ -22,7 +22,7 @@ export interface PodGround {
     | { readonly kind: 'runtime-default' }
   /** Whether pods have their own user namespace: root inside a pod would be an unprivileged user outside. */
   readonly userNamespaces: boolean
-  /** Of claims; absent for the cluster's own choice. */
+  /** Storage class of claims; absent for the cluster's default. */
   readonly storageClass?: string
   /** Nodes whose walls were tested and on which agents are scheduled; absent until one was tested. */
   readonly triedNodes?: readonly string[]
@@ -58,8 +58,8 @@ export interface PodFiles {
 }
 
 /**
- * Everything in the cluster that makes up an agent. Pure. Throws `SandboxError` `pod-files-too-large` for files that no
- * cluster keeps.
+ * All Kubernetes objects of an agent. Pure. Throws `SandboxError` `pod-files-too-large` for files beyond the cluster's
+ * size limit.
  */
 export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFiles) {
   const name = sandboxName(ground.homeId, spec.agentId)
@@ -146,12 +146,12 @@ export function agentObjects(ground: PodGround, spec: SandboxSpec, given: PodFil
  */
 export function emptyFiles(ground: PodGround, agentId: string) {
   const name = filesSecret(sandboxName(ground.homeId, agentId))
-  // By which it is found when the home is erased.
+  // Labels by which the secret is found when the home is erased.
   const labels = { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'agent' }
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name, namespace: ground.namespace, labels } }
 }
 
-/** Of a pod: all are gone with it. */
+/** The names of a pod's secrets, which are deleted with it. */
 export function secretsOf(pod: string): readonly string[] {
   return [filesSecret(pod), `${pod}-briefing`, `${pod}-environment`]
 }
@@ -190,7 +190,7 @@ export function probePod(
           // It lasts for seconds, and is to run where all that a node has is promised to others.
           resources: { requests: nothingPromised, limits: limitsOf(probe.size) },
           name: 'probe',
-          // As an agent's program is started, so that the probe sees whether its open files are bounded.
+          // Started like an agent's program, so that the probe sees whether open files are limited.
           command: [...withBoundFiles, ...probe.command],
           // Why it ended without a report: its log is read where it ended well.
           terminationMessagePolicy: 'FallbackToLogsOnError',
@@ -289,7 +289,7 @@ function podWalls(ground: PodGround) {
   }
 }
 
-/** A node that came since is not used before its walls were tried too; a term may name one node alone. */
+/** A new node is not used until its walls were tested, too; a term can name only one node. */
 function onTriedNodes({ triedNodes }: PodGround) {
   if (triedNodes === undefined) return {}
   const nodeSelectorTerms = triedNodes.map((node) => ({
@@ -335,10 +335,10 @@ function limitsOf({ memoryLimitBytes, cpu }: PodSize) {
   }
 }
 
-/** Where nothing is said, a promise is as large as its limit. */
+/** Kubernetes requests as much as the limit if no request is set. */
 const nothingPromised = { cpu: '0', memory: '0', 'ephemeral-storage': '0' } as const
 
-/** So that a fresh claim belongs to the agent. */
+/** Makes a new claim belong to the agent. */
 const ownsClaim = { fsGroup: sandboxHardening.uid, fsGroupChangePolicy: 'OnRootMismatch' } as const
 
 /** Runtimes bring a file system for message queues, which the kernel counts by user over all containers: closed. */

@@ -14,7 +14,7 @@ import type { Cluster } from './connect-cluster.ts'
 import { probeNode, withSibling, type ProbedCluster, type ProbeOptions } from './probe-node.ts'
 
 const kubeletPort = 10_250
-/** Nodes that are tried at once: each has a probe of half a processor for some seconds. */
+/** The number of nodes tested at once: each probe uses half a processor for some seconds. */
 const triedAtOnce = 8
 
 type CheckedCluster = ProbedCluster & { readonly cluster: Pick<Cluster, 'url'> }

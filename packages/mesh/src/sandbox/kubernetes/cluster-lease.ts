@@ -34,14 +34,17 @@ export async function openClusterLease(options: ClusterLeaseOptions): Promise<Le
   return clusterLease(cluster, options)
 }
 
-/** The same for a look: nothing is made, and a cluster in which no agent could be had will do. Rejects with `SandboxError`. */
+/**
+ * Opens the lease for reading: creates nothing, and accepts a cluster in which no agent could run. Rejects with
+ * `SandboxError`.
+ */
 export async function lookAtClusterLease(options: ClusterLeaseOptions): Promise<LeaseRecords> {
   const cluster = await connectCluster(options)
   await reachNodes(cluster)
   return clusterLease(cluster, options)
 }
 
-/** Once its namespace is there. */
+/** Requires that the namespace exists. */
 export function clusterLease(
   { leases }: Pick<Cluster, 'leases'>,
   { homeId, namespace, clock }: Omit<ClusterLeaseOptions, keyof ClusterAddress>,
@@ -49,7 +52,7 @@ export function clusterLease(
   const name = leaseName(homeId)
   let lastMs = 0
 
-  /** A lease that says the same as before would keep its version. */
+  /** Without a change of its content, a lease would keep its version. */
   async function body({ holder, epoch }: LeaseRecord, over: string | null): Promise<V1Lease> {
     const { V1MicroTime } = await import('@kubernetes/client-node')
     lastMs = Math.max(clock.now(), lastMs + 1)

@@ -9,7 +9,7 @@ export interface AgentNode {
   readonly addresses: readonly string[]
   /** Ranges of the pods on it; empty where its network does not say. */
   readonly podRanges: readonly string[]
-  /** Whether it can give a pod a user namespace of its own. */
+  /** Whether the node supports user namespaces for pods. */
   readonly userNamespaces: boolean
 }
 
@@ -26,7 +26,7 @@ export function agentNodes(items: readonly V1Node[]): readonly AgentNode[] {
       name: metadata?.name ?? '',
       addresses: (status?.addresses ?? []).map(({ address }) => address).filter((one) => isIP(one) !== 0),
       podRanges: spec?.podCIDRs ?? [],
-      // The runtime that is used where a pod names none has an empty name.
+      // The default runtime has an empty name.
       userNamespaces:
         status?.runtimeHandlers?.some(({ name, features }) => !name && features?.userNamespaces === true) ??
         false,

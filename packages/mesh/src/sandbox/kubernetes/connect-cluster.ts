@@ -19,7 +19,7 @@ export interface Cluster {
   readonly leases: CoordinationV1Api
   readonly node: NodeV1Api
   readonly version: VersionApi
-  /** Of its API server. */
+  /** The URL of the API server. */
   readonly url: URL
   /** Null if the pod does not exist. */
   readPod(namespace: string, name: string): Promise<Pod | null>
@@ -37,7 +37,7 @@ export interface Cluster {
 }
 
 export interface ClusterAddress {
-  /** Where clients of Kubernetes keep the way to their clusters, as KUBECONFIG has it; absent for the pod's own account. */
+  /** Path of the kubeconfig, as in KUBECONFIG; absent for the pod's own service account. */
   readonly kubeconfig?: string | undefined
   /** Absent for the one that is current there. */
   readonly context?: string | undefined
@@ -98,10 +98,13 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
 /** The API path of pods on the API server. */
 const podsPath = (namespace: string): string => ['', 'api', 'v1', 'namespaces', namespace, 'pods'].join('/')
 
-/** Where a pod finds the account that it runs as. */
+/** The token of a pod's service account. */
 const ownAccount = '/var/run/secrets/kubernetes.io/serviceaccount/token'
 
-/** As `kubectl` reads them; without any, the client itself would take an unprotected cluster on this machine for meant. */
+/**
+ * Loads the configuration like `kubectl`; without one, the client library would use an insecure cluster on this
+ * machine.
+ */
 function loadConfig(
   client: typeof import('@kubernetes/client-node'),
   kubeconfig: string | undefined,

@@ -3,18 +3,18 @@ import type { DataUse } from '../sandbox-runtime.ts'
 import { askAgentPod } from './ask-agent-pod.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
-/** Pods that are asked about at once; each counts in the agent's own share of the processor. */
+/** The number of pods measured at once; the counting uses the agent's own processor share. */
 const askedAtOnce = 4
 const countMaxSeconds = 20
 
-/** Blocks and names of everything below `/data`; the last line says how the counting ended. */
+/** Prints blocks and names of everything below `/data`; the last line is the result code. */
 const countCommand = [
   'sh',
   '-c',
   `{ timeout ${countMaxSeconds} find /data -xdev -mindepth 1 -printf '%b\\n'; echo "end $?"; } | awk '$1 == "end" { print bytes + 0, files + 0, $2; exit } { bytes += $1 * 512; files++ }'`,
 ]
 
-/** Of a line of the command above; null of anything else. Pure. */
+/** Parses a line of this command's output; null for any other line. Pure. */
 export function dataUseOf(line: string): DataUse | null {
   const [, bytes, files, code] = /^(\d+) (\d+) (\d+)$/.exec(line.trim()) ?? []
   if (bytes === undefined) return null

@@ -3,7 +3,7 @@ import type { SandboxUse } from '../sandbox-runtime.ts'
 import { askAgentPod } from './ask-agent-pod.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
-/** Pods that are asked about at once. */
+/** The number of pods measured at once. */
 const askedAtOnce = 8
 const microPerSecond = 1e6
 const nanoPerSecond = 1e9
@@ -54,7 +54,7 @@ export function useOfGroup(answer: string): SandboxUse | null {
   }
 }
 
-/** What pods of this home take now, as the kernel says inside them. */
+/** The current resource use of this home's pods, read from the kernel inside them. */
 export function measurePods(
   to: PreparedCluster,
   agentIds: readonly string[],

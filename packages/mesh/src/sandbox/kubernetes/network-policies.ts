@@ -10,9 +10,9 @@ import { homeTag, sandboxHardening } from '../sandbox-spec.ts'
 export function networkPolicies(home: {
   readonly homeId: string
   readonly namespace: string
-  /** Where the mesh is: an address outside of the cluster, or pods of another namespace. */
+  /** The mesh's place: an address outside of the cluster, or pods of another namespace. */
   readonly mesh: MeshPlace
-  /** Of the agent API and the forward proxy. */
+  /** Ports of the agent API and the forward proxy. */
   readonly meshPorts: readonly number[]
 }) {
   const mesh = [peerOf(home.mesh)]
@@ -59,7 +59,7 @@ function peerOf(mesh: MeshPlace) {
 export const podSecurityLabel = 'pod-security.kubernetes.io/enforce'
 export const podSecurityLevel = 'restricted'
 
-/** Where pods of homes live: the cluster itself refuses what would be more than an agent there. Pure. */
+/** The namespace of homes: the cluster itself rejects pods with more rights than an agent there. Pure. */
 export function agentNamespace(name: string) {
   return {
     apiVersion: 'v1',

@@ -89,7 +89,7 @@ export async function openExec(
     [...command],
     intoStdout,
     intoSaid,
-    // Only says that something comes; it is written below.
+    // Only announces an input; the input itself is written below.
     stdin ? new PassThrough() : null,
     false,
     (status) => {

@@ -34,7 +34,7 @@ export interface DataOfPod {
   readonly agentId: string
   readonly dataLimitBytes: number
   readonly clock: Clock
-  /** Of a throw-away pod. */
+  /** Creates the name of a throw-away pod. */
   readonly newName: () => string
 }
 

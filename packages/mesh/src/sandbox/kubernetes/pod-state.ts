@@ -68,7 +68,7 @@ export function podState(pod: Pod): SandboxState | null {
   const labels = { ...pod.metadata.labels, ...pod.metadata.annotations }
   if (hasEnded(pod)) return { agentId, running: false, labels, exit: exitOf(pod) }
   const host = pod.status?.podIP
-  // One that is asked to end runs on until it has, and one that waits for its node has no address yet.
+  // A pod that is being deleted runs until it has ended, and a pod that waits for its node has no address yet.
   return {
     agentId,
     running: true,
@@ -97,7 +97,7 @@ const lastingReasons = [
   'RunContainerError',
 ]
 
-/** Why a pod that has not started never will, in the cluster's words; null while there is hope. Pure. */
+/** Why a pod can never start, in the cluster's words; null if it still can. Pure. */
 export function startFailure(pod: Pod): string | null {
   for (const { state } of statusesOf(pod)) {
     const { reason, message } = state?.waiting ?? {}

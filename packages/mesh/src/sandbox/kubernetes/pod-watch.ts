@@ -8,8 +8,8 @@ import { podSchema, type Pod } from './pod-state.ts'
 const versionedSchema = z.looseObject({ metadata: z.looseObject({ resourceVersion: z.string() }) })
 
 /**
- * The server ends a watch after so long, with a word of how far it had come, from where the next goes on. The client takes a
- * server that says nothing for 30 s as lost.
+ * The server ends a watch after this time and reports its position, from which the next one continues. The client
+ * treats a server that is silent for 30 s as lost.
  */
 const watchSeconds = 25
 /** Pods per page of a list; all pages have the same resource version. */
@@ -33,7 +33,7 @@ export interface PodBound {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The bound of a wait came first. */
+/** A wait reached its time limit. */
 export class PodWaitOver extends Error {
   override readonly name = 'PodWaitOver'
   readonly last: Pod | null
@@ -59,7 +59,7 @@ export interface PodWatchOptions {
   readonly onBack: () => void
 }
 
-/** Follows the pods of a home. Resolves once it knows those that are there. */
+/** Watches the pods of a home. Resolves once the existing pods are known. */
 export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
   const { cluster, namespace, labelSelector, clock, log } = options
   const pods = new Map<string, Pod>()
@@ -80,7 +80,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
     for (const listener of listeners) listener(pod.metadata.name, null)
   }
 
-  /** Gives the version that a watch goes on from. */
+  /** Returns the version from which a watch continues. */
   async function list(): Promise<string> {
     const found: Pod[] = []
     let version = ''
@@ -103,7 +103,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
     return version
   }
 
-  /** Gives how far it came; empty where a list has to come before the next. */
+  /** Returns the last version; empty if a new list is needed before the next watch. */
   async function follow(from: string): Promise<string> {
     let version = from
     await cluster.follow(
@@ -115,7 +115,7 @@ export async function watchPods(options: PodWatchOptions): Promise<PodWatch> {
           const versioned = versionedSchema.safeParse(object)
           version = versioned.success ? versioned.data.metadata.resourceVersion : ''
           const pod = podSchema.safeParse(object)
-          // A `BOOKMARK` is no pod, and an `ERROR` says that the version is too old.
+          // A `BOOKMARK` is not a pod, and an `ERROR` says that the version is too old.
           if (!pod.success) return
           if (type === 'DELETED') gone(pod.data)
           else if (type === 'ADDED' || type === 'MODIFIED') seen(pod.data)

@@ -9,7 +9,7 @@ import { refusalStatus, unlessRefused, type Cluster } from './connect-cluster.ts
 import { agentNamespace, networkPolicies, podSecurityLabel, podSecurityLevel } from './network-policies.ts'
 import type { MeshPlace } from './network-policies.ts'
 
-/** From where on the API server holds pods of a namespace to a level of security, and pods can have a user namespace. */
+/** The first Kubernetes minor version with pod security levels and user namespaces for pods. */
 const minorMin = 25
 
 interface GroundOptions {
@@ -26,7 +26,7 @@ interface GroundOptions {
  */
 export interface MeshService {
   readonly address: string
-  /** Of the mesh's own pod. */
+  /** Namespace of the mesh's own pod. */
   readonly namespace: string
 }
 
@@ -59,11 +59,11 @@ export async function readyNamespace(
 
 export interface Ground {
   readonly nodes: readonly AgentNode[]
-  /** Where pods call the mesh. */
+  /** The mesh's address for pods. */
   readonly meshAddress: string
-  /** Of this machine, where its servers listen. */
+  /** The address on which this machine's servers listen. */
   readonly ownAddress: string
-  /** Whether it is there already. */
+  /** Whether the namespace exists already. */
   readonly hasNamespace: boolean
 }
 
@@ -106,7 +106,7 @@ async function refuseOld(cluster: Cluster): Promise<void> {
   )
 }
 
-/** Of this machine, as its routes would have it; nothing is sent. */
+/** This machine's address towards the cluster, according to its routes; no packet is sent. */
 async function addressTowards({ hostname, port }: URL): Promise<string> {
   const socket = createSocket('udp4')
   try {

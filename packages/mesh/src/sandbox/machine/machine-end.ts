@@ -5,13 +5,16 @@ import type { Engine } from '../engine/connect-engine.ts'
 /** How a machine ended, as its launcher reports it. */
 export interface MachineEnd {
   readonly code: number
-  /** `memory`: what ran in it lacked that. `killed`: QEMU was ended from outside, or by itself. `broken`: it never came so far. */
+  /**
+   * `memory`: its programs ran out of memory. `killed`: QEMU crashed or was killed from outside. `broken`: it never
+   * started.
+   */
   readonly how: 'ended' | 'memory' | 'killed' | 'broken'
 }
 
 const linesMax = 20
 
-/** Null where the launcher said nothing, being killed itself. Nothing that runs in the machine writes to this stream. */
+/** Null if the launcher was killed before it reported. Programs in the machine cannot write to this stream. */
 export async function machineEnd({ docker }: Engine, containerId: string): Promise<MachineEnd | null> {
   const raw = await docker
     .getContainer(containerId)
@@ -23,7 +26,7 @@ const endSchema = z
   .tuple([z.coerce.number().int().max(255), z.enum(['ended', 'memory', 'killed', 'broken'])])
   .transform(([code, how]): MachineEnd => ({ code, how }))
 
-/** By the last line. Pure. */
+/** Parses the last line. Pure. */
 export function readEnd(said: string): MachineEnd | null {
   const last = said.trimEnd().split('\n').at(-1) ?? ''
   const [, ...words] = /^machine-ended (\S+) (\S+)$/.exec(last) ?? []

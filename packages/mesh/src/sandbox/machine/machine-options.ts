@@ -11,7 +11,7 @@ import type { TarEntry } from '../tar-archive.ts'
 import { tarArchive } from '../tar-archive.ts'
 import { machineContainer, type MachineDisk, type MachineGround } from './machine-plan.ts'
 
-/** The whole container of an agent that has a machine of its own. Reads `files` to their end. */
+/** All options of the container of an agent with its own machine. Reads `files` to their end. */
 export async function machineOptions(
   { ground, machine }: { readonly ground: ContainerGround; readonly machine: MachineGround },
   spec: SandboxSpec,
@@ -44,5 +44,5 @@ export async function machineOptions(
   }
 }
 
-/** Of every process in a machine, as the engine gives them to those of a container. */
+/** Limits of every process in a machine, equal to those that engines set for containers. */
 export const processLimits = { nofile: sandboxHardening.openFilesMax, core: 0 } as const

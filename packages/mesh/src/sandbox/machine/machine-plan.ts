@@ -13,11 +13,11 @@ import { machineConfig } from './machine-config.ts'
 
 /** What a machine needs in addition to a container. */
 export interface MachineGround {
-  /** With QEMU and a kernel. */
+  /** The image with QEMU and a kernel. */
   readonly image: string
   /** On this machine: the root file system of agents as a disk. */
   readonly rootDisk: string
-  /** By the processor; else by software. */
+  /** The KVM device; null for software emulation. */
   readonly kvm: { readonly device: string; readonly group: number } | null
   /** `host:port` of all that agents may reach. */
   readonly meshAddresses: readonly string[]
@@ -28,7 +28,7 @@ export interface MachineWork {
   /** `read` prints an archive of the disk and ends; it changes nothing on the disk and has no network. */
   readonly mode: 'run' | 'read'
   readonly args: readonly string[]
-  /** `NAME=value`, beside what every agent has. */
+  /** `NAME=value`, in addition to the environment of every agent. */
   readonly environment: Readonly<Record<string, string>>
   readonly hostName: string
   /** Soft and hard at once. */
@@ -42,7 +42,7 @@ export interface MachineWork {
 export interface MachineDisk {
   readonly path: string
   readonly fileBytes: number
-  /** Of 4 KB, where its file system is to be brought to another size; 0 where it keeps its own. */
+  /** In blocks of 4 KB, the new size of its file system; 0 to keep the current size. */
   readonly blocks: number
 }
 

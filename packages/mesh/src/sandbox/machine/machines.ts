@@ -10,7 +10,7 @@ export interface MachinesOptions extends MachineOptions {
   readonly log: Log
 }
 
-/** Machines of one engine, found out by starting one. */
+/** Tests machines in one engine by starting one. */
 export interface Machines {
   /**
    * Concurrent callers share one trial; its steps go to the first caller's `progress`, or else to the log.

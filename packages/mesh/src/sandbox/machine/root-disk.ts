@@ -30,7 +30,7 @@ const makeScript = [
 export async function ensureRootDisk(
   engine: Engine,
   of: {
-    /** Of agents, by its id. */
+    /** Id of the agents' image. */
     readonly image: string
     /** With the programs that make it. */
     readonly machineImage: string
@@ -82,7 +82,7 @@ export async function ensureRootDisk(
   return path
 }
 
-/** Where they are kept, for all homes of this machine. Rejects where no folder can be there. */
+/** Opens the folder of root disks, shared by all homes of this machine. Rejects if it cannot be created. */
 export async function openDiskFolder(cacheDirectory: string): Promise<string> {
   const folder = join(cacheDirectory, 'machines')
   await mkdir(folder, { recursive: true, mode: 0o700 })

@@ -11,7 +11,7 @@ import { processLimits } from './machine-options.ts'
 import { machineContainer, type MachineGround } from './machine-plan.ts'
 import { ensureRootDisk, openDiskFolder } from './root-disk.ts'
 
-/** Software takes seven seconds of a processor, beside much other work minutes; one that hangs is ended. */
+/** Software emulation takes seven processor seconds, and minutes on a busy machine; a hanging trial is ended. */
 const trialMs = 300_000
 const saidMaxChars = 300
 
@@ -93,11 +93,11 @@ function none(detail: string, repair: string): MachineTrial {
   return { machine: null, trial: { available: false, detail, repair } }
 }
 
-/** That it is a machine and no container is seen by where its files lie. */
+/** The root file system shows that the program runs in a machine and not in a container. */
 const tryProgram =
   "if (!/^\\/dev\\/vda \\/ ext4 ro/m.test(require('node:fs').readFileSync('/proc/mounts','utf8'))) console.log('no machine')"
 
-/** Null where a machine runs; else what came in between. */
+/** Starts a machine. Null on success, else the reason of the failure. */
 async function runOn(
   engine: Engine,
   ground: ContainerGround,

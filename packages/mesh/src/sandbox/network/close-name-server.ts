@@ -2,7 +2,7 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 
 const timeoutMs = 20_000
-/** Where Docker answers for names inside every container of a network that is not its own default one. */
+/** The address of Docker's name server in every container of a custom network. */
 const nameServer = '127.0.0.11'
 
 /** Whether the engine's name server can be shut inside containers, and if not, why. */

@@ -14,7 +14,7 @@ export function anchorName(network: string): string {
 
 export interface PrivateNetwork {
   readonly name: string
-  /** Interface of the host on it. */
+  /** The host's interface on the bridge. */
   readonly bridge: string
   readonly subnet: string
   /** The mesh's address on it. */

@@ -18,7 +18,7 @@ export interface WallRules {
   /** The home's own chain and its rules, in order. */
   readonly chain: string
   readonly rules: readonly string[]
-  /** Where traffic is led to it, or dropped at once. */
+  /** Rules that lead traffic to the chain, or drop it at once. */
   readonly hooks: readonly Hook[]
 }
 

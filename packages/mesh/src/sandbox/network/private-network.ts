@@ -52,7 +52,7 @@ export async function ensurePrivateNetwork(
   options: {
     readonly of?: NetworkOf
     readonly meshPorts: readonly number[]
-    /** Where the engine keeps a bridge only as long as a container is on it. */
+    /** True if the engine removes a bridge without containers. */
     readonly holdsBridge?: boolean
     readonly signal?: AbortSignal | undefined
   },

@@ -3,7 +3,7 @@ import { runCommand } from '../run-command.ts'
 import type { DataUse } from '../sandbox-runtime.ts'
 import { countMaxSeconds, countScript, foldersPerCountMax, readCounts } from '../volume/measure-use.ts'
 
-/** Counts what lies in folders of this machine; one that is not there is left out. */
+/** Counts the content of folders on this machine; missing ones are left out. */
 export async function measureFolders(
   folders: readonly { readonly agentId: string; readonly path: string }[],
 ): Promise<ReadonlyMap<string, DataUse>> {

@@ -76,7 +76,7 @@ export async function bootId(): Promise<string | null> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null))?.trim() ?? null
 }
 
-/** Start time of a live process; null where it is gone or a zombie. */
+/** Start time of a live process; null if it is gone or a zombie. */
 export async function startTicksOf(pid: number): Promise<string | null> {
   return (await readProcess(pid))?.startTicks ?? null
 }

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 /** The size fields of an ext4 superblock. */
 export interface Ext4Size {
   readonly sizeBytes: number
-  /** As of the last time it was put away in order. */
+  /** As of the last clean unmount. */
   readonly usedBytes: number
 }
 
@@ -22,7 +22,7 @@ export function readSuperblock(bytes: Buffer): Ext4Size | null {
   return { sizeBytes: blocks * blockBytes, usedBytes: (blocks - count(0xc, 0x158)) * blockBytes }
 }
 
-/** Of a file that holds such a file system. */
+/** Reads the size from a file with an ext4 file system. */
 export async function ext4Size(path: string): Promise<Ext4Size | null> {
   const file = await open(path, 'r')
   try {

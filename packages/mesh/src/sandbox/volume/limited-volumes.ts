@@ -14,7 +14,7 @@ import {
   type VolumePrograms,
 } from './volume-image.ts'
 
-/** Volumes made or attached at once; each is a handful of short programs. */
+/** The number of volumes created or attached at once; each runs a few short programs. */
 const atOnce = 4
 
 /**
@@ -31,7 +31,7 @@ export interface LimitedVolumes {
   /** Path from which the engine mounts an agent's volume. */
   linkOf(agentId: string): string
   has(agentId: string): boolean
-  /** Of the file, whether it is there or not. */
+  /** Path of the file, whether it exists or not. */
   pathOf(agentId: string): string
   /**
    * The same file for a machine, which mounts it itself: the host reads only its size, because another
@@ -58,7 +58,7 @@ export interface OpenVolume {
 }
 
 export function createLimitedVolumes(options: {
-  /** Of the home, for the owner alone. */
+  /** Folder of the home, accessible to the owner alone. */
   readonly folder: string
   readonly programs: () => VolumePrograms
 }): LimitedVolumes {
@@ -126,12 +126,12 @@ export function createLimitedVolumes(options: {
   }
 }
 
-/** Of the profiles of browsers, within that of what agents keep. */
+/** Folder of the browser profiles' volumes, inside the folder of agents' volumes. */
 export function profileVolumesFolder(volumesFolder: string): string {
   return join(volumesFolder, 'browsers')
 }
 
-/** The volumes of a home as they lie in its folder; a folder that is not there has none. */
+/** The volumes in a home's folder; empty if the folder is missing. */
 export async function listVolumes(
   folder: string,
 ): Promise<readonly { readonly agentId: string; readonly path: string; readonly sizeBytes: number }[]> {
