@@ -16,7 +16,7 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake: FakeChannel
   const harness = await aChannelHarness({ adapters: [fake.adapter], ...more })
   opened.push(harness)
   let count = 0
-  /** Says it as Ann does, alone with us, and lets everything go on that needs no time. */
+  /** Sends a direct message as Ann and runs everything that needs no time. */
   const say = async (text: string, fields: Parameters<typeof aReceived>[0] = {}) => {
     await fake.hear(aReceived({ id: `said-${++count}`, text, ...fields }))
     await harness.clock.settle()
@@ -27,8 +27,8 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake: FakeChannel
 
 const runCount = ({ rows }: Harness) => rows('SELECT id FROM runs').length
 
-describe('what people say on a channel', () => {
-  test('is a run of the operator, in the person’s name and conversation, and its outcome is told there', async () => {
+describe('a message on a channel', () => {
+  test("a message becomes a run of the operator with the person's name and session, and its outcome is sent there", async () => {
     const setup = await open()
     await setup.say('good morning')
     const [run] = setup.ledger.queries.list({ limit: 9 })
@@ -44,7 +44,7 @@ describe('what people say on a channel', () => {
     expect(setup.openNotes()).toEqual([])
   })
 
-  test('comes again and is nothing new, before the answer and after it', async () => {
+  test('a repeated message has no effect, before and after the answer', async () => {
     const setup = await open()
     await setup.say('once', { id: 'same' })
     await setup.say('once', { id: 'same' })
@@ -55,20 +55,20 @@ describe('what people say on a channel', () => {
     expect(setup.told()).toHaveLength(1)
   })
 
-  test('comes twice at the same moment and is one run', async () => {
+  test('two concurrent copies of a message become one run', async () => {
     const setup = await open()
     const message = aReceived({ id: 'same' })
     await Promise.all([setup.fake.hear(message), setup.fake.hear(message), setup.fake.hear(message)])
     expect(runCount(setup)).toBe(1)
   })
 
-  test('has what nobody could see taken out', async () => {
+  test('invisible characters are removed from a message', async () => {
     const setup = await open()
     await setup.say('pay\u202E\u200B now\u{E0041}')
     expect(setup.ledger.queries.list({ limit: 1 })[0]?.input).toMatchObject({ message: 'pay now' })
   })
 
-  test('is not ours where people speak to one another, or nothing is said', async () => {
+  test('messages between people and empty messages are ignored', async () => {
     const setup = await open()
     const group = { conversationId: '-5', threadId: null, isPrivate: false }
     await setup.say('lunch?', { place: group, addressed: false })
@@ -78,7 +78,7 @@ describe('what people say on a channel', () => {
     expect(setup.rows('SELECT * FROM channel_messages')).toEqual([])
   })
 
-  test('in a group is a conversation of its own for each person and thread', async () => {
+  test('in a group each person and thread has its own session', async () => {
     const setup = await open({
       people: [
         ann,
@@ -96,7 +96,7 @@ describe('what people say on a channel', () => {
     expect(sessions.every((session) => /^telegram:(ann|bob):[0-9a-f]{12}$/.test(session))).toBe(true)
   })
 
-  test('is refused by the platform’s API while nobody can be told apart, and taken once that is mended', async () => {
+  test('a message is rejected to the platform while people.json is broken, and accepted after the repair', async () => {
     const setup = await open()
     setup.faults.peopleBroken = 'config/people.json line 3'
     await expect(setup.fake.hear(aReceived({ id: 'x' }))).rejects.toMatchObject({ code: 'unprocessable' })
@@ -107,8 +107,8 @@ describe('what people say on a channel', () => {
   })
 })
 
-describe('strangers', () => {
-  test('are refused once with their id and what the owner types, and then hear nothing', async () => {
+describe('strangers on a channel', () => {
+  test("a stranger gets one reply with their id and the owner's command, and is then ignored", async () => {
     const setup = await open()
     for (const text of ['hi', 'hello?', '/agents', '@scout go']) await setup.say(text, { senderId: '666' })
     expect(setup.told()).toEqual([expect.stringContaining('flotilla people link NAME telegram:666')])
@@ -116,7 +116,7 @@ describe('strangers', () => {
     expect(setup.rows('SELECT * FROM channel_messages')).toHaveLength(1)
   })
 
-  test('are told at a bounded rate, and are bounded rows', async () => {
+  test('replies to strangers are limited per minute, and their rows are bounded', async () => {
     const setup = await open()
     for (let n = 1; n <= 100; n++) await setup.say('hi', { senderId: String(10_000 + n) })
     expect(setup.told()).toHaveLength(10)
@@ -127,8 +127,8 @@ describe('strangers', () => {
   })
 })
 
-describe('pairing', () => {
-  test('whoever shows the code first is the owner there, once', async () => {
+describe('pairing a channel', () => {
+  test('the first person who sends the code is linked as the owner, once', async () => {
     const setup = await open({ people: [] })
     const { code } = setup.codes.issue('telegram', issuer)
     await setup.say(`/start ${code}`)
@@ -138,7 +138,7 @@ describe('pairing', () => {
     expect(setup.identityOf('telegram', '2000')).toBeNull()
   })
 
-  test('a code opens nothing after ten minutes, after five wrong ones, or in a group', async () => {
+  test('a code is invalid after ten minutes, after five wrong ones, and in a group', async () => {
     const setup = await open({ people: [] })
     const late = setup.codes.issue('telegram', issuer).code
     await setup.clock.advance(10 * 60_000)
@@ -151,7 +151,7 @@ describe('pairing', () => {
     expect(setup.people).toEqual([])
   })
 
-  test('a code of one channel is of no use on another', async () => {
+  test('a code of one channel is invalid on another', async () => {
     const setup = await open({ people: [] })
     const { code } = setup.codes.issue('slack', issuer)
     await setup.say(code)
@@ -160,8 +160,8 @@ describe('pairing', () => {
   })
 })
 
-describe('commands', () => {
-  test('@agent goes to that agent this once; /use and a button choose one for longer, over a restart', async () => {
+describe('commands on a channel', () => {
+  test('@agent addresses that agent once; /use and a button choose one until changed, over a restart', async () => {
     const setup = await open()
     await setup.say('@scout look around')
     await setup.say('/use auditor')
@@ -193,14 +193,14 @@ describe('commands', () => {
     ['/use scuot', /did you mean scout/],
     ['@nobody hi', /there is no agent nobody/],
     ['/HELP@flotilla_bot', /\/agents/],
-  ])('%s answers at once and is no run', async (text, answer) => {
+  ])('%s answers at once and starts no run', async (text, answer) => {
     const setup = await open()
     await setup.say(text)
     expect(setup.told()).toEqual([expect.stringMatching(answer)])
     expect(runCount(setup)).toBe(0)
   })
 
-  test('choices are buttons', async () => {
+  test('the agents to choose from are shown as buttons', async () => {
     const setup = await open()
     await setup.say('/use')
     expect(setup.fake.messages()[0]?.buttons.map(({ value }) => value)).toEqual([
@@ -210,7 +210,7 @@ describe('commands', () => {
     ])
   })
 
-  test('/stop ends what the person asked for here, and nobody else’s', async () => {
+  test("/stop cancels only the person's own requests in this conversation", async () => {
     const setup = await open({
       people: [ann, { name: 'bob', role: 'owner', identities: ['telegram:2000'] }],
     })
@@ -231,7 +231,7 @@ describe('commands', () => {
     expect(setup.told()).toContainEqual(expect.stringContaining('Stopped: scout'))
   })
 
-  test('/steer adds to what the agent works on; where it is idle it begins, and is answered here', async () => {
+  test('/steer writes to a running agent, and starts a run of an idle one, which is answered here', async () => {
     const setup = await open()
     await setup.say('@scout go')
     await setup.say('/steer @scout to the left')
@@ -258,7 +258,7 @@ describe('commands', () => {
     expect(setup.told()).toHaveLength(4)
   })
 
-  test('/reset archives the conversation, says so, and is done once more where a mesh died over it', async () => {
+  test('/reset archives the conversation, confirms it, and is repeated after a crash', async () => {
     const setup = await open()
     await setup.say('/reset scout')
     await setup.clock.settle()
@@ -269,11 +269,11 @@ describe('commands', () => {
     )
     const again = await open({ of: setup })
     expect(again.resets).toEqual(['scout telegram:ann'])
-    // It was told already, and is not told twice.
+    // The reply was sent before and is not repeated.
     expect(again.told()).toEqual([])
   })
 
-  test('a viewer looks and changes nothing; a member acts on what is granted', async () => {
+  test('a viewer only reads, and a member acts on granted agents', async () => {
     heedsLesson(20)
     const setup = await open({
       people: [
@@ -305,7 +305,7 @@ describe('commands', () => {
   })
 })
 
-test('a name that there is not is told with the nearest, as a sentence that ends once', async () => {
+test('an unknown agent name is reported with the nearest one, in one sentence', async () => {
   const setup = await open()
   await setup.say('@scot go')
   await setup.say('/use nobody-like-it')
@@ -321,7 +321,7 @@ test.each([
   ['/credentials set x', 'flotilla credentials'],
   ['/allow @scout everything', 'flotilla permissions'],
   ['/approver', 'There is no /approver; /help lists all commands.'],
-])('%s changes nothing, and says where that is done', async (text, where) => {
+])('%s changes nothing and says where to do it', async (text, where) => {
   const setup = await open()
   await setup.say(text)
   expect(setup.told()).toEqual([expect.stringContaining(where)])
@@ -336,7 +336,7 @@ test.each([
   ['/reset auditor', 'submit-run'],
   ['/broadcast x', 'call-route'],
   ['/pending', 'call-route'],
-])('that %s was refused to a member stays on record', async (text, subject) => {
+])('the refusal of %s to a member stays in the audit log', async (text, subject) => {
   heedsLesson(20)
   const setup = await open({
     people: [{ name: 'max', role: 'member', agents: ['scout'], identities: ['telegram:1000'] }],
@@ -346,8 +346,8 @@ test.each([
   expect(setup.rows("SELECT subject FROM journal WHERE action = 'permission.denied'")).toEqual([{ subject }])
 })
 
-describe('a flood', () => {
-  test('of one person is bounded a minute, told once, and leaves no rows', async () => {
+describe('a flood of messages', () => {
+  test('messages of one person are limited per minute, with one reply and without rows', async () => {
     const setup = await open({ perMinute: 5 })
     for (let n = 0; n < 1000; n++) await setup.fake.hear(aReceived({ id: `flood-${n}`, text: '/help' }))
     await setup.clock.settle()
@@ -355,7 +355,7 @@ describe('a flood', () => {
     expect(setup.told().filter((text) => text.includes('Too many messages'))).toHaveLength(1)
   })
 
-  test('of runs is bounded before the lane; others still find room', async () => {
+  test('runs of one person are limited before the lane is full, and others are accepted', async () => {
     const setup = await open({
       people: [ann, { name: 'bob', role: 'owner', identities: ['telegram:2000'] }],
     })
@@ -366,7 +366,7 @@ describe('a flood', () => {
     expect(runCount(setup)).toBe(6)
   })
 
-  test('thirty people at once all find room, and each waits for a part of the lane', async () => {
+  test('thirty people are accepted at once, each with a share of the lane', async () => {
     const people = Array.from({ length: 30 }, (_, n) => ({
       name: `p${n}`,
       role: 'member' as const,

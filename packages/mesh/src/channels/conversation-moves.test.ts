@@ -34,8 +34,8 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake: FakeChannel
   return { ...harness, fake, say, moved, runs, sessions, shown }
 }
 
-describe('a conversation that has another id since', () => {
-  test('keeps its agent and its session, in every thread', async () => {
+describe('a conversation with a changed id', () => {
+  test('a conversation with a changed id keeps its agent and session, in every thread', async () => {
     const setup = await open()
     for (const thread of [null, '9']) {
       await setup.say('/use scout', place(group, thread))
@@ -47,7 +47,7 @@ describe('a conversation that has another id since', () => {
     expect(setup.sessions().size).toBe(2)
   })
 
-  test('is sent the answer that was asked for before, and one that waited to be sent', async () => {
+  test('a conversation with a changed id gets pending outcomes and waiting letters', async () => {
     const setup = await open()
     await setup.say('slow work', place(group))
     setup.fake.platform.failNext('unreachable')
@@ -62,7 +62,7 @@ describe('a conversation that has another id since', () => {
     ])
   })
 
-  test('lets a person stop there what they asked for before', async () => {
+  test('a person can stop earlier requests in a conversation with a changed id', async () => {
     const setup = await open()
     await setup.say('slow work', place(group))
     setup.moved(group, supergroup)
@@ -70,7 +70,7 @@ describe('a conversation that has another id since', () => {
     expect(setup.shown()).toContain(`${supergroup} Stopped: operator.`)
   })
 
-  test('keeps all that over a restart and over further ids, and each move is on record once', async () => {
+  test('changed ids are kept over a restart and further changes, and each change is recorded once', async () => {
     const setup = await open()
     await setup.say('/use scout', place(group))
     setup.moved(group, supergroup)
@@ -91,7 +91,7 @@ describe('a conversation that has another id since', () => {
     ])
   })
 
-  test('is none of another channel, and no other conversation of this one', async () => {
+  test('a changed id affects no other channel or conversation', async () => {
     const setup = await open()
     setup.desk.moved('discord', { from: group, to: supergroup })
     await setup.say('/help', place(group))

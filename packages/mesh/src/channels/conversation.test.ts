@@ -12,16 +12,16 @@ test.each([
   ['a slash', place('a/b', null), place('a', 'b')],
   ['two slashes', place('a/b', 'c'), place('a', 'b/c')],
   ['a slash that was written otherwise', place('a%2Fb', null), place('a/b', null)],
-])('a name with %s is no other place', (_what, one, other) => {
+])('a name with %s gives a different key', (_what, one, other) => {
   expect(conversationOf(one)).not.toBe(conversationOf(other))
 })
 
-test('the ids of platforms are as they are', () => {
+test('ids of platforms are kept in the key', () => {
   expect(conversationOf(place('-2000', '9'))).toBe('-2000/9')
   expect(conversationOf(place('C0123', '1700000000.000100'))).toBe('C0123/1700000000.000100')
 })
 
-test('no two places are one, and none is a queue of notices', () => {
+test('two places never share a key, and none equals a notice queue', () => {
   const part = fc.string({ unit: fc.constantFrom('a', '/', '%', ' ', '2', 'F', 'n'), maxLength: 8 })
   const anywhere = fc.tuple(part, fc.option(part))
   fc.assert(

@@ -20,7 +20,7 @@ async function open(fake: FakeChannel, more: Partial<ChannelHarnessOptions> = {}
   return { ...harness, fake, told }
 }
 
-/** A run that Ann asked for has ended; it is to be told. */
+/** A run that Ann requested has ended, and its outcome must be sent. */
 async function answered(
   setup: Awaited<ReturnType<typeof open>>,
   response: string,
@@ -35,8 +35,8 @@ async function answered(
 const letters = (setup: Harness) =>
   setup.rows('SELECT state, pieces_out, begun_piece, attempts, detail FROM channel_letters')
 
-describe('what is told on a channel', () => {
-  test('counts as delivered when the platform said so, and not before', async () => {
+describe('the delivery of letters', () => {
+  test('a letter counts as delivered only after the platform confirmed it', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const setup = await open(fake)
     fake.platform.failNext('unreachable')
@@ -48,7 +48,7 @@ describe('what is told on a channel', () => {
     expect(setup.openNotes()).toEqual([])
   })
 
-  test('holds up what stands behind it for a day at most, where the mesh itself stumbles over it', async () => {
+  test('a letter that causes internal errors blocks later ones for a day at most', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const send: typeof fake.adapter.send = (message, signal) =>
       message.text.includes('cursed')
@@ -59,7 +59,7 @@ describe('what is told on a channel', () => {
     await setup.fake.hear(aReceived({ id: 'behind', text: '/help' }))
     await setup.clock.advance(30_000)
     expect(setup.told()).toEqual([])
-    // As often as it stumbles, without playing each of these waits.
+    // Simulates the internal errors without the delays between them.
     setup.rows('UPDATE channel_letters SET created_at = created_at - 24 * 3600 * 1000')
     await setup.clock.advance(10_000)
     expect(setup.told()).toEqual([expect.stringContaining('/help')])
@@ -69,7 +69,7 @@ describe('what is told on a channel', () => {
     })
   })
 
-  test('is sent again under the same id, and not marked where the platform throws repeats away', async () => {
+  test('a letter is repeated under the same id, without a mark if the platform deduplicates', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const setup = await open(fake)
     fake.platform.failNext('cut-after')
@@ -81,7 +81,7 @@ describe('what is told on a channel', () => {
     expect(fake.calls()[0]?.clientId).toMatch(/^[a-z0-9_-]{1,64}$/)
   })
 
-  test('is marked as a repeat where the end of the attempt before is unsure, and nowhere else', async () => {
+  test('a repeat is marked only if the previous attempt is unsure', async () => {
     const fake = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
     const setup = await open(fake)
     fake.platform.failNext('cut-after')
@@ -99,7 +99,7 @@ describe('what is told on a channel', () => {
     ])
   })
 
-  test('goes on at the piece that is not out, after a mesh that died within it', async () => {
+  test('after a crash a letter continues with the first part that was not delivered', async () => {
     const fake = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
     const setup = await open(fake)
     const long = Array.from({ length: 12 }, (_, n) => `Part ${n}. ${'words '.repeat(170)}`).join('\n\n')
@@ -108,7 +108,7 @@ describe('what is told on a channel', () => {
     expect(pieces).toBeGreaterThan(2)
     await setup.stop()
     opened.pop()
-    // As a mesh leaves it that is killed once the second piece was handed over and before that was written.
+    // The state after a crash between sending the second part and recording it.
     setup.rows("UPDATE channel_letters SET state = 'open', pieces_out = 1, begun_piece = 1 RETURNING id")
     const later = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
     const again = await open(later, { of: setup })
@@ -121,7 +121,7 @@ describe('what is told on a channel', () => {
     expect(later.messages().every(({ text }) => text.length <= 4096)).toBe(true)
   })
 
-  test('every piece bears the agent’s name, and its own id', async () => {
+  test("every part has the agent's name and its own id", async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const setup = await open(fake)
     await answered(
@@ -133,7 +133,7 @@ describe('what is told on a channel', () => {
     expect(setup.told().every((text) => text.startsWith('[scout]'))).toBe(true)
   })
 
-  test('no repeat is spoken of where nothing was sent before, however long the marks make a message', async () => {
+  test('a first attempt has no repeat mark, however long the markup makes it', async () => {
     const fake = createFakeAdapter({ editEveryMs: null, dropsRepeats: false })
     const setup = await open(fake)
     await answered(setup, '<&>'.repeat(1200))
@@ -142,7 +142,7 @@ describe('what is told on a channel', () => {
     expect(setup.told()[0]).not.toContain(repeatMark.trim())
   })
 
-  test('waits as long as a platform asks, and holds up no other conversation meanwhile', async () => {
+  test('a letter waits as long as the platform asks, and blocks no other conversation', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const setup = await open(fake)
     fake.platform.failNext('rate-limited')
@@ -162,7 +162,7 @@ describe('what is told on a channel', () => {
     expect(fake.messages().map(({ place }) => place.conversationId)).toEqual(['77', '1000'])
   })
 
-  test('keeps its order within a conversation, whatever fails', async () => {
+  test('letters of one conversation stay in order, whatever fails', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const setup = await open(fake)
     fake.platform.failNext('unreachable')
@@ -178,7 +178,7 @@ describe('what is told on a channel', () => {
   })
 
   test.each(['gone', 'refused'] as const)(
-    'what is %s is not tried for ever, and stays visible',
+    'a letter that is %s is not retried for ever and stays visible',
     async (how) => {
       const fake = createFakeAdapter({ editEveryMs: null })
       const setup = await open(fake)
@@ -191,9 +191,9 @@ describe('what is told on a channel', () => {
     },
   )
 
-  test('backs off, and is given up after a day', async () => {
+  test('a letter is retried with backoff and fails after a day', async () => {
     const typing = createFakeAdapter({ editEveryMs: null })
-    // Else a day is many thousands of looks at who types.
+    // Otherwise a day would need many thousands of typing checks.
     const { showTyping: _none, ...adapter } = typing.adapter
     const fake = { ...typing, adapter }
     const setup = await open(fake)
@@ -201,7 +201,7 @@ describe('what is told on a channel', () => {
     await answered(setup, 'never')
     const hourMs = 3_600_000
     await setup.clock.advance(hourMs)
-    // From one attempt to the next: all that looks more often has nothing to see.
+    // Skips from one attempt to the next.
     for (let ms = hourMs; ms <= channelLimits.letterHoursMax * hourMs; ms += sendBackOffMs.max)
       await setup.clock.leap(sendBackOffMs.max)
     expect(letters(setup)).toMatchObject([{ state: 'failed', detail: expect.stringContaining('24 hours') }])
@@ -209,7 +209,7 @@ describe('what is told on a channel', () => {
     expect(fake.calls().length).toBeGreaterThan(200)
   })
 
-  test('whoever was let go while an agent worked for them is told nothing of it', async () => {
+  test('a person who was removed while an agent worked for them gets no outcome', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
     const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
@@ -223,7 +223,7 @@ describe('what is told on a channel', () => {
     expect(fake.calls()).toEqual([])
   })
 
-  test('says how a run failed as the ledger has it, and something where nothing was said', async () => {
+  test('an outcome reports the failure from the ledger, and an empty one has a text', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const setup = await open(fake)
     await answered(setup, '', 'quiet')
@@ -235,7 +235,7 @@ describe('what is told on a channel', () => {
   })
 })
 
-test('rows of every kind go once they are of no use any more', async () => {
+test('old rows of every kind are deleted', async () => {
   const fake = createFakeAdapter({ editEveryMs: null })
   const setup = await open(fake)
   await answered(setup, 'done')
@@ -250,8 +250,8 @@ test('rows of every kind go once they are of no use any more', async () => {
   expect(Object.fromEntries(left)).toEqual({ messages: 0, runs: 0, talks: 0, strangers: 0, letters: 0 })
 })
 
-describe('while an agent works', () => {
-  test('its words are shown by edits of one message, which becomes the answer', async () => {
+describe('live text while an agent works', () => {
+  test('the text of an agent is shown by edits of one message, which becomes the answer', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
     const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
@@ -270,7 +270,7 @@ describe('while an agent works', () => {
     expect(setup.openNotes()).toEqual([])
   })
 
-  test('a hundred words a second are edits at the platform’s pace', async () => {
+  test("a hundred words a second cause edits at the platform's pace", async () => {
     const fake = createFakeAdapter({ editEveryMs: 1000 })
     const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
@@ -283,7 +283,7 @@ describe('while an agent works', () => {
     expect(fake.messages()).toHaveLength(1)
   })
 
-  test('an edit that fails loses nothing of the answer', async () => {
+  test('a failed edit loses nothing of the answer', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
     const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
@@ -298,7 +298,7 @@ describe('while an agent works', () => {
   })
 
   test.each(['gone', 'refused'] as const)(
-    'the answer is sent anew where the message that showed it is %s',
+    'the answer is sent again if the message with the live text is %s',
     async (how) => {
       const fake = createFakeAdapter({ editEveryMs: 500 })
       const setup = await open(fake)
@@ -316,7 +316,7 @@ describe('while an agent works', () => {
     },
   )
 
-  test('words that come after the answer change nothing of it', async () => {
+  test('text that arrives after the answer does not change it', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500 })
     const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
@@ -333,7 +333,7 @@ describe('while an agent works', () => {
     expect(setup.told()).toEqual([expect.stringMatching(/whole$/)])
   })
 
-  test('it is shown that it types, and not once it has ended', async () => {
+  test('the typing indicator is shown while the agent works, and not afterwards', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))
@@ -346,7 +346,7 @@ describe('while an agent works', () => {
     expect(fake.typings()).toBe(2)
   })
 
-  test('a message shown before a mesh died becomes the answer after it', async () => {
+  test('a live message from before a crash becomes the answer', async () => {
     const fake = createFakeAdapter({ editEveryMs: 500, dropsRepeats: false })
     const setup = await open(fake)
     await fake.hear(aReceived({ id: 'asked', text: '@scout go' }))

@@ -16,7 +16,7 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const harness = await aChannelHarness({ adapters: [fake.adapter], ...more })
   opened.push(harness)
   let count = 0
-  /** Said by one person alone with us. */
+  /** A direct message of one person. */
   const say = (senderId: string, text: string) => {
     const place = { conversationId: senderId, threadId: null, isPrivate: true }
     return fake.hear(aReceived({ id: `said-${++count}`, senderId, text, place }))
@@ -32,8 +32,8 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
 const strangers = (count: number) => Array.from({ length: count }, (_, n) => String(100_000 + n))
 const ends = (setup: Harness) => setup.rows('SELECT person, state, detail FROM channel_letters')
 
-describe('strangers', () => {
-  test('who guess codes use up their own tries and not the owner’s', async () => {
+describe('hostile strangers', () => {
+  test('strangers who guess codes use up only their own attempts', async () => {
     const setup = await open({ people: [] })
     const { code } = setup.codes.issue('telegram', issuer)
     for (const sender of strangers(400)) {
@@ -49,7 +49,7 @@ describe('strangers', () => {
     expect(setup.toldTo('1000')).toEqual([expect.stringContaining('You are owner here')])
   })
 
-  test('who flood a channel keep nobody else from being heard, answered, paired and told', async () => {
+  test('strangers who flood a channel block no messages, answers, pairing or notices of others', async () => {
     const setup = await open()
     for (const sender of strangers(2000)) await setup.say(sender, 'hello')
     await setup.clock.settle()
@@ -62,7 +62,7 @@ describe('strangers', () => {
     expect(setup.identityOf('telegram', '2000')).toBe('owner')
   })
 
-  test('who ask again are told how to be let in while others flood the channel, and no more in a minute than are bounded', async () => {
+  test('strangers who ask again during a flood learn how to get access, within the limit per minute', async () => {
     const setup = await open()
     for (const sender of strangers(1000)) await setup.say(sender, 'hello')
     await setup.say('3000', 'may I come in?')
@@ -80,7 +80,7 @@ describe('strangers', () => {
     expect(setup.toldTo('4000')).toEqual([expect.stringContaining('telegram:4000')])
   })
 
-  test('who came for weeks are forgotten for those who come now', async () => {
+  test('strangers of earlier weeks are forgotten in favour of new ones', async () => {
     const setup = await open()
     const { strangersMax } = channelLimits
     const old = setup.clock.now() - 60_001
@@ -99,10 +99,10 @@ describe('strangers', () => {
   })
 })
 
-describe('one who was let go', () => {
+describe('a removed person', () => {
   const bob = { name: 'bob', role: 'owner' as const, identities: ['telegram:2000'] }
 
-  /** What is said to Bob waits, since the platform does not answer. */
+  /** Letters to Bob wait, because the platform does not respond. */
   async function waiting(text: string, more: Partial<ChannelHarnessOptions> = {}) {
     const setup = await open({ people: [ann, bob], ...more })
     setup.fake.platform.failNext('unreachable')
@@ -116,7 +116,7 @@ describe('one who was let go', () => {
       1,
     )
 
-  test('is not told what waited for them, and the row says so', async () => {
+  test('waiting letters to a removed person are dropped, and their rows say so', async () => {
     const setup = await waiting('/status')
     letGo(setup)
     await setup.clock.advance(sendBackOffMs.first)
@@ -126,7 +126,7 @@ describe('one who was let go', () => {
     ])
   })
 
-  test('is not told the outcome that waited, and the ledger knows that it was not', async () => {
+  test('a waiting outcome for a removed person is dropped, and the ledger records it', async () => {
     const setup = await waiting('@scout go')
     setup.agents.finish('scout', { response: 'the secret' })
     await setup.clock.settle()
@@ -137,7 +137,7 @@ describe('one who was let go', () => {
     expect(setup.rows('SELECT state FROM outbox')).toEqual([{ state: 'undeliverable' }])
   })
 
-  test('is told nothing either whose account is somebody else’s now', async () => {
+  test('a person whose account belongs to another person now gets nothing', async () => {
     const setup = await waiting('/status')
     letGo(setup)
     setup.people.push({ ...setup.people[0]!, name: 'eve', identities: ['telegram:2000'] })
@@ -145,7 +145,7 @@ describe('one who was let go', () => {
     expect(setup.toldTo('2000')).toEqual([])
   })
 
-  test('and others are told all the same', async () => {
+  test('letters to other people are still sent after a removal', async () => {
     const setup = await waiting('/status')
     setup.fake.platform.failNext('unreachable')
     await setup.say('1000', '/status')
@@ -156,18 +156,18 @@ describe('one who was let go', () => {
   })
 })
 
-describe('what cannot be seen', () => {
+describe('invisible characters', () => {
   test.each([
     ['@sc\u200Bout go', 'scout', 'go'],
     ['\u2066@scout\u2069 go\u{E0041}\u{E0042}', 'scout', 'go'],
     ['@operator \u202Etxt', 'operator', 'txt'],
-  ])('is no part of whom %j is for', async (text, agentId, message) => {
+  ])('invisible characters do not change the recipient of %j', async (text, agentId, message) => {
     const setup = await open()
     await setup.say('1000', text)
     expect(setup.ledger.queries.list({ limit: 1 })[0]).toMatchObject({ agentId, input: { message } })
   })
 
-  test('is no part of a command or of a code', async () => {
+  test('invisible characters do not change a command or a code', async () => {
     const setup = await open()
     await setup.say('1000', '/he\u200Blp')
     await setup.say('1000', '\u200F\u200E\u2060')

@@ -23,7 +23,7 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
   return { ...harness, fake, told }
 }
 
-test('owners are told once that a person has another id, and what to type; rights stay where they are', async () => {
+test('owners are told once about a changed id and what to type, and permissions stay', async () => {
   const setup = await open()
   for (let time = 0; time < 2; time++) setup.desk.identityChanged('whatsapp', change)
   await setup.clock.settle()
@@ -42,7 +42,7 @@ test('owners are told once that a person has another id, and what to type; right
   )
 })
 
-test('nobody is told of a stranger who has another id', async () => {
+test('a changed id of a stranger causes no notice', async () => {
   const setup = await open()
   setup.desk.identityChanged('whatsapp', { ...change, from: '491700000009' })
   await setup.clock.settle()

@@ -4,7 +4,7 @@ import { openDatabase } from '../storage/database.ts'
 import { giveSchema } from '../testing/give-schema.ts'
 import { createMarkTable } from './mark-table.ts'
 
-test('a mark is what was written last, also for who opens the table anew; old ones are dropped then', () => {
+test('a mark keeps its last value, also in a reopened table, which deletes old marks', () => {
   const database = openDatabase(':memory:')
   giveSchema(database)
   const clock = createManualClock()

@@ -17,7 +17,7 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
   const harness = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] }, ...more })
   opened.push(harness)
   const told = () => fake.messages().map(({ text }) => text)
-  /** Ann is known where she is told things. */
+  /** Ann is linked in the conversation that gets her messages. */
   await fake.hear(aReceived({ id: 'came', text: '/help' }))
   await harness.clock.settle()
   const note = async (message: string, agent = 'scout') => {
@@ -27,8 +27,8 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
   return { ...harness, fake, told, note }
 }
 
-describe('notices', () => {
-  test('what an agent tells the owner comes to the channel that they chose, once a day in the same words', async () => {
+describe('notices to owners', () => {
+  test("a note of an agent is sent to the owner's chosen channel, once a day for the same text", async () => {
     const harness = await open()
     await harness.note('the disk is nearly full')
     await harness.note('the disk is nearly full')
@@ -36,7 +36,7 @@ describe('notices', () => {
     expect(harness.told().slice(1)).toEqual(['[scout] the disk is nearly full', '[scout] now it is'])
   })
 
-  test('an agent that is in quarantine again is told of again', async () => {
+  test('another quarantine of an agent causes another notice', async () => {
     const harness = await open()
     const added = { type: 'note.added', agent_id: 'scout', message: 'in quarantine', by: 'mesh' } as const
     for (const id of ['note_1', 'note_2']) harness.events.publish({ ...added, note_id: id })
@@ -44,7 +44,7 @@ describe('notices', () => {
     expect(harness.told().filter((text) => text.includes('in quarantine'))).toHaveLength(2)
   })
 
-  test('of two things that wait, and of two hand-offs, each is told, whatever they have in common', async () => {
+  test('two approvals or hand-offs cause two notices, however similar they are', async () => {
     const harness = await open()
     const asked = { type: 'approval.asked', agent_id: 'scout', run_id: null, expires_at: 1 } as const
     for (const id of ['appr_1', 'appr_2'])
@@ -57,7 +57,7 @@ describe('notices', () => {
     expect(harness.told().filter((text) => text.includes('is done'))).toHaveLength(2)
   })
 
-  test('nobody is told where no channel was chosen, on kinds that were left out, or who is no owner', async () => {
+  test('no notice is sent without a chosen channel, for other kinds, or to people who are not owners', async () => {
     for (const options of [
       { notices: {} },
       { notices: { to: ['telegram' as const], about: ['budgets' as const] } },
@@ -69,7 +69,7 @@ describe('notices', () => {
     }
   })
 
-  test('a group is never told', async () => {
+  test('a group never gets a notice', async () => {
     const fake = createFakeAdapter({ editEveryMs: null })
     const harness = await aChannelHarness({ adapters: [fake.adapter], notices: { to: ['telegram'] } })
     opened.push(harness)
@@ -81,7 +81,7 @@ describe('notices', () => {
     expect(fake.messages().filter(({ text }) => text.includes('a secret'))).toEqual([])
   })
 
-  test('what happened while the channel was away is told once it is back, and nothing twice', async () => {
+  test('events during an interruption of the channel are sent afterwards, and none twice', async () => {
     const harness = await open()
     await harness.note('before')
     await harness.stop()
@@ -92,7 +92,7 @@ describe('notices', () => {
     expect(again.told().filter((text) => text.includes('before'))).toEqual([])
   })
 
-  test('quiet hours hold a notice, and nothing that was asked for', async () => {
+  test('quiet hours delay notices, but not answers', async () => {
     const harness = await open({ notices: { to: ['telegram'], quiet_hours: { from: '00:00', to: '23:59' } } })
     const before = harness.told().length
     await harness.note('not now')
@@ -104,7 +104,7 @@ describe('notices', () => {
     expect(harness.told()).toContain('[scout] not now')
   })
 
-  test('an identity that is its owner’s no more is told nothing, and the one that is theirs is', async () => {
+  test('notices go to the identity that is linked to the owner now', async () => {
     const harness = await open()
     const place = { conversationId: '2000', threadId: null, isPrivate: true }
     Object.assign(harness.people[0] ?? {}, { identities: ['telegram:2000'] })
@@ -117,7 +117,7 @@ describe('notices', () => {
     ])
   })
 
-  test('an agent that says much is told of so often, says so, and takes no room of answers or of other kinds', async () => {
+  test('the notices of a busy agent are limited, say so, and delay no answers or other kinds', async () => {
     const harness = await open()
     for (let n = 0; n < 200; n++) await harness.note(`spam ${n}`)
     const spam = harness.told().filter((text) => text.includes('spam'))
@@ -139,7 +139,7 @@ describe('notices', () => {
     expect(harness.told().at(-1)).toContain('an hour later')
   })
 
-  test('no words of an agent pass for the mesh’s', async () => {
+  test('text of an agent cannot look like text of the mesh', async () => {
     const fake = createFakeAdapter({ name: 'discord', editEveryMs: null })
     const senderId = '100000000000000001'
     const harness = await aChannelHarness({
@@ -164,7 +164,7 @@ describe('notices', () => {
     expect(noticeOf({ type: 'approval.asked', ...asked })?.text.split('\n')).toHaveLength(2)
   })
 
-  test('an approval says where it is decided, and cannot be decided by what it says', () => {
+  test('a notice of an approval says where to decide it, and a reply cannot decide it', () => {
     const asked = {
       type: 'approval.asked',
       approval_id: 'appr_1',
@@ -182,7 +182,7 @@ describe('notices', () => {
     ['2026-11-23T07:00:00', '2026-11-23T07:00:00'],
     ['2026-11-23T12:00:00', '2026-11-23T12:00:00'],
     ['2026-11-23T22:00:00', '2026-11-24T07:00:00'],
-  ])('from 22:00 to 07:00, what happens at %s is told at %s', (at, then) => {
+  ])('from 22:00 to 07:00 an event at %s is sent at %s', (at, then) => {
     expect(tellAt(Date.parse(at), { from: '22:00', to: '07:00' })).toBe(Date.parse(then))
   })
 })

@@ -39,7 +39,7 @@ test.each([
   ['/status scout', /USD 0\.25 today/],
   ['/costs', /Today USD 1\.50/],
   ['/pending', /no open approvals/],
-])('%s in a group is answered in the direct conversation of the person who asks', async (text, answer) => {
+])('%s in a group is answered in the direct conversation of the caller', async (text, answer) => {
   const setup = await open()
   await setup.say('/help')
   const before = setup.toldTo('1000').length
@@ -49,7 +49,7 @@ test.each([
 })
 
 test.each(['/agents', '/status', '/costs', '/pending'])(
-  '%s in a group is refused to a person who never spoke alone with the bot',
+  '%s in a group is refused to a person without a direct conversation',
   async (text) => {
     const setup = await open()
     await setup.inGroup(text)
@@ -58,7 +58,7 @@ test.each(['/agents', '/status', '/costs', '/pending'])(
   },
 )
 
-test('an answer alone goes to the person who asks and to no other owner', async () => {
+test('a private answer goes only to the caller and not to other owners', async () => {
   const bob = { name: 'bob', role: 'owner' as const, identities: ['telegram:2000'] }
   const setup = await open({ people: [ann, bob] })
   await setup.say('/help')
@@ -67,8 +67,8 @@ test('an answer alone goes to the person who asks and to no other owner', async 
   expect(setup.toldTo('-5')).toEqual([expect.stringContaining('is answered only in a direct conversation')])
 })
 
-// The list is that of all commands, so that one more is looked at here.
-test('no command lists agents, or says what they cost, in a group', async () => {
+// The list contains all commands, so that a new one is tested too.
+test('no command lists agents or their costs in a group', async () => {
   const setup = await open({ agents: ['scout', 'auditor'] })
   await setup.say('/help')
   for (const { name } of channelCommands) if (name !== 'help') await setup.inGroup(`/${name}`)
@@ -82,7 +82,7 @@ test('no command lists agents, or says what they cost, in a group', async () => 
   ).toEqual([])
 })
 
-test('the end of a run says what is left of a budget only in a direct conversation', async () => {
+test('the outcome of a run shows the remaining budget only in a direct conversation', async () => {
   const setup = await open()
   const detail = 'the daily budget of agent scout has 0.01 of 5 USD left'
   for (const place of [group, undefined]) {
@@ -99,7 +99,7 @@ test('the end of a run says what is left of a budget only in a direct conversati
   expect(setup.toldTo('1000')[0]).toContain(detail)
 })
 
-test('a voice note that a budget refuses says what is left only in a direct conversation', async () => {
+test('a rejected voice note shows the remaining budget only in a direct conversation', async () => {
   const setup = await open({ voice: { model: 'own/whisper', usd_per_minute: 0.006 } })
   const detail = 'the daily budget of agent operator has 0.01 of 5 USD left'
   setup.faults.transcribing = async () => ({

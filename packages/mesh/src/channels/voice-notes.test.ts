@@ -39,8 +39,8 @@ async function open(more: Partial<ChannelHarnessOptions> = {}, fake = createFake
   return { ...harness, fake, say, note, told, said }
 }
 
-describe('voice notes, where a model for them is set', () => {
-  test('are words of the message, marked as what was said, behind what was typed', async () => {
+describe('voice notes with a transcription model', () => {
+  test('a voice note becomes marked text after the typed text', async () => {
     const setup = await open()
     await setup.say('', [setup.note('how is the build?')])
     await setup.say('two more', [setup.note('one'), setup.note('two')])
@@ -49,18 +49,18 @@ describe('voice notes, where a model for them is set', () => {
       `two more\n\n${marked('one')}\n\n${marked('two')}`,
     ])
     expect(setup.told()).toEqual([])
-    // They are nobody's files.
+    // Voice notes are not stored as files.
     expect(setup.written.size).toBe(0)
   })
 
-  test('are paid for by the agent that they are for, and are no commands', async () => {
+  test('a voice note is charged to its agent and is never a command', async () => {
     const setup = await open()
     await setup.say('@scout listen', [setup.note('/stop')])
     expect(setup.transcribed).toEqual([{ agentId: 'scout', audio: '/stop' }])
     expect(setup.said()[0]).toBe(`listen\n\n${marked('/stop')}`)
   })
 
-  test('that the platform says are too large for a model are refused before they are fetched; those that lie are read no further', async () => {
+  test("voice notes above the model's limit are rejected before the download, and false sizes are read only up to the limit", async () => {
     const setup = await open()
     const { audioMaxBytes } = voiceLimits
     await setup.say('', [{ ...setup.note('stated'), sizeBytes: audioMaxBytes + 1 }])
@@ -74,19 +74,19 @@ describe('voice notes, where a model for them is set', () => {
     expect(setup.told()).toEqual(Array(2).fill('Left out: voice.bin: it is larger than 8 MB.'))
   })
 
-  test('lose what nobody could see in them', async () => {
+  test('invisible characters are removed from a transcript', async () => {
     const setup = await open()
     await setup.say('', [setup.note('a\u{E0041}\u200Bb')])
     expect(setup.said()).toEqual([marked('ab')])
   })
 
-  test('beside files go along with them', async () => {
+  test('voice notes are processed together with files of the message', async () => {
     const setup = await open()
     await setup.say('', [setup.note('look at this'), setup.note('a file', 'document')])
     expect(setup.said()[0]).toMatch(/look at this\n\nAttached files:\n- \/data\/uploads\/\S+document\.bin$/)
   })
 
-  test('want no right to manage the agent, which its files do', async () => {
+  test('voice notes need no permission to manage the agent, but files do', async () => {
     const member = {
       name: 'max',
       role: 'member',
@@ -99,7 +99,7 @@ describe('voice notes, where a model for them is set', () => {
     expect(setup.said()).toEqual([marked('hello')])
   })
 
-  test('are refused before they are fetched or paid for, where they could become no run', async () => {
+  test('voice notes that cannot become a run are rejected before the download and the payment', async () => {
     const setup = await open()
     for (let at = 0; at < channelLimits.openRunsPerPersonMax; at++) await setup.say(`run ${at}`, [])
     await setup.say('', [setup.note('one too many')])
@@ -108,7 +108,7 @@ describe('voice notes, where a model for them is set', () => {
     expect(setup.transcribed).toEqual([])
   })
 
-  test('of one whose role was taken meanwhile are not paid for', async () => {
+  test('voice notes of a person who lost the role are not paid for', async () => {
     const setup = await open()
     setup.fake.failDownloads(1, new ChannelFailure('unreachable', 'nobody answers'))
     await setup.say('', [setup.note('hello')])
@@ -122,18 +122,21 @@ describe('voice notes, where a model for them is set', () => {
   test.each([
     ['budget-exhausted', 'the budget of the day is used up'],
     ['upstream-failed', 'the provider hung up'],
-  ] as const)('that end with %s are told so once, and not paid for again', async (code, detail) => {
-    const setup = await open()
-    setup.faults.transcribing = async () => ({ failed: new Problem(code, { detail }), waitMs: null })
-    await setup.say('', [setup.note('hello')])
-    await setup.say('typed', [setup.note('again')])
-    await setup.clock.advance(channelLimits.fileTriesMax * fileBackOffMs.max)
-    expect(setup.told()).toEqual([`Left out: voice.bin: ${detail}.`, `Left out: voice.bin: ${detail}.`])
-    expect(setup.said()).toEqual([`typed\n\n[Not passed on: voice.bin: ${detail}]`])
-    expect(setup.transcribed).toHaveLength(2)
-  })
+  ] as const)(
+    'voice notes that end with %s get one reply and are not paid for again',
+    async (code, detail) => {
+      const setup = await open()
+      setup.faults.transcribing = async () => ({ failed: new Problem(code, { detail }), waitMs: null })
+      await setup.say('', [setup.note('hello')])
+      await setup.say('typed', [setup.note('again')])
+      await setup.clock.advance(channelLimits.fileTriesMax * fileBackOffMs.max)
+      expect(setup.told()).toEqual([`Left out: voice.bin: ${detail}.`, `Left out: voice.bin: ${detail}.`])
+      expect(setup.said()).toEqual([`typed\n\n[Not passed on: voice.bin: ${detail}]`])
+      expect(setup.transcribed).toHaveLength(2)
+    },
+  )
 
-  test('that were not paid for are tried again as files are, and not more often', async () => {
+  test('voice notes that were not paid for are retried like files', async () => {
     const setup = await open()
     const failed = new Problem('rate-limited', { detail: 'too many' })
     setup.faults.transcribing = async () => ({ failed, waitMs: 5000 })
@@ -148,7 +151,7 @@ describe('voice notes, where a model for them is set', () => {
     expect(setup.said()).toEqual([marked('there')])
   })
 
-  test('are paid for once, however often what is beside them is tried', async () => {
+  test('a voice note is paid for once, however often other files are retried', async () => {
     const setup = await open()
     let writes = 0
     setup.faults.writing = async () => {
@@ -161,7 +164,7 @@ describe('voice notes, where a model for them is set', () => {
     expect(setup.said()[0]).toContain(marked('hello'))
   })
 
-  test('in which nothing is heard are told so', async () => {
+  test('voice notes without words get a reply', async () => {
     const setup = await open()
     setup.faults.transcribing = async () => ({ text: ' \n ' })
     await setup.say('', [setup.note('hello')])
@@ -169,7 +172,7 @@ describe('voice notes, where a model for them is set', () => {
     expect(setup.said()).toEqual([])
   })
 
-  test('are heard again by the next life of a mesh that died over it, and become one run', async () => {
+  test('voice notes are transcribed again after a crash and become one run', async () => {
     const setup = await open()
     const never = Promise.withResolvers<{ readonly text: string }>()
     setup.faults.transcribing = () => never.promise
@@ -177,7 +180,7 @@ describe('voice notes, where a model for them is set', () => {
     const again = await open({ of: setup, people: [ann] }, setup.fake)
     await again.clock.settle()
     expect(again.said()).toEqual([marked('hello')])
-    // What the dead one still hears changes nothing.
+    // The result of the dead process has no effect.
     never.resolve({ text: 'hello' })
     await again.clock.settle()
     expect(again.said()).toEqual([marked('hello')])
@@ -185,7 +188,7 @@ describe('voice notes, where a model for them is set', () => {
   })
 })
 
-test('voice notes are refused in words where no model for them is set', async () => {
+test('voice notes are rejected with a reply without a transcription model', async () => {
   const setup = await open({ voice: undefined })
   await setup.say('', [setup.note('hello')])
   await setup.say('typed', [setup.note('hello')])

@@ -14,7 +14,7 @@ function aPerson(name: string, role: Person['role'], ...identities: string[]): P
   return { name, role, agents: [], identities, token_sha256: null, token_expires_at: null }
 }
 
-/** Like the file, it keeps nothing that could not be read again. */
+/** Stores only what the file could read again. */
 function aFleet(...named: Person[]) {
   let people: readonly Person[] = named
   const journal: object[] = []
@@ -41,22 +41,22 @@ function aFleet(...named: Person[]) {
 
 const refused = (code: string, detail: unknown) => expect.objectContaining({ code, detail })
 
-describe('who somebody is', () => {
-  test('is told to everybody who is let in', () => {
+describe("the caller's own entry", () => {
+  test('every person with access can read their own entry', () => {
     const { manage } = aFleet()
     expect(manage.me(owner)).toEqual({ name: null, role: 'owner', agents: [] })
     const ann: Caller = { kind: 'human', channel: 'cli', role: 'member', person: 'ann', agents: ['ada'] }
     expect(manage.me(ann)).toEqual({ name: 'ann', role: 'member', agents: ['ada'] })
   })
 
-  test('is no question of what is no person', () => {
+  test('only people have an entry', () => {
     const { manage } = aFleet()
     expect(() => manage.me({ kind: 'internal' })).toThrow(refused('denied', 'only people have an entry here'))
   })
 })
 
-describe('the journal', () => {
-  test('has what somebody may from then on, by each change of it', async () => {
+describe('the audit log of people', () => {
+  test('the audit log records the new permissions of a person at each change', async () => {
     const { manage, journal } = aFleet()
     await manage.add(owner, { name: 'ann', role: 'member', agents: ['ada'], identities: ['user:7'] })
     await manage.change(owner, 'ann', { role: 'viewer' })
@@ -77,15 +77,15 @@ describe('the journal', () => {
   })
 })
 
-describe('a refusal', () => {
-  test('says who is not there, in so many characters of what was asked', async () => {
+describe('refused changes of people', () => {
+  test('an unknown person is reported with a bounded part of the name', async () => {
     const { manage } = aFleet()
     const name = 'x'.repeat(peopleLimits.nameMaxChars)
     const detail = `there is no person ${name}; flotilla people lists all`
     await expect(manage.rotate(owner, `${name}yz`)).rejects.toEqual(refused('not-found', detail))
   })
 
-  test('says what is taken, a name or an identity', async () => {
+  test('a name or identity that is in use is reported', async () => {
     const { manage } = aFleet(aPerson('ann', 'member', 'user:7'))
     await expect(manage.add(owner, aPerson('ann', 'viewer'))).rejects.toEqual(
       refused('conflict', 'there is already a person ann'),
@@ -95,7 +95,7 @@ describe('a refusal', () => {
     )
   })
 
-  test('says which identities are an owner’s, who may have them', async () => {
+  test('an identity for owners is refused to others', async () => {
     const { manage, people } = aFleet()
     const both = ['local', 'session']
     await expect(manage.add(owner, aPerson('bob', 'member', ...both))).rejects.toEqual(
@@ -105,7 +105,7 @@ describe('a refusal', () => {
     expect(people().map(({ identities }) => identities)).toEqual([both])
   })
 
-  test('comes with the name of the owner for whoever is none, and leaves one from before as they are', async () => {
+  test('the name of the owner is refused to others, and an earlier entry of that name is kept', async () => {
     const { manage, people } = aFleet(aPerson('owner', 'member'))
     const isTheirs = { code: 'unprocessable', repair: expect.stringContaining('another name') }
     await expect(manage.change(owner, 'owner', { role: 'viewer' })).rejects.toMatchObject(isTheirs)
@@ -121,7 +121,7 @@ describe('a refusal', () => {
     expect(people()).toMatchObject([{ name: 'owner', role: 'owner' }])
   })
 
-  test('comes with the person above the most, and not before', async () => {
+  test('a person above the limit is refused', async () => {
     const { peopleMax } = peopleLimits
     const { manage, people } = aFleet(
       ...Array.from({ length: peopleMax - 1 }, (_, index) => aPerson(`p${index}`, 'viewer')),
@@ -133,7 +133,7 @@ describe('a refusal', () => {
     expect(people()).toHaveLength(peopleMax)
   })
 
-  test('comes with the identity above the most, and not before', async () => {
+  test('an identity above the limit is refused', async () => {
     const { identitiesPerPersonMax: most } = peopleLimits
     const { manage, people } = aFleet(aPerson('ann', 'viewer'))
     const identities = Array.from({ length: most }, (_, index) => `user:${index}`)
@@ -145,10 +145,10 @@ describe('a refusal', () => {
   })
 })
 
-describe('an owner who is paired with a channel', () => {
+describe('an owner who pairs with a channel', () => {
   const ann = aPerson('ann', 'member', 'telegram:1')
 
-  test('and whom the file does not name gets an entry there, once', async () => {
+  test('an owner without an entry gets one when pairing, once', async () => {
     const { manage, people, journal } = aFleet(ann)
     expect(await manage.adopt(owner, 'telegram:2')).toBe('owner')
     expect(people()).toEqual([ann, aPerson('owner', 'owner', 'telegram:2')])
@@ -161,7 +161,7 @@ describe('an owner who is paired with a channel', () => {
     })
   })
 
-  test('is known there by their own entry, where they have one', async () => {
+  test('an owner with an entry is known by it after pairing', async () => {
     const { manage, people } = aFleet(ann, aPerson('max', 'owner', 'user:7'), aPerson('owner', 'owner'))
     expect(await manage.adopt(max, 'telegram:2')).toBe('max')
     expect(people()).toEqual([
@@ -171,13 +171,13 @@ describe('an owner who is paired with a channel', () => {
     ])
   })
 
-  test('and was removed meanwhile comes back under no name', async () => {
+  test('an owner who was removed meanwhile gets no new entry', async () => {
     const { manage, people } = aFleet(ann)
     await expect(manage.adopt(max, 'telegram:2')).rejects.toMatchObject({ code: 'not-found' })
     expect(people()).toEqual([ann])
   })
 
-  test('takes nobody’s identity, and no entry of somebody who is no owner', async () => {
+  test('pairing takes no identity of another person and no entry of a person who is not an owner', async () => {
     const { manage, people } = aFleet(ann, aPerson('owner', 'member'), aPerson('max', 'owner'))
     await expect(manage.adopt(max, 'telegram:1')).rejects.toEqual(
       refused('conflict', 'telegram:1 already belongs to another person'),
@@ -188,7 +188,7 @@ describe('an owner who is paired with a channel', () => {
     expect(people()).toEqual([ann, aPerson('owner', 'member'), aPerson('max', 'owner')])
   })
 
-  test('is an owner: nobody else pairs as one', async () => {
+  test('only an owner can pair as the owner', async () => {
     const { manage, people } = aFleet(ann)
     const others: readonly Caller[] = [
       { kind: 'human', channel: 'cli', role: 'member', person: 'ann', agents: ['*'] },

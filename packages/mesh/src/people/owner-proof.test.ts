@@ -15,8 +15,8 @@ function proofs() {
   return { ...api, pass: (ms: number) => void (now += ms) }
 }
 
-describe('the owner’s proof', () => {
-  it('is given for the code, once, and holds for a while', () => {
+describe("the owner's proof", () => {
+  it('a proof is given for the code, once, and expires', () => {
     const { issue, give, holds, pass } = proofs()
     const { code } = issue(null)
     expect(code).toBe('00000042')
@@ -30,7 +30,7 @@ describe('the owner’s proof', () => {
     expect(holds(proof, null)).toBe(false)
   })
 
-  it('is one person’s: code and proof are nothing to another', () => {
+  it('code and proof are valid only for one person', () => {
     const { issue, give, holds } = proofs()
     const { code } = issue('odo')
     for (const other of [null, 'eve']) expect(() => give(other, code)).toThrow('no code is open')
@@ -38,7 +38,7 @@ describe('the owner’s proof', () => {
     expect([holds(proof, 'odo'), holds(proof, null), holds(proof, 'eve')]).toEqual([true, false, false])
   })
 
-  it('is kept from nobody by the wrong tries of others, with a code of their own or without', () => {
+  it('wrong attempts of others do not affect a person, with or without a code of their own', () => {
     const { issue, give, isAsked } = proofs()
     const { code } = issue(null)
     issue('eve')
@@ -50,7 +50,7 @@ describe('the owner’s proof', () => {
     expect(give(null, code).proof).toMatch(/^token/)
   })
 
-  it('is not given for a late code, a replaced one, or after five tries', () => {
+  it('no proof is given for an expired or replaced code or after five attempts', () => {
     const { issue, give, pass } = proofs()
     const late = issue(null)
     pass(proofLimits.codeMs)
@@ -62,7 +62,7 @@ describe('the owner’s proof', () => {
     expect(() => give(null, code)).toThrow('no code is open')
   })
 
-  it('is kept of so many pages at most, the newest, as codes are', () => {
+  it('the newest proofs and codes are kept, up to a limit', () => {
     const { issue, give, holds, isAsked } = proofs()
     const all = Array.from({ length: proofLimits.givenMax + 1 }, () => give(null, issue(null).code).proof)
     expect(all.map((proof) => holds(proof, null))).toEqual([false, ...all.slice(1).map(() => true)])
@@ -71,7 +71,7 @@ describe('the owner’s proof', () => {
     expect(people.map(isAsked)).toEqual([false, ...people.slice(1).map(() => true)])
   })
 
-  it('takes nobody’s place when somebody asks for another code, and is then the newest', () => {
+  it('a person who requests another code evicts nobody, and counts as the newest', () => {
     const { issue, isAsked } = proofs()
     const people = Array.from({ length: proofLimits.openMax }, (_, index) => `p${index}`)
     for (const person of people) issue(person)
@@ -82,10 +82,10 @@ describe('the owner’s proof', () => {
   })
 })
 
-describe('the journal of it', () => {
+describe('the audit log of proofs', () => {
   const owner = { kind: 'human', channel: 'dashboard', role: 'owner' } as const
 
-  it('has a row for each try of a code, and none for what could fill it', () => {
+  it('the audit log has a row for each attempt of a code, and none for what could flood it', () => {
     const rows: string[] = []
     const journal = { append: ({ action }: { action: string }) => void rows.push(action) }
     const prove = createProveOwner({ guard: () => {}, journal }, proofs())

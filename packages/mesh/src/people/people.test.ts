@@ -63,13 +63,13 @@ const codeOf = async (work: Promise<unknown>) =>
   )
 
 describe('people', () => {
-  test('without a file are nobody', async () => {
+  test('without a file there are no people', async () => {
     const { file, manage } = await aHome()
     expect(manage.list(owner)).toEqual([])
     expect(file.snapshot().byToken('flp_x')).toBeNull()
   })
 
-  test('that are added are known by a token that is told once and kept as a digest', async () => {
+  test('an added person is known by a token that is shown once and stored as a digest', async () => {
     const { file, manage, kept, journal, path, clock } = await aHome()
     const { token, person } = await manage.add(owner, wanted())
     expect(token).toBe('flp_secret1')
@@ -85,7 +85,7 @@ describe('people', () => {
     expect((await stat(path)).mode & 0o077).toBe(0)
   })
 
-  test('who are given a new token are not known by the old one any more', async () => {
+  test('a new token invalidates the old one', async () => {
     const { file, manage } = await aHome()
     const { token } = await manage.add(owner, wanted())
     const rotated = await manage.rotate(owner, 'ann')
@@ -93,7 +93,7 @@ describe('people', () => {
     expect(file.snapshot().byToken(rotated.token)?.name).toBe('ann')
   })
 
-  test('have tokens that end: of owners by wish, of others after 90 days where nobody says otherwise', async () => {
+  test('tokens of owners expire on request, and others after 90 days by default', async () => {
     const { manage, clock } = await aHome()
     const day = 24 * 3600 * 1000
     const start = clock.now()
@@ -127,7 +127,7 @@ describe('people', () => {
     expect((await manage.rotate(owner, 'cleo', 1)).person.token_expires_at).toBe(inDays(31))
   })
 
-  test('who are changed keep their token, and what is not named', async () => {
+  test('a changed person keeps the token and unnamed fields', async () => {
     const { file, manage } = await aHome()
     const { token } = await manage.add(owner, wanted())
     expect(await manage.change(owner, 'ann', { agents: ['bob'] })).toMatchObject({
@@ -143,7 +143,7 @@ describe('people', () => {
     expect(file.snapshot().byName('ann')).toMatchObject({ role: 'viewer', agents: ['bob'] })
   })
 
-  test('who are removed are known by nothing', async () => {
+  test('a removed person has no access', async () => {
     const { file, manage, left } = await aHome()
     const { token } = await manage.add(owner, wanted())
     expect(left).toEqual([])
@@ -154,7 +154,7 @@ describe('people', () => {
     expect(await codeOf(manage.rotate(owner, 'ann'))).toBe('not-found')
   })
 
-  test('have names and accounts of their own', async () => {
+  test('names and accounts are unique', async () => {
     const { manage } = await aHome()
     await manage.add(owner, { ...wanted(), identities: ['user:7'] })
     expect(await codeOf(manage.add(owner, wanted()))).toBe('conflict')
@@ -165,7 +165,7 @@ describe('people', () => {
     expect(await codeOf(manage.change(owner, 'bob', { identities: ['user:7'] }))).toBe('conflict')
   })
 
-  test('are asked for by name, with what they may now and nobody else’s grants', async () => {
+  test('a person is looked up by name, with the current permissions and no grants of others', async () => {
     const { file, manage } = await aHome()
     await manage.add(owner, wanted())
     expect(personNow(file.snapshot(), 'ann')).toEqual([{ role: 'member', agents: ['ada'] }])
@@ -175,7 +175,7 @@ describe('people', () => {
     expect(personNow(file.snapshot(), 'ann')).toEqual([])
   })
 
-  test('are known by either spelling of one number, and by their own where two people have one each', async () => {
+  test('a person is known by either spelling of a number, or by the exact one if two people have one each', async () => {
     const { file, manage } = await aHome()
     const personOf = (id: string) => channelCaller(file.snapshot(), 'whatsapp', id)?.person ?? null
     await manage.add(owner, { ...wanted(), identities: ['whatsapp:5511987654321'] })
@@ -185,7 +185,7 @@ describe('people', () => {
     expect(['5511987654321', '551187654321'].map(personOf)).toEqual(['ann', 'bob'])
   })
 
-  test('are known on a channel by what its platform calls them, with the role that they have now', async () => {
+  test("a person is known on a channel by the platform's id, with the current role", async () => {
     const { file, manage, kept } = await aHome()
     await manage.add(owner, { ...wanted(), identities: ['telegram:123'] })
     const now = () => channelCaller(file.snapshot(), 'telegram', '123')
@@ -202,14 +202,14 @@ describe('people', () => {
     await manage.change(owner, 'ann', { role: 'owner' })
     const asOwner = now()
     expect(asOwner).toMatchObject({ role: 'owner', channel: 'telegram' })
-    // Nothing of a terminal: what an owner confirms there alone cannot be confirmed in a chat.
+    // Without a terminal: what an owner confirms there cannot be confirmed in a chat.
     expect(asOwner && isAtTerminal(asOwner)).toBe(false)
     await manage.change(owner, 'ann', { remove_identities: ['telegram:123'] })
     expect(now()).toBeNull()
     expect(await kept()).not.toContain('telegram')
   })
 
-  test('are given identities beside those that they have, each of them one person’s', async () => {
+  test('identities are added to a person, each to one person only', async () => {
     const { manage } = await aHome()
     await manage.add(owner, { ...wanted(), identities: ['user:7'] })
     await manage.add(owner, { ...wanted(), name: 'bob' })
@@ -227,7 +227,7 @@ describe('people', () => {
     expect(await codeOf(manage.change(owner, 'bob', { add_identities: ['local'] }))).toBe('unprocessable')
   })
 
-  test('are an owner’s business alone', async () => {
+  test('only owners can manage people', async () => {
     const { manage } = await aHome()
     await manage.add(owner, wanted())
     const others: readonly Caller[] = [
@@ -246,11 +246,11 @@ describe('people', () => {
   })
 })
 
-describe('the file', () => {
+describe('the people file', () => {
   const entry = (more: object) =>
     JSON.stringify({ people: [{ name: 'ann', role: 'viewer', ...more }] }, null, 1)
 
-  test('is read again when a hand changes it, and edits come on top of what stands there', async () => {
+  test('the file is read again after an edit by hand, and edits apply to its current content', async () => {
     const { path, clock, file, manage, changes } = await aHome()
     await writeFile(path, entry({ identities: ['user:7'] }))
     await clock.advance(1000)
@@ -281,7 +281,7 @@ describe('the file', () => {
       /line 2: .*two people have the identity telegram:1/,
     ],
     ['no JSON', '{"people": [', /line 1/],
-  ])('with %s lets nobody in, and says line and repair', async (_what, text, reason) => {
+  ])('a file with %s gives nobody access and reports line and repair', async (_what, text, reason) => {
     const { file, manage, path } = await aHome(text)
     expect(file.snapshot().people).toEqual([])
     expect(file.snapshot().broken).toMatch(reason)
@@ -290,7 +290,7 @@ describe('the file', () => {
     )
     expect(() => manage.list(owner)).toThrow(expect.objectContaining({ code: 'unprocessable' }))
     expect(await codeOf(manage.add(owner, wanted()))).toBe('unprocessable')
-    // Nothing is written over what a hand has to mend.
+    // A file that must be repaired by hand is not overwritten.
     expect(await readFile(path, 'utf8')).toBe(text)
     await writeFile(path, entry({}))
     await file.refresh()
@@ -298,7 +298,7 @@ describe('the file', () => {
   })
 })
 
-test('the example of the page on people is a file that holds', async () => {
+test('the example in the page on people is a valid file', async () => {
   const page = await readFile(join(import.meta.dirname, '../../../../docs/people.md'), 'utf8')
   const example = /```json\n([^]*?)```/.exec(page)?.[1] ?? ''
   const { file } = await aHome(example)

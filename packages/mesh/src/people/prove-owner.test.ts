@@ -29,8 +29,8 @@ function proving() {
   return { prove, proofs, rows }
 }
 
-describe('proving that one is the owner', () => {
-  it('gives a page the proof for the code that a program printed, and both stand in the journal', () => {
+describe('the proof of an owner', () => {
+  it('a page gets the proof for the code that a program printed, and the audit log records both', () => {
     const { prove, proofs, rows } = proving()
     const { code } = prove.issue(owner, false)
     const { proof } = prove.give(owner, code)
@@ -42,7 +42,7 @@ describe('proving that one is the owner', () => {
     ])
   })
 
-  it('tells no page the code: one that could ask for it would prove nothing', () => {
+  it('a page cannot request the code, because it would prove nothing', () => {
     const { prove, proofs, rows } = proving()
     expect(() => prove.issue(owner, true)).toThrow(
       expect.objectContaining({ code: 'proof-wanted', detail: 'a page cannot request the code' }),
@@ -50,7 +50,7 @@ describe('proving that one is the owner', () => {
     expect([proofs.isAsked(null), rows]).toEqual([false, []])
   })
 
-  it('is each person’s own: another owner’s page has nothing of a code that it did not ask for', () => {
+  it('a code of one owner is not valid at the page of another', () => {
     const { prove, proofs } = proving()
     const { code } = prove.issue(odo, false)
     for (const other of [owner, eve]) {
@@ -60,7 +60,7 @@ describe('proving that one is the owner', () => {
     expect([null, 'odo', 'eve'].map((person) => proofs.holds(proof, person))).toEqual([false, true, false])
   })
 
-  it('is for members and owners: who only looks, and what is nobody, is asked for no proof', () => {
+  it('members and owners can get a proof, viewers and callers that are not people cannot', () => {
     const { prove, rows } = proving()
     const member: Caller = { kind: 'human', channel: 'cli', role: 'member', person: 'ann', agents: [] }
     expect(prove.issue(member, false).code).toBe('00000042')

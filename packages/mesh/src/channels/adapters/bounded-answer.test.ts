@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { withBoundedAnswers } from './bounded-answer.ts'
 import { waitMaxMs } from './call-failure.ts'
 
-/** What our callers get of an answer of the platform, and how it was asked for. */
+/** What the caller gets for a response of the platform, and the request that was made. */
 async function ask(status: number, body: string | null, headers: Record<string, string> = {}) {
   const asked: (RequestInit | undefined)[] = []
   const fetch = withBoundedAnswers(async (_url, init) => {
@@ -15,7 +15,7 @@ async function ask(status: number, body: string | null, headers: Record<string, 
 const deep = `${'['.repeat(1000)}${']'.repeat(1000)}`
 const wide = `"${'x'.repeat(16 * 1024 * 1024)}"`
 
-test('an answer is as it came', async () => {
+test('a response is passed on unchanged', async () => {
   const { answer } = await ask(200, '{"ok":true}', { 'content-type': 'application/json' })
   expect([answer.status, answer.headers.get('content-type'), await answer.text()]).toEqual([
     200,
@@ -28,7 +28,7 @@ test('an answer is as it came', async () => {
 test.each([
   ['deep', deep],
   ['long', wide],
-])('one that is too %s may be of what was done', async (_name, body) => {
+])('a response that is too %s means that the call may have succeeded', async (_name, body) => {
   await expect(ask(200, body)).rejects.toMatchObject({ name: 'ChannelFailure', kind: 'unsure' })
 })
 
@@ -36,12 +36,12 @@ test.each([
   [429, deep],
   [403, wide],
   [503, deep],
-])('a refusal of status %d stays one, whatever it is worded with', async (status, body) => {
+])('an error of status %d keeps its status, whatever its body', async (status, body) => {
   const { answer } = await ask(status, body, { 'retry-after': '7', 'content-type': 'text/html' })
   expect([answer.status, answer.headers.get('retry-after'), await answer.json()]).toEqual([status, '7', {}])
 })
 
-test.each([301, 302, 303, 307, 308])('nobody follows where %d leads', async (status) => {
+test.each([301, 302, 303, 307, 308])('a redirect of status %d is not followed', async (status) => {
   const asking = ask(status, null, { location: 'http://169.254.169.254/' })
   await expect(asking).rejects.toMatchObject({ name: 'ChannelFailure', kind: 'unreachable' })
   const { asked } = await ask(200, '{}')
@@ -56,7 +56,7 @@ test.each([
   ['Infinity', '3600'],
   ['-1', null],
   ['Fri, 01 Jan 2027 00:00:00 GMT', null],
-])('of a wait of %s seconds %s are believed', async (told, believed) => {
+])('of a requested wait of %s seconds, %s are accepted', async (told, believed) => {
   const { answer } = await ask(429, '{}', { 'retry-after': told, 'x-ratelimit-reset-after': told })
   expect(answer.headers.get('retry-after')).toBe(believed)
   expect(answer.headers.get('x-ratelimit-reset-after')).toBe(believed)

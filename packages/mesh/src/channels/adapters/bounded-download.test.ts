@@ -28,7 +28,7 @@ async function download(answer: RequestListener, maxBytes = 1000) {
   })
 }
 
-test('a file comes whole', async () => {
+test('a file is downloaded in full', async () => {
   expect(Buffer.from(await download((_, response) => response.end('whole'))).toString()).toBe('whole')
 })
 
@@ -42,12 +42,12 @@ test.each([
   })
 })
 
-test('as long as the platform asks is waited', async () => {
+test('the download waits as long as the platform asks', async () => {
   const limited = download((_, response) => response.writeHead(429, { 'retry-after': '9' }).end())
   await expect(limited).rejects.toMatchObject({ kind: 'rate-limited', retryAfterMs: 9000 })
 })
 
-test('half of a file is none', async () => {
+test('an incomplete file is rejected', async () => {
   const half = download((_, response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('half', () => response.destroy())
@@ -55,7 +55,7 @@ test('half of a file is none', async () => {
   await expect(half).rejects.toMatchObject({ name: 'ChannelFailure', kind: 'unsure' })
 })
 
-test('a way elsewhere is not followed, since the token would go along', async () => {
+test('a redirect is not followed, because it would forward the token', async () => {
   const asked: string[] = []
   const led = download((request, response) => {
     asked.push(request.url ?? '')

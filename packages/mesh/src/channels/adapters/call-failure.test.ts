@@ -24,7 +24,7 @@ test.each([
   expect(failureOfCall(error, 'Slack')).toMatchObject({ kind })
 })
 
-test('a failure does not repeat what was sent', () => {
+test('a failure does not repeat the data that was sent', () => {
   const error = withFields('POST https://discord.com/api/webhooks/1/SECRET failed', { code: 'ECONNRESET' })
   expect(failureOfCall(error, 'Discord').message).not.toContain('SECRET')
   expect(slackFailure(withFields('x', { data: { ok: false, error: 'xoxb-SECRET!' } })).message).not.toContain(
@@ -32,7 +32,7 @@ test('a failure does not repeat what was sent', () => {
   )
 })
 
-test('a failure of ours is found behind what a library made of it', () => {
+test('a ChannelFailure is found behind the error of a library', () => {
   const ours = new ChannelFailure('gone', 'no more')
   expect(failureOfCall(new Error('a', { cause: new Error('b', { cause: ours }) }), 'Slack')).toBe(ours)
 })
@@ -46,7 +46,7 @@ test.each([
   [425, 'unsure'],
   [500, 'unsure'],
   [503, 'unsure'],
-])('a file that is answered with %d is %s', (status, kind) => {
+])('a download that is answered with %d fails as %s', (status, kind) => {
   expect(failureOfDownload('Slack', status, '5')).toMatchObject({ kind, retryAfterMs: null })
 })
 
@@ -55,7 +55,7 @@ test.each([
   [null, 30_000],
   ['Fri, 01 Jan 2027 00:00:00 GMT', 30_000],
   [['1', '2'], 30_000],
-])('a file that is to be waited for (%j) is asked for again after %d', (retryAfter, retryAfterMs) => {
+])('a download with the retry-after %j is retried after %d', (retryAfter, retryAfterMs) => {
   expect(failureOfDownload('Slack', 429, retryAfter)).toMatchObject({ kind: 'rate-limited', retryAfterMs })
 })
 
@@ -64,7 +64,7 @@ test.each([
   [-1, 0],
   [Number.NaN, 3_600_000],
   [1e12, 3_600_000],
-])('a wait of %d is taken as %d', (asked, taken) => {
+])('a requested wait of %d counts as %d', (asked, taken) => {
   expect(rateLimited('Slack', asked).retryAfterMs).toBe(taken)
 })
 
@@ -74,11 +74,11 @@ test.each([
   ['internal_error', 'unsure'],
   ['ratelimited', 'rate-limited'],
   ['invalid_blocks', 'refused'],
-])('Slack says %s', (error, kind) => {
+])('Slack reports %s', (error, kind) => {
   expect(slackFailure(withFields('An API error occurred', { data: { ok: false, error } })).kind).toBe(kind)
 })
 
-test('Slack refuses a token in many words', () => {
+test('Slack rejects a token with several error names', () => {
   for (const error of ['invalid_auth', 'token_revoked', 'account_inactive']) {
     expect(isTokenRefused(withFields('x', { data: { error } }))).toBe(true)
   }
@@ -95,6 +95,6 @@ test.each([
   [{ status: 502 }, 'unsure'],
   [{ retryAfter: 1500 }, 'rate-limited'],
   [{ code: 'TokenInvalid' }, 'refused'],
-])('Discord answers %o', (fields, kind) => {
+])('Discord responds with %o', (fields, kind) => {
   expect(discordFailure(withFields('no', fields)).kind).toBe(kind)
 })

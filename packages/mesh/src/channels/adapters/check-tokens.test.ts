@@ -18,7 +18,7 @@ interface Answer {
   readonly body: object | string
 }
 
-/** All four platforms at one address; answers as `answer` says. */
+/** All four platforms at one address. `answer` defines their responses. */
 async function aPlatform(answer: (request: IncomingMessage) => Answer) {
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -71,7 +71,7 @@ const refusals: Readonly<Record<keyof typeof values, Answer>> = {
 }
 const names = Object.keys(values) as (keyof typeof values)[]
 
-describe('the check of a channel’s tokens', () => {
+describe('verifying the tokens of a channel', () => {
   test.each([
     ['telegram', '@fleet_bot', ['GET /bot777:secret-part/getMe']],
     ['discord', 'fleet', ['GET /v10/users/@me Bot secret.discord']],
@@ -85,13 +85,13 @@ describe('the check of a channel’s tokens', () => {
       '+1 555-0100',
       [`GET /106540352242922?fields=display_phone_number&appsecret_proof=${proof} Bearer EAAsecret`],
     ],
-  ] as const)('%s is asked who it is', async (name, account, asked) => {
+  ] as const)('the account of the token is requested from %s', async (name, account, asked) => {
     const platform = await aPlatform(() => ({ status: 200, body: known[name] }))
     expect(await platform.check(name, values[name], never)).toBe(account)
     expect(platform.asked).toEqual(asked)
   })
 
-  test.each(names)('of %s a token that is not known is said to be so, and shown to nobody', async (name) => {
+  test.each(names)('an unknown token of %s is reported and never shown', async (name) => {
     const { check } = await aPlatform(() => refusals[name])
     const error: unknown = await check(name, values[name], never).catch((reason: unknown) => reason)
     expect(error).toMatchObject({
@@ -103,7 +103,7 @@ describe('the check of a channel’s tokens', () => {
     )
   })
 
-  test.each(names)('of %s what answers strangely or not at all is no refusal', async (name) => {
+  test.each(names)('a malformed or missing response of %s is not a rejection', async (name) => {
     const strange = await aPlatform(() => ({ status: 502, body: '<html>' }))
     await expect(strange.check(name, values[name], never)).rejects.toMatchObject({ code: 'upstream-failed' })
     const nowhere = () => 'http://127.0.0.1:9'
@@ -114,17 +114,17 @@ describe('the check of a channel’s tokens', () => {
     })
   })
 
-  test('what is larger than any answer is not read to its end', async () => {
+  test('a response above the limit is not read to its end', async () => {
     const { check } = await aPlatform(() => ({ status: 200, body: 'x'.repeat(1_000_000) }))
     await expect(check('telegram', values.telegram, never)).rejects.toMatchObject({ code: 'upstream-failed' })
   })
 
-  test('a name that a platform gives cannot write over a terminal', async () => {
+  test('an account name from a platform cannot contain terminal control characters', async () => {
     const { check } = await aPlatform(() => ({ status: 200, body: { username: 'a\u001B[2J\u202Eb' } }))
     expect(await check('discord', values.discord, never)).toBe('a[2Jb')
   })
 
-  test('whoever gives up is let go', async () => {
+  test('an aborted verification rejects', async () => {
     const { check } = await aPlatform(() => ({ status: 200, body: known.discord }))
     const gone = AbortSignal.abort(new Error('gone'))
     await expect(check('discord', values.discord, gone)).rejects.toThrow('gone')
@@ -133,7 +133,7 @@ describe('the check of a channel’s tokens', () => {
   test.each([
     ['whsec_AAAA', 'unprocessable'],
     [`whsec_${Buffer.alloc(32, 1).toString('base64')}`, null],
-  ])('the secret of the webhook channel is looked at: %s', async (secret, code) => {
+  ])('the secret of the webhook channel is validated: %s', async (secret, code) => {
     const name: ChannelName = 'webhook'
     const checking = createCheckTokens(() => {
       throw new Error('nobody is asked')

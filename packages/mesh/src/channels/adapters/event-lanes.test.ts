@@ -7,7 +7,7 @@ import { createRetryPace } from './retry-pace.ts'
 const clock = createManualClock()
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-test('one conversation stays in order, and holds up no other', async () => {
+test('work of one conversation stays in order and blocks no other conversation', async () => {
   const lanes = createEventLanes(10)
   const done: string[] = []
   const first = Promise.withResolvers<void>()
@@ -21,7 +21,7 @@ test('one conversation stays in order, and holds up no other', async () => {
   expect(done).toEqual(['b1', 'a1', 'a2'])
 })
 
-test('work that fails holds up nothing', async () => {
+test('failing work blocks nothing', async () => {
   const lanes = createEventLanes(10)
   const done: string[] = []
   lanes.run('a', () => Promise.reject(new Error('no')))
@@ -30,7 +30,7 @@ test('work that fails holds up nothing', async () => {
   expect(done).toEqual(['after'])
 })
 
-test('more than the bound is not taken, and is again once there is room', async () => {
+test('work above the limit is rejected, and accepted again once there is space', async () => {
   const lanes = createEventLanes(2)
   const first = Promise.withResolvers<void>()
   expect(lanes.run('a', () => first.promise)).toBe(true)
@@ -41,7 +41,7 @@ test('more than the bound is not taken, and is again once there is room', async 
   expect(lanes.run('c', async () => {})).toBe(true)
 })
 
-test('at the end nobody waits for ever', async () => {
+test('the shutdown does not wait for ever', async () => {
   const lanes = createEventLanes(2)
   lanes.run('a', () => new Promise(() => {}))
   const idle = lanes.idle(clock)
@@ -56,7 +56,7 @@ test('the oldest ids are forgotten first', () => {
   expect(['1', '2', '3'].map(ids.has)).toEqual([true, false, true])
 })
 
-test('failures make the pauses longer, up to a minute; a long life makes the next one follow at once', async () => {
+test('failures increase the delay up to a minute, and a long connection resets it', async () => {
   const pauses: number[] = []
   const time = { now: 0 }
   const pace = createRetryPace({

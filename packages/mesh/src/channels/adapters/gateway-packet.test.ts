@@ -6,7 +6,7 @@ import { gatewayLimits, readPacket } from './gateway-packet.ts'
 const anything = z.unknown()
 const text = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`
 
-test('a packet is text of the form that is wanted', () => {
+test('a packet is text of the expected form', () => {
   expect(readPacket('{"a":1}', z.object({ a: z.number() }))).toEqual({ packet: { a: 1 } })
 })
 
@@ -26,15 +26,15 @@ test.each([
     `"${'é'.repeat(gatewayLimits.packetMaxBytes / 2)}"`,
     'has more than 8388608 bytes',
   ],
-])('%s is none', (_what, data, fault) => {
+])('%s is not a packet', (_what, data, fault) => {
   expect(readPacket(data, anything)).toEqual({ fault })
 })
 
-test('the longest is one', () => {
+test('a packet of the maximum size is accepted', () => {
   expect(readPacket(text(gatewayLimits.packetMaxBytes), anything)).toHaveProperty('packet')
 })
 
-test('one of another form is none', () => {
+test('a packet of another form is rejected', () => {
   expect(readPacket('{"a":"1"}', z.object({ a: z.number() }))).toEqual({
     fault: 'has an unknown form',
   })

@@ -19,13 +19,13 @@ test.each([
     '/data/status, /status.txt and /status/x, /helper, /use-this, a/use',
     '/data/status, /status.txt and /status/x, /helper, /use-this, a/use',
   ],
-])('on Slack %j is %j, and as it is elsewhere', (text, spelled) => {
+])('on Slack %j is spelled %j, and elsewhere unchanged', (text, spelled) => {
   expect(spellCommands('slack', text)).toBe(spelled)
   for (const channel of ['telegram', 'discord', 'whatsapp', 'webhook'] as const)
     expect(spellCommands(channel, text)).toBe(text)
 })
 
-test('each command of ours is spelled', () => {
+test('each command is spelled for Slack', () => {
   for (const { name } of channelCommands)
     expect(spellCommands('slack', `write /${name} and`)).toBe(`write /flotilla ${name} and`)
 })

@@ -20,12 +20,12 @@ test.each([
   ['allow', 'flotilla permissions'],
   ['grant', 'flotilla permissions'],
   ['revoke', 'flotilla permissions'],
-])('/%s is done by %s', (command, where) => {
+])('/%s points to %s', (command, where) => {
   expect(whereElse(command)).toContain(where)
 })
 
 test.each(['', 'approver', 'disapprove', 'tokenize', 'mytoken', 'grants', 'disallow', 'deploy'])(
-  '/%s is done nowhere',
+  '/%s has no other place',
   (command) => {
     expect(whereElse(command)).toBeNull()
   },

@@ -38,7 +38,7 @@ test.each<[string, Partial<Letter>, Partial<Deps>, boolean]>([
   expect(createIsWanted(deps(given))(letter(fields))).toBe(wanted)
 })
 
-test('a notice waits while owners cannot be told apart', () => {
+test('a notice waits while people.json is broken', () => {
   const isWanted = createIsWanted(deps({ broken: () => 'people.json has no end' }))
   expect(() => isWanted(letter({ source: 'notice:notes:1' }))).toThrow(
     new ChannelFailure('unreachable', 'people.json has no end'),

@@ -15,8 +15,8 @@ const task = (fields: object) =>
     ...fields,
   })
 
-describe('a notice', () => {
-  test('of an agent has its words, cut where nobody reads on', () => {
+describe('the text of a notice', () => {
+  test('the notice of an agent has its text, cut at the limit', () => {
     expect(noticeOf(event({ type: 'note.added', agent_id: 'clerk', message: 'x'.repeat(3000) }))).toEqual({
       kind: 'notes',
       agentId: 'clerk',
@@ -25,12 +25,12 @@ describe('a notice', () => {
     })
   })
 
-  test('of the mesh is of itself, in whatever words', () => {
+  test('each note of the mesh is a new notice, whatever its text', () => {
     const added = { type: 'note.added', note_id: 'note_7', agent_id: 'clerk', message: 'x', by: 'mesh' }
     expect(noticeOf(event(added))).toMatchObject({ kind: 'notes', text: 'x', about: 'note_7' })
   })
 
-  test('of an approval says what is asked on one line, and where it is decided', () => {
+  test('the notice of an approval has the request on one line and where to decide it', () => {
     const asked = {
       type: 'approval.asked',
       approval_id: 'appr_7',
@@ -46,7 +46,7 @@ describe('a notice', () => {
     ])
   })
 
-  test('of an approval names what was done or asked for before, three of it, a line each', () => {
+  test('the notice of an approval lists earlier requests, three at most, one per line', () => {
     const repeats = ['WARNING: one\nmore', 'WARNING: two', 'WARNING: three', 'WARNING: four']
     const asked = {
       type: 'approval.asked',
@@ -67,7 +67,7 @@ describe('a notice', () => {
   test.each([
     [{ scope: 'fleet', scope_id: 'x' }, 'The fleet'],
     [{ scope: 'agent', scope_id: 'clerk' }, 'The agent clerk'],
-  ])('of a budget says whose, how much and of how much', (whose, words) => {
+  ])('the notice of a budget says whose, how much and the limit', (whose, words) => {
     const reached = { type: 'budget.reached', spent_usd: 8.005, limit_usd: 10, period: 'today', percent: 80 }
     const text = `${words} has spent USD 8.01 of USD 10.00 for today (80 %).`
     expect(noticeOf(event({ ...reached, ...whose }))).toEqual({
@@ -85,7 +85,7 @@ describe('a notice', () => {
     [100, 9.99, 'USD 9.99 of USD 10.00 for today, and the rest is too small for its next call.'],
     [100, 0, 'USD 0.00 of USD 10.00 for today, and the rest is too small for its next call.'],
   ])(
-    'of a budget at %d percent of which USD %d are spent claims no more than that',
+    'the notice of a budget at %d percent with USD %d spent states exactly that',
     (percent, spent_usd, words) => {
       const reached = { type: 'budget.reached', limit_usd: 10, period: 'today', scope: 'fleet', scope_id: '' }
       expect(noticeOf(event({ ...reached, percent, spent_usd }))?.text).toBe(`The fleet has spent ${words}`)
@@ -93,7 +93,7 @@ describe('a notice', () => {
   )
 
   test.each(['done', 'failed', 'blocked', 'cancelled'])(
-    'is of a hand-off of the operator that is %s',
+    "an operator's hand-off that is %s causes a notice",
     (state) => {
       expect(noticeOf(task({ state }))).toEqual({
         kind: 'tasks',
@@ -104,7 +104,7 @@ describe('a notice', () => {
     },
   )
 
-  test('has of a title one line that ends', () => {
+  test('a task title is cut to one line in a notice', () => {
     expect(noticeOf(task({ title: `a\nb${'x'.repeat(300)}` }))?.text).toBe(
       `clerk: "a b${'x'.repeat(197)}" is done.`,
     )
@@ -117,12 +117,12 @@ describe('a notice', () => {
       'of another kind',
       event({ type: 'agent.started', creator: 'operator', state: 'done', agent_id: 'clerk' }),
     ],
-  ])('is none of what is %s', (_what, body) => {
+  ])('an event about %s causes no notice', (_what, body) => {
     expect(noticeOf(body)).toBeNull()
   })
 })
 
-/** On a day without a change of clocks, in the machine's own zone. */
+/** On a day without a clock change, in the machine's time zone. */
 const at = (hours: number, minutes = 0, day = 10) => new Date(2026, 10, day, hours, minutes, 30).getTime()
 const ends = (hours: number, minutes: number, day: number) =>
   new Date(2026, 10, day, hours, minutes, 0).getTime()
@@ -143,7 +143,7 @@ test.each([
   ['noon is about to end', noon, at(12, 59), ends(13, 0, 10)],
   ['noon is over', noon, at(13, 0), at(13, 0)],
   ['it is a single-digit hour', { from: '08:00', to: '09:00' }, at(8, 5), ends(9, 0, 10)],
-])('what is told where %s waits until the quiet hours end', (...[, quiet, now, told]) => {
+])('a notice in %s waits until the quiet hours end', (...[, quiet, now, told]) => {
   expect(tellAt(now, quiet)).toBe(told)
 })
 
@@ -152,9 +152,9 @@ test.each([
   ['the first 02:10', '2026-10-25T00:10Z', '2026-10-25T00:30Z'],
   ['the second 02:10', '2026-10-25T01:10Z', '2026-10-25T01:30Z'],
   ['the hour before', '2026-10-24T23:10Z', '2026-10-25T00:30Z'],
-  // Clocks go from 02:00 to 03:00 at 01:00 UTC, and show no 02:30.
+  // Clocks go from 02:00 to 03:00 at 01:00 UTC, and never show 02:30.
   ['spring', '2026-03-29T00:10Z', '2026-03-29T01:30Z'],
-])('quiet hours end on the same day where clocks change: %s', (_name, now, until) => {
+])('quiet hours end on the same day when clocks change: %s', (_name, now, until) => {
   const before = process.env['TZ']
   process.env['TZ'] = 'Europe/Berlin'
   try {

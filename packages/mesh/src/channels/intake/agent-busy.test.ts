@@ -27,7 +27,7 @@ test.each([
   ['the agent has all that it may', { ...shares, ofAgent: 60 }, /^too many people are waiting/],
   ['the fleet has all but one', { ...shares, ofAll: 299 }, null],
   ['the fleet has all that it may', { ...shares, ofAll: 300 }, /^the fleet is fully occupied/],
-])('where %s', (_where, given, why) => {
+])('the answer to another run when %s', (_where, given, why) => {
   const found = whyBusy(given)
   if (why === null) expect(found).toBeNull()
   else expect(found).toMatch(why)

@@ -65,7 +65,7 @@ test.each([
   expect(whyNoFile(file(), error)).toEqual({ detail, waitMs })
 })
 
-test('what nobody foresaw is thrown on', () => {
+test('an unexpected error is rethrown', () => {
   const error = new TypeError('x')
   expect(() => whyNoFile(file(), error)).toThrow(error)
 })
@@ -82,7 +82,7 @@ const untilGivenUp = (_reference: string, _max: number, signal: AbortSignal) =>
     signal.addEventListener('abort', () => reject(new Error('the line was cut')))
   })
 
-test('a file is asked for by its reference, and for no more than its bound', async () => {
+test('a file is requested by its reference and up to its limit', async () => {
   const asked: unknown[] = []
   const { fetching } = opened(async (reference, maxBytes) => {
     asked.push(reference, maxBytes)
@@ -92,14 +92,14 @@ test('a file is asked for by its reference, and for no more than its bound', asy
   expect(asked).toEqual(['r', 20 * mb])
 })
 
-test('nothing is no file', async () => {
+test('an empty file is rejected', async () => {
   await expect(opened(async () => new Uint8Array()).fetching).rejects.toMatchObject({
     kind: 'gone',
     message: 'it is empty',
   })
 })
 
-test('a try ends after two minutes, in words', async () => {
+test('an attempt ends after two minutes with a message', async () => {
   const { clock, fetching } = opened(untilGivenUp)
   await clock.advance(channelLimits.fileTryMaxMs)
   await expect(fetching).rejects.toMatchObject({
@@ -108,13 +108,13 @@ test('a try ends after two minutes, in words', async () => {
   })
 })
 
-test('what failed before that is told as it was', async () => {
+test('an earlier failure is reported unchanged', async () => {
   const failure = new ChannelFailure('gone', 'no more')
   const { fetching } = opened(() => Promise.reject(failure))
   await expect(fetching).rejects.toBe(failure)
 })
 
-test('whoever leaves hears their own reason', async () => {
+test('an aborted download rejects with its own reason', async () => {
   const { leaving, fetching } = opened(untilGivenUp)
   const reason = new Error('the mesh is stopping')
   leaving.abort(reason)

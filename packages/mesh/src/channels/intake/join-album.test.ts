@@ -30,23 +30,23 @@ test.each([
   [5000, 1000, { since: 1000, until: 6500 }],
   [9500, 1000, { since: 1000, until: 11_000 }],
   [20_000, 1000, { since: 1000, until: 11_000 }],
-])('at %d an album of %j waits for a while, and not for ever', (now, since, times) => {
+])('at %d an album of %j waits for a while, but not for ever', (now, since, times) => {
   expect(albumTimes(now, since)).toEqual(times)
 })
 
-test('its files stand in the order in which they came, its first message is what is answered', () => {
+test('the files of an album keep their order, and its first message gets the reply', () => {
   const joined = joinAlbum(album(), message(['b'], { id: 'm2' }), { said: null, now: 2000 })
   expect(names(joined)).toEqual(['a', 'b'])
   expect(joined.message.id).toBe('m1')
   expect(joined.album).toEqual({ since: 1000, until: 3500 })
 })
 
-test('one that came without a time begins now', () => {
+test('an album without a time begins now', () => {
   const joined = joinAlbum(album({ album: null }), message(['b']), { said: null, now: 2000 })
   expect(joined.album).toEqual({ since: 2000, until: 3500 })
 })
 
-test('what is over its bound is counted with what each message left out', () => {
+test('files above the limit are added to those that each message left out', () => {
   const many = Array.from({ length: channelLimits.albumFilesMax }, (_one, index) => `f${index}`)
   const before = album({ message: message(many.slice(1), { filesLeftOut: 2 }) })
   const joined = joinAlbum(before, message(['y', 'z'], { filesLeftOut: 3 }), { said: null, now: 1 })
@@ -64,7 +64,7 @@ test.each([
     { agentId: 'scout', text: 'now' },
     { agentId: 'clerk', text: 'first\nnow' },
   ],
-])('where %s', (...[, text, said, expected]) => {
+])('an album joins its texts when %s', (...[, text, said, expected]) => {
   expect(joinAlbum(album({ text }), message([]), { said, now: 1 })).toMatchObject(expected)
 })
 
@@ -73,12 +73,12 @@ test.each([
   [10, 0, false],
   [5, 4, true],
   [5, 5, false],
-])('with %d files and %d left out there is room: %s', (many, filesLeftOut, room) => {
+])('an album with %d files and %d left out has space: %s', (many, filesLeftOut, room) => {
   const all = Array.from({ length: many }, (_one, index) => `f${index}`)
   expect(hasRoom(album({ message: message(all, { filesLeftOut }) }))).toBe(room)
 })
 
-test('an album with one forwarded message passes on what somebody else made', () => {
+test('an album with one forwarded message counts as forwarded', () => {
   const forwarded = { text: 'from a stranger', by: 'Bob' }
   const joined = joinAlbum(album(), message(['b'], { forwarded }), { said: null, now: 1100 })
   expect(joined.message.forwarded).toEqual(forwarded)

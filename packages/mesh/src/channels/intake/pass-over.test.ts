@@ -7,7 +7,7 @@ import type { PassedOver } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { createPatientReceive } from './pass-over.ts'
 
-/** A desk that stumbles over what `faultOf` names. */
+/** A desk that fails with the error of `faultOf`. */
 function aDesk(faultOf: (text: string) => unknown) {
   const passed: PassedOver[] = []
   const receive = createPatientReceive({
@@ -32,8 +32,8 @@ async function times(count: number, work: () => Promise<string>): Promise<readon
   return ends
 }
 
-describe('a message over which the mesh stumbles', () => {
-  test('is tried so many times, and passed over then', async () => {
+describe('a message that causes an internal error', () => {
+  test('a message that causes an internal error is retried a few times and then skipped', async () => {
     const { passed, tryTo } = aDesk((text) => (text === 'poison' ? new TypeError('x of undefined') : null))
     const before = await times(channelLimits.takeTriesMax - 1, () => tryTo('poison'))
     expect(new Set(before)).toEqual(new Set(['not taken']))
@@ -46,7 +46,7 @@ describe('a message over which the mesh stumbles', () => {
     expect(await tryTo('good')).toBe('taken')
   })
 
-  test('is counted by itself, and anew once it was taken', async () => {
+  test('attempts are counted per message, and reset once it was processed', async () => {
     let isBroken = true
     const { passed, tryTo } = aDesk(() => (isBroken ? new Error('no') : null))
     await times(channelLimits.takeTriesMax - 1, () => tryTo('one'))
@@ -64,14 +64,14 @@ describe('a message over which the mesh stumbles', () => {
     ['a locked database', Object.assign(new Error('locked'), { code: 'ERR_SQLITE_ERROR', errcode: 5 })],
     ['a broken disk', Object.assign(new Error('io'), { code: 'ERR_SQLITE_ERROR', errcode: 10 + (1 << 8) })],
     ['a quota', Object.assign(new Error('quota'), { code: 'EDQUOT' })],
-  ])('is waited for without end where all others would meet the same: %s', async (_what, fault) => {
+  ])('an error that affects all messages is retried without a limit: %s', async (_what, fault) => {
     const { passed, tryTo } = aDesk(() => fault)
     const ends = await times(5 * channelLimits.takeTriesMax, () => tryTo('anything'))
     expect(new Set(ends)).toEqual(new Set(['not taken']))
     expect(passed).toEqual([])
   })
 
-  test('is passed over where the database refuses it alone', async () => {
+  test('a message that only the database rejects is skipped', async () => {
     const { passed, tryTo } = aDesk(() =>
       Object.assign(new Error('constraint'), { code: 'ERR_SQLITE_ERROR', errcode: 19 }),
     )
@@ -79,7 +79,7 @@ describe('a message over which the mesh stumbles', () => {
     expect(passed).toHaveLength(1)
   })
 
-  test('takes no memory without bound', async () => {
+  test('the attempts are counted in bounded memory', async () => {
     const { passed, tryTo } = aDesk(() => new Error('no'))
     await times(channelLimits.takeTriesMax - 1, () => tryTo('first'))
     for (let one = 0; one < channelLimits.triedMessagesMax; one++) await tryTo('x', `other-${one}`)
@@ -88,11 +88,11 @@ describe('a message over which the mesh stumbles', () => {
   })
 })
 
-describe('what was passed over', () => {
+describe('a skipped message', () => {
   let stop: () => Promise<void> = async () => {}
   afterEach(() => stop())
 
-  test('is in the journal, and the owner is told once where they speak alone with us', async () => {
+  test('a skipped message is in the audit log, and owners get one notice in their direct conversation', async () => {
     const fake = createFakeAdapter()
     const harness = await aChannelHarness({ adapters: [fake.adapter] })
     stop = harness.stop

@@ -19,8 +19,8 @@ const attachment = (fields: Partial<ReceivedAttachment> = {}): ReceivedAttachmen
   ...fields,
 })
 
-describe('what is kept of a message', () => {
-  test('is its words without what nobody sees, where and by whom they were said', () => {
+describe('the stored form of a message', () => {
+  test('a stored message has its visible text, its place and its sender', () => {
     expect(plain({ text: ' he\u200bllo\u202e \n' })).toEqual({
       id: 'u1',
       senderId: '1000',
@@ -43,7 +43,7 @@ describe('what is kept of a message', () => {
     ['an endless thread', { place: { ...group, threadId: 'x'.repeat(201) } }],
     ['nothing', { text: '' }],
     ['what nobody sees', { text: '\u200b\u202e \n' }],
-  ])('is nothing of %s', (_what, fields) => {
+  ])('nothing is stored of %s', (_what, fields) => {
     expect(plain(fields)).toBeNull()
   })
 
@@ -58,11 +58,11 @@ describe('what is kept of a message', () => {
     ['a button alone', { text: '', pressed: 'use:scout' }],
     ['a file alone', { text: '', attachments: [attachment()] }],
     ['a file that cannot be fetched', { text: '', attachments: [attachment({ reference: '' })] }],
-  ])('is there of what is %s', (_what, fields) => {
+  ])('a message is stored that is %s', (_what, fields) => {
     expect(plain(fields)).not.toBeNull()
   })
 
-  test('is long enough to be seen as too long, and no longer', () => {
+  test('overlong text is stored as too long, but not longer', () => {
     const max = wireLimits.chatMessageMaxChars
     expect(plain({ text: 'x'.repeat(5 * max) })?.text).toBe('x'.repeat(2 * max))
     expect(plain({ pressed: 'x'.repeat(500) })?.pressed).toBe('x'.repeat(2 * channelLimits.nameMaxChars))
@@ -75,31 +75,34 @@ describe('what is kept of a message', () => {
     ['a', 'a'],
     ['x'.repeat(channelLimits.messageIdMaxChars), 'x'.repeat(channelLimits.messageIdMaxChars)],
     ['x'.repeat(channelLimits.messageIdMaxChars + 1), null],
-  ])('knows the album %j as %j', (albumId, known) => {
+  ])('the album id %j is stored as %j', (albumId, known) => {
     expect(plain(albumId === undefined ? {} : { albumId })?.albumId).toBe(known)
   })
 })
 
-describe('a message that was kept', () => {
-  test.each(['picture', 'document', 'voice'] as const)('is read as it was, with a %s', (kind) => {
-    const message = plain({ attachments: [attachment({ kind })], albumId: 'a' })
-    expect(plainMessageSchema.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
-  })
+describe('reading a stored message', () => {
+  test.each(['picture', 'document', 'voice'] as const)(
+    'a stored message is read unchanged, with a %s',
+    (kind) => {
+      const message = plain({ attachments: [attachment({ kind })], albumId: 'a' })
+      expect(plainMessageSchema.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
+    },
+  )
 
-  test('before files were kept is one without them', () => {
+  test('a message of an earlier release is read without files', () => {
     const { id, senderId, place, text, pressed } = plain() ?? {}
     expect(plainMessageSchema.parse({ id, senderId, place, text, pressed })).toEqual(plain())
   })
 
-  test('of another form is none', () => {
+  test('a stored message of another form is rejected', () => {
     const message = plain({ attachments: [attachment()] })
     expect(plainMessageSchema.safeParse({ ...message, text: 7 }).success).toBe(false)
     expect(plainMessageSchema.safeParse({ ...message, files: [{ kind: 'book' }] }).success).toBe(false)
   })
 })
 
-describe('of its files', () => {
-  test('as many are kept as may be, and those beyond are counted', () => {
+describe('files of a stored message', () => {
+  test('files are stored up to the limit, and the others are counted', () => {
     const attachments = Array.from({ length: attachmentsMax + 3 }, (_one, index) =>
       attachment({ name: `f${index}` }),
     )
@@ -110,7 +113,7 @@ describe('of its files', () => {
     expect(message?.filesLeftOut).toBe(3)
   })
 
-  test('one that cannot be found again is left out', () => {
+  test('a file without a usable reference is left out', () => {
     const attachments = [
       attachment({ reference: 'x'.repeat(referenceMaxChars) }),
       attachment({ reference: 'x'.repeat(referenceMaxChars + 1) }),
@@ -125,7 +128,7 @@ describe('of its files', () => {
     ['\u200b', 'file'],
     ['', 'file'],
     ['x'.repeat(500), 'x'.repeat(120)],
-    // What nobody would read of an endless name is not even looked at.
+    // The end of an endless name is not even read.
     [`${'\u200b'.repeat(240)}a`, 'file'],
   ])('the name %j is shown as %j', (name, shown) => {
     const file = attachment({ name, sizeBytes: null, kind: 'voice' })

@@ -24,7 +24,7 @@ const count = () => Number(database.prepare('SELECT count(*) AS n FROM channel_s
 const flood = (from: number, many: number, now: number) =>
   Array.from({ length: many }, (_one, index) => strangers.refuse('slack', `s${from + index}`, now))
 
-test('a stranger is told once on each channel, and once more where they were somebody meanwhile', () => {
+test('a stranger gets one reply on each channel, and another one after having been linked', () => {
   expect(strangers.refuse('slack', 'ann', start)).toBe(true)
   expect(strangers.refuse('slack', 'ann', start + dayMs)).toBe(false)
   expect(strangers.refuse('discord', 'ann', start)).toBe(true)
@@ -34,10 +34,10 @@ test('a stranger is told once on each channel, and once more where they were som
   expect(strangers.refuse('discord', 'ann', start + dayMs)).toBe(false)
 })
 
-test('of a flood half are told in a minute, and the other half is for those who ask again', () => {
+test('in a flood half of the replies go to new strangers, and half are reserved for those who ask again', () => {
   expect(flood(0, half, start)).toEqual(Array.from({ length: half }, () => true))
   expect(flood(100, 3, start + 1)).toEqual([false, false, false])
-  // Of another channel nobody was told.
+  // Another channel has its own limit.
   expect(strangers.refuse('discord', 's100', start + 1)).toBe(true)
   expect(flood(100, 3, start + 2)).toEqual([true, true, true])
   flood(200, half, start + 3)
@@ -45,13 +45,13 @@ test('of a flood half are told in a minute, and the other half is for those who 
   expect(count()).toBe(2 * half + 1)
 })
 
-test('a minute later there is room again, and not before', () => {
+test('a minute later strangers get replies again, and not before', () => {
   flood(0, half, start)
   expect(strangers.refuse('slack', 'ann', start + minuteMs - 1)).toBe(false)
   expect(strangers.refuse('slack', 'bob', start + minuteMs)).toBe(true)
 })
 
-test('where as many were told as are kept, whoever was told first is forgotten', () => {
+test('with a full table the stranger who was refused first is forgotten', () => {
   const insert = database.prepare(
     'INSERT INTO channel_strangers (channel, sender_id, refused_at) VALUES (?, ?, ?)',
   )
@@ -67,7 +67,7 @@ test('where as many were told as are kept, whoever was told first is forgotten',
   expect(strangers.refuse('discord', 'older', now)).toBe(false)
 })
 
-test('who was told a month ago is told again, and nobody sooner', () => {
+test('a stranger gets another reply after a month, and not before', () => {
   strangers.refuse('slack', 'ann', start)
   strangers.trim(start + 30 * dayMs)
   expect(count()).toBe(1)

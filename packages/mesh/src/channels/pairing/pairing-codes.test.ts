@@ -16,7 +16,7 @@ function opened() {
 }
 
 describe('a pairing code', () => {
-  test('has its characters from the whole alphabet, one draw each', () => {
+  test('a pairing code uses the whole alphabet, one random number per character', () => {
     const drawn: number[] = []
     const codes = createPairingCodes({
       clock: createManualClock(),
@@ -30,7 +30,7 @@ describe('a pairing code', () => {
     expect(drawn).toEqual(Array.from({ length: codeChars }, () => alphabet.length))
   })
 
-  test('holds ten minutes, to the last millisecond and no longer', async () => {
+  test('a pairing code is valid for exactly ten minutes', async () => {
     const { clock, codes } = opened()
     const { code, expiresAt } = codes.issue('slack', ann)
     expect(expiresAt).toBe(clock.now() + 600_000)
@@ -43,14 +43,14 @@ describe('a pairing code', () => {
     expect(codes.take('slack', '1', code)).toBeNull()
   })
 
-  test('that is over is seen to be, whoever looks first', async () => {
+  test('an expired pairing code is shown as ended to every caller', async () => {
     const { clock, codes } = opened()
     codes.issue('slack', ann)
     await clock.advance(600_000)
     expect(codes.find('slack')?.state).toBe('ended')
   })
 
-  test('ends where all senders together have guessed too often', () => {
+  test('a pairing code ends when all senders together have guessed too often', () => {
     const codes = createPairingCodes({ clock: createManualClock(), randomNumber: () => 0, allTriesMax: 3 })
     const { code } = codes.issue('slack', ann)
     for (const sender of ['1', '2']) expect(codes.take('slack', sender, wrong)).toBeNull()
@@ -60,7 +60,7 @@ describe('a pairing code', () => {
     expect(codes.take('slack', '4', code)).toBeNull()
   })
 
-  test('opens once, on its own channel, for whoever shows it', () => {
+  test('a pairing code is valid once, on its own channel, for any sender', () => {
     const { codes } = opened()
     const { code } = codes.issue('slack', ann)
     codes.issue('discord', bob)
@@ -71,7 +71,7 @@ describe('a pairing code', () => {
     expect(codes.isOpen('discord')).toBe(true)
   })
 
-  test('is closed by the next one', () => {
+  test('a new pairing code replaces the previous one', () => {
     const { codes } = opened()
     const { code: first } = codes.issue('slack', ann)
     const { code: second } = codes.issue('slack', bob)
@@ -79,7 +79,7 @@ describe('a pairing code', () => {
     expect(codes.take('slack', '1', second)).toBe(bob)
   })
 
-  test('is closed by five wrong ones to whoever sent them, and to nobody else', () => {
+  test('five wrong attempts lock out their sender and nobody else', () => {
     const { codes } = opened()
     const { code } = codes.issue('slack', ann)
     for (let time = 0; time < channelPairing.triesMax; time++) {
@@ -91,7 +91,7 @@ describe('a pairing code', () => {
     expect(codes.take('slack', 'ann', code)).toBe(ann)
   })
 
-  test('tells senders apart up to a bound, beyond which they still can show the right one', () => {
+  test('attempts are counted for a limited number of senders, and others can still send the right code', () => {
     const { codes } = opened()
     const { code } = codes.issue('slack', ann)
     for (let one = 0; one < channelPairing.sendersMax; one++) codes.take('slack', `flood${one}`, wrong)
@@ -101,7 +101,7 @@ describe('a pairing code', () => {
     expect(codes.take('slack', 'late', code)).toBe(ann)
   })
 
-  test.each(['paired', 'refused'] as const)('tells that it was %s, once it was shown', (end) => {
+  test.each(['paired', 'refused'] as const)('the result of a used pairing code is shown: %s', (end) => {
     const { codes } = opened()
     const { code } = codes.issue('slack', ann)
     codes.settle('slack', end, 'too early')
@@ -116,7 +116,7 @@ describe('a pairing code', () => {
     expect(codes.find('discord')).toBeNull()
   })
 
-  test('is forgotten where its channel is taken away', () => {
+  test('the pairing code of a removed channel is forgotten', () => {
     const { codes } = opened()
     const { code } = codes.issue('slack', ann)
     codes.close('slack')

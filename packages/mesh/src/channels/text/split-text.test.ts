@@ -22,7 +22,7 @@ const read = (markdown: string, keepsLinks: boolean): ReadMarkdown => {
 const pieces = (channel: ChannelName, text: string, lead = ''): readonly string[] =>
   splitText({ channel, text, format: 'markdown', lead }).pieces
 
-/** As it is read, without what differs by purpose: blanks, the tick that is none, an address with its at sign. */
+/** The visible text without what differs on purpose: whitespace, the replaced backtick, the `@` in addresses. */
 const readable = (text: string) =>
   text
     .replace(/\s+/g, '')
@@ -30,7 +30,7 @@ const readable = (text: string) =>
     .replaceAll('%40', '@')
     .replaceAll(/[\u200B\u2060]/g, '')
 
-/** Where two texts part, some of both; empty where they do not. */
+/** The first difference of two texts with its context; empty if they are equal. */
 function firstDifference(one: string, other: string): string {
   if (one === other) return ''
   let at = 0
@@ -162,11 +162,11 @@ const markdown = fc
 
 const everyChannel = channelNames.map((channel) => [channel] as const)
 
-describe.each(everyChannel)('what an agent says, for %s', (channel) => {
+describe.each(everyChannel)('the text of an agent, for %s', (channel) => {
   const sizeOf = (piece: string) =>
     channel === 'telegram' ? readSpelled.telegram(piece).length : piece.length
 
-  test('every piece is within the limit, closed, and nothing that is read is lost', () => {
+  test('every part is within the limit and closed, and no visible text is lost', () => {
     fc.assert(
       fc.property(markdown, fc.constantFrom('', '[coder]'), (text, lead) => {
         const made = pieces(channel, text, lead)
@@ -181,12 +181,12 @@ describe.each(everyChannel)('what an agent says, for %s', (channel) => {
     )
   })
 
-  test('nobody is called, and nothing leads where only a program would go', () => {
+  test('the text mentions nobody and contains no internal links of the platform', () => {
     fc.assert(
       fc.property(markdown, (text) => {
         for (const piece of pieces(channel, text)) {
           if (channel === 'telegram') {
-            // What is code acts not; the letters in it are still the neighbours of what stands beside it.
+            // Code is inactive, but its letters still adjoin the text next to it.
             const loose = piece
               .replace(/<(code|pre)\b[\s\S]*?<\/\1>/g, (code) =>
                 code.replaceAll('@', '.').replaceAll('//', '..'),
@@ -206,7 +206,7 @@ describe.each(everyChannel)('what an agent says, for %s', (channel) => {
     )
   })
 
-  test('no character is cut in two', () => {
+  test('no character is cut', () => {
     const characters = [
       '👩‍👩‍👧‍👦',
       '🇩🇪',
@@ -224,7 +224,7 @@ describe.each(everyChannel)('what an agent says, for %s', (channel) => {
     }
   })
 
-  test('a character that fills messages is cut between its code points, and ends', () => {
+  test('a character that fills several messages is cut between its code points', () => {
     const endless = '👩\u200D'.repeat(8000)
     for (const piece of pieces(channel, endless)) {
       expect(sizeOf(piece)).toBeLessThanOrEqual(channelCharsMax[channel])
@@ -232,13 +232,13 @@ describe.each(everyChannel)('what an agent says, for %s', (channel) => {
     }
   })
 
-  test('each piece says whose it is', () => {
+  test("each part begins with the agent's name", () => {
     const made = pieces(channel, `${'word '.repeat(7000)}\n\n[operator] do it`, '[coder]')
     expect(made.length).toBeGreaterThan(1)
     for (const piece of seen(channel, made)) expect(piece).toMatch(/^\[coder\]\s/)
   })
 
-  test('what is longer than is told in messages says that it was cut', () => {
+  test('text above the limit ends with a note that it was cut', () => {
     const { pieces: made, wasCut } = splitText({
       channel,
       text: 'x '.repeat(100_000),
@@ -250,18 +250,18 @@ describe.each(everyChannel)('what an agent says, for %s', (channel) => {
     expect(seen(channel, made).at(-1)).toMatch(/\[cut\]$/)
   })
 
-  test('words that are no markup stay as they are', () => {
+  test('plain text without markup is kept', () => {
     const text = '# not *a* heading `x` <b> 1 & 2 [a](https://b.example)'
     const made = splitText({ channel, text, format: 'plain', lead: '' }).pieces
     expect(seen(channel, made).map(readable)).toEqual([readable(text)])
   })
 
-  test('of nothing there is nothing', () => {
+  test('empty text gives no parts', () => {
     for (const text of ['', ' \n\n ', '\u200B\u202E', '```\n```']) expect(pieces(channel, text)).toEqual([])
   })
 })
 
-/** Each kind for one channel, and each channel with one kind; the soak tests have every pair. */
+/** Each kind for one channel, and each channel with one kind. The soak tests cover all pairs. */
 const channelsOf = (kind: number) =>
   process.env['FLOTILLA_SOAK'] === '1'
     ? channelNames
@@ -274,7 +274,7 @@ describe('hostile text', () => {
     ['tables', 2, 'a|b\n-|-\n'],
     ['lists', 3, '- a\n  - b\n'],
     ['quotes', 4, '> a\n\n'],
-  ])('of %s lets others have their turn, and is cut as it is without', async (_name, kind, part) => {
+  ])('hostile text of %s yields to the event loop and gives the same parts', async (_name, kind, part) => {
     const text = part.repeat(answerCharsMax / part.length)
     for (const channel of channelsOf(kind)) {
       const split = { channel, text, format: 'markdown', lead: '[coder]' } as const
@@ -291,8 +291,8 @@ describe('hostile text', () => {
   })
 })
 
-describe('a paragraph without an end', () => {
-  test('is read in parts, and nothing that is read of it is lost', () => {
+describe('an endless paragraph', () => {
+  test('an endless paragraph is parsed in parts, and no visible text is lost', () => {
     const words = Array.from({ length: 4000 }, (_one, n) => `w${n}`)
     const made = pieces('discord', words.join(' '))
     expect(made.join(' ').split(/\s+/)).toEqual(words)
@@ -301,15 +301,15 @@ describe('a paragraph without an end', () => {
   })
 })
 
-describe('where it is cut', () => {
+describe('places to cut', () => {
   const paragraphOf = (letter: string, length: number) => `${letter} `.repeat(length / 2).trim()
 
-  test('between paragraphs first', () => {
+  test('text is cut between paragraphs first', () => {
     const made = pieces('discord', `${paragraphOf('a', 1200)}\n\n${paragraphOf('b', 1200)}`)
     expect(made).toEqual([paragraphOf('a', 1200), paragraphOf('b', 1200)])
   })
 
-  test('then between lines, sentences and words', () => {
+  test('text is then cut between lines, sentences and words', () => {
     expect(pieces('discord', `${paragraphOf('a', 1200)}\n${paragraphOf('b', 1200)}`)[0]).toBe(
       paragraphOf('a', 1200),
     )
@@ -319,7 +319,7 @@ describe('where it is cut', () => {
       expect(piece).toMatch(/^seven77( seven77)*$/)
   })
 
-  test('a block of code goes on as code of its language', () => {
+  test('a code block continues as code of its language', () => {
     const code = Array.from({ length: 300 }, (_, line) => `  const x${line} = ${line}`).join('\n')
     const discord = pieces('discord', `\`\`\`ts\n${code}\n\`\`\``)
     expect(discord.length).toBeGreaterThan(2)
@@ -329,25 +329,25 @@ describe('where it is cut', () => {
     }
   })
 
-  test('a link and what is emphasised go whole into the next piece', () => {
+  test('a link and emphasized text move to the next part as a whole', () => {
     const link = '[a label of several words](https://example.com/path)'
     const made = pieces('slack', `${'x '.repeat(1490)}${link} **bold and more words**`)
     expect(made[1]).toBe('<https://example.com/path|a label of several words> *bold and more words*')
   })
 })
 
-describe('what is hostile', () => {
-  test('no HTML passes', () => {
+describe('hostile markup', () => {
+  test('no HTML is passed on', () => {
     const html = '<script>alert(1)</script><img src=x onerror=y> <a href="tg://user?id=1">x</a>'
     expect(pieces('telegram', html)[0]).not.toMatch(/<(?!\/?code>)/)
     expect(pieces('webhook', html)[0]).toMatch(/^\\<script\\>/)
   })
 
-  test('a mention in two styles calls nobody', () => {
+  test('a mention in two styles mentions nobody', () => {
     expect(pieces('telegram', '@some**one** x@some')[0]).toBe('<code>@someone</code> x@some')
   })
 
-  test('a link leads where its words say, or its address is told', () => {
+  test('a link leads where its label says, or its address is shown', () => {
     const of = (text: string) => pieces('telegram', text)[0]
     expect(of('[https://bank.example](https://evil.example/x)')).toBe(
       'https://bank.example (https://evil.example/x)',
@@ -361,7 +361,7 @@ describe('what is hostile', () => {
     expect(pieces('whatsapp', '[docs](https://example.com/)')[0]).toBe('docs (https://example.com/)')
   })
 
-  test('an address that is named once and used a thousand times does not make the answer a thousand times as long', () => {
+  test('a reference that is used a thousand times does not enlarge the answer a thousand times', () => {
     const text = `${'[a] '.repeat(7000)}\n\n[a]: https://example.com/${'x'.repeat(700)}`
     for (const [channel] of everyChannel) expect(pieces(channel, text).join('').length).toBeLessThan(150_000)
   })
@@ -381,8 +381,8 @@ describe('what is hostile', () => {
     ['combined marks', 'e\u0301\u0302'],
     ['emoji', '👩‍👩‍👧'],
   ])('four times as many %s take about four times as long', (name, part) => {
-    // What is quadratic takes sixteen times as long. The short one is cut for most channels too, or it would be spared work
-    // that the long one has, and is read four times, so that a busy machine disturbs both alike.
+    // Quadratic work would take sixteen times as long. The short text is cut for most channels too, so that both do
+    // the same work. It is parsed four times, so that a busy machine affects both equally.
     const msOf = (chars: number, times: number) => {
       const repeated = part.repeat(chars / part.length)
       const text = name === 'words of one link' ? `[${repeated}](https://example.com/)` : repeated
@@ -400,7 +400,7 @@ describe('what is hostile', () => {
   })
 })
 
-test('an address with the sign by which people are called stays one address', () => {
+test('an address with an @ stays one address', () => {
   const text = 'https://example.com/*c*@everyone**x'
   expect(pieces('whatsapp', text)).toEqual([text.replace('@', '%40')])
 })

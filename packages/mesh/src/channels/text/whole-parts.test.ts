@@ -16,10 +16,10 @@ const pieces = (channel: ChannelName, text: string, lead = ''): readonly string[
 const everyChannel = channelNames.map((channel) => [channel] as const)
 const soak = process.env['FLOTILLA_SOAK'] === '1'
 
-/** Without what keeps letters from calling people or being marks, which nobody sees. */
+/** The text without zero-width characters against mentions and markup. */
 const plain = (piece: string) => piece.replaceAll(/[\u200B\u2060]/g, '').replaceAll('&amp;', '&')
 
-/** Blocks of code of a piece of CommonMark that its own fences end, with their languages. */
+/** The code blocks of a part that are closed by their own fences, with their languages. */
 function closedBlocks(piece: string): readonly string[] {
   const lines = piece.split('\n').length
   return new MarkdownIt()
@@ -32,13 +32,13 @@ function closedBlocks(piece: string): readonly string[] {
     })
 }
 
-describe.each(everyChannel)('what belongs together, on %s', (channel) => {
+describe.each(everyChannel)('parts that belong together, on %s', (channel) => {
   const max = channelCharsMax[channel]
   const addressOf = (length: number) => `https://example.com/${'a1'.repeat(length)}`.slice(0, length)
   const before = (length: number) => 'w '.repeat(length).slice(0, length)
 
   test.each([0.02, 0.1, 0.3, 0.35, 0.6, 0.9])(
-    'an address of half a message or more is whole where so much of a message stands before it: %d',
+    'a long address is not divided although a large text precedes it: %d',
     (share) => {
       for (const length of [900, Math.floor(Math.min(max, 7000) / 2), Math.min(max - 200, 7000)]) {
         const address = addressOf(length)
@@ -53,7 +53,7 @@ describe.each(everyChannel)('what belongs together, on %s', (channel) => {
           const made = pieces(channel, `${before(Math.floor(max * share))} ${text} and more`, '[coder]')
           const whole = made.filter((piece) => plain(piece).includes(address))
           expect(whole.length, `${length} ${text.slice(0, 20)}`).toBeGreaterThan(0)
-          // No part of it is anywhere else.
+          // No part of it is in another message.
           const others = made.filter((piece) => !whole.includes(piece))
           expect(others.filter((piece) => plain(piece).includes('a1a1'))).toEqual([])
         }
@@ -61,7 +61,7 @@ describe.each(everyChannel)('what belongs together, on %s', (channel) => {
     },
   )
 
-  test('code within a line, and what is emphasised, is whole where it fits into a message', () => {
+  test('inline code and emphasized text are not divided if they fit into a message', () => {
     const code = 'let x = 1; '.repeat(60).trim()
     for (const text of [`\`${code}\``, `**${before(200).trim()}**`]) {
       const inner = text.replaceAll(/^[`*]+|[`*]+$/g, '')
@@ -73,7 +73,7 @@ describe.each(everyChannel)('what belongs together, on %s', (channel) => {
     }
   })
 
-  test('an address that fits into no message is cut, and ends', () => {
+  test('an address that is longer than a message is cut', () => {
     const made = pieces(channel, `see ${addressOf(3 * max)} now`)
     expect(made.length).toBeGreaterThanOrEqual(3)
     expect(
@@ -84,7 +84,7 @@ describe.each(everyChannel)('what belongs together, on %s', (channel) => {
     ).toContain('a1a1a1')
   })
 
-  test('addresses of any length and place are whole, and every piece is within its limit', () => {
+  test('addresses of any length and position are not divided, and every part is within its limit', () => {
     const word = fc.constantFrom('word', 'naïve', '漢字', '👩‍👩‍👧‍👦', 'a_b', '@here', 'x '.repeat(300))
     const address = fc
       .tuple(fc.integer({ min: 20, max: Math.min(max - 300, 2500) }), fc.constantFrom('', '[words]', '<'))
@@ -116,7 +116,7 @@ describe.each(everyChannel)('what belongs together, on %s', (channel) => {
   })
 })
 
-describe('fences', () => {
+describe('fences of code blocks', () => {
   const code = (lines: number) =>
     Array.from({ length: lines }, (_one, line) => `const x${line} = \`\${y}\``).join('\n')
 
@@ -125,7 +125,7 @@ describe('fences', () => {
     ['of tildes', '~~~ts', '~~~'],
     ['of five ticks', '`````ts', '`````'],
     ['that is not closed', '```ts', ''],
-  ])('%s are closed in each piece, and open the next with their language', (_name, open, close) => {
+  ])('%s are closed in each part and reopened with their language', (_name, open, close) => {
     const text = `before\n\n${open}\n${code(2000)}\n${close}\n\nafter`
     const webhook = pieces('webhook', text, '[coder]')
     expect(webhook.length).toBeGreaterThan(1)
@@ -148,17 +148,17 @@ describe('fences', () => {
     ['words\n\n```ts\nlet x\n```\nand', ['ts']],
     ['- a\n\n  ```ts\n  let x', ['ts']],
     ['> ```ts\n> let x', ['ts']],
-  ])('in a short text are closed on the webhook channel too: %j', (text, languages) => {
+  ])('a fence in a short text is closed on the webhook channel too: %j', (text, languages) => {
     const [piece = '', ...rest] = pieces('webhook', text)
     expect(rest).toEqual([])
-    // Within a list or a quote the end of that ends the block.
+    // The end of a list or quote closes the block in it.
     if (/^[`~]/.test(text)) expect(closedBlocks(piece)).toEqual(languages)
     const after = new MarkdownIt().parse(`${piece}\n\nafter`, {})
     expect(after.filter(({ type }) => type === 'fence').map(({ info }) => info)).toEqual(languages)
     expect(after.at(-2)).toMatchObject({ type: 'inline', content: expect.stringMatching(/after$/) })
   })
 
-  test.each(everyChannel)('that were cut with the text do not hold the mark of that, on %s', (channel) => {
+  test.each(everyChannel)('a cut code block does not contain the cut mark, on %s', (channel) => {
     const { pieces: made, wasCut } = splitText({
       channel,
       text: `\`\`\`ts\n${code(5000)}`,
@@ -170,7 +170,7 @@ describe('fences', () => {
   })
 })
 
-test('an address is looked for in one pass, also where one long word could be its scheme', () => {
+test('an address is found in linear time, even if one long word could be its scheme', () => {
   const costMs = (word: string) => {
     const text = readPlain(word.repeat(16_000))
     const before = loopCpuMs()
@@ -178,6 +178,6 @@ test('an address is looked for in one pass, also where one long word could be it
     return loopCpuMs() - before
   }
   costMs('_')
-  // From each letter on a scheme was read to the end of the word.
+  // A scheme was parsed to the end of the word from each letter on.
   expect(costMs('a') / Math.max(costMs('_'), 2)).toBeLessThan(25)
 })

@@ -35,13 +35,13 @@ function adapterOf(
   })
 }
 
-/** A message that is behind its channel's mark is not read again. */
+/** A message before its channel's mark is not read again. */
 function isBehind(marks: ChannelMarks, channelId: string, id: string): boolean {
   const mark = marks.read(`discord:${channelId}`)
   return mark !== null && BigInt(mark) >= BigInt(id)
 }
 
-/** As a second process finds them. */
+/** The marks as a second process finds them. */
 function copyOf(marks: ChannelMarks, { places }: DiscordServer): ChannelMarks {
   const copy = createMemoryMarks()
   const channels = Object.values(places).map(({ conversationId }) => conversationId)
@@ -116,7 +116,7 @@ describe('Discord', () => {
   const say = (server: DiscordServer, text: string, place = server.places.alone) =>
     server.platform.say({ place, text, by: 'person', addressed: true })
 
-  test('it identifies, beats, and puts its commands into the menu', async () => {
+  test('Discord: the adapter identifies, sends heartbeats and registers its commands', async () => {
     const { server } = await started({ heartbeatMs: 100 })
     await vi.waitFor(() => expect(server.heard.filter((op) => op === 'heartbeat').length).toBeGreaterThan(2))
     expect(server.heard[0]).toBe('identify')
@@ -127,7 +127,7 @@ describe('Discord', () => {
     )
   })
 
-  test('a message calls nobody, shows no previews, and bears its buttons there and back', async () => {
+  test('Discord: a message mentions nobody, shows no previews, and its buttons keep their values', async () => {
     const { server, adapter, heard } = await started()
     const place = server.places.group
     const buttons = Array.from({ length: 6 }, (_one, index) => ({
@@ -171,21 +171,21 @@ describe('Discord', () => {
   const lastAnswer = (server: DiscordServer) =>
     server.calls.find(({ path }) => path.endsWith('/messages/@original'))?.body['content']
 
-  test('a command is heard as it is typed elsewhere, and answered when it stands', async () => {
+  test('Discord: a menu command arrives as text and is answered when it is persisted', async () => {
     const { server, heard } = await started()
     server.dispatch('INTERACTION_CREATE', command(server))
     await vi.waitFor(() => expect(lastAnswer(server)).toBe('/status all'))
     expect(heard).toMatchObject([{ text: '/status all', place: { isPrivate: true }, senderName: 'ann' }])
   })
 
-  test('who gave a command that could not be kept is told, since Discord does not send it again', async () => {
+  test('Discord: the sender of a command that was not persisted gets an error, because Discord does not repeat it', async () => {
     const { server, row } = await started()
     row.isBroken = true
     server.dispatch('INTERACTION_CREATE', command(server))
     await vi.waitFor(() => expect(lastAnswer(server)).toContain('could not be stored'))
   })
 
-  test('words in a thread are for us once we are in it', async () => {
+  test('Discord: messages in a thread are for the bot once it has joined', async () => {
     const { server, adapter, heard } = await started()
     const place = {
       conversationId: server.places.group.conversationId,
@@ -201,7 +201,7 @@ describe('Discord', () => {
     expect(heard[1]?.place).toEqual(place)
   })
 
-  test('an answer to a message of ours is for us', async () => {
+  test('Discord: a reply to a message of the bot is for the bot', async () => {
     const { server, heard } = await started()
     server.write({
       channel_id: server.places.group.conversationId,
@@ -217,7 +217,7 @@ describe('Discord', () => {
     ['a web-hook', { webhook_id: '1' }],
     ['Discord itself', { type: 7 }],
     ['what has another form', { author: 'nobody' }],
-  ])('%s is not heard, and holds up nothing', async (_name, fields) => {
+  ])('Discord: %s is ignored and blocks nothing', async (_name, fields) => {
     const { server, heard } = await started()
     const channelId = server.places.alone.conversationId
     server.write({ channel_id: channelId, content: 'x', ...fields })
@@ -225,7 +225,7 @@ describe('Discord', () => {
     await vi.waitFor(() => expect(texts(heard)).toEqual(['after it']))
   })
 
-  test('another program that writes with the same token is told, and what we write is not', async () => {
+  test('Discord: another program with the same token is reported, and own messages are not', async () => {
     const looks: (() => void)[] = []
     const clock: typeof systemClock = {
       ...systemClock,
@@ -246,12 +246,12 @@ describe('Discord', () => {
       content: 'of another bot',
       author: { id: server.newId(), bot: true },
     })
-    // Discord greets a bot that is invited in its own name, and says so of threads that it makes and messages that it pins.
+    // Discord sends system messages under the bot's name when it is invited, creates a thread or pins a message.
     for (const type of [6, 7, 18, 21])
       server.write({ channel_id: server.places.group.conversationId, type, author: us(server) })
     await say(server, 'hi')
     await vi.waitFor(() => expect(texts(heard)).toEqual(['hi']))
-    // Of what came until then, only the message of our own was worth a check.
+    // Of the messages so far, only the bot's own one needed a check.
     expect(looks).toHaveLength(1)
     looks.shift()?.()
     await setImmediate()
@@ -269,7 +269,7 @@ describe('Discord', () => {
     expect(texts(heard)).toEqual(['hi'])
   })
 
-  test('what people are told goes nowhere else, wherever a call is led', async () => {
+  test('Discord: data is sent to no other host, wherever a call is redirected', async () => {
     const { server, adapter } = await started()
     server.failRequests(/^\/channels\/\d+\/messages$/, (response) => {
       response.writeHead(307, { location: `${server.api}/elsewhere` }).end()
@@ -280,7 +280,7 @@ describe('Discord', () => {
     expect(server.calls.filter(({ path }) => path.includes('elsewhere'))).toEqual([])
   })
 
-  test('one message of which nobody knows whether it arrived hides no other program, but what it may itself be', async () => {
+  test('Discord: a message whose delivery is unknown hides no other program, except for itself', async () => {
     const looks: (() => void)[] = []
     let now = systemClock.now()
     const clock: typeof systemClock = {
@@ -315,7 +315,7 @@ describe('Discord', () => {
     expect(await isTold({})).toBe(true)
   })
 
-  test('files come in within bounds and from Discord alone, and go out', async () => {
+  test('Discord: files are received within limits and only from Discord, and are sent', async () => {
     const { server, adapter, heard } = await started()
     const file = { id: server.newId(), filename: 'a.png', content_type: 'image/png', size: 8 }
     server.write({
@@ -346,7 +346,7 @@ describe('Discord', () => {
     expect(server.calls.at(-1)?.body['file']).toMatchObject({ name: 'out.txt', text: 'out' })
   })
 
-  test('after a dropped socket the session is resumed, and nothing is lost or heard twice', async () => {
+  test('Discord: after a dropped socket the session resumes, and no message is lost or repeated', async () => {
     const { server, heard, states } = await started()
     await say(server, 'before')
     server.drop()
@@ -357,7 +357,7 @@ describe('Discord', () => {
     await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'))
   })
 
-  test('a session that is gone is begun anew, and the history tells what came meanwhile', async () => {
+  test('Discord: an invalid session is replaced, and missed messages are read from the history', async () => {
     const { server, heard } = await started()
     await say(server, 'before')
     await vi.waitFor(() => expect(heard).toHaveLength(1))
@@ -370,7 +370,7 @@ describe('Discord', () => {
     expect(server.heard.filter((op) => op === 'identify')).toHaveLength(2)
   })
 
-  test('what came while the mesh was down is heard after the start, in private and in guilds, and no more', async () => {
+  test('Discord: messages that were sent while the mesh was down arrive after the start, direct and in guilds, and no others', async () => {
     const first = await started()
     const { server, marks } = first
     await say(server, 'before')
@@ -384,7 +384,7 @@ describe('Discord', () => {
     expect(texts(second.heard).filter((text) => text !== 'in the guild')).toEqual(['one', 'two'])
   })
 
-  test('what was said before the gateway was ever ready is heard: in guilds at once, alone with the next message', async () => {
+  test('Discord: messages before the first connection arrive at once in guilds, and direct ones with the next message', async () => {
     const server = await startDiscordServer()
     closing.push(server.close)
     server.failRequests(/gateway/, (response) => sayDiscord(response, 503, {}))
@@ -400,17 +400,17 @@ describe('Discord', () => {
     await vi.waitFor(() => expect(texts(heard)).toEqual(['in the guild', 'the code', 'hello?']))
   })
 
-  test('what was said before the bot was ever there is not heard', async () => {
+  test('Discord: messages before the bot was invited are ignored', async () => {
     const server = await startDiscordServer()
     closing.push(server.close)
     await say(server, 'old', server.places.group)
-    // Moments are told in whole milliseconds.
+    // Timestamps are whole milliseconds.
     const { heard } = await started({ server, clock: { ...systemClock, now: () => systemClock.now() + 2 } })
     await say(server, 'new', server.places.group)
     await vi.waitFor(() => expect(texts(heard)).toEqual(['new']))
   })
 
-  test('what could not be kept comes again in order, with what came after it', async () => {
+  test('Discord: messages that were not persisted are read again in order, with those after them', async () => {
     const { server, heard, row, marks } = await started()
     row.isBroken = true
     await say(server, 'one')
@@ -423,17 +423,17 @@ describe('Discord', () => {
     expect(texts(heard)).toEqual(['one', 'two', 'three'])
   })
 
-  test('what could not be kept before the mesh was killed is heard after the start', async () => {
+  test('Discord: messages that were not persisted before a crash arrive after the start', async () => {
     const first = await started()
     first.row.isBroken = true
     await say(first.server, 'keep this')
     await vi.waitFor(() => expect(first.heard.length).toBeGreaterThan(0))
-    // Nothing of its life but the marks is left.
+    // Only the marks survive the process.
     const second = await started({ server: first.server, marks: copyOf(first.marks, first.server) })
     await vi.waitFor(() => expect(texts(second.heard)).toEqual(['keep this']))
   })
 
-  test('a message of which nobody knows whether it arrived is shown once, also after Discord forgot its nonce', async () => {
+  test('Discord: a message whose delivery is unknown is shown once, even after Discord forgot its nonce', async () => {
     const time = { shiftMs: 0 }
     const server = await startDiscordServer()
     closing.push(server.close)
@@ -457,7 +457,7 @@ describe('Discord', () => {
     await expect(adapter.send(message, never)).rejects.toMatchObject({ kind: 'unsure' })
     server.forgetNonces()
     time.shiftMs = 600_000
-    // The mesh has started again meanwhile.
+    // The mesh has restarted in between.
     const { id } = await (await again()).send(message, never)
     expect(id).toMatch(/^\d+$/)
     expect(server.platform.shown()).toHaveLength(1)
@@ -465,7 +465,7 @@ describe('Discord', () => {
     expect(server.platform.shown()).toHaveLength(2)
   })
 
-  test('a file that may have arrived and is sent after Discord forgot its nonce bears the mark of a repeat', async () => {
+  test('Discord: a file that is repeated after Discord forgot its nonce carries the repeat mark', async () => {
     const time = { shiftMs: 0 }
     const { server, adapter } = await started({
       clock: { ...systemClock, now: () => systemClock.now() + time.shiftMs },
@@ -488,7 +488,7 @@ describe('Discord', () => {
     expect(server.platform.shown().map(({ text }) => text)).toEqual(['', '(may be a repeat)', ''])
   })
 
-  test('more than can be under way is read from the history', async () => {
+  test('Discord: messages above the limit of parallel work are read from the history', async () => {
     const { server, heard } = await started()
     const count = 700
     for (let index = 0; index < count; index++) await say(server, `m${index}`)
@@ -498,7 +498,7 @@ describe('Discord', () => {
   test.each([
     [4004, 'token'],
     [4014, 'Message Content Intent'],
-  ])('the close code %i is refused, with what to do', async (code, word) => {
+  ])('Discord: the close code %i is reported as refused, with a repair', async (code, word) => {
     const server = await startDiscordServer()
     closing.push(server.close)
     server.refuseWith(code)
@@ -508,14 +508,14 @@ describe('Discord', () => {
     expect(server.connections()).toBe(1)
   })
 
-  test('a token that Discord does not know is refused, and told to nobody', async () => {
+  test('Discord: an unknown token is refused and never shown', async () => {
     const { starting, states } = await opened({ token: 'a.wrong.token' })
     await expect(starting).rejects.toMatchObject({ kind: 'refused' })
     expect(states.at(-1)?.state).toBe('refused')
     expect(JSON.stringify(states)).not.toContain('wrong')
   })
 
-  test('a token that is reset while it works is refused, and not tried again', async () => {
+  test('Discord: a token that is reset during operation is refused and not retried', async () => {
     const { server, states } = await started()
     server.closeWith(4004)
     await vi.waitFor(() => expect(states.at(-1)?.state).toBe('refused'))
@@ -523,7 +523,7 @@ describe('Discord', () => {
     expect(server.connections()).toBe(1)
   })
 
-  test('a Discord that does not answer yet is asked again', async () => {
+  test('Discord: an unreachable Discord is retried', async () => {
     const server = await startDiscordServer()
     closing.push(server.close)
     server.failRequests(/gateway/, (response) => sayDiscord(response, 503, {}))
@@ -534,7 +534,7 @@ describe('Discord', () => {
     expect(states.at(-1)?.state).toBe('connected')
   })
 
-  test('it ends while a connection is being made again', async () => {
+  test('Discord: the adapter closes while it reconnects', async () => {
     const { server, adapter } = await started()
     server.drop()
     await new Promise((resolve) => setTimeout(resolve, 50))

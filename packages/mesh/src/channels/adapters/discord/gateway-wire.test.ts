@@ -11,14 +11,14 @@ const ready = {
   guilds: [{ id: '1', channels: 5 }],
 }
 
-/** What discord.js is given of it, or why it is left out. */
+/** The packet for discord.js, or the reason why it is dropped. */
 function passed(packet: unknown): unknown {
   const read = readPacket(JSON.stringify(packet), gatewayPacketSchema)
   return 'fault' in read ? read.fault : packetForLibrary(read.packet, api)
 }
 const unknownForm = 'has an unknown form'
 
-describe('discord.js is given', () => {
+describe('the packet for discord.js', () => {
   test.each([
     ['what is asked for', { op: 1, d: 5, x: 1 }, { op: 1 }],
     ['a wish to connect anew', { op: 7, d: null }, { op: 7 }],
@@ -55,7 +55,7 @@ describe('discord.js is given', () => {
     expect(passed(packet)).toEqual(given)
   })
 
-  test('of a session that begins no more than it keeps it by', () => {
+  test('discord.js gets only the fields of a new session that maintain it', () => {
     expect(passed({ op: 0, t: 'READY', s: 1, d: ready })).toEqual({
       op: 0,
       t: 'READY',
@@ -83,7 +83,7 @@ describe('discord.js is given', () => {
     ['nobody', { ...ready, user: null }],
     ['somebody without an id', { ...ready, user: { id: 'x' } }],
     ['no application', { ...ready, application: {} }],
-  ])('nothing of a session that begins with %s', (_what, d) => {
+  ])('discord.js gets nothing of a new session with %s', (_what, d) => {
     expect(passed({ op: 0, t: 'READY', s: 1, d })).toBeNull()
   })
 
@@ -105,7 +105,7 @@ describe('discord.js is given', () => {
     null,
     7,
     [],
-  ])('nothing of %j', (packet) => {
+  ])('discord.js gets nothing of %j', (packet) => {
     expect(passed(packet)).toBe(unknownForm)
   })
 })
@@ -127,11 +127,11 @@ test.each([
   ['wss://user@gateway.discord.gg', false],
   ['wss://:word@gateway.discord.gg', false],
   ['not an address', false],
-])('%s is where Discord, or the proxy that the owner named, is: %s', (address, isIt) => {
+])("%s is an address of Discord or of the owner's proxy: %s", (address, isIt) => {
   expect(isGateway(address, 'https://proxy.example.org/api')).toBe(isIt)
 })
 
-test('a proxy that the owner named without TLS is spoken to without it', () => {
+test('a proxy that the owner configured without TLS is used without TLS', () => {
   expect(isGateway('ws://127.0.0.1:9', 'http://127.0.0.1:8/api')).toBe(true)
   expect(isGateway('wss://127.0.0.1:9', 'http://127.0.0.1:8/api')).toBe(true)
   expect(isGateway('ws://gateway.discord.gg', 'http://127.0.0.1:8/api')).toBe(false)
@@ -153,6 +153,6 @@ test.each([
   [{ ...told, session_start_limit: { ...limits, reset_after: 'x' } }, false],
   [{ ...told, session_start_limit: { ...limits, max_concurrency: 0 } }, false],
   [{ ...told, session_start_limit: { ...limits, max_concurrency: 0.5 } }, false],
-])('of an address %j it is known that it is one: %s', (answer, isOne) => {
+])('%j is recognized as a gateway address: %s', (answer, isOne) => {
   expect(gatewayAddressSchema.safeParse(answer).success).toBe(isOne)
 })

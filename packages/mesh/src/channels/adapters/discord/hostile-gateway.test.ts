@@ -16,7 +16,7 @@ const packet = (op: number, rest: object = {}) => JSON.stringify({ op, ...rest }
 const dispatched = (t: string, d: unknown) => packet(0, { s: 99, t, d })
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
 
-/** Each of these, sent to discord.js as it is, ends the process, or holds the mesh up, or is not a packet at all. */
+/** Each of these packets ends the process or blocks the mesh if discord.js gets it, or is not a packet at all. */
 const leftOut: Readonly<Record<string, string | Uint8Array>> = {
   'no JSON': 'hello',
   'half of it': '{"op":0,',
@@ -48,7 +48,7 @@ const leftOut: Readonly<Record<string, string | Uint8Array>> = {
   bytes: new Uint8Array([1, 2, 3]),
 }
 
-/** discord.js would read these by the names that it expects; nobody of ours needs more than they have. */
+/** discord.js would read these by their names; the adapter needs none of them. */
 const heardAsNothing: Readonly<Record<string, unknown>> = {
   MESSAGE_CREATE: null,
   GUILD_CREATE: { id: 'x', channels: 5, threads: { a: 1 }, members: 'y' },
@@ -62,10 +62,10 @@ const heardAsNothing: Readonly<Record<string, unknown>> = {
   constructor: {},
 }
 
-/** The machine may have other work. */
+/** Allows for a busy machine. */
 const until = (holds: () => void) => vi.waitFor(holds, { timeout: 10_000 })
 
-describe('a gateway that means harm', () => {
+describe('a hostile gateway', () => {
   const closing: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const close of closing.splice(0).toReversed()) await close()
@@ -96,7 +96,7 @@ describe('a gateway that means harm', () => {
     return open
   }
 
-  test('what is no packet is left out and told, and what comes behind it is heard over the same line', async () => {
+  test('Discord: an invalid packet is dropped and reported, and the next one arrives over the same connection', async () => {
     const { server, heard, states, say } = await connected()
     for (const [name, hostile] of Object.entries(leftOut)) {
       states.length = 0
@@ -109,7 +109,7 @@ describe('a gateway that means harm', () => {
     expect(server.connections()).toBe(1)
   })
 
-  test('what a packet holds reaches nobody but our own reading of it', async () => {
+  test('Discord: only the adapter sees the content of a packet', async () => {
     const { server, heard, states, say } = await connected()
     for (const [name, data] of Object.entries(heardAsNothing)) {
       server.dispatch(name, data)
@@ -121,7 +121,7 @@ describe('a gateway that means harm', () => {
     expect(server.connections()).toBe(1)
   })
 
-  test('a packet that does not end is cut off where it is too long, and the next line hears', async () => {
+  test('Discord: an endless packet is cut off at the limit, and the next connection works', async () => {
     const { server, heard, states, say } = await connected()
     server.sendRaw(`"${'x'.repeat(gatewayLimits.packetMaxBytes + 1024)}"`)
     await until(() => expect(server.connections()).toBe(2))
@@ -133,7 +133,7 @@ describe('a gateway that means harm', () => {
     await until(() => expect(heard.at(-1)?.text).toBe('there again'))
   })
 
-  test('a session that would be resumed elsewhere is none', async () => {
+  test('Discord: a session with a foreign resume address is rejected', async () => {
     const { server, states } = await opened(({ readyWith }) =>
       readyWith({ resume_gateway_url: 'wss://discord.gg.example.org' }),
     )
@@ -144,7 +144,7 @@ describe('a gateway that means harm', () => {
       }),
     )
     await until(() => expect(states.at(-1)?.state).toBe('failing'))
-    // Waiting is ours, longer each time: Discord counts by the day how often a token identifies.
+    // The adapter waits longer each time, because Discord limits identifications per day.
     expect(server.heard.filter((op) => op === 'identify').length).toBeLessThanOrEqual(2)
     server.readyWith({})
     await until(() => expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' }))
@@ -155,7 +155,7 @@ describe('a gateway that means harm', () => {
     ['no address', { url: 'gateway' }],
     ['an address with a name', { url: 'ws://a:b@127.0.0.1:1' }],
     ['of no shards', { url: 'ws://127.0.0.1:1', shards: 'x' }],
-  ])('no token is taken to a gateway that is %s', async (_name, answer) => {
+  ])('Discord: the token is never sent to a gateway that is %s', async (_name, answer) => {
     const limits = { total: 1, remaining: 1, reset_after: 0, max_concurrency: 1 }
     const { server, states } = await opened(({ failRequests }) =>
       failRequests(/^\/gateway\/bot$/, (response) =>
@@ -171,7 +171,7 @@ describe('a gateway that means harm', () => {
     expect(server.connections()).toBe(0)
   })
 
-  test('where no session may be begun any more today, none is', async () => {
+  test('Discord: no session starts when the daily limit is used up', async () => {
     const limits = { total: 1000, remaining: 0, reset_after: 14_400_000, max_concurrency: 1 }
     const { server, states } = await opened(({ failRequests, api }) =>
       failRequests(/^\/gateway\/bot$/, (response) => {
@@ -187,7 +187,7 @@ describe('a gateway that means harm', () => {
   test.each([
     ['deep', deep],
     ['long', `"${'x'.repeat(17 * 1024 * 1024)}"`],
-  ])('an answer that is too %s is no answer', async (_name, answer) => {
+  ])('Discord: a response that is too %s is rejected', async (_name, answer) => {
     const { states } = await opened(({ failRequests }) =>
       failRequests(/^\/gateway\/bot$/, (response) => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(answer)

@@ -21,7 +21,7 @@ const read = (fields: Readonly<Record<string, unknown>>, isOurs = false) =>
     channel: { place, isOurs },
   })
 
-test('names, text and files are bounded', () => {
+test('Discord: names, text and files are bounded', () => {
   const message = read({
     author: { id: '70000', username: 'a', global_name: 'n'.repeat(500) },
     content: `${'x'.repeat(3999)}😀`,
@@ -51,7 +51,7 @@ test.each([
   expect(read(fields)).toMatchObject({ text, addressed })
 })
 
-test('all that is said where we are is for us', () => {
+test('Discord: every message in a direct conversation or joined thread is for the bot', () => {
   expect(read({}, true).addressed).toBe(true)
 })
 
@@ -63,12 +63,12 @@ test.each([
   ['ourselves', { author: { id: ourUserId, username: 'us' } }, false],
   ['a web-hook', { webhook_id: '60000' }, false],
   ['a pin', { type: 6 }, false],
-])('%s speaks: %o', (_name, fields, spoken) => {
+])('Discord: %s counts as the sender: %o', (_name, fields, spoken) => {
   if (spoken === null) expect(() => wire(fields)).toThrow(/id/)
   else expect(isSpoken(wire(fields), ourUserId)).toBe(spoken)
 })
 
-test('a command of nobody is none', () => {
+test('Discord: a command without a user is ignored', () => {
   const nobody = interactionSchema.parse({
     id: '80000',
     application_id: ourUserId,
@@ -80,7 +80,7 @@ test('a command of nobody is none', () => {
   expect(readInteraction(nobody, { place, isOurs: false })).toBeNull()
 })
 
-test('twenty-five buttons stand in five rows, differ, and keep their values', () => {
+test('Discord: twenty-five buttons form five rows, differ, and keep their values', () => {
   const buttons = Array.from({ length: 25 }, () => ({ label: 'l'.repeat(200), value: 'a:b' }))
   const rows = messageBody('which?', buttons).components
   expect(rows.map(({ components }) => components.length)).toEqual([5, 5, 5, 5, 5])
@@ -90,7 +90,7 @@ test('twenty-five buttons stand in five rows, differ, and keep their values', ()
   expect(rows[0]?.components[0]?.label).toHaveLength(80)
 })
 
-test('ids are times', () => {
+test('Discord: ids contain their time', () => {
   const at = 1_700_000_000_000
   expect(timeOfSnowflake(snowflakeAt(at))).toBe(at)
   expect(isLater('100000000000000000', '99999999999999999')).toBe(true)
@@ -99,7 +99,7 @@ test('ids are times', () => {
   expect(before('100000')).toBe('99999')
 })
 
-test('a forward bears what somebody else wrote, apart from the sender’s own words', () => {
+test("Discord: a forward keeps the text of others apart from the sender's own text", () => {
   const attachments = [{ id: '60000', filename: 'plan.pdf', url: 'https://cdn.discordapp.com/plan.pdf' }]
   const fields = {
     content: '',
@@ -117,7 +117,7 @@ test('a forward bears what somebody else wrote, apart from the sender’s own wo
   })
 })
 
-test('an answer is the sender’s own, whatever the message says that it answers', () => {
+test("Discord: a reply is the sender's own text, whatever it replies to", () => {
   const referenced = { author: { id: ourUserId }, content: '/stop' }
   const message = read({ type: 19, content: 'look', referenced_message: referenced })
   expect(message).toMatchObject({ text: 'look', addressed: true })
@@ -129,6 +129,6 @@ test.each([
   ['a web-hook', { webhook_id: '60000' }],
   ['a post that a followed channel passes on', { webhook_id: '60000', flags: 2 }],
   ['Discord itself', { type: 7 }],
-])('%s is not heard', (_name, fields) => {
+])('Discord: %s is ignored', (_name, fields) => {
   expect(isSpoken(wire(fields), ourUserId)).toBe(false)
 })

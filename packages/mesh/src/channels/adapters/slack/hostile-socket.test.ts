@@ -11,7 +11,7 @@ import { createSlackAdapter } from './index.ts'
 const envelope = (fields: object) => JSON.stringify({ envelope_id: 'x1', ...fields })
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
 
-/** Each of these, given to Slack's client as it is, ends the process, or holds the mesh up, or is not a packet at all. */
+/** Each of these packets ends the process or blocks the mesh if Slack's client gets it, or is not a packet at all. */
 const leftOut: Readonly<Record<string, string | Uint8Array>> = {
   'no JSON': 'hello',
   'half of it': '{"type":"events_api",',
@@ -31,7 +31,7 @@ const leftOut: Readonly<Record<string, string | Uint8Array>> = {
   bytes: new Uint8Array([1, 2, 3]),
 }
 
-/** These are acknowledged, and nothing of them is heard. The client would emit events of its own under their names. */
+/** These are acknowledged and ignored. The client would emit its own events under their names. */
 const heardAsNothing: readonly object[] = [
   { type: 'events_api' },
   { type: 'events_api', payload: null },
@@ -50,10 +50,10 @@ const heardAsNothing: readonly object[] = [
   { type: 'interactive', payload: { type: 'block_actions', actions: 'x' } },
 ]
 
-/** The machine may have other work. */
+/** Allows for a busy machine. */
 const until = (holds: () => void) => vi.waitFor(holds, { timeout: 10_000 })
 
-describe('a socket that means harm', () => {
+describe('a hostile socket', () => {
   const closing: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const close of closing.splice(0).toReversed()) await close()
@@ -77,7 +77,7 @@ describe('a socket that means harm', () => {
     return { workspace, ...heardBy(adapter), say }
   }
 
-  test('what is no packet is left out and told, and what comes behind it is heard over the same line', async () => {
+  test('Slack: an invalid packet is dropped and reported, and the next one arrives over the same connection', async () => {
     const { workspace, heard, states, starting, say } = await opened()
     await starting
     for (const [name, hostile] of Object.entries(leftOut)) {
@@ -91,7 +91,7 @@ describe('a socket that means harm', () => {
     expect(workspace.connections()).toBe(1)
   })
 
-  test('an envelope of another kind or form is acknowledged, and no event of the client itself', async () => {
+  test('Slack: an envelope of another type or form is acknowledged and causes no event of the client', async () => {
     const { workspace, heard, starting, say } = await opened()
     await starting
     for (const [index, hostile] of heardAsNothing.entries()) {
@@ -103,7 +103,7 @@ describe('a socket that means harm', () => {
     expect(workspace.connections()).toBe(1)
   })
 
-  test('a packet that is too long ends its line, and the next one hears', async () => {
+  test('Slack: a packet above the limit ends its connection, and the next connection works', async () => {
     const { workspace, heard, states, starting, say } = await opened()
     await starting
     workspace.sendRaw(`"${'x'.repeat(gatewayLimits.packetMaxBytes + 1024)}"`)
@@ -116,7 +116,7 @@ describe('a socket that means harm', () => {
   test.each([
     ['deep', deep],
     ['long', `"${'x'.repeat(17 * 1024 * 1024)}"`],
-  ])('an answer that is too %s is no answer', async (_name, answer) => {
+  ])('Slack: a response that is too %s is rejected', async (_name, answer) => {
     const { states } = await opened(({ answerNext }) =>
       answerNext('auth.test', (response) => {
         response.writeHead(200, { 'content-type': 'application/json' }).end(answer)

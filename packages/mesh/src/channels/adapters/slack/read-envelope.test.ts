@@ -15,15 +15,15 @@ test.each([
   ['an id that is none', message({ channel: '../C1' })],
   ['a time that is none', message({ ts: 'yesterday' })],
   ['no sender', message({ user: undefined })],
-])('%s is not read', (_name, body) => {
+])('Slack: %s is ignored', (_name, body) => {
   expect(readEnvelope('events_api', body, self)).toBeNull()
 })
 
-test('an envelope of a kind that is not known is not read', () => {
+test('Slack: an envelope of an unknown type is ignored', () => {
   expect(readEnvelope('hello', message({}), self)).toBeNull()
 })
 
-test('text, names and files are bounded, and no character is cut in half', () => {
+test('Slack: text, names and files are bounded, and no character is cut', () => {
   const said = readEnvelope(
     'events_api',
     message({
@@ -42,7 +42,7 @@ test('text, names and files are bounded, and no character is cut in half', () =>
   expect(said?.files[0]?.name).toHaveLength(128)
 })
 
-test('a file that cannot be read does not take the others with it', () => {
+test('Slack: an unreadable file does not affect the others', () => {
   const said = readEnvelope(
     'events_api',
     message({ subtype: 'file_share', files: [{ id: 7 }, { id: 'F2A', name: 'b' }] }),
@@ -51,11 +51,11 @@ test('a file that cannot be read does not take the others with it', () => {
   expect(said?.files.map(({ id }) => id)).toEqual(['F2A'])
 })
 
-test('who writes from another workspace is named by that one', () => {
+test('Slack: a user of another workspace is identified by that workspace', () => {
   expect(readEnvelope('events_api', message({ team: 'T2A' }), self)?.teamId).toBe('T2A')
 })
 
-test('a value that is no value of ours is cut to the length of one', () => {
+test('Slack: an unknown button value is cut to the maximum length', () => {
   const body = {
     type: 'block_actions',
     user: { id: 'U1A' },
@@ -77,11 +77,11 @@ test.each([
   ['<mailto:a@b.example|a@b.example>', 'a@b.example'],
   ['1 &lt; 2 &amp;&amp; 3 &gt; 2', '1 < 2 && 3 > 2'],
   ['&amp;lt;', '&lt;'],
-])('%s is read as %s', (text, plain) => {
+])('Slack: %s is read as %s', (text, plain) => {
   expect(plainText(text, 'U0BOT')).toBe(plain)
 })
 
-describe('what somebody else wrote', () => {
+describe('text of other authors in Slack', () => {
   const shared = {
     is_share: true,
     is_msg_unfurl: true,
@@ -90,7 +90,7 @@ describe('what somebody else wrote', () => {
     files: [{ id: 'F1A', name: 'plan.pdf' }],
   }
 
-  test('and the sender shares is apart from the sender’s own words', () => {
+  test("Slack: a shared message is kept apart from the sender's own text", () => {
     const said = readEnvelope('events_api', message({ text: 'look', attachments: [shared] }), self)
     expect(said).toMatchObject({
       text: 'look',
@@ -101,13 +101,13 @@ describe('what somebody else wrote', () => {
     expect(bare).toMatchObject({ text: '', shared: { text: '/stop & go' } })
   })
 
-  test('and has blocks alone is read by its short form', () => {
+  test('Slack: a shared message that has only blocks is read by its short form', () => {
     const attachments = [{ ...shared, text: '', fallback: '[Nov 28] Bob: go' }]
     const said = readEnvelope('events_api', message({ text: '', attachments }), self)
     expect(said).toMatchObject({ shared: { text: '[Nov 28] Bob: go' } })
   })
 
-  test('in previews of links, and in what apps add, is not read', () => {
+  test('Slack: link previews and additions of apps are ignored', () => {
     const said = readEnvelope('events_api', message({ attachments: [{ text: '/stop' }] }), self)
     expect(said).toMatchObject({ text: 'hi', shared: null })
   })
@@ -117,11 +117,11 @@ describe('what somebody else wrote', () => {
     ['an app in a person’s name', message({ bot_id: 'B1A' })],
     ['an app without a person', message({ subtype: 'bot_message', user: undefined })],
     ['a reminder of Slack’s own program', message({ user: 'USLACKBOT', channel: 'D1A', text: '/stop' })],
-  ])('is not heard: %s', (_name, body) => {
+  ])('Slack: a message of another author is ignored: %s', (_name, body) => {
     expect(readEnvelope('events_api', body, self)).toBeNull()
   })
 
-  test('is not heard by a shortcut on a message', () => {
+  test('Slack: a message shortcut is ignored', () => {
     const body = {
       type: 'message_action',
       callback_id: 'use',
@@ -134,7 +134,7 @@ describe('what somebody else wrote', () => {
   })
 })
 
-test('a channel whose id changes is told of by Slack itself', () => {
+test('Slack: a changed channel id is accepted only from Slack itself', () => {
   const event = { type: 'channel_id_changed', old_channel_id: 'G012', new_channel_id: 'C345' }
   expect(readMoved('events_api', { team_id: 'T1A', event })).toEqual({ from: 'G012', to: 'C345' })
   expect(readMoved('slash_commands', { team_id: 'T1A', event })).toBeNull()

@@ -17,7 +17,7 @@ import { recheckMs } from './slack-socket.ts'
 
 const never = new AbortController().signal
 
-/** Who is not alone looks again soon. */
+/** With other connections, the check is repeated soon. */
 const clock: Clock = {
   ...systemClock,
   sleep: (ms, signal) => systemClock.sleep(ms === recheckMs ? 100 : ms, signal),
@@ -88,7 +88,7 @@ describe('Slack', () => {
       ...fields,
     })
 
-  test('a person is named by workspace and member, and called as they call themselves', async () => {
+  test('Slack: a person is identified by workspace and member, and shown by their display name', async () => {
     const { workspace, heard } = await started()
     await workspace.platform.say({ place: workspace.places.alone, text: 'hi', by: 'person', addressed: true })
     await vi.waitFor(() => expect(heard).toHaveLength(1))
@@ -98,7 +98,7 @@ describe('Slack', () => {
     })
   })
 
-  test('a mention comes as two events, is heard once, without the mention, and begins a thread', async () => {
+  test('Slack: a mention causes two events, arrives once without the mention, and starts a thread', async () => {
     const open = await started()
     const text = `<@${open.workspace.botUserId}> look at &lt;this&gt; <https://example.org/a|page>`
     const { deliver, platform } = open.workspace
@@ -115,7 +115,7 @@ describe('Slack', () => {
     })
   })
 
-  test('an answer in a thread that we are in is for us, also after a restart; in another it is not', async () => {
+  test('Slack: a reply in a thread of the bot is for the bot, also after a restart; in another thread it is not', async () => {
     const first = await started()
     const { workspace } = first
     const { id: root } = await first.adapter.send(
@@ -137,7 +137,7 @@ describe('Slack', () => {
     expect(open.heard[0]?.place.threadId).toBe(root)
   })
 
-  test('another program with the same token is told, and no longer once it is gone', async () => {
+  test('Slack: another program with the same token is reported until it is gone', async () => {
     const workspace = await startSlackWorkspace()
     closing.push(workspace.close)
     workspace.helloWith(2)
@@ -160,7 +160,7 @@ describe('Slack', () => {
     ])
   })
 
-  test('a thread that cannot be looked at now is not acknowledged, and heard when it can', async () => {
+  test('Slack: a message in an unreadable thread is not acknowledged, and arrives when the thread is readable', async () => {
     const open = await started()
     open.workspace.answerNext('conversations.replies', (response) =>
       response.writeHead(429, { 'retry-after': '1' }).end(),
@@ -175,14 +175,14 @@ describe('Slack', () => {
     ['a deletion', { subtype: 'message_deleted' }],
     ['a bot', { subtype: 'bot_message', bot_id: 'B1' }],
     ['what has another form', { user: 7 }],
-  ])('%s is acknowledged and not heard', async (_name, fields) => {
+  ])('Slack: %s is acknowledged and ignored', async (_name, fields) => {
     const open = await started()
     const mark = open.workspace.deliver(inGroup(open, { text: 'x', ...fields }))
     await vi.waitFor(() => expect(open.workspace.platform.isTaken(mark)).toBe(true))
     expect(open.heard).toEqual([])
   })
 
-  test('our own messages are not heard', async () => {
+  test('Slack: messages of the bot are ignored', async () => {
     const open = await started()
     const mark = open.workspace.deliver(inGroup(open, { text: 'x', user: open.workspace.botUserId }))
     await vi.waitFor(() => expect(open.workspace.platform.isTaken(mark)).toBe(true))
@@ -193,7 +193,7 @@ describe('Slack', () => {
     ['/flotilla', 'status', '/status'],
     ['/flotilla', '', '/help'],
     ['/agents', 'all', '/agents all'],
-  ])('the command %s %s is heard as %s', async (command, text, heard) => {
+  ])('Slack: the command %s %s arrives as %s', async (command, text, heard) => {
     const open = await started()
     open.workspace.deliver({
       type: 'slash_commands',
@@ -211,7 +211,7 @@ describe('Slack', () => {
     expect(open.heard[0]).toMatchObject({ id: 'command:123.456.abc', text: heard, addressed: true })
   })
 
-  test('a button bears its value there and back', async () => {
+  test('Slack: a button keeps its value', async () => {
     const open = await started()
     const { workspace, adapter } = open
     const place = workspace.places.alone
@@ -241,14 +241,14 @@ describe('Slack', () => {
     expect(open.heard[0]).toMatchObject({ pressed: 'use:bob', text: '', place })
   })
 
-  test('an answer goes into its thread, and shows no previews of links', async () => {
+  test('Slack: an answer is sent to its thread without link previews', async () => {
     const { workspace, adapter } = await started()
     const place = { ...workspace.places.group, threadId: '1700000001.000100' }
     await adapter.send({ place, clientId: 'n', text: 'see', buttons: [], replyToId: null }, never)
     expect(workspace.posted).toMatchObject([{ text: 'see', threadTs: '1700000001.000100' }])
   })
 
-  test('a file goes out, and one that somebody shared comes in, within bounds and with the token for Slack alone', async () => {
+  test('Slack: files are sent and received within limits, with the token only for Slack', async () => {
     const open = await started()
     const { workspace, adapter } = open
     const sent = await adapter.upload?.(
@@ -277,7 +277,7 @@ describe('Slack', () => {
   })
 
   test.each(['refresh_requested', 'cut'] as const)(
-    'after the end of a connection (%s) there is another, and nothing is lost',
+    'Slack: after a connection ended (%s) a new one is opened, and no message is lost',
     async (how) => {
       const open = await started()
       const { workspace } = open
@@ -295,7 +295,7 @@ describe('Slack', () => {
     },
   )
 
-  test('an address for a connection that cannot be had is asked for again', async () => {
+  test('Slack: a failed request for a socket URL is retried', async () => {
     const open = await started()
     open.workspace.answerNext('apps.connections.open', (response) => response.writeHead(503).end())
     open.workspace.disconnect('cut')
@@ -303,7 +303,7 @@ describe('Slack', () => {
     expect(open.states.map(({ state }) => state)).toContain('failing')
   })
 
-  test('closed, it holds no connection, and what came too late stays with Slack', async () => {
+  test('Slack: after close there is no connection, and late messages stay unacknowledged', async () => {
     const { workspace, adapter, heard } = await started()
     await adapter.close()
     await vi.waitFor(() => expect(workspace.openConnections()).toBe(0))
@@ -321,7 +321,7 @@ describe('Slack', () => {
     ['a bot token of another kind', { botToken: 'xoxp-1' }],
     ['an app token of another kind', { appToken: 'xoxb-1' }],
     ['an app token that Slack does not know', { appToken: 'xapp-unknown' }],
-  ])('%s is refused, with what to do', async (_name, tokens) => {
+  ])('Slack: %s is refused, with a repair', async (_name, tokens) => {
     const { starting, states } = await opened(tokens)
     await expect(starting).rejects.toMatchObject({ kind: 'refused' })
     expect(states.at(-1)).toMatchObject({
@@ -331,7 +331,7 @@ describe('Slack', () => {
     for (const token of Object.values(tokens)) expect(JSON.stringify(states)).not.toContain(`${token}"`)
   })
 
-  test('a bot token that Slack does not know is refused', async () => {
+  test('Slack: an unknown bot token is refused', async () => {
     const workspace = await startSlackWorkspace()
     closing.push(workspace.close)
     workspace.answerNext('auth.test', (response) => sayJson(response, { ok: false, error: 'invalid_auth' }))

@@ -17,7 +17,7 @@ import { createSlackAdapter } from './index.ts'
 import { isLater, timestampAt } from './timestamp.ts'
 
 const never = new AbortController().signal
-/** Pauses are shorter than Slack wants them. */
+/** Shorter delays than Slack's. */
 const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 20), signal) }
 const hour = 3_600_000
 
@@ -32,7 +32,7 @@ async function aWorkspace(): Promise<SlackWorkspace> {
   return workspace
 }
 
-/** Everything was taken until an hour ago. */
+/** All messages up to an hour ago were processed. */
 function someMarks(): ChannelMarks {
   const marks = createMemoryMarks()
   marks.write('slack:listened', `${timestampAt(Date.now() - hour)} ${Date.now() - hour}`)
@@ -68,13 +68,13 @@ async function listen(
   return { adapter, heard, passed, texts }
 }
 
-/** Somebody spoke to us in these before. */
+/** People wrote to the bot in these conversations before. */
 function knownPlaces(marks: ChannelMarks, ...places: readonly string[]): void {
   marks.write('slack:places', places.join(' '))
 }
 
-describe('what was said in Slack while the mesh was down', () => {
-  test('is heard after a start, in order: alone with us, mentions, and answers in threads that are ours', async () => {
+describe('messages in Slack while the mesh was down', () => {
+  test('Slack: missed direct messages, mentions and replies in own threads arrive in order after a start', async () => {
     const workspace = await aWorkspace()
     const { alone, group } = workspace.places
     const [direct, channel] = [alone.conversationId, group.conversationId]
@@ -115,7 +115,7 @@ describe('what was said in Slack while the mesh was down', () => {
     })
   })
 
-  test('has the ids that its events have, so that it is known where both come', async () => {
+  test('Slack: missed messages have the ids of their events, so that duplicates are recognized', async () => {
     const workspace = await aWorkspace()
     const channel = workspace.places.alone.conversationId
     const marks = someMarks()
@@ -129,7 +129,7 @@ describe('what was said in Slack while the mesh was down', () => {
     expect(heard.map(({ id }) => id)).toEqual([`${channel}:${ts}`])
   })
 
-  test('before the first start is not read', async () => {
+  test('Slack: messages before the first start are not read', async () => {
     const workspace = await aWorkspace()
     const { alone } = workspace.places
     const marks = createMemoryMarks()
@@ -139,12 +139,12 @@ describe('what was said in Slack while the mesh was down', () => {
     expect(workspace.called).not.toContain('conversations.history')
   })
 
-  test('is read by Slack’s own times, whatever this machine’s clock says', async () => {
+  test("Slack: missed messages are found by Slack's timestamps, whatever the local clock shows", async () => {
     const workspace = await aWorkspace()
     const { alone } = workspace.places
     const marks = createMemoryMarks()
     const first = await listen(workspace, marks)
-    // Its time is years ago.
+    // Its timestamp is years ago.
     await workspace.platform.say({ place: alone, text: 'hi', by: 'person', addressed: true })
     await vi.waitFor(() => expect(first.texts()).toEqual(['hi']))
     await first.adapter.close()
@@ -156,7 +156,7 @@ describe('what was said in Slack while the mesh was down', () => {
     await vi.waitFor(() => expect(again.texts()).toEqual(['missed']))
   })
 
-  test('is not read where it is older than a week', async () => {
+  test('Slack: messages that are older than a week are not read', async () => {
     const workspace = await aWorkspace()
     const channel = workspace.places.alone.conversationId
     const old = createMemoryMarks()
@@ -173,7 +173,7 @@ describe('what was said in Slack while the mesh was down', () => {
     await vi.waitFor(() => expect(later.texts()).toEqual(['young']))
   })
 
-  test('by programs, by ourselves and by people who joined is not heard', async () => {
+  test('Slack: missed messages of programs, of the bot and about joins are ignored', async () => {
     const workspace = await aWorkspace()
     const channel = workspace.places.alone.conversationId
     const marks = someMarks()
@@ -197,7 +197,7 @@ describe('what was said in Slack while the mesh was down', () => {
     await vi.waitFor(() => expect(texts()).toEqual(['mine']))
   })
 
-  test('is read once Slack lets us, and a channel that is gone keeps no other from being read', async () => {
+  test('Slack: missed messages are read once Slack allows it, and a deleted channel does not block others', async () => {
     const workspace = await aWorkspace()
     const channel = workspace.places.alone.conversationId
     const marks = someMarks()
@@ -217,7 +217,7 @@ describe('what was said in Slack while the mesh was down', () => {
     await vi.waitFor(() => expect(second.texts()).toEqual(['patience']))
   })
 
-  test('is read in channels that the token may list, though nobody spoke to us there before', async () => {
+  test('Slack: missed messages in listed channels are read, even without earlier messages to the bot', async () => {
     const workspace = await aWorkspace()
     const channel = workspace.places.group.conversationId
     workspace.answerNext('users.conversations', (response) =>
@@ -228,7 +228,7 @@ describe('what was said in Slack while the mesh was down', () => {
     await vi.waitFor(() => expect(texts()).toEqual(['hello']))
   })
 
-  test('is read again by the next start where it could not be written down', async () => {
+  test('Slack: missed messages that were not persisted are read again at the next start', async () => {
     const workspace = await aWorkspace()
     const channel = workspace.places.alone.conversationId
     const marks = someMarks()
@@ -248,7 +248,7 @@ describe('what was said in Slack while the mesh was down', () => {
     await vi.waitFor(() => expect(marks.read('slack:listened')).not.toBe(before))
   })
 
-  test('is read up to a bound, and what is beyond it is told', async () => {
+  test('Slack: missed messages are read up to a limit, and the rest is reported', async () => {
     const workspace = await aWorkspace()
     const channel = workspace.places.alone.conversationId
     const marks = someMarks()
@@ -278,7 +278,7 @@ describe('what was said in Slack while the mesh was down', () => {
   })
 })
 
-test('times of messages are compared to their last digit', () => {
+test('Slack: timestamps are compared to their last digit', () => {
   expect(isLater('1700000000.000200', '1700000000.000100')).toBe(true)
   expect(isLater('1700000000.0001', '1700000000.000100')).toBe(false)
   expect(isLater('999999999.999999', '1700000000.000100')).toBe(false)

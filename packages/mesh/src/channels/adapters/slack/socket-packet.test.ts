@@ -37,7 +37,7 @@ describe('a packet of Socket Mode', () => {
       { type: longest, envelope_id: longest },
       { kind: 'envelope', type: longest, id: longest, payload: undefined },
     ],
-  ])('%j is read', (packet, known) => {
+  ])('Slack: the packet %j is read', (packet, known) => {
     expect(read(packet)).toEqual({ packet: known })
   })
 
@@ -50,12 +50,12 @@ describe('a packet of Socket Mode', () => {
     { envelope_id: 'e' },
     {},
     null,
-  ])('%j is none', (packet) => {
+  ])('Slack: %j is not a packet', (packet) => {
     expect(read(packet)).toEqual({ fault: 'has an unknown form' })
   })
 })
 
-describe('the client of Slack is given', () => {
+describe("the packet for Slack's client", () => {
   test.each([
     [{ type: 'hello', num_connections: 9, x: 1 }, { type: 'hello' }],
     [{ type: 'disconnect', reason: 'x' }, { type: 'disconnect' }],
@@ -63,7 +63,7 @@ describe('the client of Slack is given', () => {
       { type: 'disconnected', envelope_id: 'e', payload: { a: 1 } },
       { type: 'relayed', envelope_id: 'e', payload: {} },
     ],
-  ])('of %j no more than it keeps the line by', (packet, given) => {
+  ])("Slack's client gets only the connection fields of %j", (packet, given) => {
     const known = read(packet)
     expect('packet' in known && JSON.parse(packetForClient(known.packet))).toEqual(given)
   })

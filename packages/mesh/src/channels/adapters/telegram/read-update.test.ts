@@ -15,21 +15,21 @@ const said = (fields: object = {}) => ({
   ...fields,
 })
 
-/** As the wire has it, which is more than the types of any one kind of update. */
+/** The raw message, which has more fields than the types of one kind of update. */
 const read = (update: object) => readUpdate({ update_id: 1, ...update }, self)
 
-test('what a person says alone is heard', () => {
+test('Telegram: a direct message is read', () => {
   expect(read({ message: said() })).toMatchObject({ id: '1000:5', senderId: '1000', addressed: true })
 })
 
-test('the messages of an album bear what they have in common', () => {
+test('Telegram: the messages of an album share its id', () => {
   const photo = [{ file_id: 'f', file_unique_id: 'u', width: 1, height: 1 }]
   const message = said({ text: undefined, photo, media_group_id: '13' })
   expect(read({ message })).toMatchObject({ albumId: '13', attachments: [{ kind: 'picture' }] })
   expect(read({ message: said({ photo }) })).not.toHaveProperty('albumId')
 })
 
-test('a round video is a file as others are', () => {
+test('Telegram: a round video is read as a document', () => {
   const message = said({ text: undefined, video_note: { file_id: 'f', file_unique_id: 'u', file_size: 7 } })
   expect(read({ message })?.attachments).toEqual([
     { kind: 'document', name: 'video.mp4', mediaType: 'video/mp4', sizeBytes: 7, reference: 'f' },
@@ -53,7 +53,7 @@ test.each([
   ['a contact', { message: said({ text: undefined, contact: { first_name: '/stop', phone_number: '1' } }) }],
   ['a group that speaks as itself', { message: said({ sender_chat: group, chat: group }) }],
   ['somebody who came', { message: said({ text: undefined, new_chat_members: [ann] }) }],
-])('%s is nobody’s words to us', (_name, update) => {
+])('Telegram: %s is ignored', (_name, update) => {
   expect(read(update)).toBeNull()
 })
 
@@ -65,7 +65,7 @@ test.each([
   ],
   ['about us, without a mention that Telegram vouches for', { text: '@fleet_bot hi' }],
   ['in answer to somebody else', { reply_to_message: said({ from: robot }) }],
-])('what is said in a group %s is not for us', (_name, fields) => {
+])('Telegram: a group message %s is not for the bot', (_name, fields) => {
   expect(read({ message: said({ chat: group, ...fields }) })).toMatchObject({ addressed: false })
 })
 
@@ -85,7 +85,7 @@ test.each([
   ['a channel', { forward_origin: { type: 'channel', date: 0, chat: channel, message_id: 1 } }, 'News'],
   ['a person, in the form of older servers', { forward_from: robot, forward_date: 0 }, ''],
   ['a person who hides, in the form of older servers', { forward_sender_name: 'Eve', forward_date: 0 }, ''],
-])('what is forwarded from %s is not the sender’s own', (_name, fields, by) => {
+])("Telegram: text that is forwarded from %s is not the sender's own", (_name, fields, by) => {
   const command = { text: '/stop', entities: [{ type: 'bot_command', offset: 0, length: 5 }], ...fields }
   expect(read({ message: said(command) })).toMatchObject({
     senderId: '1000',
@@ -101,7 +101,7 @@ test.each([
   })
 })
 
-test('an answer to a forwarded message, or one that quotes somebody, is the sender’s own', () => {
+test("Telegram: a reply to a forwarded message, or one with a quote, is the sender's own text", () => {
   const quoted = said({ from: robot, text: '/stop', forward_origin: { type: 'user', sender_user: robot } })
   const message = said({ text: 'look', reply_to_message: quoted, quote: { text: '/stop', position: 0 } })
   expect(read({ message })).toMatchObject({ text: 'look' })

@@ -91,7 +91,7 @@ describe('the Telegram adapter', () => {
   test.each([
     ['the group', { chat: { id: -2000, type: 'group' }, migrate_to_chat_id: -1002000 }],
     ['the supergroup', { chat: { id: -1002000, type: 'supergroup' }, migrate_from_chat_id: -2000 }],
-  ])('a group that becomes a supergroup is told of by a message in %s', async (_name, fields) => {
+  ])('Telegram: a group that becomes a supergroup is reported by a message in %s', async (_name, fields) => {
     const { platform, heard, moved } = await started()
     const from = { id: 1000, is_bot: false, first_name: 'Ann' }
     const mark = platform.push({ message: { message_id: 7, date: 0, from, ...fields } })
@@ -100,7 +100,7 @@ describe('the Telegram adapter', () => {
     expect(heard).toEqual([])
   })
 
-  test('what is sent to a group that became a supergroup meanwhile goes there at once, as do edits and files', async () => {
+  test('Telegram: messages, edits and files for a former group go to its supergroup at once', async () => {
     const { platform, adapter, moved } = await started()
     const place = places.group
     const before = await adapter.send(message('before', { place }), never)
@@ -117,7 +117,7 @@ describe('the Telegram adapter', () => {
     expect(platform.shownFiles()).toMatchObject([{ conversationId: '-1002000' }])
     const moves = [{ from: '-2000', to: '-1002000' }]
     expect(moved).toEqual([...moves, ...moves])
-    // The message of the group is not one of the supergroup, whatever number it has.
+    // A message of the group does not exist in the supergroup, even under an equal number.
     const edited = { place, messageId: before.id, text: 'new', buttons: [] }
     await expect(adapter.edit?.(edited, never)).rejects.toMatchObject({ kind: 'gone' })
     const supergroup = { ...place, conversationId: '-1002000' }
@@ -128,7 +128,7 @@ describe('the Telegram adapter', () => {
     expect(platform.shown().at(-1)?.text).toBe('new')
   })
 
-  test('it takes away the webhook, writes the menu, and its first poll waits for nothing', async () => {
+  test('Telegram: the start deletes the webhook and writes the menu, and the first poll returns at once', async () => {
     heedsLesson(134)
     const { platform } = await started()
     await vi.waitFor(() => expect(platform.calls.some(({ method }) => method === 'getUpdates')).toBe(true))
@@ -147,7 +147,7 @@ describe('the Telegram adapter', () => {
     })
   })
 
-  test('a poll that meets another one is told, and tried again until it is alone', async () => {
+  test('Telegram: a conflicting poll is reported and retried until only one is left', async () => {
     heedsLesson(134)
     const { platform, heard, states } = await started((platform) => platform.conflict(2))
     platform.say({ place: places.alone, text: 'after all', by: 'person', addressed: true })
@@ -156,7 +156,7 @@ describe('the Telegram adapter', () => {
     expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' })
   })
 
-  test('a token that is not accepted is said to be so, and shown to nobody', async () => {
+  test('Telegram: a rejected token is reported and never shown', async () => {
     const platform = await startFakeTelegram()
     closing.push(platform.close)
     platform.acceptToken(false)
@@ -175,7 +175,7 @@ describe('the Telegram adapter', () => {
     expect(JSON.stringify([failure, states, String(failure)])).not.toContain('secret-part')
   })
 
-  test('a token that is taken back while it hears ends the polling', async () => {
+  test('Telegram: a token that is revoked during operation ends the polling', async () => {
     const { platform, states } = await started()
     platform.acceptToken(false)
     await vi.waitFor(() => expect(states.at(-1)?.state).toBe('refused'))
@@ -184,7 +184,7 @@ describe('the Telegram adapter', () => {
     expect(platform.calls.length).toBe(before)
   })
 
-  test('where nobody listens nothing was sent, and no address is told', async () => {
+  test('Telegram: with an unreachable server nothing was sent, and no address is reported', async () => {
     const closed = createServer()
     await new Promise<void>((resolve) => void closed.listen(0, '127.0.0.1', resolve))
     const { port } = closed.address() as AddressInfo
@@ -196,7 +196,7 @@ describe('the Telegram adapter', () => {
     expect(String(failure)).not.toContain('secret-part')
   })
 
-  test('what people are told is taken to no other place than the owner’s', async () => {
+  test("Telegram: data is sent to no other host than the owner's", async () => {
     const asked: string[] = []
     const elsewhere = createHttpServer((request, response) => {
       asked.push(request.url ?? '')
@@ -218,7 +218,7 @@ describe('the Telegram adapter', () => {
     expect(asked).toEqual([])
   })
 
-  test('a button comes back as what was pressed, and is answered', async () => {
+  test('Telegram: a pressed button arrives with its value and is acknowledged', async () => {
     const { platform, adapter, heard } = await started()
     const buttons = [{ label: 'Use coder', value: 'use:coder' }]
     const { id } = await adapter.send(message('Which one?', { buttons, replyToId: '1000:41' }), never)
@@ -250,14 +250,14 @@ describe('the Telegram adapter', () => {
     )
   })
 
-  test('an edit that changes nothing is none', async () => {
+  test('Telegram: an edit without a change is ignored', async () => {
     const { adapter } = await started()
     const { id } = await adapter.send(message('same'), never)
     const edited = { place: places.alone, messageId: id, text: 'same', buttons: [] }
     await expect(adapter.edit?.(edited, never)).resolves.toBeUndefined()
   })
 
-  test('pictures and voices are named, and fetched no further than wanted', async () => {
+  test('Telegram: pictures and voice notes are named, and downloaded only up to the limit', async () => {
     const { platform, adapter, heard } = await started()
     const bytes = new Uint8Array(5000).fill(7)
     platform.file('files/v1', bytes)
@@ -288,7 +288,7 @@ describe('the Telegram adapter', () => {
     expect(await adapter.download?.(voice!.reference, 5000, never)).toEqual(Buffer.from(bytes))
   })
 
-  test('an update that nobody can read is passed over and told, and what stands behind it is heard', async () => {
+  test('Telegram: an unreadable update is skipped and reported, and later ones arrive', async () => {
     const { platform, heard, passed } = await started()
     const from = { id: 1000, is_bot: false, first_name: 'Ann' }
     platform.push({ message: { message_id: 5, date: 0, from, text: 'without a chat' } })
@@ -297,7 +297,7 @@ describe('the Telegram adapter', () => {
     expect(passed).toEqual([{ id: 'update:1', detail: expect.stringContaining('form') }])
   })
 
-  test('a message over which the mesh always stumbles does not stall those behind it', async () => {
+  test('Telegram: a message that always causes an internal error does not block later ones', async () => {
     const platform = await startFakeTelegram()
     closing.push(platform.close)
     const taken: string[] = []
@@ -311,7 +311,7 @@ describe('the Telegram adapter', () => {
       passOver: (_channel, { id }) => void taken.push(`passed over ${id}`),
       log: silentLog,
     })
-    // Waits between the tries are not what is looked at.
+    // The delays between the attempts are not tested here.
     const clock: Clock = { ...systemClock, sleep: (ms, signal) => systemClock.sleep(Math.min(ms, 5), signal) }
     const adapter = createTelegramAdapter({
       token,
@@ -338,7 +338,7 @@ describe('the Telegram adapter', () => {
     expect(tried.filter((text) => text === 'poison')).toHaveLength(channelLimits.takeTriesMax)
   })
 
-  test('a file goes out whole under its name', async () => {
+  test('Telegram: a file is sent in full under its name', async () => {
     const { platform, adapter } = await started()
     const bytes = Buffer.from('the whole answer')
     await adapter.upload?.(
@@ -356,7 +356,7 @@ describe('the Telegram adapter', () => {
     expect(sent).toContain('the whole answer')
   })
 
-  test('its sockets end with it', async () => {
+  test('Telegram: close ends all sockets', async () => {
     const { platform, adapter } = await started()
     await adapter.send(message('x'), never)
     await adapter.close()
@@ -365,7 +365,7 @@ describe('the Telegram adapter', () => {
 })
 
 describe('the Telegram adapter against telegram-test-api', () => {
-  test('a message is heard, answered and edited', async () => {
+  test('Telegram: a message is received, answered and edited', async () => {
     const free = createServer()
     await new Promise<void>((resolve) => void free.listen(0, '127.0.0.1', resolve))
     const { port } = free.address() as AddressInfo

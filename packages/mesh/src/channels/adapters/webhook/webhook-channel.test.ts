@@ -23,7 +23,7 @@ interface Posted {
   readonly content_base64?: string
 }
 
-/** What an owner would put at `channels.webhook.url`: checks signatures, and keeps each id once. */
+/** An endpoint for `channels.webhook.url` that verifies signatures and keeps each id once. */
 async function aReceiver() {
   const shown: Posted[] = []
   const seen = new Set<string>()
@@ -69,7 +69,7 @@ async function aReceiver() {
   return {
     url: `http://127.0.0.1:${port}/flotilla`,
     shown,
-    /** Its address once it is there. */
+    /** Its address once it is started. */
     keep: (name: string, bytes: Uint8Array) => {
       files.set(`/files/${name}`, bytes)
       return `http://127.0.0.1:${port}/files/${name}`
@@ -111,7 +111,7 @@ async function open(): Promise<ChannelUnderTest> {
   const closing = new AbortController()
   let count = 0
 
-  /** As a sender by the standard does: again until a 2xx. */
+  /** Repeats until a 2xx, as the standard requires. */
   async function deliver(id: string, body: string): Promise<void> {
     while (!closing.signal.aborted) {
       const answer = await adapter.receiveRequest?.(signed(body, id)).catch(() => ({ status: 500 }))
@@ -129,7 +129,7 @@ async function open(): Promise<ChannelUnderTest> {
     platform: {
       say: async ({ place, text, by, addressed, file }) => {
         const id = `msg_${++count}`
-        // The other side sends what people say; bots have no way to.
+        // The other system sends only messages of people, never of bots.
         if (by === 'bot') return id
         const { conversationId: conversation, isPrivate } = place
         const files = file
@@ -168,7 +168,7 @@ channelAdapterConformance('webhook', open, {
   failures: ['rate-limited', 'gone', 'refused', 'cut-after'],
 })
 
-describe('what is posted to the webhook channel', () => {
+describe('a request to the webhook channel', () => {
   const body = JSON.stringify({ sender: 'intranet:ann', conversation: 'c', text: 'hi' })
 
   async function heardOf(request: CallbackRequest) {
@@ -182,7 +182,7 @@ describe('what is posted to the webhook channel', () => {
     return { answer: await adapter.receiveRequest?.(request), heard }
   }
 
-  test('is heard where it is signed by a library that nobody here wrote', async () => {
+  test('a message that is signed by an independent library arrives on the webhook channel', async () => {
     expect(await heardOf(signed(body, 'msg_1'))).toMatchObject({ answer: { status: 202 }, heard: ['hi'] })
   })
 
@@ -198,7 +198,7 @@ describe('what is posted to the webhook channel', () => {
       'a signature of the body alone',
       { ...signed(body, 'msg_1'), headers: { 'x-webhook-signature': 'a'.repeat(64) } },
     ],
-  ])('is refused with %s', async (_what, request) => {
+  ])('a webhook message is rejected with %s', async (_what, request) => {
     expect(await heardOf(request)).toMatchObject({ answer: { status: 401 }, heard: [] })
   })
 
@@ -207,7 +207,7 @@ describe('what is posted to the webhook channel', () => {
     ['no conversation', { conversation: undefined }, /conversation/],
     ['a sender of no system', { sender: 'ann' }, /^sender must be the name of your system/],
     ['a sender with a blank', { sender: 'intranet:ann lee' }, /intranet:ann/],
-  ])('is refused with what to do about it where it has %s', async (_what, said, detail) => {
+  ])('a webhook message is rejected with a repair if it has %s', async (_what, said, detail) => {
     const good = { conversation: 'c', sender: 'intranet:ann', text: 'hi' }
     await expect(heardOf(signed(JSON.stringify({ ...good, ...said }), 'msg_1'))).rejects.toMatchObject({
       code: 'bad-request',
@@ -216,11 +216,11 @@ describe('what is posted to the webhook channel', () => {
     })
   })
 
-  test('is refused under an id without end', async () => {
+  test('a webhook message with an overlong id is rejected', async () => {
     await expect(heardOf(signed(body, 'm'.repeat(201)))).rejects.toMatchObject({ code: 'bad-request' })
   })
 
-  test('nobody answers: it is unreachable, and certainly not there', async () => {
+  test('without a server at the URL, an answer is certainly not delivered', async () => {
     const receiver = await aReceiver()
     await receiver.close()
     const place = { conversationId: 'c', threadId: null, isPrivate: true }
@@ -231,7 +231,7 @@ describe('what is posted to the webhook channel', () => {
     await expect(sending).rejects.toMatchObject({ name: 'ChannelFailure', kind: 'unreachable' })
   })
 
-  test('without an address or with a short secret it is not set up, and says why without the secret', () => {
+  test('the webhook channel without a URL or with a short secret is not configured, and the reason hides the secret', () => {
     expect(() => create(null)).toThrow(expect.objectContaining({ code: 'not-configured' }))
     const secret = createSecret('channel_webhook_secret', 'whsec_c2hvcnQ=')
     const short = () =>
@@ -240,7 +240,7 @@ describe('what is posted to the webhook channel', () => {
   })
 })
 
-test('what the sender says to be forwarded is not their own: no text, no file and no button of it', async () => {
+test('a webhook message that is marked as forwarded has no text, file or button of the sender', async () => {
   const receiver = await aReceiver()
   const adapter = create(receiver.url)
   const { heard, starting } = heardBy(adapter)

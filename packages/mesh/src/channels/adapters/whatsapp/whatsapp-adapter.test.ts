@@ -96,27 +96,30 @@ describe('the WhatsApp adapter', () => {
   test.each([
     [200, '{"success":true}'],
     [403, '{"error":{"code":10,"message":"no permission"}}'],
-  ])('its commands stand in the menu behind /, and it hears where Graph answers %d', async (status, body) => {
-    const graph = await startFakeGraph()
-    closing.push(graph.close)
-    const path = `${phoneNumberId}/conversational_automation`
-    graph.answer(path, status, body)
-    const adapter = anAdapter(graph.root, { menu: [{ command: 'status', description: 'x'.repeat(300) }] })
-    closing.push(adapter.close)
-    const { heard, states, starting } = heardBy(adapter)
-    await starting
-    await vi.waitFor(() => expect(graph.calls.some((call) => call.path === path)).toBe(true))
-    expect(JSON.parse(graph.calls.find((call) => call.path === path)!.raw)).toEqual({
-      commands: [{ command_name: 'status', command_description: 'x'.repeat(256) }],
-    })
-    expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' })
-    expect((await adapter.receiveRequest?.(signedCallback(one)))?.status).toBe(200)
-    expect(heard).toHaveLength(1)
-  })
+  ])(
+    'WhatsApp: the menu is written, and messages arrive although Graph answers %d to it',
+    async (status, body) => {
+      const graph = await startFakeGraph()
+      closing.push(graph.close)
+      const path = `${phoneNumberId}/conversational_automation`
+      graph.answer(path, status, body)
+      const adapter = anAdapter(graph.root, { menu: [{ command: 'status', description: 'x'.repeat(300) }] })
+      closing.push(adapter.close)
+      const { heard, states, starting } = heardBy(adapter)
+      await starting
+      await vi.waitFor(() => expect(graph.calls.some((call) => call.path === path)).toBe(true))
+      expect(JSON.parse(graph.calls.find((call) => call.path === path)!.raw)).toEqual({
+        commands: [{ command_name: 'status', command_description: 'x'.repeat(256) }],
+      })
+      expect(states.at(-1)).toEqual({ state: 'connected', detail: '', repair: '' })
+      expect((await adapter.receiveRequest?.(signedCallback(one)))?.status).toBe(200)
+      expect(heard).toHaveLength(1)
+    },
+  )
 
   const one = callbackOf(callbackEntry([{ id: 'wamid.1', text: 'Does it come in another color?' }]))
 
-  test('without the app secret every call-back is refused, whatever else is set', async () => {
+  test('WhatsApp: without the app secret every webhook call is rejected', async () => {
     heedsLesson(21)
     const { receive, heard, states } = await started({ appSecret: null })
     expect((await receive(signedCallback(one))).status).toBe(503)
@@ -124,7 +127,7 @@ describe('the WhatsApp adapter', () => {
     expect(states.at(-1)).toMatchObject({ state: 'failing', repair: expect.stringContaining('app secret') })
   })
 
-  test('a call-back that is not signed by the app is refused', async () => {
+  test('WhatsApp: a webhook call without a valid signature is rejected', async () => {
     const { receive, heard } = await started()
     const signed = signedCallback(one)
     const forged: CallbackRequest[] = [
@@ -144,8 +147,8 @@ describe('the WhatsApp adapter', () => {
     expect(heard).toEqual([])
   })
 
-  test('the signature is the one of the published example, over the bytes as they came', async () => {
-    // The example of the page that names the header (X-Hub-Signature-256), and another maker of it.
+  test('WhatsApp: the signature matches the published example over the raw bytes', async () => {
+    // The example of the page that defines X-Hub-Signature-256, and one by another implementation.
     const published = 'sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17'
     expect(isSigned(Buffer.from('Hello, World!'), published, "It's a Secret to Everybody")).toBe(true)
     const escaped = '{"text":"\\u00e4\\u00f6\\u00e5 \\/ \\u003c"}'
@@ -153,7 +156,7 @@ describe('the WhatsApp adapter', () => {
     expect(isSigned(Buffer.from('{"text":"äöå / <"}'), await sign(appSecret, escaped), appSecret)).toBe(false)
   })
 
-  test('the handshake answers whoever knows the verify token, and nobody else', async () => {
+  test('WhatsApp: the handshake answers only the correct verify token', async () => {
     const { receive } = await started()
     const ask = (query: Record<string, string>) =>
       receive({ method: 'GET', query, headers: {}, body: Buffer.from('') })
@@ -176,7 +179,7 @@ describe('the WhatsApp adapter', () => {
     )
   })
 
-  test('a call-back that somebody kept is heard no more once its message is old, also the first time', async () => {
+  test('WhatsApp: a captured webhook call is dropped once its message is old, even at its first arrival', async () => {
     const { receive, heard } = await started()
     const writtenAgo = (days: number) => ({
       timestamp: String(Math.floor(systemClock.now() / 1000) - days * 24 * 3600),
@@ -189,7 +192,7 @@ describe('the WhatsApp adapter', () => {
     expect(heard.map(({ id }) => id)).toEqual(['wamid.late'])
   })
 
-  test('each message of several entries is heard', async () => {
+  test('WhatsApp: the messages of several entries arrive', async () => {
     const { receive, heard } = await started()
     const entries = [
       callbackEntry([
@@ -206,7 +209,7 @@ describe('the WhatsApp adapter', () => {
     ])
   })
 
-  test('what another number got, what was delivered, reactions and edits are nobody’s words', async () => {
+  test('WhatsApp: messages to other numbers, delivery reports, reactions and edits are ignored', async () => {
     const { receive, heard } = await started()
     const statuses = {
       id: '1',
@@ -232,14 +235,14 @@ describe('the WhatsApp adapter', () => {
     expect(heard).toEqual([])
   })
 
-  test('what is signed and no call-back is refused', async () => {
+  test('WhatsApp: a signed body that is not a webhook call is rejected', async () => {
     const { receive } = await started()
     for (const body of ['', '{', '[]', '{"object":"page","entry":[]}', '['.repeat(10_000)]) {
       expect((await receive(signedCallback(body))).status).toBe(400)
     }
   })
 
-  test('buttons are shown as WhatsApp has them, and come back as what was pressed', async () => {
+  test("WhatsApp: buttons are shown in WhatsApp's forms and keep their values", async () => {
     const { adapter, graph, receive, heard } = await started()
     const buttons = [{ label: 'A label that is far too long', value: 'use:coder' }]
     await adapter.send(message('Which?', { buttons, replyToId: 'wamid.1' }), never)
@@ -268,7 +271,7 @@ describe('the WhatsApp adapter', () => {
   })
 
   test.each([{ forwarded: true }, { frequently_forwarded: true }])(
-    'what is passed on as %o is not the sender’s own: no text, no caption, no file and no button of it',
+    'WhatsApp: a message that is forwarded as %o has no text, caption, file or button of the sender',
     async (context) => {
       const { receive, heard } = await started()
       const image = { id: 'm7', mime_type: 'image/jpeg', caption: '/stop' }
@@ -291,7 +294,7 @@ describe('the WhatsApp adapter', () => {
   test.each([
     ['as it is now', { type: 'user_changed_number', wa_id: '16505550000' }],
     ['as it was', { type: 'customer_changed_number', new_wa_id: '16505550000' }],
-  ])('that a person has another number is told, by WhatsApp alone: %s', async (_name, system) => {
+  ])('WhatsApp: a changed phone number is reported only by WhatsApp: %s', async (_name, system) => {
     const { receive, heard, changed } = await started()
     const more = { type: 'system', text: null, system: { body: 'Ann changed', ...system } }
     const forged = { type: 'text', system }
@@ -315,13 +318,13 @@ describe('the WhatsApp adapter', () => {
     ['a contact', { type: 'contacts', text: null, contacts: [{ name: { formatted_name: '/stop' } }] }],
     ['a reaction', { type: 'reaction', text: null, reaction: { message_id: 'wamid.1', emoji: '/stop' } }],
     ['a place', { type: 'location', text: null, location: { name: '/stop', latitude: 1, longitude: 1 } }],
-  ])('%s is nobody’s words to us', async (_name, more) => {
+  ])('WhatsApp: %s is ignored', async (_name, more) => {
     const { receive, heard } = await started()
     await receive(signedCallback(callbackOf(callbackEntry([{ id: 'wamid.1', text: '', more }]))))
     expect(heard).toEqual([])
   })
 
-  test('after 24 hours it says what opens the conversation again', async () => {
+  test('WhatsApp: after 24 hours the error says how to reopen the conversation', async () => {
     const { adapter, graph } = await started()
     graph.failNext('gone')
     await expect(adapter.send(message('late'), never)).rejects.toMatchObject({
@@ -330,7 +333,7 @@ describe('the WhatsApp adapter', () => {
     })
   })
 
-  test('a file is fetched in two steps, no further than wanted', async () => {
+  test('WhatsApp: a file is downloaded in two steps, up to the limit', async () => {
     const { adapter, graph, receive, heard } = await started()
     const image = { type: 'image', text: null, image: { id: 'm7', mime_type: 'image/jpeg', caption: 'look' } }
     await receive(signedCallback(callbackOf(callbackEntry([{ id: 'wamid.8', text: '', more: image }]))))
@@ -348,7 +351,7 @@ describe('the WhatsApp adapter', () => {
     await expect(adapter.download?.(file.reference, 4000, never)).rejects.toMatchObject({ kind: 'too-large' })
   })
 
-  test('the token is taken to no other host than Meta’s', async () => {
+  test("WhatsApp: the token is sent only to Meta's hosts", async () => {
     const { adapter, graph, receive, heard } = await started()
     const elsewhere = await startFakeGraph()
     closing.push(elsewhere.close)
@@ -371,7 +374,7 @@ describe('the WhatsApp adapter', () => {
     expect(elsewhere.calls).toEqual([])
   })
 
-  test('a file goes out in two steps', async () => {
+  test('WhatsApp: a file is sent in two steps', async () => {
     const { adapter, graph } = await started()
     const bytes = Buffer.from('# whole')
     const file = { place: places.alone, clientId: 'f', name: 'answer.md', mediaType: 'text/markdown', bytes }
@@ -386,7 +389,7 @@ describe('the WhatsApp adapter', () => {
     })
   })
 
-  test('a token that is not accepted is said to be so, and shown to nobody', async () => {
+  test('WhatsApp: a rejected token is reported and never shown', async () => {
     const graph = await startFakeGraph()
     closing.push(graph.close)
     const error = { code: 190, message: 'Invalid OAuth access token' }
@@ -404,7 +407,7 @@ describe('the WhatsApp adapter', () => {
     expect(JSON.stringify(states)).not.toContain('access-token')
   })
 
-  test('where nobody listens nothing was sent', async () => {
+  test('WhatsApp: with an unreachable server nothing was sent', async () => {
     const graph = await startFakeGraph()
     await graph.close()
     const adapter = anAdapter(graph.root)
@@ -412,7 +415,7 @@ describe('the WhatsApp adapter', () => {
     await expect(adapter.send(message('x'), never)).rejects.toMatchObject({ kind: 'unreachable' })
   })
 
-  test('its sockets end with it', async () => {
+  test('WhatsApp: close ends all sockets', async () => {
     const { adapter, graph } = await started()
     await adapter.send(message('x'), never)
     await adapter.close()
