@@ -157,7 +157,7 @@ describe('a channel that is added', () => {
   })
 
   it.each([
-    ['telegram', 'no token\n', /not of the expected form/],
+    ['telegram', 'no token\n', /not have the expected form/],
     ['telegram', '', /telegram needs telegram_bot_token/],
     ['slack', 'a\nb\nc\n', /more lines than slack has credentials/],
     ['webhook', '', /--answers-to URL/],
@@ -291,7 +291,7 @@ describe('a channel that is added', () => {
     expect(await found()).toMatchObject([
       {
         detail: 'telegram: another program receives the messages of the same bot',
-        repair: expect.stringContaining('End the other one'),
+        repair: expect.stringContaining('Stop the other program'),
       },
     ])
     telegram.conflict(0)
@@ -335,7 +335,7 @@ describe('a channel that is added', () => {
       const isShown = (words: string) => there.shown().some(({ text }) => text.includes(words))
       await eventually('the owner is known', () => isShown('You are owner here'))
       // As it is typed there: Slack sends nobody what begins with a command of no app.
-      expect(isShown(` ${name === 'slack' ? '/flotilla help' : '/help'} says`)).toBe(true)
+      expect(isShown(` ${name === 'slack' ? '/flotilla help' : '/help'} lists`)).toBe(true)
       await there.say('@clerk anything new?')
       await eventually('the answer is shown', () => isShown(answer))
       if (isSoak || name === walked) await walkCommands(there, answer)

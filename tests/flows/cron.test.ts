@@ -131,14 +131,14 @@ describe('the owner', () => {
     const job = JSON.parse(made.out) as Job & { next_run: null }
     expect(job).toMatchObject({ mode: 'tool', enabled: false, next_run: null, timezone: 'Europe/Berlin' })
     const fired = await cli('cron', 'run', job.id)
-    expect(fired.out).toMatch(/by hand: fired as run_/)
+    expect(fired.out).toMatch(/manual: fired as run_/)
     await eventually('the tool is called without a model', async () =>
       readFile(join(mesh.dataOf('writer'), 'workspace', 'seen.txt'), 'utf8').catch(() => null),
     )
     expect((await cli('cron', 'set', job.id, '--on', '--schedule', 'every 2h')).out).toMatch(
       /Next due 20\d\d-/,
     )
-    expect((await cli('cron', 'set', job.id, '--message', 'x')).err).toMatch(/tool mode and stays so/)
+    expect((await cli('cron', 'set', job.id, '--message', 'x')).err).toMatch(/mode tool cannot change/)
     // The file stands a moment before the run that wrote it has ended.
     await eventually('its run is done', async () =>
       /writer +every 2h +calls write_file .* 1 +done/.test((await cli('cron', 'list')).out),
@@ -172,7 +172,7 @@ describe('the owner', () => {
       params: { id },
       body: { tool_name: 'list_files' },
     })
-    expect(mode.json()).toMatchObject({ code: 'bad-request', detail: expect.stringMatching(/make another/) })
+    expect(mode.json()).toMatchObject({ code: 'bad-request', detail: expect.stringMatching(/create another/) })
     expect(await readFile(path, 'utf8')).toBe(whole)
     // What is no field of the specification's record may change; its decision says why.
     const when = { when: 'now.hour < 50' }
