@@ -18,7 +18,7 @@ const records = new Map<string, PermissionRecord>()
 const given = (agentId: string, more: Partial<PermissionRecord> = {}) =>
   records.set(agentId, { ...workerDefaultRecord, can_message: [], ...more })
 
-/** A worker that may have agents made, and nothing else of others, has had two made; the first has asked it something. */
+/** A worker that may spawn agents and has no other permissions has spawned two. The first has asked it a question. */
 async function aQuestion() {
   records.clear()
   given('boss', { can_spawn: true })
@@ -53,8 +53,8 @@ async function aQuestion() {
 const answer = (harness: LedgerHarness, agentId: string, taskId: string) =>
   harness.tasks.manageTask(harness.callerOf(agentId), { taskId, action: 'answer', note: 'the second' })
 
-describe('the question of an agent that an agent has made', () => {
-  test('is answered by whoever had it made, without any right to reach or route others', async () => {
+describe('the question of a spawned agent', () => {
+  test('the spawning agent answers the question without permissions to message or route others', async () => {
     const { harness, taskId, task } = await aQuestion()
     expect(task()).toMatchObject({ state: 'blocked', blocked_by: 'question' })
     expect(answer(harness, 'boss', taskId)).toMatchObject({ state: 'pending', round: 1 })
@@ -87,7 +87,7 @@ describe('the question of an agent that an agent has made', () => {
       () => given('boss', { can_message: ['*'] }),
       'denied',
     ],
-  ])('is not answered by %s', async (...[, agentId, prepare, code]) => {
+  ])('the question of a spawned agent cannot be answered by %s', async (...[, agentId, prepare, code]) => {
     const { harness, taskId, task } = await aQuestion()
     prepare()
     const caller: Caller = {
@@ -101,7 +101,7 @@ describe('the question of an agent that an agent has made', () => {
     expect(task()).toMatchObject({ state: 'blocked', round: 0 })
   })
 
-  test('opens no way to give it other work', async () => {
+  test('answering a question does not allow giving other work', async () => {
     const { harness, taskId } = await aQuestion()
     const boss = harness.callerOf('boss')
     expect(() => harness.tasks.giveTask(boss, { to: 'spawn_1', ...work })).toThrow(
@@ -114,7 +114,7 @@ describe('the question of an agent that an agent has made', () => {
       expect(() => harness.tasks.manageTask(boss, { taskId, action, note: '', to: 'spawn_2' })).toThrow(
         expect.objectContaining({ code: 'denied' }),
       )
-    // Answered, it is asked nothing: a second answer begins nothing.
+    // The question is closed, so a second answer starts nothing.
     answer(harness, 'boss', taskId)
     expect(() => answer(harness, 'boss', taskId)).toThrow(expect.objectContaining({ code: 'conflict' }))
   })

@@ -31,7 +31,7 @@ const complete = (harness: LedgerHarness, agentId: string, taskId: string) =>
     result: { count: 7 },
   })
 
-/** The operator runs, and has given one task to the worker, which runs too. */
+/** The operator runs and has given one task to the worker, which runs too. */
 async function aHandOff() {
   const harness = await aStartedHarness()
   const parent = harness.chat('operator')
@@ -54,7 +54,7 @@ const codeOf = (work: () => unknown): string => {
 }
 
 describe('a hand-off', () => {
-  test('parks its asker until the task is done, then the asker goes on with the result', async () => {
+  test('a hand-off parks its parent until the task is done, and the parent continues with the result', async () => {
     heedsLesson(126)
     verifies('resources:task-assignment:sender', 'purpose:mesh:routes-messages')
     const { harness, parent, given, child } = await aHandOff()
@@ -87,7 +87,7 @@ describe('a hand-off', () => {
     ])
   })
 
-  test('frees the lane of its asker while it waits', async () => {
+  test('the parent of a hand-off frees its lane while it waits', async () => {
     const { harness } = await aHandOff()
     harness.agents.finish('operator')
     const other = harness.chat('operator', 'something else')
@@ -95,7 +95,7 @@ describe('a hand-off', () => {
     expect(harness.state(other)).toBe('running')
   })
 
-  test('whose result comes before the turn of the asker ends is given in the next turn, once', async () => {
+  test("a result that arrives during the parent's turn is given in the next turn, once", async () => {
     const { harness, parent, given } = await aHandOff()
     complete(harness, 'worker', given.task_id)
     harness.agents.finish('worker')
@@ -110,7 +110,7 @@ describe('a hand-off', () => {
     expect(harness.state(parent)).toBe('done')
   })
 
-  test('whose result comes while the asker is queued again is given at its place', async () => {
+  test('a result that arrives while the parent is queued is given at that place', async () => {
     const { harness, parent, given } = await aHandOff()
     const second = give(harness, 'operator', 'other')
     await harness.clock.settle()
@@ -131,7 +131,7 @@ describe('a hand-off', () => {
     expect(harness.state(parent)).toBe('done')
   })
 
-  test('whose asker is cut off in the turn with the result gets the same words again, as the same turn', async () => {
+  test('a parent that is interrupted in the turn with the result gets the same input again, as the same turn', async () => {
     const { harness, parent, given } = await aHandOff()
     harness.agents.finish('operator')
     await harness.clock.settle()
@@ -145,7 +145,7 @@ describe('a hand-off', () => {
     expect(harness.ledger.queries.find(parent.id)).toMatchObject({ turn: 1, attempt: 2 })
   })
 
-  test('whose asker is cut off while more results come hears those in a turn of their own', async () => {
+  test('a parent that is interrupted while more results arrive gets those in a turn of their own', async () => {
     const { harness, parent, given } = await aHandOff()
     const second = give(harness, 'operator', 'other')
     await harness.clock.settle()
@@ -170,7 +170,7 @@ describe('a hand-off', () => {
     ])
   })
 
-  test('whose result came and was not read when the asker failed leaves a note that stays visible', async () => {
+  test('a result that was not read when the parent failed leaves a visible note', async () => {
     const { harness, parent, given } = await aHandOff()
     complete(harness, 'worker', given.task_id)
     harness.agents.finish('operator', { status: 'failed', error: { code: 'model-failed', detail: 'no' } })
@@ -181,7 +181,7 @@ describe('a hand-off', () => {
     )
   })
 
-  test('tells its asker once, however often the same is told', async () => {
+  test('a hand-off notifies its parent once, however often the event is repeated', async () => {
     const { harness, parent, given } = await aHandOff()
     harness.agents.finish('operator')
     await harness.clock.settle()
@@ -204,7 +204,7 @@ describe('a hand-off', () => {
     ])
   })
 
-  test('an old answer of the agent does not end the turn that came after it', async () => {
+  test('an old answer of the agent does not end a later turn', async () => {
     const { harness, parent, given } = await aHandOff()
     harness.agents.finish('operator', { response: 'old' })
     await harness.clock.settle()
@@ -229,7 +229,7 @@ describe('a hand-off', () => {
     })
   })
 
-  test('of an agent that cannot be reached now is no work that began, until it is', async () => {
+  test('a hand-off to an unreachable agent counts as started only once it is reachable', async () => {
     heedsLesson(45)
     const harness = await aStartedHarness()
     harness.chat('operator')
@@ -245,7 +245,7 @@ describe('a hand-off', () => {
     expect(harness.taskTable.find(given.task_id)?.state).toBe('done')
   })
 
-  test('is blocked when its run is lost three times, and the asker is told', async () => {
+  test('a hand-off is blocked when its run is lost three times, and the parent is notified', async () => {
     heedsLesson(45)
     const { harness, parent, given } = await aHandOff()
     harness.agents.finish('operator')
@@ -257,7 +257,7 @@ describe('a hand-off', () => {
     expect(messagesTo(harness, parent.id)[1]).toContain('is blocked')
   })
 
-  test('whose assignee ends without complete_task is reminded once, then fails with its last words', async () => {
+  test('an assignee that ends without complete_task is reminded once, and then the task fails with its last text', async () => {
     heedsLesson(46)
     const { harness, given, child } = await aHandOff()
     harness.agents.finish('worker', { response: 'I think it is seven' })
@@ -270,7 +270,7 @@ describe('a hand-off', () => {
     expect(task?.summary).toContain('seven, really')
   })
 
-  test('that is blocked is told at once and not waited for', async () => {
+  test('a blocked hand-off notifies its parent at once and is not waited for', async () => {
     const { harness, parent, given, child } = await aHandOff()
     harness.completeTask(harness.callerOf('worker'), {
       taskId: given.task_id,
@@ -288,7 +288,7 @@ describe('a hand-off', () => {
     expect(harness.taskTable.find(given.task_id)?.state).toBe('blocked')
   })
 
-  test('whose asker has ended leaves a note that stays visible', async () => {
+  test('a hand-off whose parent has ended leaves a visible note', async () => {
     const { harness, parent, given } = await aHandOff()
     harness.agents.finish('operator', { status: 'failed', error: { code: 'model-failed', detail: 'no' } })
     await harness.clock.settle()
@@ -299,7 +299,7 @@ describe('a hand-off', () => {
     )
   })
 
-  test('is cancelled with its asker, and its agent is told to stop', async () => {
+  test('a hand-off is cancelled with its parent, and its agent is stopped', async () => {
     const { harness, parent, given, child } = await aHandOff()
     harness.ledger.lifecycle.cancelRun(person, parent.id)
     await harness.clock.settle()
@@ -308,7 +308,7 @@ describe('a hand-off', () => {
     expect(harness.agents.cancelled.sort()).toEqual([parent.id, child.id].sort())
   })
 
-  test('waited for over seven days ends the asker as expired, with what it had said', async () => {
+  test('a parent that waits for more than seven days ends as expired, with its text', async () => {
     const { harness, parent } = await aHandOff()
     harness.agents.finish('operator', { response: 'I asked the worker' })
     await harness.clock.settle()
@@ -324,7 +324,7 @@ describe('a hand-off', () => {
     expect(harness.ledger.queries.find(parent.id)?.outcome?.text).toContain('I asked the worker')
   })
 
-  test('with the same key gives the same task, also when it was tried fifty times', async () => {
+  test('a repeated key returns the same task, also after fifty attempts', async () => {
     const harness = await aStartedHarness()
     harness.chat('operator')
     await harness.clock.settle()
@@ -339,7 +339,7 @@ describe('a hand-off', () => {
     expect(codeOf(() => harness.handOff(harness.callerOf('operator'), other))).toBe('conflict')
   })
 
-  test('to a busy agent waits in its lane, and is begun once that is free', async () => {
+  test('a hand-off to a busy agent waits in its lane and starts when it is free', async () => {
     heedsLesson(54)
     const harness = await aStartedHarness()
     const before = harness.chat('worker')
@@ -356,7 +356,7 @@ describe('a hand-off', () => {
     expect([before, { id: given.run_id }].map(harness.state)).toEqual(['done', 'running'])
   })
 
-  test('to an agent that cannot be started is kept, and done once it can, without being given again', async () => {
+  test('a hand-off to an agent that cannot start is kept and done later, without being repeated', async () => {
     heedsLesson(45)
     const harness = await aStartedHarness()
     const parent = harness.chat('operator')
@@ -377,7 +377,7 @@ describe('a hand-off', () => {
     expect(harness.taskTable.list({ limit: 10 })).toHaveLength(1)
   })
 
-  test('back to someone who waits for it is refused, and leaves nothing behind', async () => {
+  test('a hand-off to an ancestor is rejected and stores nothing', async () => {
     const { harness } = await aHandOff()
     expect(codeOf(() => give(harness, 'worker', 'operator'))).toBe('hand-off-refused')
     expect(codeOf(() => give(harness, 'worker', 'worker'))).toBe('hand-off-refused')
@@ -385,7 +385,7 @@ describe('a hand-off', () => {
     expect(harness.taskTable.list({ limit: 10 })).toHaveLength(1)
   })
 
-  test('is refused when work has been handed on eight times', async () => {
+  test('a hand-off at a depth of eight is rejected', async () => {
     const harness = await aStartedHarness()
     harness.chat('a0')
     await harness.clock.settle()
@@ -396,7 +396,7 @@ describe('a hand-off', () => {
     expect(codeOf(() => give(harness, 'a8', 'a9'))).toBe('hand-off-refused')
   })
 
-  test('of a run that was taken over is refused', async () => {
+  test('a hand-off of a replaced run is rejected', async () => {
     const { harness } = await aHandOff()
     const stale = harness.callerOf('operator')
     harness.agents.die('operator')
@@ -406,7 +406,7 @@ describe('a hand-off', () => {
 })
 
 describe('complete_task', () => {
-  test('waits for what the task itself handed on, whose result then comes to it', async () => {
+  test("complete_task waits for the task's own hand-offs and gets their results", async () => {
     const { harness, parent, given, child } = await aHandOff()
     const below = give(harness, 'worker', 'other')
     expect(codeOf(() => complete(harness, 'worker', given.task_id))).toBe('conflict')
@@ -428,13 +428,13 @@ describe('complete_task', () => {
     expect([parent, child].map(harness.state)).toEqual(['done', 'done'])
   })
 
-  test('is for the assignee only', async () => {
+  test('complete_task is only for the assignee', async () => {
     const { harness, given } = await aHandOff()
     expect(codeOf(() => complete(harness, 'operator', given.task_id))).toBe('not-found')
     expect(codeOf(() => complete(harness, 'worker', 'task_none'))).toBe('not-found')
   })
 
-  test('said twice in the same words changes nothing; another end is a conflict', async () => {
+  test('a repeated complete_task has no effect, and a different result is a conflict', async () => {
     const { harness, parent, given } = await aHandOff()
     complete(harness, 'worker', given.task_id)
     expect(complete(harness, 'worker', given.task_id).state).toBe('done')
@@ -450,12 +450,12 @@ describe('the end of a task', () => {
     ['pending', ends],
     ['accepted', ends],
     ['working', ends],
-    // Until it is answered, whatever else its agent says.
+    // Until it is answered, whatever else its agent reports.
     ['blocked', []],
     ['done', []],
     ['failed', []],
     ['cancelled', []],
-  ])('that is %s may be %j, at the API as in the table', async (state, allowed) => {
+  ])('a task that is %s allows %j, at the API as in the table', async (state, allowed) => {
     heedsLesson(51)
     for (const status of ends) {
       const { harness, given } = await aHandOff()
@@ -466,7 +466,7 @@ describe('the end of a task', () => {
     }
   })
 
-  test('keeps what was known of it, where its own words say nothing else', async () => {
+  test('completing a task keeps earlier fields that it does not name', async () => {
     heedsLesson(56)
     const { harness, given } = await aHandOff()
     const say = (status: 'blocked' | 'done', summary: string, result: JsonValue) =>
@@ -485,8 +485,8 @@ describe('the end of a task', () => {
   })
 })
 
-describe('lists', () => {
-  test('the inbox holds open tasks of the agent, and all that it gave', async () => {
+describe('lists of tasks', () => {
+  test('the inbox contains open tasks of the agent and all that it gave', async () => {
     heedsLesson(44)
     const { harness, parent, given, child } = await aHandOff()
     const listInbox = createListInbox({ table: harness.taskTable, guard: harness.guard })
@@ -499,7 +499,7 @@ describe('lists', () => {
     expect(ids(listInbox(harness.callerOf('operator')).given)).toEqual([given.task_id])
   })
 
-  test('the inbox holds fifty of each, the newest, and of an older one that failed its giver is told all the same', async () => {
+  test('the inbox contains the fifty newest of each kind, and the failure of an older task still notifies its creator', async () => {
     heedsLesson(55)
     const { harness, parent, given } = await aHandOff()
     const others = Array.from({ length: 60 }, (_, other) => give(harness, 'operator', `a${other}`))
@@ -518,7 +518,7 @@ describe('lists', () => {
     expect(messagesTo(harness, parent.id)[1]).toMatch(new RegExp(`Task ${given.task_id} .* is failed`))
   })
 
-  test('people see all tasks, or those of one agent', async () => {
+  test('people can list all tasks or those of one agent', async () => {
     const { harness } = await aHandOff()
     const listTasks = createListTasks({ table: harness.taskTable, guard: harness.guard })
     expect(listTasks(person, { limit: 10 })).toHaveLength(1)

@@ -5,7 +5,7 @@ import { createListStaleTasks } from './list-tasks.ts'
 
 const hourMs = 3600 * 1000
 
-test('stale tasks are open ones that nothing happened to for so long, the longest first', async () => {
+test('stale tasks are open tasks without a change for a time, the longest first', async () => {
   const harness = aLedgerHarness()
   const give = (to: string, title: string) =>
     harness.handOff(person, { to, title, description: '', data: {} }).task_id
@@ -26,7 +26,7 @@ test('stale tasks are open ones that nothing happened to for so long, the longes
   expect(ids({ hours: 1, limit: 10 })).toEqual([second])
 })
 
-test('stale tasks are for whoever may view the fleet', () => {
+test('stale tasks are visible to callers who may view the fleet', () => {
   const harness = aLedgerHarness()
   const guard = () => {
     throw new Problem('denied')

@@ -7,7 +7,7 @@ import type { TaskRecord } from './task-table.ts'
 
 const base = { ...emptyTask, id: 'task_1', creator: 'giver', assignee: 'worker', title: 't' }
 
-/** What a move leaves, tells and writes down. */
+/** The effects of a move: row, notifications and records. */
 function move(row: Partial<TaskRecord>, asked: Partial<TaskMove>, isReplaced = true) {
   const heard: unknown[] = []
   const moveTask = createMoveTask({
@@ -33,15 +33,15 @@ function move(row: Partial<TaskRecord>, asked: Partial<TaskMove>, isReplaced = t
   return { next, told, heard }
 }
 
-describe('a task that is moved', () => {
-  test('ends with its moment, and is open without one', () => {
+describe('moving a task', () => {
+  test('an ended task has a timestamp, and an open one has none', () => {
     const ended = move({ state: 'working' }, { action: 'done', changes: { summary: 's' } }).next
     expect(ended).toMatchObject({ state: 'done', completed_at: 500, updated_at: 500, summary: 's' })
     const open = move({ state: 'blocked', completed_at: 3 }, { action: 'retry' }).next
     expect(open).toMatchObject({ state: 'pending', completed_at: null, blocked_by: null })
   })
 
-  test('says what blocks it while it is blocked, and no longer', () => {
+  test('a task names its blocker only while it is blocked', () => {
     const blocked = move({ state: 'working' }, { action: 'block', changes: { blocked_by: 'question' } }).next
     expect(blocked?.blocked_by).toBe('question')
     expect(move({ state: 'blocked', blocked_by: 'budget' }, { action: 'begin' }).next?.blocked_by).toBeNull()
@@ -52,12 +52,12 @@ describe('a task that is moved', () => {
   test.each<[string, TaskState, boolean]>([
     ['the table does not allow it', 'done', true],
     ['its row has moved meanwhile', 'working', false],
-  ])('is not, and nobody hears of it, where %s', (_why, state, isReplaced) => {
+  ])('a task is not moved, and no one is notified, if %s', (_why, state, isReplaced) => {
     const { next, told, heard } = move({ state, parent_run_id: 'run_1' }, { action: 'done' }, isReplaced)
     expect([next, told, heard]).toEqual([null, [], []])
   })
 
-  test('tells the run that gave it of an end or a block, once for each round', () => {
+  test('the parent run is notified of an end or a block, once for each round', () => {
     const row = { state: 'working', parent_run_id: 'run_1' } as const
     const changes = { summary: 'seven', result: 7 } as never
     expect(move(row, { changes }).told).toEqual([
@@ -91,31 +91,34 @@ describe('a task that is moved', () => {
     ['done', 'working', 'task.done'],
     ['block', 'working', 'task.blocked'],
     ['cancel', 'pending', 'task.cancelled'],
-  ] as const)('by %s stands in its history and the journal, and is told', (action, state, journalled) => {
-    const { next, heard } = move({ state, project: 'acme' }, { action })
-    const to = next?.state
-    expect(heard).toEqual([
-      ['history', 'task_1', { at: 500, actor: 'agent:worker', action, state: to, words: 'words' }],
-      [
-        'journal',
-        { actor: 'agent:worker', action: journalled, subject: 'task_1', detail: { assignee: 'worker' } },
-      ],
-      [
-        'event',
-        {
-          type: 'task.changed',
-          task_id: 'task_1',
-          assignee: 'worker',
-          creator: 'giver',
-          title: 't',
-          state: to,
-          action,
-        },
-      ],
-      [
-        'changed',
-        { id: 'task_1', assignee: 'worker', creator: 'giver', project: 'acme', state: to, before: state },
-      ],
-    ])
-  })
+  ] as const)(
+    'a move by %s is recorded in the history and the audit log, and published',
+    (action, state, journalled) => {
+      const { next, heard } = move({ state, project: 'acme' }, { action })
+      const to = next?.state
+      expect(heard).toEqual([
+        ['history', 'task_1', { at: 500, actor: 'agent:worker', action, state: to, words: 'words' }],
+        [
+          'journal',
+          { actor: 'agent:worker', action: journalled, subject: 'task_1', detail: { assignee: 'worker' } },
+        ],
+        [
+          'event',
+          {
+            type: 'task.changed',
+            task_id: 'task_1',
+            assignee: 'worker',
+            creator: 'giver',
+            title: 't',
+            state: to,
+            action,
+          },
+        ],
+        [
+          'changed',
+          { id: 'task_1', assignee: 'worker', creator: 'giver', project: 'acme', state: to, before: state },
+        ],
+      ])
+    },
+  )
 })

@@ -13,7 +13,7 @@ afterEach(async () => {
 
 const records = { broken: null, recordOf: () => undefined }
 
-/** People are decided on by the real rules; agents may all. */
+/** People are checked by the real rules; agents may do everything. */
 function aHarness(options: LedgerHarnessOptions = {}): LedgerHarness {
   const harness = aLedgerHarness({
     guard: (caller: Caller, action: Action) => {
@@ -45,7 +45,7 @@ const codeOf = (act: () => unknown): string => {
   }
 }
 
-/** What a person can do with a task, each as it would be refused or not. */
+/** The actions of a person on a task, each with its result. */
 function triesOf(
   harness: LedgerHarness,
   caller: Caller,
@@ -73,8 +73,8 @@ const allDenied = {
   review: 'denied',
 }
 
-describe('a viewer', () => {
-  test('reads every task and does nothing with one, also with one that is not there', () => {
+describe('a viewer of tasks', () => {
+  test('a viewer reads every task and can act on none, not even on a missing one', () => {
     const harness = aHarness()
     const { task_id: id } = harness.handOff(person, given('left'))
     expect(harness.tasks.readTask(viewer, id).task.id).toBe(id)
@@ -84,7 +84,7 @@ describe('a viewer', () => {
   })
 })
 
-/** A task of the member's for an agent that it is granted, which waited and can begin now. */
+/** A task of the member for a granted agent, which waited and can start now. */
 function aWaiting(harness: LedgerHarness, personNow: (name: string) => readonly PersonNow[]): string {
   harness.hooks.personOf.subscribe(personNow)
   const first = harness.handOff(person, given('right')).task_id
@@ -95,8 +95,8 @@ function aWaiting(harness: LedgerHarness, personNow: (name: string) => readonly 
   return second.task_id
 }
 
-describe('a member', () => {
-  test('does nothing with tasks of agents that it is not granted, nor gives one of its own away to them', () => {
+describe('a member with tasks', () => {
+  test('a member cannot act on tasks of other agents, nor reroute own tasks to them', () => {
     const harness = aHarness()
     const theirs = harness.handOff(person, given('right')).task_id
     expect(triesOf(harness, member, { taskId: theirs, assignee: 'right' })).toEqual(allDenied)
@@ -106,7 +106,7 @@ describe('a member', () => {
     expect(harness.taskTable.find(own)?.assignee).toBe('left')
   })
 
-  test('gives tasks to its agents, and ends those that others gave them', () => {
+  test('a member gives tasks to granted agents, and ends those that others gave them', () => {
     const harness = aHarness()
     const { task_id: id } = harness.handOff(person, given('left'))
     expect(harness.tasks.manageTask(member, { taskId: id, action: 'cancel', note: '' }).state).toBe(
@@ -116,7 +116,7 @@ describe('a member', () => {
     expect(harness.taskTable.find(own)).toMatchObject({ creator: 'human:ann@cli', state: 'pending' })
   })
 
-  test('has a task that waited begun in its own name', () => {
+  test("a waiting task of a member starts in the member's name", () => {
     const harness = aHarness()
     const second = aWaiting(harness, () => [{ role: 'member', agents: ['left'] }])
     harness.tasks.release()
@@ -136,7 +136,7 @@ describe('a member', () => {
     ['gone', [], /ann.*was removed/],
     ['no longer granted the agent', [{ role: 'member', agents: ['right'] }], /left is not granted/],
     ['a viewer by now', [{ role: 'viewer' }], /a viewer looks/],
-  ])('who is %s has nothing begun: the task is blocked and says why', (_what, now, why) => {
+  ])('a task of a member who is %s is blocked with the reason', (_what, now, why) => {
     const harness = aHarness()
     const task = aWaiting(harness, (name) => (name === 'ann' ? now : []))
     harness.tasks.release()
@@ -146,7 +146,7 @@ describe('a member', () => {
     expect(harness.tasks.readTask(person, task).history.at(-1)?.words).toMatch(why)
   })
 
-  test('of whom nothing can be known now has the task wait', () => {
+  test('a task waits while its creator cannot be determined', () => {
     const harness = aHarness()
     let isBroken = true
     const task = aWaiting(harness, () => {
@@ -161,7 +161,7 @@ describe('a member', () => {
   })
 })
 
-test('a task of the owner whom no file names begins as the owner’s', () => {
+test("a task of the unnamed owner starts as the owner's", () => {
   const harness = aHarness()
   const first = harness.handOff(person, given('right')).task_id
   const second = harness.handOff(person, given('left', { needs: [first] })).task_id
@@ -171,7 +171,7 @@ test('a task of the owner whom no file names begins as the owner’s', () => {
   expect(harness.taskTable.find(second)?.run_id).not.toBeNull()
 })
 
-test('a task that a person gives to an agent in quarantine waits in its lane; a question does not', () => {
+test('a task from a person to an agent in quarantine waits in its lane, and a question does not', () => {
   const harness = aHarness({
     requireAgent: (_agentId, asker) => {
       if (asker === 'waits') throw new Problem('agent-quarantined')

@@ -22,7 +22,7 @@ const problemOf = (act: () => unknown): Problem | null => {
   }
 }
 
-/** A task of the worker with caps, which has failed; its run has used some of them. */
+/** A failed task with limits whose run has used a part of them. */
 async function aFailedTask() {
   const harness = aLedgerHarness()
   opened.push(harness)
@@ -46,7 +46,7 @@ const countOfTasks = (harness: LedgerHarness) =>
   harness.database.prepare('SELECT count(*) AS count FROM tasks').get()?.['count']
 
 describe('a failed task', () => {
-  test('is given anew once, and then goes on from the last', async () => {
+  test('a failed task is repeated once, and then its successor is repeated', async () => {
     const { harness, taskId } = await aFailedTask()
     const second = retry(harness, taskId)
     await harness.clock.settle()
@@ -57,13 +57,13 @@ describe('a failed task', () => {
     expect(problemOf(() => retry(harness, taskId))?.detail).toContain(`${second.id}, which is failed`)
     const third = retry(harness, second.id)
     await harness.clock.settle()
-    // Whichever of the chain is named, the answer is its last.
+    // Each task of the chain refers to the last one.
     expect(problemOf(() => retry(harness, taskId))?.detail).toContain(third.id)
     expect(problemOf(() => retry(harness, second.id))?.detail).toContain(third.id)
     expect(countOfTasks(harness)).toBe(3)
   })
 
-  test('is not done again by a review beside its retry, and stays without that verdict', async () => {
+  test('a failed task that was retried cannot be repeated by a review, and keeps no review', async () => {
     const { harness, taskId } = await aFailedTask()
     retry(harness, taskId)
     const said = { taskId, outcome: 'rework', comment: 'once more' } as const
@@ -72,7 +72,7 @@ describe('a failed task', () => {
     expect(countOfTasks(harness)).toBe(2)
   })
 
-  test('is held to its caps over all that were made of it', async () => {
+  test('the limits of a failed task apply to all its successors', async () => {
     const { harness, taskId } = await aFailedTask()
     harness.hooks.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
     const second = retry(harness, taskId)
@@ -90,7 +90,7 @@ describe('a failed task', () => {
     expect(harness.tasks.capsOf(third.id)).toMatchObject({ callsBefore: 5 })
   })
 
-  test('is held to its caps over its reworks too', async () => {
+  test('the limits of a failed task apply to its reworks too', async () => {
     const { harness, taskId } = await aFailedTask()
     harness.hooks.callsOfTask.subscribe((id) => (id === taskId ? [3] : [2]))
     const said = { outcome: 'rework', comment: 'once more' } as const
@@ -109,7 +109,7 @@ describe('a failed task', () => {
     expect(harness.tasks.capsOf(again?.id ?? '')).toMatchObject({ callsBefore: 5 })
   })
 
-  test('is not tried again where too many wait already', async () => {
+  test('a failed task is not retried if too many tasks wait', async () => {
     const { harness, taskId } = await aFailedTask()
     const first = harness.handOff(person, { to: 'other', ...work }).task_id
     for (let count = 0; count < taskLimits.waitingPerAgentMax; count++) {
@@ -121,7 +121,7 @@ describe('a failed task', () => {
   })
 })
 
-test('an agent that is given no work but its own is refused at once, whatever the task waits for', async () => {
+test('a task for an agent that accepts only its own work is rejected at once, whatever it waits for', async () => {
   const { harness, taskId } = await aFailedTask()
   harness.hooks.reasonsToGiveNoWork.subscribe((id) =>
     id === 'spawn_1' ? ['spawn_1 was made for one task'] : [],
@@ -139,7 +139,7 @@ test('an agent that is given no work but its own is refused at once, whatever th
   expect(retry(harness, taskId).assignee).toBe('worker')
 })
 
-test('a task goes to no other agent for which too many wait already, and may wait on where it does', async () => {
+test('a task is not rerouted to an agent with too many waiting tasks, and may keep waiting', async () => {
   const { harness } = await aFailedTask()
   const first = harness.handOff(person, { to: 'other', ...work }).task_id
   const give = (to: string) => harness.tasks.handOff(person, { to, ...work, needs: [first] }).task_id

@@ -11,7 +11,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((harness) => harness.ledger.close()))
 })
 
-/** A task that the operator gave and the worker ended; `refused` is asked at each question to the guard from then on. */
+/** A task of the operator that the worker ended. `refused` is used for each permission check from then on. */
 async function aDoneTask(work: { readonly description?: string } = {}) {
   const asked: string[] = []
   const refusing = new Set<Action['do']>()
@@ -48,8 +48,8 @@ const problemOf = (act: () => unknown): Partial<Problem> => {
   }
 }
 
-describe('a verdict', () => {
-  test('stands in the row, the history and what its agent learns, as it was said', async () => {
+describe('the review of a task', () => {
+  test("a review is stored in the row, the history and the agent's learnings", async () => {
     const { harness, taskId, review } = await aDoneTask()
     const { task, rework } = review(person, 'rejected', '  made up  ')
     expect(rework).toBeNull()
@@ -67,7 +67,7 @@ describe('a verdict', () => {
     expect(harness.feedbackGiven).toEqual(['worker'])
   })
 
-  test('of what was wanted needs no words, any other does', async () => {
+  test('a review `accepted` needs no comment, any other does', async () => {
     const { harness, taskId, review } = await aDoneTask()
     for (const [outcome, words] of [
       ['rework', ' \n'],
@@ -81,7 +81,7 @@ describe('a verdict', () => {
     expect(steps.at(-1)).toBe('accepted')
   })
 
-  test('is said once: the same again changes nothing, other words or another verdict are a conflict', async () => {
+  test('a repeated review has no effect, and a different one is a conflict', async () => {
     const { harness, review } = await aDoneTask()
     review(person, 'rejected', 'made up')
     expect(review(person, 'rejected', 'made up').rework).toBeNull()
@@ -93,14 +93,14 @@ describe('a verdict', () => {
     expect(harness.feedbackGiven).toEqual(['worker'])
   })
 
-  test('keeps so many words and no more', async () => {
+  test('a review is cut to the limit', async () => {
     const { review } = await aDoneTask()
     const { task } = review(person, 'rejected', 'x'.repeat(taskLimits.feedbackMaxChars + 5))
     expect(task.feedback).toHaveLength(taskLimits.feedbackMaxChars)
   })
 })
 
-test('a task that goes on is not judged', async () => {
+test('an open task cannot be reviewed', async () => {
   const { harness, operator } = await aDoneTask()
   const { task_id: open } = harness.handOff(operator, { to: 'third', title: 'b', description: '', data: {} })
   const judge = () => harness.tasks.reviewTask(person, { taskId: open, outcome: 'accepted', comment: '' })
@@ -111,7 +111,7 @@ test('a task that goes on is not judged', async () => {
 })
 
 describe('a rework', () => {
-  test('wants the right to route tasks and to reach the agent, as giving it work does', async () => {
+  test('a rework needs the permissions to route tasks and to reach the agent', async () => {
     const { review, operator, asked, refusing, harness } = await aDoneTask()
     for (const right of ['route-tasks', 'message-agent'] as const) {
       refusing.add(right)
@@ -131,14 +131,14 @@ describe('a rework', () => {
     expect(asked).toContain('agent message-agent worker')
   })
 
-  test('is not asked for by the other verdicts', async () => {
+  test('other reviews need no permission to route tasks', async () => {
     const { review, operator, refusing } = await aDoneTask()
     refusing.add('message-agent')
     refusing.add('route-tasks')
     expect(review(operator, 'rejected', 'made up').rework).toBeNull()
   })
 
-  test('says what was handed in and what is to be different, within what a task may hold', async () => {
+  test('a rework contains the earlier result and the comment, within the limit of a task', async () => {
     const { review } = await aDoneTask({ description: 'd'.repeat(50_000) })
     const { rework } = review(person, 'rework', 'count MIT too')
     expect(rework?.description).toHaveLength(50_000)

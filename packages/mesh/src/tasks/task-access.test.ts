@@ -8,7 +8,7 @@ import type { TaskRecord } from './task-table.ts'
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 
-/** One task of that row; agents may what stands there for them, and people everything. */
+/** One task of this row. Agents have the listed permissions, people have all. */
 function anAccess(
   row: Partial<TaskRecord>,
   more: {
@@ -55,11 +55,11 @@ const codeOf = (act: () => unknown): string => {
   }
 }
 
-describe('whoever may see a task', () => {
+describe('seeing a task', () => {
   const seenBy = (agentId: string, ...given: Parameters<typeof anAccess>) =>
     codeOf(() => anAccess(...given).access.requireSeen(agent(agentId), 'task_1'))
 
-  test('is who works on it, who gave it, and people', () => {
+  test('a task is visible to its assignee, its creator and people', () => {
     expect([seenBy('worker', {}), seenBy('giver', {}), seenBy('other', {})]).toEqual([
       'let through',
       'let through',
@@ -72,7 +72,7 @@ describe('whoever may see a task', () => {
     expect(asked).toEqual(['view-fleet', 'view-fleet', 'act-for-self'])
   })
 
-  test('is a member of its project, but not of a later one of the same name', () => {
+  test('a task is visible to members of its project, but not of a later one with the same name', () => {
     const projects = { other: 'acme', stranger: 'lab' }
     expect(seenBy('other', { project: 'acme' }, { projects })).toBe('let through')
     expect(seenBy('other', { project: 'acme' }, { projects, since: 100 })).toBe('let through')
@@ -82,7 +82,7 @@ describe('whoever may see a task', () => {
   })
 
   test.each(['view-fleet', 'route-tasks'] as const)(
-    'is who may %s, where no project keeps it, and the operator in all',
+    'a task without a project is visible to callers who may %s, and every task to the operator',
     (right) => {
       const may = { other: [right], operator: [right] }
       expect(seenBy('other', { project: null }, { may })).toBe('let through')
@@ -93,8 +93,8 @@ describe('whoever may see a task', () => {
   )
 })
 
-describe('whoever may act on a task', () => {
-  test('as its giver is who gave it, or routes tasks', () => {
+describe('acting on a task', () => {
+  test("the creator's actions are for the creator and callers that route tasks", () => {
     const { access, asked } = anAccess({}, { may: { router: ['route-tasks'] } })
     expect(access.requireGiver(agent('giver'), 'task_1').creator).toBe('giver')
     expect(asked).toEqual(['act-for-self'])
@@ -103,13 +103,13 @@ describe('whoever may act on a task', () => {
     expect(codeOf(() => access.requireGiver(agent('other'), 'task_1'))).toBe('not-found')
   })
 
-  test('as its router is who routes tasks, whoever gave it', () => {
+  test("a router's actions are for callers that route tasks, whoever created the task", () => {
     const { access } = anAccess({}, { may: { router: ['route-tasks'] } })
     expect(codeOf(() => access.requireRouter(agent('giver'), 'task_1'))).toBe('denied')
     expect(codeOf(() => access.requireRouter(agent('router'), 'task_1'))).toBe('let through')
   })
 
-  test('of people is who may give work to the agent that has it', () => {
+  test('people act on a task if they may give its agent work', () => {
     const { access, asked } = anAccess({})
     access.requireGiver(owner, 'task_1')
     access.requireRouter(owner, 'task_1')

@@ -19,7 +19,7 @@ async function aStartedHarness(options: LedgerHarnessOptions = {}): Promise<Ledg
   return harness
 }
 
-/** The operator runs, has given one task to the worker, and that works on it. */
+/** The operator runs and has given one task to the worker, which works on it. */
 async function aHandOff(options: LedgerHarnessOptions = {}) {
   const harness = await aStartedHarness(options)
   const parent = harness.chat('operator')
@@ -54,7 +54,7 @@ const codeOf = (act: () => unknown): string => {
   }
 }
 
-/** What the agent is told of the newest task that it has. */
+/** The input of the agent's newest task. */
 function told(harness: LedgerHarness, agentId: string): string {
   const [newest] = harness.taskTable.openOf(agentId, 1)
   return JSON.stringify(newest && harness.workOf(newest.id))
@@ -67,8 +67,8 @@ async function loseThreeTimes(harness: LedgerHarness): Promise<void> {
   }
 }
 
-describe('a task that the fleet could not work on', () => {
-  test('is blocked and not failed when its run is lost three times, and goes on when it is tried again', async () => {
+describe('a fault of the fleet', () => {
+  test('a task whose run is lost three times is blocked, not failed, and continues after a retry', async () => {
     heedsLesson(48)
     const { harness, parent, taskId } = await aHandOff()
     harness.agents.finish('operator')
@@ -89,7 +89,7 @@ describe('a task that the fleet could not work on', () => {
     ['budget-exhausted', 'blocked', 'budget'],
     ['rounds-exhausted', 'failed', null],
     ['tool-loop-terminated', 'failed', null],
-  ])('a run that ends with %s leaves it %s', async (code, state, blocker) => {
+  ])('a run that ends with %s leaves its task %s', async (code, state, blocker) => {
     const { harness, taskId } = await aHandOff()
     harness.agents.finish('worker', { status: 'failed', error: { code, detail: 'no' } })
     await harness.clock.settle()
@@ -97,8 +97,8 @@ describe('a task that the fleet could not work on', () => {
   })
 })
 
-describe('an assignee', () => {
-  test('tells how far it is, and its giver can read it', async () => {
+describe('the assignee of a task', () => {
+  test('an assignee reports progress, and the creator can read it', async () => {
     const { harness, taskId } = await aHandOff()
     update(harness, 'worker', { taskId, action: 'progress', note: 'half of the\u200B files' })
     expect(taskOf(harness, taskId)).toMatchObject({ state: 'working', progress: 'half of the files' })
@@ -107,7 +107,7 @@ describe('an assignee', () => {
     expect(history.map(({ action }) => action)).toEqual(['given', 'begin', 'progress'])
   })
 
-  test('takes on what waits in its lane, before its run begins', async () => {
+  test('an assignee accepts a task that waits in its lane, before its run starts', async () => {
     const harness = await aStartedHarness()
     harness.chat('worker')
     harness.chat('operator')
@@ -121,7 +121,7 @@ describe('an assignee', () => {
     expect(codeOf(() => update(harness, 'worker', { taskId, action: 'accept' }))).toBe('conflict')
   })
 
-  test('asks a question, is answered, and goes on in a run that knows both', async () => {
+  test('an assignee asks a question, gets the answer, and continues in a run that knows both', async () => {
     const { harness, parent, taskId, runId } = await aHandOff()
     update(harness, 'worker', { taskId, action: 'block', note: 'which folder?' })
     harness.agents.finish('worker')
@@ -136,7 +136,7 @@ describe('an assignee', () => {
     expect(taskOf(harness, taskId).run_id).not.toBe(runId)
     expect(told(harness, 'worker')).toContain('block by agent:worker: which folder?')
     expect(told(harness, 'worker')).toContain('answer by agent:operator: the second')
-    // Asked twice, its giver is told twice.
+    // Each question notifies the creator.
     update(harness, 'worker', { taskId, action: 'block', note: 'which file?' })
     harness.agents.finish('worker')
     await harness.clock.settle()
@@ -150,19 +150,19 @@ describe('an assignee', () => {
     expect(messagesTo(harness, parent.id)[3]).toContain('is done')
   })
 
-  test('that is answered before its turn ends tells a later attempt of that turn what the first was told', async () => {
+  test('an answer before the end of the turn does not change the input of a later attempt of that turn', async () => {
     const { harness, taskId, runId } = await aHandOff()
     const first = harness.workOf(taskId, runId)
     expect(first?.answer).toBeNull()
     update(harness, 'worker', { taskId, action: 'block', note: 'which folder?' })
     manage(harness, person, { taskId, action: 'answer', note: 'the second' })
-    // Its agent may be killed now: told another task, it would begin anew, and do again what it did.
+    // If the agent is killed now, a different input would make it repeat its work.
     expect(harness.workOf(taskId, runId)).toEqual(first)
     expect(harness.workOf(taskId)?.answer?.text).toBe('the second')
     expect(taskOf(harness, taskId).run_id).not.toBe(runId)
   })
 
-  test('that asked stays blocked until it is answered, whatever its agent says before its turn ends', async () => {
+  test('a task with an open question stays blocked, whatever its agent reports before the turn ends', async () => {
     const { harness, taskId } = await aHandOff()
     update(harness, 'worker', { taskId, action: 'block', note: 'which folder?' })
     for (const status of ['done', 'failed'] as const) {
@@ -179,7 +179,7 @@ describe('an assignee', () => {
     expect(done(harness, 'worker', taskId).state).toBe('done')
   })
 
-  test('asks nothing without words, and closes no task of another', async () => {
+  test('an assignee cannot ask an empty question or close a task of another', async () => {
     const { harness, taskId } = await aHandOff()
     expect(codeOf(() => update(harness, 'worker', { taskId, action: 'block' }))).toBe('bad-request')
     expect(codeOf(() => update(harness, 'operator', { taskId, action: 'block', note: 'x' }))).toBe(
@@ -188,7 +188,7 @@ describe('an assignee', () => {
     expect(codeOf(() => update(harness, 'worker', { taskId, action: 'progress' }))).toBe('bad-request')
   })
 
-  test('says so much of its progress and no more', async () => {
+  test('progress notes are limited', async () => {
     const { harness, taskId } = await aHandOff()
     for (let count = 0; count < taskLimits.progressMax; count++) {
       update(harness, 'worker', { taskId, action: 'progress', note: `file ${count}` })
@@ -197,7 +197,7 @@ describe('an assignee', () => {
     expect(codeOf(more)).toBe('unprocessable')
   })
 
-  test('is asked the very same in every attempt, whatever it has said of it meanwhile', async () => {
+  test('every attempt gets the same input, whatever the agent has reported meanwhile', async () => {
     const { harness, taskId } = await aHandOff()
     const say = (note: string) =>
       harness.tasks.updateTask(harness.callerOf('worker'), {
@@ -219,7 +219,7 @@ describe('an assignee', () => {
   })
 })
 
-describe('a task that needs others', () => {
+describe('a task with needs', () => {
   async function twoTasks() {
     const harness = await aStartedHarness()
     const parent = harness.chat('operator')
@@ -231,7 +231,7 @@ describe('a task that needs others', () => {
     return { harness, parent, first: first.task_id, second: second.task_id, reply: second }
   }
 
-  test('has no run before they are done, and one right after', async () => {
+  test('a task with needs has no run before they are done, and one right afterwards', async () => {
     const { harness, first, second, reply } = await twoTasks()
     expect(reply).toMatchObject({ run_id: null, state: 'pending' })
     expect(reply.note).toMatch(/it starts when task_1 is done.*do not give it again/)
@@ -242,7 +242,7 @@ describe('a task that needs others', () => {
     expect(run?.origin).toEqual({ kind: 'operator', channel: 'agent', user: 'operator' })
   })
 
-  test('is waited for like any other, and its result comes', async () => {
+  test('a task with needs is waited for like any other, and its result arrives', async () => {
     const { harness, parent, first, second } = await twoTasks()
     harness.agents.finish('operator')
     done(harness, 'worker', first)
@@ -256,7 +256,7 @@ describe('a task that needs others', () => {
     expect(messagesTo(harness, parent.id)[2]).toContain(second)
   })
 
-  test('is blocked when one of them fails, and begins when that is done again', async () => {
+  test('a task is blocked when one of its needs fails, and starts when that is repeated successfully', async () => {
     const { harness, first, second } = await twoTasks()
     const failed = { taskId: first, status: 'failed', summary: 'no', result: null } as const
     harness.completeTask(harness.callerOf('worker'), failed)
@@ -274,9 +274,9 @@ describe('a task that needs others', () => {
     expect(taskOf(harness, second).state).toBe('working')
   })
 
-  test('begins after a mesh that died right after the end of what it needs', async () => {
+  test('a task starts after a crash that followed the end of its needs', async () => {
     const { harness, first, second } = await twoTasks()
-    // As the rows stand when the commit is there and nothing that follows it has happened.
+    // The rows after the commit and before its follow-up work.
     harness.database.exec(`UPDATE tasks SET state = 'done', completed_at = 1 WHERE id = '${first}'`)
     const again = await harness.restarted()
     opened.push(again)
@@ -286,13 +286,13 @@ describe('a task that needs others', () => {
     expect(taskOf(again, second).state).toBe('working')
   })
 
-  test('ends with the run that asked for it', async () => {
+  test('a waiting task ends with the run that created it', async () => {
     const { harness, parent, second } = await twoTasks()
     harness.ledger.lifecycle.cancelRun(person, parent.id)
     expect(taskOf(harness, second)).toMatchObject({ state: 'cancelled', run_id: null })
   })
 
-  test('cannot need what its giver may not see', async () => {
+  test('a task cannot need one that its creator may not see', async () => {
     const { harness, first } = await twoTasks()
     const needs = ['task_none']
     const asked = () => harness.handOff(harness.callerOf('operator'), { to: 'third', ...work, needs })
@@ -300,7 +300,7 @@ describe('a task that needs others', () => {
     expect(taskOf(harness, first).state).toBe('working')
   })
 
-  test('is blocked where its giver may no longer give it', async () => {
+  test('a waiting task is blocked if its creator has lost the permission', async () => {
     let denied = false
     const guard = () => {
       if (denied) throw new Problem('denied', { detail: 'no more' })
@@ -324,8 +324,8 @@ describe('a task that needs others', () => {
   })
 })
 
-describe('a task for an agent that cannot begin', () => {
-  test('is kept while the lane is full, says so, and begins when there is room', async () => {
+describe('a task for an unavailable agent', () => {
+  test('a task is kept while the lane is full, says so, and starts when there is space', async () => {
     heedsLesson(45)
     const harness = await aStartedHarness()
     for (let count = 0; count < 101; count++) {
@@ -344,7 +344,7 @@ describe('a task for an agent that cannot begin', () => {
     expect(harness.state({ id: taskOf(harness, given.task_id).run_id! })).toBe('queued')
   })
 
-  test('says why it will not begin at once', async () => {
+  test('a task says why it does not start at once', async () => {
     const unreachable = () => 'no agent is started at the moment: canary'
     const harness = await aStartedHarness({ taskAgents: { unreachable } })
     const reply = harness.tasks.handOff(person, { to: 'worker', ...work })
@@ -352,7 +352,7 @@ describe('a task for an agent that cannot begin', () => {
     expect(reply.run_id).not.toBeNull()
   })
 
-  test('waits in bounded numbers', async () => {
+  test('the number of waiting tasks is limited', async () => {
     const { harness, taskId } = await aHandOff()
     const caller = harness.callerOf('operator')
     const give = () => harness.tasks.handOff(caller, { to: 'other', ...work, needs: [taskId] })
@@ -361,8 +361,8 @@ describe('a task for an agent that cannot begin', () => {
   })
 })
 
-describe('whoever gave or routes a task', () => {
-  test('gives it to another, whose work is told to the run that waits', async () => {
+describe('the creator or router of a task', () => {
+  test('a task can be rerouted to another agent, whose result goes to the waiting run', async () => {
     const { harness, parent, taskId, runId } = await aHandOff()
     harness.agents.finish('operator')
     await harness.clock.settle()
@@ -377,14 +377,14 @@ describe('whoever gave or routes a task', () => {
     expect(messagesTo(harness, parent.id)[1]).toContain('which you gave to other, is done')
   })
 
-  test('does not give it to somebody who waits for it', async () => {
+  test('a task cannot be rerouted to an agent that waits for it', async () => {
     const { harness, taskId } = await aHandOff()
     const reroute = () => manage(harness, person, { taskId, action: 'reroute', to: 'operator' })
     expect(codeOf(reroute)).toBe('hand-off-refused')
     expect(taskOf(harness, taskId)).toMatchObject({ assignee: 'worker', round: 0, state: 'working' })
   })
 
-  test('cancels it with all that was handed on below', async () => {
+  test('cancelling a task cancels all hand-offs below it', async () => {
     const { harness, parent, taskId, runId } = await aHandOff()
     const below = harness.handOff(harness.callerOf('worker'), { to: 'other', ...work })
     const waiting = harness.tasks.handOff(harness.callerOf('worker'), {
@@ -403,7 +403,7 @@ describe('whoever gave or routes a task', () => {
     expect(messagesTo(harness, parent.id)[1]).toContain('not wanted')
   })
 
-  test('says what it is worth: the words wait for its agent, and a rework is a new task', async () => {
+  test('a review is stored for the agent, and a rework is a new task', async () => {
     const { harness, taskId } = await aHandOff()
     done(harness, 'worker', taskId)
     harness.agents.finish('worker')
@@ -420,13 +420,13 @@ describe('whoever gave or routes a task', () => {
       { taskId, outcome: 'rework', comment: 'count MIT too', by: 'operator' },
     ])
     expect(harness.feedbackGiven).toEqual(['worker'])
-    // Said again it changes nothing, and another verdict comes too late.
+    // A repeated review has no effect, and a different one is a conflict.
     expect(harness.tasks.reviewTask(caller, said).rework).toBeNull()
     const other = () => harness.tasks.reviewTask(caller, { taskId, outcome: 'accepted', comment: '' })
     expect(codeOf(other)).toBe('conflict')
   })
 
-  test('judges what has ended, with a reason where it is not good', async () => {
+  test('an ended task is reviewed, with a comment unless it is accepted', async () => {
     const { harness, taskId } = await aHandOff()
     const review = (outcome: 'accepted' | 'rejected', comment: string) => () =>
       harness.tasks.reviewTask(person, { taskId, outcome, comment })
@@ -437,11 +437,11 @@ describe('whoever gave or routes a task', () => {
   })
 })
 
-describe('others', () => {
+describe('other agents', () => {
   const asAgent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
   const noRouter = () => ({ allowed: false as const, reason: 'no', field: null })
 
-  test('see no task that is not theirs, whatever they want of it', async () => {
+  test('agents cannot see tasks of others, whatever the action', async () => {
     const { harness, taskId } = await aHandOff({ decide: noRouter })
     harness.chat('stranger')
     await harness.clock.settle()
@@ -456,7 +456,7 @@ describe('others', () => {
     expect(taskOf(harness, taskId)).toMatchObject({ state: 'working', round: 0 })
   })
 
-  test('who route tasks do so in their own project, the operator in all', async () => {
+  test('agents that route tasks do so in their own project, and the operator in all', async () => {
     const projects: Record<string, string> = { worker: 'red', member: 'red', outsider: 'blue' }
     const projectOf = (agentId: string) => projects[agentId] ?? null
     const { harness, taskId } = await aHandOff({ taskAgents: { projectOf } })
@@ -467,8 +467,8 @@ describe('others', () => {
   })
 })
 
-describe('the caps of a task', () => {
-  test('hold over all its rounds', async () => {
+describe('the limits of a task', () => {
+  test('the limits of a task apply to all its rounds', async () => {
     const harness = await aStartedHarness()
     const tokenBudget = { max_cost_usd: 1, max_tokens: 1000 }
     const given = harness.handOff(person, { to: 'worker', ...work, tokenBudget, maxTurns: 7 })
@@ -485,14 +485,14 @@ describe('the caps of a task', () => {
     await harness.clock.settle()
     await loseThreeTimes(harness)
     manage(harness, person, { taskId: given.task_id, action: 'retry' })
-    // A run that may use next to nothing says itself why it ends.
+    // A run without a remaining budget fails at its first call.
     const third = harness.ledger.queries.find(taskOf(harness, given.task_id).run_id!)
     expect(third).toMatchObject({ budgetUsd: 0.000001, budgetTokens: 1 })
   })
 })
 
 describe('ended tasks', () => {
-  test('are kept for 90 days', async () => {
+  test('ended tasks are kept for 90 days', async () => {
     const { harness, taskId } = await aHandOff()
     done(harness, 'worker', taskId)
     await harness.clock.settle()

@@ -29,14 +29,14 @@ webhooks:
 schedules:
   - { id: look, agent: b, schedule: '0 7 * * *', message: Look. }
 `
-/** The same, and a folder that is watched. */
+/** The same template with a watched folder. */
 const watching = yaml.replace(
   'schedules:',
   `watchers:
   - { path: /srv/inbox, pattern: '*.pdf', agent: a, message: 'Read {filename}', when: size_bytes > 0 }
 schedules:`,
 )
-/** And what the owner's settings say of one. */
+/** The same template with settings of an agent. */
 const set = watching.replace(
   'files: { input',
   `settings: { models: [openai/gpt-5], data_limit_mb: 100, hibernate_after_minutes: 5, allowed_hosts: [a.example] }
@@ -53,7 +53,7 @@ beforeEach(async () => {
 afterEach(() => harness.close())
 
 describe('applying a template', () => {
-  test('makes all that it names, and again there is nothing to do', async () => {
+  test('a template creates everything that it names, and a second application changes nothing', async () => {
     const { plan, secrets } = await harness.application.apply(owner, template)
     expect(plan.items.map(({ kind, id, action }) => [kind, id, action])).toEqual([
       ['project', 'acme', 'create'],
@@ -87,7 +87,7 @@ describe('applying a template', () => {
     expect(harness.fleetHarness.journal.filter(({ action }) => action === 'template.applied')).toHaveLength(1)
   })
 
-  test('shows what becomes another before and after, and changes that alone', async () => {
+  test('a plan shows each change with both values, and only those change', async () => {
     await harness.application.apply(owner, template)
     const changed = parseTemplate(
       'pair',
@@ -125,7 +125,7 @@ describe('applying a template', () => {
     expect(after.records['a']).toMatchObject({ can_message: ['operator'], allowed_apis: ['llm'] })
   })
 
-  test('does what was shown or nothing', async () => {
+  test('an application does exactly what the plan showed, or nothing', async () => {
     const { digest } = harness.application.plan(owner, template)
     await harness.fleetHarness.fleet.admin.create(owner, { id: 'b', role: 'mine' })
     await expect(harness.application.apply(owner, template, { digest })).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe('applying a template', () => {
     expect(harness.fleetHarness.fleet.registry.find('a')).toBeNull()
   })
 
-  test('by its name alone leaves what is there as it is', async () => {
+  test('a template that is applied by name leaves existing objects unchanged', async () => {
     await harness.fleetHarness.fleet.admin.create(owner, { id: 'b', role: 'mine' })
     const { plan } = await harness.application.apply(owner, template, { onlyNew: true })
     expect(plan.items.find(({ id }) => id === 'b')).toMatchObject({ action: 'keep', changes: [] })
@@ -142,7 +142,7 @@ describe('applying a template', () => {
     expect(harness.fleetHarness.fleet.registry.find('a')?.role).toBe('first')
   })
 
-  test('two at once make one fleet', async () => {
+  test('two concurrent applications create one fleet', async () => {
     const both = await Promise.allSettled([
       harness.application.apply(owner, template),
       harness.application.apply(owner, template),
@@ -161,7 +161,7 @@ describe('the ceiling of a template', () => {
     ['a credential', 'permissions: { allowed_credentials: [bank] }', 'unprocessable'],
     ['a flag of the control plane', 'permissions: { can_manage_fleet: true }', 'unprocessable'],
     ['a budget above the default', 'budget: { daily_usd: 1000, monthly_usd: 2 }', 'unprocessable'],
-  ])('%s creates nothing, whoever applies it', async (_name, line, code) => {
+  ])('a template with %s creates nothing, whoever applies it', async (_name, line, code) => {
     heedsLesson(8)
     const above = parseTemplate('pair', yaml.replace('role: second', `role: second, ${line}`))
     const before = harness.state()
@@ -170,7 +170,7 @@ describe('the ceiling of a template', () => {
     expect(harness.state()).toEqual(before)
   })
 
-  test.each(['operator', 'Operator', 'mesh'])('the reserved id %s is refused', async (id) => {
+  test.each(['operator', 'Operator', 'mesh'])('the reserved id %s is rejected', async (id) => {
     const taken = parseTemplate(
       null,
       `name: t\ndescription: d\nagents: [{ id: ${id}, role: r, instructions: i }]`,
@@ -178,7 +178,7 @@ describe('the ceiling of a template', () => {
     await expect(harness.application.apply(owner, taken)).rejects.toMatchObject({ code: 'reserved-agent-id' })
   })
 
-  test('a project whose limit stands lower is not raised', async () => {
+  test('a template does not raise a lower project limit', async () => {
     await harness.application.apply(owner, template)
     const raised = parseTemplate('pair', yaml.replace('daily_usd: 3', 'daily_usd: 30'))
     await expect(harness.application.apply(owner, raised)).rejects.toMatchObject({
@@ -187,7 +187,7 @@ describe('the ceiling of a template', () => {
     })
   })
 
-  test('nobody but a person at the terminal raises the budget of an agent that is there', async () => {
+  test('only a person at the terminal can raise the budget of an existing agent by a template', async () => {
     await harness.application.apply(owner, template)
     const raised = parseTemplate('pair', yaml.replace('daily_usd: 1,', 'daily_usd: 2,'))
     await expect(harness.application.apply(chat, raised)).rejects.toMatchObject({ code: 'human-only' })
@@ -195,7 +195,7 @@ describe('the ceiling of a template', () => {
     expect(harness.fleetHarness.fleet.registry.find('a')?.budget.dailyUsd).toBe(2)
   })
 
-  test('is for whoever may manage the fleet', async () => {
+  test('applying a template needs the permission to manage the fleet', async () => {
     await expect(harness.application.apply(worker, template)).rejects.toMatchObject({ code: 'denied' })
     expect(() => harness.application.plan(worker, template)).toThrow(
       expect.objectContaining({ code: 'denied' }),
@@ -203,10 +203,10 @@ describe('the ceiling of a template', () => {
   })
 })
 
-describe('a template that watches folders', () => {
+describe('a template with watchers', () => {
   const refused = { code: 'human-only', repair: expect.stringContaining('flotilla apply') }
 
-  test('adds to the file of the owner, changes its own entry there, and has then nothing to do', async () => {
+  test("a template with watchers edits the owner's file, changes its own entry, and then has nothing to do", async () => {
     await writeFile(harness.paths.watchersFile, ownWatchers)
     const first = await harness.application.apply(owner, parseTemplate('pair', watching))
     expect(first.plan.items.at(-1)).toEqual({
@@ -238,7 +238,7 @@ describe('a template that watches folders', () => {
     expect(harness.state().watchers[1]).not.toHaveProperty('when')
   })
 
-  test('is an owner’s at the terminal to apply and to plan, and nothing of it is done for anybody else', async () => {
+  test('only an owner at the terminal can plan or apply a template with watchers, and other callers change nothing', async () => {
     const before = harness.state()
     const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
     const callers: readonly Caller[] = [
@@ -257,12 +257,12 @@ describe('a template that watches folders', () => {
       expect(() => trusting.plan(caller, template)).toThrow(expect.objectContaining(refused))
     }
     expect(harness.state()).toEqual(before)
-    // One that is there already opens no way to the rest.
+    // An existing watcher does not allow the rest.
     await harness.application.apply(owner, parseTemplate('pair', watching))
     await expect(trusting.apply(operator, parseTemplate('pair', watching))).rejects.toMatchObject(refused)
   })
 
-  test('wants the owner’s proof of a page, for a new watcher and for another message', async () => {
+  test("a page needs the owner's proof for a new watcher and for a changed message", async () => {
     const page = { kind: 'human', role: 'owner', channel: 'dashboard', page: 'unproved' } as const
     const before = harness.state()
     const wanted = { code: 'proof-wanted' }
@@ -281,14 +281,14 @@ describe('a template that watches folders', () => {
     ['names no folder from the root on', 'path: srv/inbox', 'path: /srv/inbox'],
     ['looks below its folder', "pattern: 'x/*.pdf'", "pattern: '*.pdf'"],
     ['has a condition that is none', 'when: size_bytes >', 'when: size_bytes > 0'],
-  ])('is refused where one %s', (_name, wrong, right) => {
+  ])('a template is rejected if a watcher %s', (_name, wrong, right) => {
     expect(watching).toContain(right)
     expect(() => parseTemplate('pair', watching.replace(right, wrong))).toThrow(
       expect.objectContaining({ code: 'unprocessable' }),
     )
   })
 
-  test('is refused over a broken file of watchers, and over as many as there may be', async () => {
+  test('a template with watchers is rejected if their file is broken or full', async () => {
     const template = parseTemplate('pair', watching)
     await writeFile(harness.paths.watchersFile, 'watchers: [')
     await expect(harness.application.apply(owner, template)).rejects.toMatchObject({
@@ -310,7 +310,7 @@ describe('a template that watches folders', () => {
 describe('a template with settings of an agent', () => {
   const settingsOf = (id: string) => harness.state().agents.find((agent) => agent.id === id)?.settings
 
-  test('writes them into the file of the owner, shows what becomes another, and has then nothing to do', async () => {
+  test("a template with settings edits the owner's file, shows the changes, and then has nothing to do", async () => {
     const own = '{\n  "tasks": { "max_usd": 7 },\n  "agents": { "b": { "data_limit_mb": 70 } }\n}\n'
     await harness.settingsFile.editAll(() => [{ field: ['tasks'], value: {} }])
     await writeFile(harness.paths.settingsFile, own)
@@ -349,7 +349,7 @@ describe('a template with settings of an agent', () => {
     expect(settingsOf('a')).toEqual({ ...whole, data_limit_mb: 80 })
   })
 
-  test('changes nothing where it is above the ceiling, and nothing over a broken file', async () => {
+  test('a template with settings above the ceiling, or with a broken file, changes nothing', async () => {
     const before = harness.state()
     const above = parseTemplate('pair', set.replace('limit_mb: 100', 'limit_mb: 9000'))
     await expect(harness.application.apply(owner, above)).rejects.toMatchObject({
@@ -366,7 +366,7 @@ describe('a template with settings of an agent', () => {
     await harness.application.apply(owner, template)
   })
 
-  test('wants the owner’s proof of a page for further models of an agent that is there', async () => {
+  test("a page needs the owner's proof for more models of an existing agent", async () => {
     const page = { kind: 'human', role: 'owner', channel: 'dashboard', page: 'unproved' } as const
     await harness.application.apply(page, template)
     const only = (settings: string) =>
@@ -379,7 +379,7 @@ describe('a template with settings of an agent', () => {
   })
 })
 
-describe('an application that fails', () => {
+describe('a failing application', () => {
   const steps = [
     'permissions',
     'permissions written',
@@ -398,7 +398,7 @@ describe('an application that fails', () => {
     repair: expect.stringContaining('restart the mesh'),
   }
 
-  test.each(steps)('at %s leaves nothing of it', async (failing) => {
+  test.each(steps)('an application that fails at %s changes nothing', async (failing) => {
     const paths = [harness.paths.permissionsFile, harness.paths.watchersFile]
     await writeFile(harness.paths.watchersFile, ownWatchers)
     await harness.fileWatches.refresh()
@@ -421,7 +421,7 @@ describe('an application that fails', () => {
   })
 
   test.each(steps)(
-    'at %s, as a kill does, is taken back by the next start or stands whole',
+    'an application that is killed at %s is reverted by the next start or complete',
     async (killed) => {
       await harness.application.apply(owner, template)
       const before = harness.state()
@@ -437,7 +437,7 @@ describe('an application that fails', () => {
       )
       let dead = false
       harness.before.step = (step) => {
-        // From there on nothing is done any more, the undoing neither.
+        // Nothing more is done from here on, not even the undo.
         dead ||= step === killed
         if (dead) throw new Error('killed')
       }
@@ -453,7 +453,7 @@ describe('an application that fails', () => {
     },
   )
 
-  test('goes on with its undoing where one file cannot be put back, and says which and what to do', async () => {
+  test('the undo continues after a file that cannot be restored, and reports which and the repair', async () => {
     const before = harness.state()
     let failed = false
     harness.before.step = (step) => {
@@ -463,7 +463,7 @@ describe('an application that fails', () => {
     const refused: unknown = await harness.application.apply(owner, template).catch((error: unknown) => error)
     expect(refused).toMatchObject(notUndone)
     expect(refused).toMatchObject({ detail: expect.not.stringContaining('config/cron.json') })
-    // The jobs are as they were, although the permissions before them are not.
+    // The jobs are restored, although the permissions before them are not.
     expect(harness.state().jobs).toEqual(before.jobs)
     expect(harness.permissions.snapshot().recordOf('a')).toBeDefined()
     expect(await harness.again().undoOpen()).toMatchObject({
@@ -475,7 +475,7 @@ describe('an application that fails', () => {
     expect(harness.permissions.snapshot().recordOf('a')).toBeUndefined()
   })
 
-  test('a hand that came in between is not undone', async () => {
+  test('an edit by hand during an application is not undone', async () => {
     let dead = false
     harness.before.step = (step) => {
       dead ||= step === 'secret'

@@ -39,7 +39,7 @@ const money = fc.record({
   monthly_usd: fc.constantFrom(5, 20.25, 200),
 })
 
-/** Fleets within what a template may grant. */
+/** Fleets within the limits of a template. */
 const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =>
   fc.record({
     name: fc.constant('fleet'),
@@ -132,7 +132,7 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
       }),
       { selector: ({ agent, pattern }) => `${agent} ${pattern}`, maxLength: 4 },
     ),
-    // Several may be alike in agent, folder and pattern, or in all.
+    // Several may be equal in agent, folder and pattern, or in all fields.
     watchers: fc.array(
       fc.record(
         {
@@ -149,7 +149,7 @@ const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =
   }),
 )
 
-test('what is written out makes the same fleet in an empty home, whatever the fleet is', async () => {
+test('an export creates the same fleet in an empty home, whatever the fleet', async () => {
   await fc.assert(
     fc.asyncProperty(fleet, async (wanted) => {
       const first = await aTemplatesHarness()
@@ -160,10 +160,10 @@ test('what is written out makes the same fleet in an empty home, whatever the fl
         expect(leftOut).toEqual([])
         await second.application.apply(owner, parseTemplate('fleet', text))
         const whole = first.state()
-        // A limit of a project that no worker belongs to is none of the workers'.
+        // The limit of a project without workers is not part of them.
         const used = whole.agents.flatMap(({ project }) => project ?? [])
         const projects = whole.projects.filter(({ name }) => used.includes(name))
-        // Watchers stand in the file as they were written, and in what is written out worker by worker.
+        // The file keeps its order, and the export groups watchers by worker.
         const order = whole.agents.map(({ id }) => id)
         const watchers = order.flatMap((id) => whole.watchers.filter(({ agent }) => agent === id))
         expect(second.state()).toEqual({ ...whole, projects, watchers })
@@ -178,7 +178,7 @@ test('what is written out makes the same fleet in an empty home, whatever the fl
   )
 })
 
-test('texts stand in it line by line, as they were written', async () => {
+test('an export contains texts line by line', async () => {
   const harness = await aTemplatesHarness()
   try {
     const line = `3. ${'Count with a program. '.repeat(10)}`.trim()
@@ -191,7 +191,7 @@ test('texts stand in it line by line, as they were written', async () => {
   }
 })
 
-test('what a template cannot grant is left out and named with the command that sets it', async () => {
+test('an export leaves out what a template cannot grant, with the command that sets it', async () => {
   const harness = await aTemplatesHarness()
   try {
     await harness.fleetHarness.fleet.admin.create(owner, {
@@ -219,14 +219,14 @@ test('what a template cannot grant is left out and named with the command that s
       expect.stringContaining('agent w, settings.data_limit_mb: it has 5120 here'),
       expect.stringMatching(/settings\.models: openai\/\* .* agents\.w\.models of config\/settings\.json$/),
     ])
-    // Where it was written out, it changes nothing.
+    // Applied to the same fleet, it changes nothing.
     expect(harness.application.plan(owner, again).items.map(({ action }) => action)).toEqual(['keep'])
   } finally {
     await harness.close()
   }
 })
 
-test('watchers of the workers are in it, and a file of them that is broken is named', async () => {
+test('an export contains the watchers of the workers, and reports a broken file', async () => {
   const harness = await aTemplatesHarness()
   const { watchersFile } = harness.paths
   try {
@@ -251,7 +251,7 @@ test('watchers of the workers are in it, and a file of them that is broken is na
   }
 })
 
-test('texts that were edited are in it as they were given last, and make the same agent elsewhere', async () => {
+test('an export contains edited texts in their last version, and they create the same agent elsewhere', async () => {
   const first = await aTemplatesHarness()
   const second = await aTemplatesHarness()
   try {
@@ -274,7 +274,7 @@ test('texts that were edited are in it as they were given last, and make the sam
   }
 })
 
-test('a project is given its texts over what stands there, and keeps what the file does not name', async () => {
+test('a template replaces the texts of an existing project and keeps those that it does not name', async () => {
   const harness = await aTemplatesHarness()
   const fleetOf = (project: object) =>
     parseTemplate(
@@ -310,7 +310,7 @@ test('a project is given its texts over what stands there, and keeps what the fi
   }
 })
 
-test('no secret, no archived agent and no operator is in it', async () => {
+test('an export contains no secrets, archived agents or operator', async () => {
   const harness = await aTemplatesHarness()
   try {
     await harness.fleetHarness.fleet.lifecycle.ensureOperator()

@@ -9,7 +9,7 @@ import { parseTemplate } from './template-file.ts'
 
 const grants = createPermissionGrants({ edit: () => Promise.reject(new Error('nothing is written here')) })
 
-/** What is said of a template with that in its agent `a`, and with those projects; null where it is let through. */
+/** The error for a template with this agent `a` and these projects; null if it is allowed. */
 function refusal(
   agent: Readonly<Record<string, unknown>>,
   projects: readonly object[] = [],
@@ -44,7 +44,7 @@ function refusal(
   }
 }
 
-describe('what a template grants', () => {
+describe('the grants of a template', () => {
   test.each([
     [{ can_spawn: true }, 'can_spawn'],
     [{ can_use_browser: true }, 'can_use_browser'],
@@ -53,13 +53,13 @@ describe('what a template grants', () => {
     [{ allowed_credentials: ['github'] }, 'allowed_credentials'],
     [{ can_route_tasks: true }, 'can_route_tasks'],
     [{ can_manage_fleet: true }, 'can_manage_fleet'],
-  ])('is held to the operator’s ceiling: %j', (permissions, field) => {
+  ])("a template is limited by the operator's ceiling: %j", (permissions, field) => {
     const said = refusal({ permissions })
     expect(said).toContain('unprocessable: template held, agent a: ')
     expect(said).toContain(field)
   })
 
-  test('may be all that the operator could give, and no budget above the default', () => {
+  test('a template may grant what the operator could, and no budget above the default', () => {
     expect(refusal({ permissions: { can_message: ['operator', 'b'], allowed_apis: ['llm'] } })).toBeNull()
     expect(refusal({})).toBeNull()
     const { dailyUsd, monthlyUsd } = defaultBudget
@@ -71,11 +71,11 @@ describe('what a template grants', () => {
     expect(refusal({ budget: { ...budget, monthly_usd: (monthlyUsd ?? 0) + 1 } })).toContain('monthly')
   })
 
-  test.each(['operator', 'Operator', 'OPERATOR'])('is to no agent called %s', (id) => {
+  test.each(['operator', 'Operator', 'OPERATOR'])('a template cannot create an agent called %s', (id) => {
     expect(refusal({ id })).toContain('reserved-agent-id')
   })
 
-  test('raises no budget of a project that has one, and sets one where there is none', () => {
+  test('a template cannot raise an existing project budget, but can set a missing one', () => {
     const project = { name: 'acme', daily_usd: 3, monthly_usd: 30 }
     expect(refusal({}, [project])).toBeNull()
     expect(refusal({}, [{ ...project, daily_usd: 2 }])).toBeNull()
@@ -87,11 +87,11 @@ describe('what a template grants', () => {
   })
 })
 
-describe('what a template has the owner’s settings say of an agent', () => {
+describe('the settings in a template', () => {
   const said = (settings: object, standing: ReturnType<StandingFleet['settingsOf']> = {}) =>
     refusal({ settings }, [], { settings: standing })
 
-  test('may be when it sleeps, models by their names, less room and fewer hosts', () => {
+  test('a template may set hibernation, named models, a smaller disk limit and fewer hosts', () => {
     expect(said({})).toBeNull()
     expect(said({ hibernate_after_minutes: null })).toBeNull()
     expect(said({ models: ['openai/gpt-5', 'gpt-5-mini'] })).toBeNull()
@@ -123,18 +123,18 @@ describe('what a template has the owner’s settings say of an agent', () => {
       'agents.a.isolation of config/settings.json',
     ],
     [{ isolation_mode: 'preferred' }, { isolation_mode: 'required' } as const, 'agents.a.isolation_mode of'],
-  ])('is %j over %j for an owner alone', (settings, standing, words) => {
+  ])('the settings %j over %j are only for an owner', (settings, standing, words) => {
     expect(said(settings, standing)).toContain('unprocessable: template held, agent a: settings.')
     expect(said(settings, standing)).toContain(words)
   })
 
-  test('may name what the owner allowed already', () => {
+  test('a template may name settings that the owner allowed before', () => {
     const models = ['openai/*', 'openai/gpt-5-search-preview']
     expect(said({ models }, { models })).toBeNull()
   })
 })
 
-test('over a broken file of settings only a template without settings goes on', () => {
+test('with a broken settings file only templates without settings are applied', () => {
   const told = (settings: string, broken: string | null) => () => {
     const agent = `{ id: a, role: r, instructions: i${settings} }`
     const text = `name: t\ndescription: d\nagents: [${agent}, { id: b, role: r, instructions: i }]`

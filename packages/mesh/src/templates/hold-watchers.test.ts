@@ -13,7 +13,7 @@ const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
 
-test('folders are watched for an owner at the terminal alone, and nobody is asked where none is', () => {
+test('only an owner at the terminal may apply watchers, and templates without watchers need no check', () => {
   for (const caller of [owner, operator, inChat]) expect(() => requireMayWatch(caller, without)).not.toThrow()
   expect(() => requireMayWatch(owner, watching)).not.toThrow()
   for (const caller of [operator, inChat]) {
@@ -27,7 +27,7 @@ test('folders are watched for an owner at the terminal alone, and nobody is aske
   }
 })
 
-test('nothing is written into a file of watchers that is broken, which holds up no template without', () => {
+test('a broken watchers file is not changed, and does not affect templates without watchers', () => {
   const broken = { broken: () => 'config/watchers.yaml line 3' }
   expect(() => requireWholeWatchers(watching, broken)).toThrow(
     expect.objectContaining({

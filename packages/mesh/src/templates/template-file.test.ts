@@ -23,7 +23,7 @@ async function aFolder(): Promise<string> {
   return folder
 }
 
-test('every template that is shipped is whole, modest and fits the files it fills', async () => {
+test('every shipped template is valid, within limits and fits its files', async () => {
   const templates = createTemplates([shipped])
   const names = (await templates.list()).map(({ name }) => name)
   expect(names).toEqual([
@@ -47,7 +47,7 @@ test('every template that is shipped is whole, modest and fits the files it fill
   }
 })
 
-test('the two templates have the workers that they promise', async () => {
+test('the two shipped templates have the documented workers', async () => {
   const templates = createTemplates([shipped])
   const idsOf = async (name: string) => (await templates.read(name)).agents.map((made) => made.id)
   expect(await idsOf('starter')).toEqual(['worker-1', 'worker-2'])
@@ -66,7 +66,7 @@ test.each([
   'a\u0000b',
   '%2e%2e',
   'x'.repeat(65),
-])('the name %j leads nowhere', async (name) => {
+])('the name %j is not found', async (name) => {
   const folder = await aFolder()
   await mkdir(join(folder, 'inner'))
   await writeFile(join(folder, 't.yaml'), withAgents(agent))
@@ -75,14 +75,14 @@ test.each([
   })
 })
 
-test("an owner's template takes the place of one of ours", async () => {
+test("an owner's template replaces a shipped one", async () => {
   const folder = await aFolder()
   const mine = withAgents(agent).replace('name: t', 'name: starter')
   await writeFile(join(folder, 'starter.yaml'), mine)
   expect((await createTemplates([folder, shipped]).read('starter')).description).toBe('d')
 })
 
-test('only permissions that are written down are overrides', () => {
+test('only permissions in the file are overrides', () => {
   const text = withAgents('{ id: a, role: r, instructions: i, permissions: { allowed_apis: [] } }')
   expect(parseTemplate('t', text).agents[0]?.permissions).toEqual({ allowed_apis: [] })
 })
@@ -115,11 +115,11 @@ test.each([
   ['a syntax error', 'name: [t'],
   ['no YAML object', '- 1'],
   ['a code tag', withAgents('{ id: a, role: !!js/function "function(){}", instructions: i }')],
-])('%s is refused with the reason', (_name, text) => {
+])('%s is rejected with the reason', (_name, text) => {
   expect(() => parseTemplate('t', text)).toThrow(expect.objectContaining({ code: 'unprocessable' }))
 })
 
-test('anchors that unfold without end are refused', () => {
+test('endless alias expansion is rejected', () => {
   const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]']
   for (const [from, to] of ['ab', 'bc', 'cd', 'de', 'ef', 'fg', 'gh', 'hi'].map((pair) => [
     pair[0],
@@ -132,7 +132,7 @@ test('anchors that unfold without end are refused', () => {
   )
 })
 
-/** Small texts that ask much of a parser: depth, repetition, length, and keys that are no data. */
+/** Small texts that are expensive for a parser: depth, repetition, length and special keys. */
 const hostile: readonly (readonly [string, string])[] = [
   ['brackets in each other', '['.repeat(100_000)],
   ['brackets on lines of their own', '[\n'.repeat(100_000)],
@@ -160,11 +160,11 @@ const hostile: readonly (readonly [string, string])[] = [
   ],
 ]
 
-test.each(hostile)('%s: the file is refused and nothing breaks', (_name, text) => {
+test.each(hostile)('%s: the file is rejected without further effects', (_name, text) => {
   expect(() => parseTemplate(null, text)).toThrow(expect.objectContaining({ code: 'unprocessable' }))
 })
 
-test('what is read is looked at for depth first, and programs within a file may have theirs', () => {
+test('the depth is checked before parsing, and sources within a file may be deep', () => {
   expect(isDeep('a: [[[1]]]')).toBe(false)
   expect(isDeep('- - - x')).toBe(false)
   expect(isDeep(`a: |\n  ${'if (x) { y([1, 2]) }\n  '.repeat(500)}`)).toBe(false)
@@ -172,7 +172,7 @@ test('what is read is looked at for depth first, and programs within a file may 
   expect(isDeep('- '.repeat(65))).toBe(true)
 })
 
-test('a file that is too long is not even read', async () => {
+test('a file above the limit is not read', async () => {
   const folder = await aFolder()
   await writeFile(join(folder, 'long.yaml'), 'x'.repeat(2_000_000))
   await expect(createTemplates([folder]).read('long')).rejects.toMatchObject({ code: 'unprocessable' })

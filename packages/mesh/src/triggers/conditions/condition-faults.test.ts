@@ -21,7 +21,7 @@ function faultOf(text: string): string {
   throw new Error(`understood: ${text}`)
 }
 
-describe('whoever writes a condition wrongly', () => {
+describe('errors in a condition', () => {
   test.each([
     ['action', 7, 'one of == != < <= > >= contains matches is expected here, the end is found'],
     ['action =! "a"', 8, '"=" is not allowed in a condition'],
@@ -43,16 +43,16 @@ describe('whoever writes a condition wrongly', () => {
     ['a[1.5] == 1', 3, 'a place in a list, or a name in quotes is expected here, "1.5"'],
     ['a < contains', 5, 'a text in quotes, a number, true, false or null is expected here, "contains"'],
     ['a . "b" == 1', 5, 'the name of a field is expected here, "b"'],
-  ])('%j hears of character %i: %s', (text, place, words) => {
+  ])('%j is reported at character %i: %s', (text, place, words) => {
     expect(faultOf(text)).toContain(`condition, character ${place}: ${words}`)
     expect(faultOf(text)).toContain('Such as: action == "opened"')
   })
 })
 
-describe('the bounds of a condition', () => {
+describe('the limits of a condition', () => {
   const ofLength = (length: number) => `a == "${'x'.repeat(length - 7)}"`
 
-  test('are its last character, its last bracket and the last character of its pattern', () => {
+  test('a condition at its length, bracket and pattern limits is accepted', () => {
     expect(ofLength(conditionMaxChars)).toHaveLength(500)
     expect(() => parseCondition(ofLength(conditionMaxChars))).not.toThrow()
     expect(faultOf(ofLength(conditionMaxChars + 1))).toContain('character 501: a condition has 500')
@@ -67,19 +67,19 @@ describe('the bounds of a condition', () => {
     expect(faultOf(pattern(patternMaxChars + 1))).toContain('character 11: a pattern has 200')
   })
 
-  test('of the work of a pattern are its last step', () => {
+  test('a pattern at its step limit is accepted', () => {
     const counts = Array.from({ length: patternMaxSteps + 1 }, (_, count) => count)
     const last = counts.findLast((count) => RE2JS.compile(`a{${count}}`).programSize() === patternMaxSteps)
     expect(() => parseCondition(`a matches "a{${last}}"`)).not.toThrow()
     expect(faultOf(`a matches "a{${Number(last) + 1}}"`)).toContain('repeats too much')
   })
 
-  test('of depth are counted down again behind a bracket, so that a long list is no deep one', () => {
+  test('depth is reduced after a closing bracket, so that a long list is not deep', () => {
     const list = Array.from({ length: 30 }, () => '(a==1)').join(' or ')
     expect(() => parseCondition(list)).not.toThrow()
   })
 
-  test('of a text are where a pattern stops to look', () => {
+  test('a pattern searches a text only up to the limit', () => {
     const far = parseCondition('t matches "x$"')
     expect(conditionHolds(far, { t: `${'a'.repeat(matchedTextMaxChars - 1)}x` })).toBe(true)
     expect(conditionHolds(far, { t: `${'a'.repeat(matchedTextMaxChars)}x` })).toBe(false)
@@ -87,7 +87,7 @@ describe('the bounds of a condition', () => {
 })
 
 describe('the tokens of a condition', () => {
-  test('know where they stand, so that a fault can say so', () => {
+  test('tokens have positions for error messages', () => {
     expect(conditionTokens(' a1_-b  <=-1.5 "x"')).toEqual([
       { kind: 'name', text: 'a1_-b', at: 1 },
       { kind: 'sign', text: '<=', at: 8 },
@@ -108,13 +108,13 @@ describe('the tokens of a condition', () => {
     expect(conditionTokens(quoted)).toEqual([{ kind: 'text', text, at: 0 }])
   })
 
-  test('end at a quote that is never closed, and at what is no number', () => {
+  test('tokens end at an unclosed quote and at an invalid number', () => {
     expect(faultOf('a == "x')).toContain('character 6: "\\""')
     expect(faultOf('a == 1.')).toContain('character 7: "and", "or" or the end is expected here, "."')
   })
 })
 
-describe('what a condition compares', () => {
+describe('comparisons in a condition', () => {
   const holds = (text: string, payload: Parameters<typeof conditionHolds>[1]) =>
     conditionHolds(parseCondition(text), payload)
 
@@ -131,11 +131,11 @@ describe('what a condition compares', () => {
     ['w <= "b"', true],
     ['w > "a"', true],
     ['w >= "c"', false],
-  ])('%s is %s, also at the very value', (text, expected) => {
+  ])('%s is %s, also for the equal value', (text, expected) => {
     expect(holds(text, { n: 7, w: 'b' })).toBe(expected)
   })
 
-  test('puts no order between a number and a text that looks like one, nor between what is not there and anything', () => {
+  test('numbers and numeric texts, and missing values, have no order', () => {
     for (const text of [
       'w < 9',
       'w >= 1',
@@ -149,13 +149,13 @@ describe('what a condition compares', () => {
     }
   })
 
-  test('finds no pattern in what is no text', () => {
+  test('a pattern matches only texts', () => {
     for (const value of [7, null, true, ['7'], { a: '7' }])
       expect(holds('a matches "7"', { a: value })).toBe(false)
     expect(holds('missing matches ""', {})).toBe(false)
   })
 
-  test('holds with or when one side does, and not when neither does', () => {
+  test('`or` holds if one side does, and not if neither does', () => {
     expect(holds('a == 1 or a == 2', { a: 3 })).toBe(false)
     expect(holds('a == 1 and b == 2', { a: 1, b: 3 })).toBe(false)
     expect(holds('a == 1 and b == 2', { a: 3, b: 2 })).toBe(false)
@@ -164,20 +164,20 @@ describe('what a condition compares', () => {
     expect(holds('a contains "z"', { a: 'text' })).toBe(false)
   })
 
-  test('finds nothing behind what is no object, and no character of a text by its place', () => {
+  test('fields of values that are not objects, and characters of texts, are missing', () => {
     for (const value of ['text', 7, true, null])
       expect(holds('a.b == null and a[0] == null', { a: value })).toBe(true)
     expect(holds('a.length == null', { a: 'text' })).toBe(true)
   })
 
-  test('contains looks for a text in a text, and for the very value in a list', () => {
+  test('`contains` finds a substring of a text or an equal member of a list', () => {
     expect(holds('a contains 1', { a: 'a1' })).toBe(false)
     expect(holds('a contains "1"', { a: [1] })).toBe(false)
     expect(holds('a contains null', { a: [null] })).toBe(true)
     expect(holds('a contains "x"', { a: { x: 'x' } })).toBe(false)
   })
 
-  test('and holds more tightly than or, and both are read from the left', () => {
+  test('`and` binds more tightly than `or`, and both are left-associative', () => {
     expect(holds('a == 1 or a == 2 and b == 9', { a: 1, b: 0 })).toBe(true)
     expect(holds('(a == 1 or a == 2) and b == 9', { a: 1, b: 0 })).toBe(false)
     expect(holds('a == 1 and a == 2 or b == 0', { a: 1, b: 0 })).toBe(true)

@@ -57,7 +57,7 @@ describe('a condition', () => {
     expect(holds(text)).toBe(expected)
   })
 
-  test('compares values of different kinds as unequal and in no order', () => {
+  test('values of different types are unequal and have no order', () => {
     for (const text of [
       'number == "7"',
       'number < "8"',
@@ -69,7 +69,7 @@ describe('a condition', () => {
       expect(holds(text)).toBe(false)
   })
 
-  test('sees own members only', () => {
+  test('a condition reads own members only', () => {
     for (const name of ['constructor', '__proto__', 'toString', 'hasOwnProperty'])
       expect(holds(`${name} == null and issue.${name} == null and action.${name} == null`)).toBe(true)
     const hostile: JsonValue = JSON.parse('{"__proto__": {"admin": true}}')
@@ -78,7 +78,7 @@ describe('a condition', () => {
   })
 })
 
-describe('what is no condition', () => {
+describe('invalid conditions', () => {
   const programs = [
     'process.exit(1)',
     'action == process.env.HOME',
@@ -141,12 +141,12 @@ describe('what is no condition', () => {
     'action == null.x',
   ]
 
-  test.each(programs)('%s is refused with the place and an example', (text) => {
+  test.each(programs)('%s is rejected with the position and an example', (text) => {
     verifies('limits:conditions:safe-parser')
     expect(faultOf(text)).toMatch(/^condition, character \d+: .*Such as: /s)
   })
 
-  test('is everything longer, deeper or heavier than its bounds', () => {
+  test('a condition above a limit of length, depth or steps is rejected', () => {
     expect(faultOf(`action == "${'a'.repeat(conditionMaxChars)}"`)).toContain('500 characters')
     expect(faultOf(`${'('.repeat(30)}a == 1${')'.repeat(30)}`)).toContain('20 deep')
     expect(faultOf(`${'not '.repeat(30)}a == 1`)).toContain('20 deep')
@@ -155,7 +155,7 @@ describe('what is no condition', () => {
   })
 })
 
-describe('whatever is written', () => {
+describe('arbitrary conditions', () => {
   const word = fc.constantFrom(
     ...'action number . [ ] ( ) 0 "a" \' \\ == < and or not contains matches null "(a+)+$" __proto__ { $'.split(
       ' ',
@@ -166,10 +166,10 @@ describe('whatever is written', () => {
     fc.array(word, { maxLength: 30 }).map((words) => words.join(' ')),
   )
 
-  test('is understood or refused as a bad request, and decides the same each time without touching the payload', () => {
+  test('any text is parsed or rejected as a bad request, and decides equally each time without changing the payload', () => {
     fc.assert(
       fc.property(text, fc.jsonValue(), (when, any) => {
-        const value = any as JsonValue // jsonValue() makes JSON and nothing else
+        const value = any as JsonValue // jsonValue() generates only JSON
         const before = JSON.stringify(value)
         let condition: Condition
         try {
@@ -185,7 +185,7 @@ describe('whatever is written', () => {
     )
   })
 
-  test('matches patterns in steps that grow with the text, not beyond', () => {
+  test('a pattern matches in time linear in the text', () => {
     const evil = parseCondition('t matches "(a*)*(a|a)*(a{1,20}){1,9}c$"')
     expect(conditionHolds(evil, { t: 'a'.repeat(1_000_000) })).toBe(false)
     const far = parseCondition('t matches "x"')

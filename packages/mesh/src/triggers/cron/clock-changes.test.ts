@@ -10,7 +10,7 @@ const hour = 3_600_000
 const [from, until] = [Date.UTC(2026, 0, 1), Date.UTC(2036, 0, 1)]
 const soak = process.env['FLOTILLA_SOAK'] === '1'
 
-/** Named times and wildcards, at the hours at which zones move their clocks, with every kind of day. */
+/** Fixed times and wildcards at the hours of clock changes, on every kind of day. */
 const expressions = [
   '59 23 * * *',
   '0 0 * * *',
@@ -39,7 +39,7 @@ function dueTimes(
 
 const shown = (at: number) => new Date(at).toISOString().slice(0, 16)
 
-/** The expressions whose due times around a change are not those that the clocks of the zone give. */
+/** The expressions whose due times around a change differ from the wall clock of the zone. */
 function differencesAround(timezone: string, change: number): object[] {
   const [after, end] = [change - 36 * hour, change + 36 * hour]
   const dueTimesOf = minuteOracle(timezone, { after, until: end })
@@ -50,9 +50,9 @@ function differencesAround(timezone: string, change: number): object[] {
   })
 }
 
-describe('due times around a change of clocks', () => {
+describe('due times around a clock change', () => {
   test.each([
-    // 23:00 becomes 24:00, so that the gap ends on the next day.
+    // 23:00 becomes 24:00, so the gap ends on the next day.
     ['America/Nuuk', '59 23 * * *', '2026-03-28T12:00', ['2026-03-29T01:00', '2026-03-30T00:59']],
     ['America/Nuuk', '59 23 * * *', '2027-03-27T12:00', ['2027-03-28T01:00', '2027-03-29T00:59']],
     [
@@ -89,7 +89,7 @@ describe('due times around a change of clocks', () => {
         '2026-04-05T15:15',
       ],
     ],
-  ] as const)('in %s of %s from %s on lose and repeat no named time', (...given) => {
+  ] as const)('in %s of %s from %s on no fixed time is lost or repeated', (...given) => {
     const [timezone, text, start, wanted] = given
     const after = Date.parse(`${start}Z`)
     expect(dueTimes(text, { timezone, after, end: after + 72 * hour }).slice(0, wanted.length)).toEqual(
@@ -97,7 +97,7 @@ describe('due times around a change of clocks', () => {
     )
   })
 
-  test('are what the preview of a job shows', () => {
+  test('due times around a clock change match the preview of a job', () => {
     const now = Date.parse('2026-03-28T12:00:00Z')
     const { next } = previewSchedule(
       { schedule: '59 23 * * *', timezone: 'America/Nuuk' },
@@ -107,7 +107,7 @@ describe('due times around a change of clocks', () => {
   })
 
   test(
-    'are those that every minute on the clocks of the zone gives, in any zone of the database',
+    'due times around a clock change match a minute-by-minute wall clock in every zone of the database',
     () => {
       const zones = Intl.supportedValuesOf('timeZone')
       if (soak) {

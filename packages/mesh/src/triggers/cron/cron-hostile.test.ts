@@ -51,8 +51,8 @@ const badSchedules = [
 ]
 const badZones = ['../etc/passwd', '/etc/localtime', '__proto__', 'constructor', '+02:00', '', 'a'.repeat(65)]
 
-describe('what is written wrongly', () => {
-  it('is refused alike at an API, by an agent, in a change and in the file', async () => {
+describe('invalid jobs', () => {
+  it('an invalid job is rejected equally by the API, for an agent, in a change and in the file', async () => {
     const harness = await startCron()
     harness.permit('clerk', { can_manage_cron: true })
     const made = await harness.cron.create(
@@ -83,7 +83,7 @@ describe('what is written wrongly', () => {
     expect(await readFile(harness.path, 'utf8')).toBe(whole)
   })
 
-  it('makes no job of YAML, ids of prototypes, ids that stand twice, odd fields or ten megabytes of them', () => {
+  it('YAML, prototype ids, duplicate ids, unknown fields and ten megabytes of them make no job', () => {
     const job = { id: 'a', agent: 'clerk', schedule: 'every 1h', message: 'x' }
     for (const text of [
       'jobs:\n  - id: a\n    agent: clerk\n',
@@ -109,14 +109,14 @@ describe('what is written wrongly', () => {
 })
 
 describe('the schema of a tool', () => {
-  it('that an agent made to take for ever is checked as far as it takes none', () => {
+  it('a hostile schema of a tool is checked only in its fast parts', () => {
     const check = (parameters: JsonObject, params: JsonObject) =>
       checkToolCall([{ name: 't', description: '', parameters }], {
         tool: 't',
         params,
         agentId: 'clerk',
       })
-    // Each of the two takes longer than anybody waits where it is followed to the letter.
+    // Each of the two would take too long if it were checked completely.
     const evil = { type: 'object', properties: { pattern: { type: 'string', pattern: '^(a+)+$' } } }
     check(evil, { pattern: `${'a'.repeat(60)}!` })
     expect(() => check(evil, { pattern: 7 })).toThrow(/bad-request|tool_params: pattern/)
@@ -132,7 +132,7 @@ describe('the schema of a tool', () => {
 })
 
 describe('a job that agents write', () => {
-  it('is the job of the last one that said what it does, with no more rights or belief than that', async () => {
+  it("a job belongs to the last agent that set its action, with only that agent's permissions and trust", async () => {
     verifies('resources:permission:can-manage-cron')
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'writer', schedule: 'every 1m', message: 'sum up' })
@@ -149,7 +149,7 @@ describe('a job that agents write', () => {
     expect(harness.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:operator' } }])
   })
 
-  it('is not changed by who lost the right, or over the head of another, while tools are asked for', async () => {
+  it('a job is not changed by an agent that lost the permission, or after another change, while tools are requested', async () => {
     const asked = Promise.withResolvers<void>()
     const answered = Promise.withResolvers<never[]>()
     let slow = false
@@ -174,7 +174,7 @@ describe('a job that agents write', () => {
     expect(harness.runs()).toEqual([])
   })
 
-  it('is gone with the agent that it is for and with the one that made it, whoever comes after them', async () => {
+  it('a job is removed with its agent and with the agent that made it', async () => {
     const harness = await startCron()
     harness.permit('clerk', { can_manage_cron: true, can_edit_agent_config: true })
     const forOther = { agent: 'writer', schedule: 'every 1m', message: 'x' }
@@ -183,7 +183,7 @@ describe('a job that agents write', () => {
       aJob({ id: 'made', ...forOther, created_by: 'agent:clerk' }),
       aJob({ id: 'other', ...forOther }),
     ])
-    // Nobody has looked at the file yet.
+    // The file has not been read yet.
     await harness.cron.forget('clerk')
     expect(harness.cron.list(owner).jobs.map(({ id }) => id)).toEqual(['other'])
     await writeFile(harness.path, '{"jobs": [')
@@ -191,7 +191,7 @@ describe('a job that agents write', () => {
     expect((await problemOf(harness.cron.forget('writer'))).detail).toMatch(/repair it by hand first/)
   })
 
-  it('is not told of what stands in a file that is broken', async () => {
+  it('an agent does not get the content of a broken file', async () => {
     const harness = await startCron()
     harness.permit('clerk', {})
     await writeFile(harness.path, JSON.stringify({ jobs: [aJob({ schedule: 'the secret word' })] }))
@@ -202,8 +202,8 @@ describe('a job that agents write', () => {
   })
 })
 
-describe('a person', () => {
-  it('who runs a job while its agent is paused is served; whose words they are does not change', async () => {
+describe('a person with cron jobs', () => {
+  it("a person can run a job while its agent is paused, and the text stays its maker's", async () => {
     const asked: DueHeartbeat[] = []
     const harness = await startCron({
       parts: {
@@ -232,7 +232,7 @@ describe('a person', () => {
 })
 
 describe('very many jobs', () => {
-  it('that are heartbeats without room keep no other job from its turn', async () => {
+  it('heartbeats above the limit do not delay other jobs', async () => {
     const harness = await startCron({ parts: { fireHeartbeat: () => new Promise(() => {}) } })
     const hearts = Array.from({ length: heartbeatsAtOnceMax * 2 + 10 }, (_, at) =>
       aJob({ id: `h${at}`, agent: `agent-${at}`, heartbeat: true, message: undefined }),
@@ -245,7 +245,7 @@ describe('very many jobs', () => {
   })
 
   it(
-    'that are due in one tick leave the event loop to others between them, and each has its turn',
+    'jobs that are due in one tick yield to the event loop, and each fires',
     async () => {
       const total = process.env['FLOTILLA_SOAK'] === '1' ? 10_000 : 1000
       const harness = await startCron()

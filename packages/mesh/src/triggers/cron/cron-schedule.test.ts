@@ -36,7 +36,7 @@ function dueTimes(
 }
 
 describe('a schedule', () => {
-  it('refuses what is not wholly one, with the field and the reason', () => {
+  it('an invalid schedule is rejected with the field and the reason', () => {
     heedsLesson(70)
     verifies(
       'resources:cron-job:schedule-five-fields',
@@ -73,7 +73,7 @@ describe('a schedule', () => {
     expect(refusal('0 0 * * *', '+02:00')).toMatch(/^timezone/)
   })
 
-  it('takes intervals of seconds, minutes, hours and days, none faster than a tick', () => {
+  it('intervals of seconds, minutes, hours and days are accepted, and none is shorter than a tick', () => {
     verifies(
       'resources:cron-job:schedule-every-seconds',
       'resources:cron-job:schedule-every-minutes',
@@ -89,11 +89,11 @@ describe('a schedule', () => {
     expect(nextDue(schedule('every 7s', 'UTC', 5000), 5000)).toBe(12_000)
     expect(nextDue(schedule('every 7s', 'UTC', 5000), 11_999)).toBe(12_000)
     expect(nextDue(schedule('every 7s', 'UTC', 5000), 12_000)).toBe(19_000)
-    // A clock that was set back before the beginning.
+    // A clock that was set back to before the start.
     expect(nextDue(schedule('every 7s', 'UTC', 5000), -3000)).toBe(-2000)
   })
 
-  it('is due when either day is as it says, where both are given', () => {
+  it('a schedule with both day fields is due if either matches', () => {
     expect(dueTimes('0 0 13 * FRI', { from: '2026-11-01T00:00:00Z', days: 20 })).toEqual([
       '2026-11-06T00:00',
       '2026-11-13T00:00',
@@ -105,7 +105,7 @@ describe('a schedule', () => {
     ])
   })
 
-  it('knows names, lists, ranges and steps, Sunday as 0 and 7, and leap days', () => {
+  it('a schedule accepts names, lists, ranges and steps, Sunday as 0 and 7, and leap days', () => {
     verifies('resources:cron-job:schedule-minute-granularity')
     const from = '2028-01-01T00:00:00Z'
     expect(dueTimes('0 0 29 feb *', { from, days: 366 * 5 })).toEqual([
@@ -131,7 +131,7 @@ describe('a schedule', () => {
     ['0 0 * * 1/2', '0 0 * * 1-7/2', '0 0 * * 1,3,5,0'],
     ['0 0 * * wed/2', '0 0 * * 3-7/2', '0 0 * * 3,5,0'],
     ['50/20,3,10-30/10 0/12 * * *', '50,3,10-30/10 0-23/12 * * *', '3,10,20,30,50 0,12 * * *'],
-  ])('%s goes on from its number to the end of the field, as cron has it', (text, range, list) => {
+  ])('%s continues from its number to the end of the field, as in cron', (text, range, list) => {
     const from = Date.parse('2028-01-01T00:00:00Z')
     const stretch = { timezone: 'UTC', after: from, until: from + (text.endsWith('* * *') ? 2 : 400) * day }
     const theirs = parserDueTimes(text, stretch)
@@ -139,7 +139,7 @@ describe('a schedule', () => {
     for (const words of [text, range, list]) expect(run(words, stretch, stretch.until), words).toEqual(theirs)
   })
 
-  it('fires a named time at the end of the gap of spring, and once in autumn', () => {
+  it('a fixed time fires at the end of the spring gap, and once in autumn', () => {
     const timezone = 'Europe/Berlin'
     // 02:00 becomes 03:00 on 29 March, and 03:00 becomes 02:00 on 25 October.
     expect(dueTimes('30 2 * * *', { timezone, from: '2026-03-28T12:00:00Z', days: 1.6 })).toEqual([
@@ -157,20 +157,17 @@ describe('a schedule', () => {
   })
 
   it.each([
-    // In the hour that is shown a second time: the time came already, at the first of the two.
+    // In the repeated hour: the time already occurred in the first one.
     ['Europe/Berlin', '30 2 * * *', '2026-10-25T01:10:00Z', '2026-10-26T01:30'],
     ['America/New_York', '59 1 * * *', '2026-11-01T06:00:00Z', '2026-11-02T06:59'],
     ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T15:05:00Z', '2026-04-05T15:15'],
-  ])(
-    'looked at in the hour that %s repeats in autumn has had its named time, so that no work is done twice',
-    (...given) => {
-      const [timezone, text, after, next] = given
-      const due = nextDue(schedule(text, timezone), Date.parse(after))
-      expect(new Date(due ?? 0).toISOString().slice(0, 16)).toBe(next)
-    },
-  )
+  ])('in the hour that %s repeats in autumn, the fixed time has already fired', (...given) => {
+    const [timezone, text, after, next] = given
+    const due = nextDue(schedule(text, timezone), Date.parse(after))
+    expect(new Date(due ?? 0).toISOString().slice(0, 16)).toBe(next)
+  })
 
-  it('follows the wall where an hour is a wildcard: nothing in the gap, both hours in autumn', () => {
+  it('an hour wildcard follows the wall clock: nothing in the gap, both hours in autumn', () => {
     const timezone = 'Europe/Berlin'
     expect(dueTimes('30 * * * *', { timezone, from: '2026-03-29T00:00:00Z', days: 0.1 })).toEqual([
       '2026-03-29T00:30',
@@ -230,7 +227,7 @@ describe('a schedule', () => {
     return found
   }
 
-  /** cron-parser refuses a list that names a value twice; here it counts once (see below). */
+  /** cron-parser rejects a list with a repeated value; here it counts once (see below). */
   function standsTwice(text: string): boolean {
     try {
       parserDueTimes(text, { timezone: 'UTC', after: 0, until: 0 })
@@ -241,7 +238,7 @@ describe('a schedule', () => {
     }
   }
 
-  /** Null for a rare time (a 1st that is a Sunday, in one half of the year) that it stops looking for. */
+  /** Null for a rare time (a 1st that is a Sunday, in one half of the year) that cron-parser stops searching for. */
   function timesItFinds(text: string, range: Parameters<typeof parserDueTimes>[1]): number[] | null {
     try {
       return parserDueTimes(text, range)
@@ -252,7 +249,7 @@ describe('a schedule', () => {
   }
 
   it(
-    'has the due times of cron-parser in every zone, but near a change of its clocks',
+    'a schedule has the due times of cron-parser in every zone, except near a clock change',
     () => {
       fc.assert(
         fc.property(
@@ -279,7 +276,7 @@ describe('a schedule', () => {
   )
 
   it(
-    'keeps to one rule where clocks change: named times once, others as clocks show them',
+    'one rule applies to clock changes: fixed times once, others by the wall clock',
     () => {
       const changes = [
         '2026-02-15',
@@ -312,11 +309,11 @@ describe('a schedule', () => {
   )
 
   /**
-   * What cron-parser does otherwise, and why ours is kept: it moves a named time by the whole gap (02:30 to 03:30) where
-   * ours comes when the clocks have moved; it gives steps of a leapt hour a time that no clock shows; it repeats steps
-   * of a named hour as little as a named time. Where this fails, cron-parser has changed its mind and ours is open.
+   * The differences to cron-parser and why they are kept. It moves a fixed time by the whole gap (02:30 to 03:30),
+   * where this one fires at the end of the gap. It gives steps of a skipped hour a time that no clock shows. It does
+   * not repeat steps of a fixed hour. If this fails, cron-parser has changed its behaviour.
    */
-  it('differs from cron-parser near a change of clocks in these ways', () => {
+  it('near a clock change these due times differ from cron-parser', () => {
     const spring = { timezone: 'Europe/Berlin', after: Date.parse('2026-03-28T12:00:00Z') }
     const autumn = { timezone: 'Europe/Berlin', after: Date.parse('2026-10-24T12:00:00Z') }
     const both = (text: string, from: typeof spring) => {
@@ -335,8 +332,8 @@ describe('a schedule', () => {
   })
 })
 
-describe('due times of a stretch', () => {
-  it('are the last one to act on and those before it, none twice and none left out', () => {
+describe('the due times of a range', () => {
+  it('a range has one last due time and all earlier ones, none twice and none missing', () => {
     const texts = ['every 5s', 'every 7m', '* * * * *', '*/7 1-5 * * *', '0 0 1 * *', '30 2 29 3 *']
     fc.assert(
       fc.property(
@@ -369,7 +366,7 @@ describe('due times of a stretch', () => {
     )
   })
 
-  it('of a year are told by their ends at once, and counted up to a bound', () => {
+  it('the due times of a year are reported by their ends, and counted up to a limit', () => {
     const after = Date.parse('2026-01-01T00:00:00Z')
     const until = after + 365 * day
     expect(dueBetween(schedule('every 5s'), after, until)).toEqual({
@@ -385,12 +382,12 @@ describe('due times of a stretch', () => {
     expect(sparse).toMatchObject({ latest: until, missed: { count: 10, exact: true } })
   })
   it.each([4999, 5000, 5001, 5002, 5003])(
-    'with %i missed end at the last one missed and the last due, so that none is told twice or left out',
+    'a range with %i missed due times ends with the last missed and the last due one',
     (missed) => {
       const after = Date.parse('2026-01-01T00:00:00Z')
       const first = after + 60_000
       const latest = first + missed * 60_000
-      // Not on a minute: nothing is due at the end itself.
+      // Not on a minute, so nothing is due at the end itself.
       expect(dueBetween(schedule('* * * * *'), after, latest + 30_000)).toEqual({
         latest,
         missed: {
@@ -403,12 +400,15 @@ describe('due times of a stretch', () => {
     },
   )
 
-  it.each([5001, 5002, 5003])('with %i missed end so too where months lie before the last', (missed) => {
-    const [thisJanuaryEnds, nextBegins] = [Date.UTC(2026, 1, 1), Date.UTC(2027, 0, 1)]
-    const first = thisJanuaryEnds - missed * 60_000
-    expect(dueBetween(schedule('* * * 1 *'), first - 60_000, nextBegins + 30_000)).toEqual({
-      latest: nextBegins,
-      missed: { first, last: thisJanuaryEnds - 60_000, count: 5000, exact: false },
-    })
-  })
+  it.each([5001, 5002, 5003])(
+    'a range with %i missed due times ends equally if months separate the last one',
+    (missed) => {
+      const [thisJanuaryEnds, nextBegins] = [Date.UTC(2026, 1, 1), Date.UTC(2027, 0, 1)]
+      const first = thisJanuaryEnds - missed * 60_000
+      expect(dueBetween(schedule('* * * 1 *'), first - 60_000, nextBegins + 30_000)).toEqual({
+        latest: nextBegins,
+        missed: { first, last: thisJanuaryEnds - 60_000, count: 5000, exact: false },
+      })
+    },
+  )
 })

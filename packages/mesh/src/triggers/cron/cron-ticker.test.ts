@@ -6,7 +6,7 @@ import { startCron, startOfTime } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 
-/** When a job of this schedule fires in the first minute, in seconds of the clock; the schedule and its file are real. */
+/** The times at which a job of this schedule fires in the first minute, in seconds. Schedule and file are real. */
 async function firings(schedule: string, startsAt = startOfTime): Promise<readonly number[]> {
   const byHand = createManualClock(startsAt)
   const sleepers = new Set<object>()
@@ -32,7 +32,7 @@ async function firings(schedule: string, startsAt = startOfTime): Promise<readon
   const closing = new AbortController()
   const running = cron.run(closing.signal)
   while (clock.now() < startOfTime + minute) {
-    // A tick reads the file, which takes as long as the disk takes: no time passes meanwhile.
+    // Reading the file takes time on a real disk; here no time passes.
     while (sleepers.size === 0) await breath()
     await clock.advance(500)
   }
@@ -45,20 +45,23 @@ async function firings(schedule: string, startsAt = startOfTime): Promise<readon
 const eachTick = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60]
 
 describe('the clock of the jobs', () => {
-  it('ticks every 5 seconds, neither sooner nor later, whatever is due in between', async () => {
+  it('the clock ticks every 5 seconds, whatever is due in between', async () => {
     verifies('events:cron:tick', 'limits:cron-tick')
     expect(await firings('every 5s')).toEqual(eachTick)
-    // Due at 6, 12, 18 and so on: each waits for its tick.
+    // Due at 6, 12, 18 and so on; each waits for its tick.
     expect(await firings('every 6s')).toEqual([10, 15, 20, 25, 30, 40, 45, 50, 55, 60])
     expect(await firings('every 13s')).toEqual([15, 30, 40, 55])
   })
 
-  it('stands at whole fives of the clock, wherever the mesh began', async () => {
+  it('ticks are aligned to multiples of five seconds, whenever the mesh started', async () => {
     expect(await firings('every 5s', startOfTime + 1234)).toEqual(eachTick)
   })
 
-  it.each(['every 1s', 'every 2s', 'every 4s'])('fires %s no faster than it ticks', async (schedule) => {
-    verifies('events:cron:not-faster-than-tick')
-    expect(await firings(schedule)).toEqual(eachTick)
-  })
+  it.each(['every 1s', 'every 2s', 'every 4s'])(
+    '%s does not fire more often than the clock ticks',
+    async (schedule) => {
+      verifies('events:cron:not-faster-than-tick')
+      expect(await firings(schedule)).toEqual(eachTick)
+    },
+  )
 })

@@ -7,7 +7,7 @@ import { aJob, owner, startCron, problemOf, startOfTime, writeByHand } from '../
 
 const minute = 60_000
 describe('a due time', () => {
-  it('becomes a run of its agent with the origin cron and the name of its maker, once', async () => {
+  it('a due time becomes one run of its agent with the origin cron and the name of its maker', async () => {
     verifies(
       'purpose:mesh:runs-cron',
       'events:cron:mode-by-fields',
@@ -46,14 +46,14 @@ describe('a due time', () => {
       tool: 'http_request',
       params: { url: 'https://example.org' },
     })
-    // The message of the second due time waits behind the first run, which goes on.
+    // The message of the second due time waits behind the unfinished first run.
     expect(harness.rows(says.id)).toMatchObject([
       { state: 'fired', dueAt: startOfTime + 5 * minute, lateMs: 0, runId: first?.id },
       { state: 'skipped', reason: 'overlap' },
     ])
   })
 
-  it('is skipped and counted while the run before it goes on', async () => {
+  it('a due time is skipped and counted while the previous run is unfinished', async () => {
     heedsLesson(77)
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
@@ -72,7 +72,7 @@ describe('a due time', () => {
     )
   })
 
-  it('that the loop slept through is acted on once, and told late', async () => {
+  it('a due time during a blocked event loop fires once and counts as late', async () => {
     heedsLesson(78)
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: '* * * * *', message: 'look' })
@@ -83,7 +83,7 @@ describe('a due time', () => {
     expect(harness.rows(id)).toHaveLength(2)
   })
 
-  it('that came while the mesh was down is acted on once at its start, those before are one row', async () => {
+  it('the last due time during a downtime fires once at start, and earlier ones share a row', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 5s', message: 'look' })
     await harness.tickAfter(5000)
@@ -100,7 +100,7 @@ describe('a due time', () => {
     expect(next.cron.history(owner, id, 10).why.join('\n')).toMatch(/17279 due times: skipped \(missed\)/)
   })
 
-  it('does not come twice after the clock was set back, and those let pass come again', async () => {
+  it('a due time does not fire twice after the clock was set back, and skipped ones are due again', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     for (let count = 1; count <= 3; count++) {
@@ -121,7 +121,7 @@ describe('a due time', () => {
     ])
   })
 
-  it('of a clock that leapt a year ahead and came back is acted on when it really comes', async () => {
+  it('a due time of a clock that jumped a year ahead and back fires at its real time', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
     const year = 365 * 24 * 3600 * 1000
@@ -137,7 +137,7 @@ describe('a due time', () => {
     ])
   })
 
-  it('waits for its condition, which knows the time on the wall of its zone and how the last run ended', async () => {
+  it('a due time is checked against its condition, with the local time and the last outcome', async () => {
     const harness = await startCron()
     const { id } = await harness.add({
       agent: 'clerk',
@@ -161,7 +161,7 @@ describe('a due time', () => {
     ).toMatch(/^when: /)
   })
 
-  it('waits while its agent is paused, says so, and fires once when that ends', async () => {
+  it('a due time waits while its agent is paused, says so, and fires once afterwards', async () => {
     let paused: string | null = 'the owner said so'
     const harness = await startCron({ parts: { pausedReason: () => paused } })
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
@@ -177,7 +177,7 @@ describe('a due time', () => {
     expect(harness.rows(id)).toHaveLength(3)
   })
 
-  it('of a paused agent takes no place from others in a tick', async () => {
+  it('a due time of a paused agent takes no place in a tick', async () => {
     const harness = await startCron({
       parts: { pausedReason: (agentId) => (agentId === 'clerk' ? 'paused' : null) },
     })
@@ -190,7 +190,7 @@ describe('a due time', () => {
 })
 
 describe('many jobs', () => {
-  it('go on where one is poisoned', async () => {
+  it('a failing job does not affect the others', async () => {
     heedsLesson(71)
     const harness = await startCron({
       parts: {
@@ -214,7 +214,7 @@ describe('many jobs', () => {
     expect(harness.rows(good.id)).toMatchObject([{ state: 'fired' }, { reason: 'overlap' }])
   })
 
-  it('are acted on a bounded number at a time, the rest late at the next tick', async () => {
+  it('a limited number of jobs fire per tick, and the others at the next one', async () => {
     heedsLesson(72)
     const harness = await startCron()
     const total = firedPerTickMax + 30
@@ -228,7 +228,7 @@ describe('many jobs', () => {
     expect(rows.filter(({ lateMs }) => lateMs === 15_000)).toHaveLength(30)
   })
 
-  it('of one agent are 50 at most, at the API and in the file', async () => {
+  it('an agent has at most 50 jobs, at the API and in the file', async () => {
     heedsLesson(72)
     const harness = await startCron()
     await writeByHand(
@@ -245,7 +245,7 @@ describe('many jobs', () => {
     await harness.add({ agent: 'writer', schedule: 'every 1h', message: 'x' })
   })
 
-  it('of an agent that is archived get no run, and the row says why', async () => {
+  it('jobs of an archived agent get no run, and the row says why', async () => {
     heedsLesson(81)
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
@@ -263,8 +263,8 @@ describe('many jobs', () => {
   })
 })
 
-describe('a run by hand', () => {
-  it('is always dispatched: off, overlapping, or with a condition that does not hold', async () => {
+describe('a manual run of a job', () => {
+  it('a manual run starts although the job is disabled, overlapping or its condition does not hold', async () => {
     heedsLesson(74)
     verifies('states:cron:manual-run-dispatches', 'resources:cron-job:enabled')
     const harness = await startCron()
@@ -287,7 +287,7 @@ describe('a run by hand', () => {
     expect(first.run_id).not.toBe(second.run_id)
   })
 
-  it('stands at the head of a full lane, each job once, whatever holds what triggers begin', async () => {
+  it('a manual run is placed at the head of a full lane, once per job, whatever holds triggers', async () => {
     const harness = await startCron({ parts: { pausedReason: () => 'moving house' } })
     const one = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'one' })
     const two = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'two', enabled: false })
@@ -306,7 +306,7 @@ describe('a run by hand', () => {
     expect(harness.ledger.queries.find(first.run_id ?? '')?.state).toBe('running')
   })
 
-  it('for an agent that is not there any more is refused to the one who asked', async () => {
+  it('a manual run for a missing agent is rejected to the caller', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     await harness.cron.forget('clerk')
@@ -314,7 +314,7 @@ describe('a run by hand', () => {
     expect(harness.runs()).toEqual([])
   })
 
-  it('of a heartbeat tells what it became', async () => {
+  it('a manual heartbeat returns its result', async () => {
     verifies('events:cron:heartbeat-mode', 'resources:cron-job:heartbeat')
     const asked: object[] = []
     const harness = await startCron({
@@ -341,8 +341,8 @@ describe('a run by hand', () => {
   })
 })
 
-describe('what is cut off', () => {
-  it('between the row and the run leaves neither, and is done once afterwards', async () => {
+describe('interruptions', () => {
+  it('an interruption between row and run leaves neither, and the due time fires once afterwards', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     const broken = await harness.again({
@@ -355,7 +355,7 @@ describe('what is cut off', () => {
             throw new Error('the power went out')
           },
         },
-        // Even the row that would tell of it cannot be written.
+        // Even the row that would record it cannot be written.
         events: {
           publish: () => {
             throw new Error('the power went out')
@@ -374,10 +374,10 @@ describe('what is cut off', () => {
     expect(whole.rows(id)).toMatchObject([{ state: 'fired', lateMs: 20_000 }])
   })
 
-  it('by a disk that took the rows and not their end is done once it takes that too, in the same life', async () => {
+  it('a due time whose rows were written without a commit fires once in the same process', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    // What is missing is asked for at the commit.
+    // The missing part is requested at the commit.
     harness.database.exec(`
       CREATE TABLE full_disk (run_id TEXT REFERENCES runs (id) DEFERRABLE INITIALLY DEFERRED);
       CREATE TRIGGER full_disk AFTER INSERT ON cron_rows BEGIN INSERT INTO full_disk VALUES ('none'); END`)
@@ -388,7 +388,7 @@ describe('what is cut off', () => {
     expect(harness.rows(id)).toMatchObject([{ dueAt: startOfTime + minute, state: 'fired', lateMs: 5000 }])
   })
 
-  it('while a heartbeat is asked for is asked for again under the same due time', async () => {
+  it('an interrupted heartbeat request is repeated under the same due time', async () => {
     const asked: number[] = []
     let answer: Awaited<ReturnType<FireHeartbeat>> | null = null
     const fireHeartbeat: FireHeartbeat = async (_agentId, { dueAt }) => {
@@ -412,7 +412,7 @@ describe('what is cut off', () => {
     stopping.abort()
     await running
     expect(asked).toEqual([startOfTime + 15 * minute, startOfTime + 15 * minute])
-    // It had ended before it was heard of.
+    // It had ended before it was recorded.
     expect(next.rows(id)).toMatchObject([{ state: 'fired', runId: run.id, outcome: 'cancelled' }])
   })
 })

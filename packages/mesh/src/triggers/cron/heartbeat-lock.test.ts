@@ -12,14 +12,14 @@ const own = ownHeartbeat({ id: ownHeartbeatId, created_at: 7 })
 const other: CronJob = { ...own, id: 'other', agent: 'clerk', heartbeat: false, message: 'look' }
 const held = { held: own, required: true }
 
-describe('the operator’s heartbeat', () => {
-  it('is the heartbeat of the operator: no other job of it, and no heartbeat of another', () => {
+describe("the operator's heartbeat", () => {
+  it("only the operator's heartbeat is locked: not its other jobs, and not other heartbeats", () => {
     expect(isOperatorHeartbeat(own)).toBe(true)
     expect(isOperatorHeartbeat({ ...own, heartbeat: false })).toBe(false)
     expect(isOperatorHeartbeat({ ...own, agent: 'clerk' })).toBe(false)
   })
 
-  it('is every quarter of an hour, in UTC, on, and keeps empty answers to itself', () => {
+  it("the operator's heartbeat is every 15 minutes, in UTC, enabled, and suppresses empty answers", () => {
     expect(own).toEqual({
       id: 'operator-heartbeat',
       agent: 'operator',
@@ -33,10 +33,10 @@ describe('the operator’s heartbeat', () => {
     })
   })
 
-  it('is as it has to be beside whatever other jobs', () => {
+  it("the operator's heartbeat is valid next to any other jobs", () => {
     expect(lockFault([own], held)).toBe(null)
     expect(lockFault([other, own], held)).toBe(null)
-    // The first whole file that is read says who made it and when.
+    // The first valid file determines its maker and creation time.
     const made = lockedJob({ id: 'mine', agent: 'operator', created_by: 'file', created_at: 3 })
     expect(lockFault([made], { held: null, required: true })).toBe(null)
   })
@@ -47,7 +47,7 @@ describe('the operator’s heartbeat', () => {
     ['has a condition', { when: 'now.hour > 50' }, 'when', 'it has no when'],
     ['has words', { message: 'sleep' }, 'message', 'it has no message'],
     ['is of another maker', { created_by: 'agent:clerk' }, 'created_by', 'created_by stays "system"'],
-  ])('is told by place, field and repair where it %s', (...given) => {
+  ])("the operator's heartbeat is reported with path, field and repair if it %s", (...given) => {
     const [, change, field, words] = given
     expect(lockFault([other, { ...own, ...change }], held)).toEqual({
       path: ['jobs', 1, field],
@@ -56,7 +56,7 @@ describe('the operator’s heartbeat', () => {
     })
   })
 
-  it('may be away only where no mesh has made one', () => {
+  it("the operator's heartbeat may be missing only before a mesh created it", () => {
     expect(lockFault([other], { held: null, required: false })).toBe(null)
     expect(lockFault([other], { held: null, required: true })).toMatchObject({
       path: ['jobs'],
@@ -64,7 +64,7 @@ describe('the operator’s heartbeat', () => {
     })
   })
 
-  it('that was taken away is told with the whole job to put back', () => {
+  it("a removed operator's heartbeat is reported with the whole job to restore", () => {
     const back = (job: CronJob) =>
       `the operator's heartbeat is missing and cannot be removed (use flotilla pause operator instead); put ${JSON.stringify(job)} back`
     expect(lockFault([other], held)).toEqual({ path: ['jobs'], field: 'jobs', reason: back(own) })
@@ -72,7 +72,7 @@ describe('the operator’s heartbeat', () => {
     expect(lockFault([], { held: null, required: true })?.reason).toBe(back(fresh))
   })
 
-  it('that became another job is told at that job, by what makes it another', () => {
+  it("an operator's heartbeat that became another job is reported at that job and field", () => {
     const given = { ...own, agent: 'clerk' }
     expect(lockFault([other, given], held)).toMatchObject({ path: ['jobs', 1, 'agent'], field: 'agent' })
     const spoken = { ...own, heartbeat: false, message: 'x' }

@@ -20,7 +20,7 @@ const minute = 60_000
 const clerk: Caller = { kind: 'agent', agentId: 'clerk', token: 'door', run: null }
 const chief: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 
-describe('how a run ended', () => {
+describe('the outcome of a cron run', () => {
   async function ended(responses: readonly (string | null)[], more: object = {}): Promise<CronHarness> {
     const harness = await startCron()
     await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look', ...more })
@@ -40,7 +40,7 @@ describe('how a run ended', () => {
     return harness
   }
 
-  it('stands in its row, and the answer to a job of a person is told to the owner unless it says nothing', async () => {
+  it("the outcome is stored in the row, and a person's job notifies the owner unless it reports nothing", async () => {
     verifies('resources:cron-job:suppress-empty')
     const harness = await ended(['Rain at five.', 'OK', 'No updates.', ' '])
     const [job] = harness.cron.list(owner).jobs
@@ -55,7 +55,7 @@ describe('how a run ended', () => {
     expect(loud.notes.map(({ message }) => message)).toEqual(['OK'])
   })
 
-  it('badly three times in a row is told once, and counted', async () => {
+  it('three failures in a row cause one note and are counted', async () => {
     const harness = await ended([null, null, null, null, 'fine'])
     expect(harness.notes.map(({ message }) => message.split('\n')[0])).toEqual([
       expect.stringMatching(/failed 3 times in a row/),
@@ -69,7 +69,7 @@ describe('how a run ended', () => {
     ).toHaveLength(4)
   })
 
-  it('is quiet for the words that say nothing, and for no others', () => {
+  it('an answer is quiet for the known quiet texts, and for no others', () => {
     for (const text of [
       '',
       ' ',
@@ -81,7 +81,7 @@ describe('how a run ended', () => {
       'No  updates!',
     ])
       expect(isQuietReply(text), text).toBe(true)
-    // A long row of marks is no such word, and is not searched from each of its marks.
+    // A long row of marks is not quiet, and is matched in linear time.
     for (const text of [
       'ok then',
       'not ok',
@@ -94,8 +94,8 @@ describe('how a run ended', () => {
   })
 })
 
-describe('making and changing a job', () => {
-  it('refuses a wrong schedule, tool or parameter on create and on update, with the field', async () => {
+describe('creating and changing a job', () => {
+  it('a wrong schedule, tool or parameter is rejected on create and update, with the field', async () => {
     heedsLesson(70)
     const harness = await startCron()
     const tool = {
@@ -139,7 +139,7 @@ describe('making and changing a job', () => {
     ).toMatch(/mode message cannot change/)
   })
 
-  it('changes what was looked at where that still stands, and nothing where somebody changed it since', async () => {
+  it('a change applies to the job that the caller saw, and not to a job that was changed since', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: '0 7 * * *', message: 'Read.' })
     const update = (change: CronChange, seen: CronSeen) =>
@@ -155,14 +155,14 @@ describe('making and changing a job', () => {
     ]
     for (const [change, seen] of stale)
       expect((await problemOf(update(change, seen))).code).toBe('edit-overtaken')
-    // Another field of somebody else's is no hindrance.
+    // A change of another field is not a conflict.
     expect(await update({ message: 'Write.' }, { message: 'Read.', when: '' })).toMatchObject({
       schedule: '0 8 * * *',
       message: 'Write.',
     })
   })
 
-  it('keeps the fields that choose the mode, and all that is not named', async () => {
+  it('a change keeps the mode and all unnamed fields', async () => {
     heedsLesson(75)
     verifies('resources:cron-job:file')
     const harness = await startCron()
@@ -193,7 +193,7 @@ describe('making and changing a job', () => {
     ])
   })
 
-  it('changes the six fields that may change, each alone, in the file and in what the job does', async () => {
+  it('each of the six changeable fields changes alone, in the file and in effect', async () => {
     verifies(
       'resources:cron-job:updatable-schedule',
       'resources:cron-job:updatable-message',
@@ -236,7 +236,7 @@ describe('making and changing a job', () => {
       expect(view, JSON.stringify(change)).toMatchObject(change)
       expect(await jobOf(id)).toEqual({ ...before, ...change })
     }
-    // A skill is not known again before the first run of a started agent; its job can be changed all the same.
+    // A skill is known again only after the first run of a started agent; its job can still be changed.
     offered = []
     const still = await harness.cron.update(
       owner,
@@ -259,7 +259,7 @@ describe('making and changing a job', () => {
     expect(agents.toSorted()).toEqual(['clerk', 'writer', 'writer'])
   })
 
-  it('locks the heartbeat of the operator to every 15m, on every path', async () => {
+  it("the operator's heartbeat is locked to every 15m, on every path", async () => {
     const harness = await startCron()
     expect(
       (await problemOf(harness.add({ agent: 'operator', schedule: 'every 1h', heartbeat: true }))).detail,
@@ -280,7 +280,7 @@ describe('making and changing a job', () => {
     expect(harness.cron.heartbeatJobs.find('writer')).toMatchObject({ schedule: 'every 30m' })
   })
 
-  it('is for agents with can_manage_cron alone, and for their own jobs', async () => {
+  it('jobs are for agents with can_manage_cron, and only their own', async () => {
     verifies('resources:permission:can-manage-cron', 'resources:tool:set-cron-permission')
     const harness = await startCron()
     const job = { agent: 'clerk', schedule: 'every 1m', message: 'x' }
@@ -309,7 +309,7 @@ describe('making and changing a job', () => {
     expect(harness.cron.list(chief).jobs.map(({ id }) => id)).toEqual([ofOwner.id, made.id])
   })
 
-  it('gives a job no more than its maker may when it is due', async () => {
+  it('a due job has only the permissions of its maker', async () => {
     const harness = await startCron()
     harness.permit('clerk', { can_manage_cron: true })
     const { id } = await harness.cron.create(
@@ -346,7 +346,7 @@ describe('a job of a member', () => {
     return { harness, id }
   }
 
-  it('fires as long as she may give its agent work, and not a minute longer', async () => {
+  it("a member's job fires only while she may give its agent work", async () => {
     const { harness, id } = await jobOfAnn()
     await harness.tickAfter(minute)
     expect(harness.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'human:ann@cli' } }])
@@ -362,7 +362,7 @@ describe('a job of a member', () => {
     )
   })
 
-  it('is switched off when she is removed, which journal and owner are told; whoever switches it on answers for it', async () => {
+  it('jobs of a removed member are disabled and reported, and the person who enables one becomes its maker', async () => {
     const { harness, id } = await jobOfAnn()
     const mine = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'mine' })
     const told: { agentId: string; message: string }[] = []
@@ -386,7 +386,7 @@ describe('a job of a member', () => {
     expect(harness.runs()).toHaveLength(1)
   })
 
-  it('of one who was removed while the mesh was down is switched off at its start', async () => {
+  it('jobs of a member who was removed during a downtime are disabled at start', async () => {
     const { harness, id } = await jobOfAnn()
     await switchOffJobsOfNobody(harness.kernel, harness.jobs)
     expect(harness.cron.list(owner).jobs).toMatchObject([{ id, enabled: true }])
@@ -395,7 +395,7 @@ describe('a job of a member', () => {
     expect(harness.cron.list(owner).jobs).toMatchObject([{ id, enabled: false }])
   })
 
-  it('that says what an owner’s job does is hers from then on', async () => {
+  it("a member who changes what an owner's job does becomes its maker", async () => {
     const { harness } = await jobOfAnn()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'mine' })
     await harness.cron.update(ann, { id, change: { message: 'hers' } }, noSignal)
@@ -403,8 +403,8 @@ describe('a job of a member', () => {
   })
 })
 
-describe('the file', () => {
-  it('is read again within a tick when a hand changed it, and what was due before has a row', async () => {
+describe('the file of jobs', () => {
+  it('the file is read within a tick after an edit by hand, and earlier due times have rows', async () => {
     const harness = await startCron()
     await writeByHand(harness, [aJob({ schedule: 'every 1h' })])
     await harness.cron.tick()
@@ -415,7 +415,7 @@ describe('the file', () => {
     expect(harness.rows('job-1')).toMatchObject([{ state: 'fired', dueAt: startOfTime + 30 * minute }])
   })
 
-  it('that is broken leaves the last whole jobs in force, says line and reason, and takes no edit', async () => {
+  it('a broken file leaves the last valid jobs in force, reports line and reason, and accepts no edit', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     const whole = await readFile(harness.path, 'utf8')
@@ -426,7 +426,7 @@ describe('the file', () => {
     expect(harness.rows(id)).toHaveLength(2)
     const refused = await problemOf(harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
     expect(refused.detail).toMatch(/repair it by hand first/)
-    // A life that begins with it has no jobs, and loses nothing of what it knew of them.
+    // A process that starts with it has no jobs, and keeps their history.
     const next = await harness.again()
     expect(next.cron.list(owner)).toMatchObject({ jobs: [], broken: expect.stringMatching(/line 6/) })
     await writeFile(harness.path, whole)
@@ -436,7 +436,7 @@ describe('the file', () => {
     expect(next.rows(id).at(-1)?.dueUntil).toBe(startOfTime + 5 * minute)
   })
 
-  it('loses the jobs of an agent that is deleted, with their rows', async () => {
+  it('the file loses the jobs of a deleted agent, with their rows', async () => {
     const harness = await startCron()
     const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     await harness.tickAfter(minute)

@@ -21,7 +21,7 @@ const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 const mayAll = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
 
-/** A home whose operator has its heartbeat, and a job of somebody else's. */
+/** A home whose operator has its heartbeat, and a job of another agent. */
 async function aFleetThatLooksAround(options: CronHarnessOptions = {}) {
   const fired: number[] = []
   const harness = await startCron({
@@ -48,7 +48,7 @@ async function jobsOf(harness: Pick<CronHarness, 'path'>): Promise<Written[]> {
   return (JSON.parse(await readFile(harness.path, 'utf8')) as { jobs: Written[] }).jobs
 }
 
-/** Whether the heartbeat comes in the next quarter of an hour. */
+/** True if the heartbeat fires in the next 15 minutes. */
 async function heartbeats(harness: Pick<CronHarness, 'tickAfter' | 'clock'>, fired: readonly number[]) {
   const before = fired.length
   await harness.tickAfter(15 * minute)
@@ -56,47 +56,50 @@ async function heartbeats(harness: Pick<CronHarness, 'tickAfter' | 'clock'>, fir
   return fired.length - before
 }
 
-describe('the operator’s heartbeat', () => {
+describe("locking the operator's heartbeat", () => {
   it.each<[string, Caller]>([
     ['a person', owner],
     ['a person in a chat', inChat],
     ['the operator', agent(operator)],
     ['a worker that may edit agents', agent('clerk')],
     ['a program of this machine', { kind: 'internal' }],
-  ])('is not turned off, conditioned, changed or removed by %s', async (_who, caller) => {
-    verifies('resources:operator:heartbeat-locked', 'events:heartbeat:operator-locked')
-    const harness = await aFleetThatLooksAround()
-    const { cron, id } = harness
-    const before = await jobsOf(harness)
-    for (const change of [
-      { enabled: false },
-      { when: 'now.hour > 50' },
-      { when: 'true == true' },
-      { schedule: 'every 366d' },
-      { schedule: '0 0 1 1 *' },
-      { message: 'do nothing' },
-      { suppress_empty: false },
-      { enabled: false, schedule: 'every 15m' },
-      { tool_name: 'http_request' },
-    ]) {
-      const { code } = await problemOf(cron.update(caller, { id, change }, noSignal))
-      expect(['bad-request', 'denied'], JSON.stringify(change)).toContain(code)
-    }
-    expect(['bad-request', 'denied']).toContain((await problemOf(cron.remove(caller, id))).code)
-    expect(await jobsOf(harness)).toEqual(before)
-    expect(await heartbeats(harness, harness.fired)).toBe(1)
-  })
+  ])(
+    "the operator's heartbeat cannot be disabled, conditioned, changed or removed by %s",
+    async (_who, caller) => {
+      verifies('resources:operator:heartbeat-locked', 'events:heartbeat:operator-locked')
+      const harness = await aFleetThatLooksAround()
+      const { cron, id } = harness
+      const before = await jobsOf(harness)
+      for (const change of [
+        { enabled: false },
+        { when: 'now.hour > 50' },
+        { when: 'true == true' },
+        { schedule: 'every 366d' },
+        { schedule: '0 0 1 1 *' },
+        { message: 'do nothing' },
+        { suppress_empty: false },
+        { enabled: false, schedule: 'every 15m' },
+        { tool_name: 'http_request' },
+      ]) {
+        const { code } = await problemOf(cron.update(caller, { id, change }, noSignal))
+        expect(['bad-request', 'denied'], JSON.stringify(change)).toContain(code)
+      }
+      expect(['bad-request', 'denied']).toContain((await problemOf(cron.remove(caller, id))).code)
+      expect(await jobsOf(harness)).toEqual(before)
+      expect(await heartbeats(harness, harness.fired)).toBe(1)
+    },
+  )
 
-  it('says which pause holds it where it is refused', async () => {
+  it("the refusal names the pause that holds the operator's heartbeat", async () => {
     const { cron, id } = await aFleetThatLooksAround()
     const refused = await problemOf(cron.update(owner, { id, change: { enabled: false } }, noSignal))
     expect(refused).toMatchObject({ code: 'bad-request', extra: { field: 'enabled' } })
     expect(refused.detail).toMatch(/locked.*flotilla pause operator/)
-    // What changes nothing is no change.
+    // A change without a difference is accepted.
     await cron.update(owner, { id, change: { enabled: true, schedule: 'every 15m', when: '' } }, noSignal)
   })
 
-  it('is not turned off or replaced through the room of heartbeats', async () => {
+  it("the operator's heartbeat cannot be disabled or replaced through the heartbeat port", async () => {
     const harness = await aFleetThatLooksAround()
     const { heartbeatJobs } = harness.cron
     for (const put of [{ schedule: 'every 15m', enabled: false }, { schedule: 'every 1h' }]) {
@@ -109,10 +112,10 @@ describe('the operator’s heartbeat', () => {
     expect(heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })
   })
 
-  it('stays when whoever is written as its maker is deleted or loses its rights', async () => {
+  it("the operator's heartbeat stays when its listed maker is deleted or loses permissions", async () => {
     const harness = await aFleetThatLooksAround()
     const { heart } = harness
-    // As earlier releases let a worker write itself there.
+    // As earlier releases allowed a worker to be listed.
     await writeByHand(harness, [{ ...heart, created_by: 'agent:clerk' }])
     const next = await harness.again()
     expect(next.cron.broken()).toBeNull()
@@ -123,14 +126,14 @@ describe('the operator’s heartbeat', () => {
     expect(await heartbeats(next, harness.fired)).toBe(1)
   })
 
-  it('comes although the one before waits for what it handed on', async () => {
+  it("the operator's heartbeat fires although the previous one waits for a hand-off", async () => {
     const first = await startCron()
     const { ledger } = first.parts
     const runs = new Map<string, RunRecord>()
     const harness = await first.again({
       parts: {
         fireHeartbeat: async (_agentId, { dueAt }) => {
-          const run = { id: `run_${dueAt}`, state: 'waiting' } as RunRecord // all that is looked at
+          const run = { id: `run_${dueAt}`, state: 'waiting' } as RunRecord // the only fields that are used
           runs.set(run.id, run)
           return { fired: run }
         },
@@ -146,7 +149,7 @@ describe('the operator’s heartbeat', () => {
     expect(harness.rows(id).map(({ state }) => state)).toEqual(['fired', 'fired', 'fired'])
   })
 
-  it('is no place less for the operator’s other jobs, nor kept out by them', async () => {
+  it("the operator's heartbeat takes no place of its other jobs, and they do not displace it", async () => {
     const harness = await startCron()
     for (let at = 0; at < 50; at++) {
       await harness.add({ agent: operator, schedule: 'every 1d', message: `${at}` })
@@ -159,7 +162,7 @@ describe('the operator’s heartbeat', () => {
   })
 })
 
-describe('a hand that changes the operator’s heartbeat in the file', () => {
+describe("editing the operator's heartbeat by hand", () => {
   const changes: readonly [string, (heart: Written) => readonly Written[], line: number][] = [
     ['turns it off', (heart) => [{ ...heart, enabled: false }], 8],
     ['gives it a condition', (heart) => [{ ...heart, when: 'now.hour > 50' }], 13],
@@ -176,7 +179,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
   ]
 
   it.each(changes)(
-    'and %s is refused with line, reason and repair, and all goes on as before',
+    'an edit by hand that %s is rejected with line, reason and repair, and everything continues',
     async (...given) => {
       const [, change, line] = given
       const harness = await aFleetThatLooksAround()
@@ -192,7 +195,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
       expect(cron.list(owner).jobs.map(({ id }) => id)).toEqual([harness.id, other.id])
       expect(await heartbeats(harness, fired)).toBe(1)
       expect(await heartbeats(harness, fired)).toBe(1)
-      // Nor is it slipped in with somebody's edit of another job.
+      // Nor can it be included in an edit of another job.
       const refused = await problemOf(
         cron.update(owner, { id: other.id, change: { message: 'y' } }, noSignal),
       )
@@ -204,7 +207,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     },
   )
 
-  it('and removes the file with it is told so', async () => {
+  it('an edit by hand that removes the whole file is reported', async () => {
     const harness = await aFleetThatLooksAround()
     await harness.cron.tick()
     await rm(harness.path)
@@ -213,7 +216,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     expect(await heartbeats(harness, harness.fired)).toBe(1)
   })
 
-  it('may change what is around it', async () => {
+  it("an edit by hand may change what surrounds the operator's heartbeat", async () => {
     const harness = await aFleetThatLooksAround()
     await writeByHand(harness, [aJob({ id: 'new-job' }), harness.heart])
     await harness.cron.tick()
@@ -223,7 +226,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     expect(ids).toEqual(expect.arrayContaining(['new-job', harness.id]))
   })
 
-  it('while the mesh is down finds it put back at the start, and the other jobs as the hand wrote them', async () => {
+  it('an edit by hand during a downtime is reverted at start, and the other jobs stay as edited', async () => {
     const harness = await aFleetThatLooksAround()
     const { heart } = harness
     await writeByHand(harness, [
@@ -237,13 +240,13 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     expect(await heartbeats(next, harness.fired)).toBe(1)
   })
 
-  it('and breaks the file while the mesh is down silences it no more than while it runs', async () => {
+  it("a file that was broken during a downtime does not stop the operator's heartbeat", async () => {
     const harness = await aFleetThatLooksAround()
     const whole = await readFile(harness.path, 'utf8')
     await writeFile(harness.path, whole.slice(0, -4))
     const next = await harness.again()
     expect(next.cron.broken()).toMatch(/line \d+/)
-    // As every start does, and cannot write it.
+    // As every start does, without being able to write it.
     const put = next.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
     expect((await problemOf(put)).code).toBe('unprocessable')
     expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })
@@ -256,7 +259,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     expect(hearts.map(({ id }) => id)).toEqual([harness.id])
   })
 
-  it('and mends a file that never had it finds it written there', async () => {
+  it("the operator's heartbeat is written to a repaired file that never had it", async () => {
     const harness = await startCron()
     await writeFile(harness.path, '{')
     await harness.cron.tick()
@@ -269,7 +272,7 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     expect(harness.cron.list(owner).jobs).toHaveLength(2)
   })
 
-  it('never keeps it from coming, whatever is written in whatever order', async () => {
+  it("the operator's heartbeat fires, whatever is written in whatever order", async () => {
     const anyJob = fc.record(
       {
         id: fc.constantFrom('own', 'other'),

@@ -4,21 +4,21 @@ import { dueBetween, nextDues, planDues } from './plan-dues.ts'
 
 const minute = 60_000
 const minutely: Schedule = { kind: 'cron', expression: '* * * * *', timezone: 'UTC' }
-/** Every ten seconds, on the tens. */
+/** Every ten seconds, aligned. */
 const often: Schedule = { kind: 'every', everyMs: 10_000, anchor: 0 }
 
 describe.each([
   ['an interval', often, 10_000],
   ['an expression', minutely, minute],
 ] as const)('the due times of %s', (_kind, schedule, step) => {
-  it('begin after the one moment and end with the other', () => {
+  it('due times begin after the first time and end with the second', () => {
     expect(dueBetween(schedule, step, 2 * step - 1)).toBe(null)
     expect(dueBetween(schedule, step, 2 * step)).toEqual({ latest: 2 * step, missed: null })
     expect(dueBetween(schedule, step - 1, step)).toEqual({ latest: step, missed: null })
     expect(dueBetween(schedule, step, 3 * step - 1)).toEqual({ latest: 2 * step, missed: null })
   })
 
-  it('are all missed but the last', () => {
+  it('all due times but the last are missed', () => {
     const missed = (last: number, count: number) => ({
       first: 2 * step,
       last: last * step,
@@ -30,7 +30,7 @@ describe.each([
     expect(dueBetween(schedule, step, 5 * step)).toEqual({ latest: 5 * step, missed: missed(4, 3) })
   })
 
-  it('that have rows already are neither acted on nor missed', () => {
+  it('due times that already have rows neither fire nor count as missed', () => {
     const until = 6 * step
     const plan = (...taken: readonly number[]) =>
       planDues(schedule, { after: 0, until, taken: taken.map((at) => at * step) })
@@ -49,7 +49,7 @@ describe.each([
     expect(plan(6, 5, 4, 3, 2, 1)).toBe(null)
   })
 
-  it('are not touched by rows from before or after them', () => {
+  it('rows before or after the range have no effect on due times', () => {
     const missed = [{ first: 2 * step, last: 2 * step, count: 1, exact: true }]
     const taken = [0, step, 4 * step, 100 * step]
     for (const rows of [taken, [0], [4 * step]]) {
@@ -60,7 +60,7 @@ describe.each([
     }
   })
 
-  it('are none where nothing is due', () => {
+  it('there is no plan if nothing is due', () => {
     expect(planDues(schedule, { after: step, until: 2 * step - 1, taken: [] })).toBe(null)
   })
 })
@@ -68,15 +68,15 @@ describe.each([
 describe('the next due times', () => {
   const live = (nextDue: number, enabled = true) => ({ job: { enabled }, schedule: often, nextDue })
 
-  it('are the next few, in order', () => {
+  it('the next due times are the next few, in order', () => {
     expect(nextDues(live(20_000), 15_000)).toEqual([20_000, 30_000, 40_000, 50_000, 60_000])
   })
 
-  it('begin with the one that waits to be acted on, and leave out what has come meanwhile', () => {
+  it('the next due times begin with the waiting one and leave out those that have passed since', () => {
     expect(nextDues(live(20_000), 45_000)).toEqual([20_000, 50_000, 60_000, 70_000, 80_000])
   })
 
-  it('are none of a job that is off or never due again', () => {
+  it('a disabled job or one that is never due again has no next due times', () => {
     expect(nextDues(live(Infinity, false), 0)).toEqual([])
   })
 })

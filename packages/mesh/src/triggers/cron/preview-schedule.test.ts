@@ -12,7 +12,7 @@ const preview = (asked: Parameters<typeof previewSchedule>[0]) =>
 const times = (asked: Parameters<typeof previewSchedule>[0]) =>
   preview(asked).next.map((at) => new Date(at).toISOString())
 
-test('the next times of a schedule are those of a job that is made now', () => {
+test('the preview of a schedule shows the due times of a job that is created now', () => {
   expect(times({ schedule: '0 9 * * MON-FRI', timezone: 'Europe/Berlin' })).toEqual([
     '2026-11-24T08:00:00.000Z',
     '2026-11-25T08:00:00.000Z',
@@ -23,7 +23,7 @@ test('the next times of a schedule are those of a job that is made now', () => {
   expect(times({ schedule: 'every 15m' })[0]).toBe('2026-11-23T12:15:00.000Z')
 })
 
-test('what would be refused is said with its field, and a bad condition leaves the times', () => {
+test('the preview reports an invalid field, and an invalid condition keeps the times', () => {
   expect(preview({ schedule: '61 * * * *' })).toMatchObject({ fault: { field: 'schedule' }, next: [] })
   expect(preview({ schedule: 'every 1h', timezone: 'Mars/Olympus' }).fault?.field).toBe('timezone')
   const { fault, next } = preview({ schedule: 'every 1h', when: 'now.hour >' })

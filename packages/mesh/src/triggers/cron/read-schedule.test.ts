@@ -14,33 +14,33 @@ function schedule(text: string, timezone = 'UTC', anchor = 0): Schedule {
   return reading.schedule
 }
 
-/** The first due time of what is read for a time zone, after a moment. */
+/** The first due time of a text in a time zone after a time. */
 function firstDue(read: Schedule, from: string): string {
   return new Date(nextDue(read, Date.parse(from)) ?? Number.NaN).toISOString()
 }
 
-describe('the words of a schedule', () => {
-  it('are read to their end: what stands behind many spaces is not left out', () => {
+describe('the text of a schedule', () => {
+  it('a schedule is read to its end, also after many spaces', () => {
     expect(refusal(`every 15m${' '.repeat(200)}and never on Sundays`)).toBe(
       'schedule: it is longer than 200 characters',
     )
     expect(refusal(`0 9 * * MON${' '.repeat(190)}-FRI`)).toBe('schedule: it is longer than 200 characters')
   })
 
-  it('are not the short names of other schedulers, for which the refusal names the five fields', () => {
+  it('nicknames of other schedulers are rejected with the equivalent five fields', () => {
     expect(refusal('@daily')).toBe('schedule: "@daily" is not supported; write 0 0 * * *')
     expect(refusal('@Weekly')).toBe('schedule: "@Weekly" is not supported; write 0 0 * * SUN')
     expect(refusal('@reboot')).toMatch(/has 1 fields/)
   })
 
-  it('are two hundred characters at most', () => {
+  it('a schedule has at most two hundred characters', () => {
     const ofLength = (length: number) => `10${',0'.repeat((length - 10) / 2)} 0 * * *`
     expect(ofLength(200)).toHaveLength(200)
     expect(refusal(ofLength(200))).toBe('taken')
     expect(refusal(ofLength(202))).toBe('schedule: it is longer than 200 characters')
   })
 
-  it('may have space around and between them', () => {
+  it('a schedule may have spaces around and between its fields', () => {
     expect(schedule('  every   15m ')).toEqual({ kind: 'every', everyMs: 900_000, anchor: 0 })
     expect(schedule(' 0  9 *\t* mon ')).toEqual({
       kind: 'cron',
@@ -49,7 +49,7 @@ describe('the words of a schedule', () => {
     })
   })
 
-  it('are of an interval only where they begin with every, as a word', () => {
+  it('a schedule is an interval only if it begins with the word every', () => {
     for (const text of [
       'every',
       'every 5x',
@@ -69,7 +69,7 @@ describe('the words of a schedule', () => {
     )
   })
 
-  it('of an interval are from a second to 366 days', () => {
+  it('an interval is from a second to 366 days', () => {
     expect(refusal('every 0d')).toBe('schedule: an interval of 0 is not allowed; write at least every 5s')
     expect(schedule('every 366d')).toMatchObject({ everyMs: 366 * 86_400_000 })
     expect(refusal('every 367d')).toBe('schedule: an interval is at most 366 days')
@@ -91,15 +91,15 @@ describe('the words of a schedule', () => {
     ['*/1000 0 1 1 1', 'minute "*/1000" is not a list of numbers, ranges'],
     ['0,,5 0 1 1 1', 'minute "0,,5" is not a list of numbers, ranges'],
     ['0, 0 1 1 1', 'minute "0," is not a list of numbers, ranges'],
-  ])('in %j are refused by the name of the field that is wrong', (text, reason) => {
+  ])('the schedule %j is rejected with the name of the wrong field', (text, reason) => {
     expect(refusal(text).startsWith(`schedule: ${reason}`), refusal(text)).toBe(true)
   })
 
-  it('that name a value which a field does not have are refused with that value', () => {
+  it('a value outside of its field is rejected with that value', () => {
     expect(refusal('61 * * * *')).toBe('schedule: "61 * * * *": Invalid value for minute: 61')
   })
 
-  it('are told with the number of their fields, and that there are no seconds', () => {
+  it('a wrong number of fields is reported, and that seconds are not supported', () => {
     expect(refusal(' ')).toMatch(/^schedule: "" has 0 fields, and a cron expression five: /)
     expect(refusal('1')).toMatch(/day-of-week; or write every 15m$/)
     expect(refusal('1 2 3 4 5 6 7')).toMatch(/ has 7 fields, .* day-of-week; or write every 15m$/)
@@ -111,20 +111,20 @@ describe('the words of a schedule', () => {
 
 describe('a time zone', () => {
   it.each(['UTC', 'Europe/Berlin', 'America/Port-au-Prince', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])(
-    'is known: %s',
+    'the time zone %s is known',
     (name) => {
       expect([isTimezone(name), isTimezone(name)]).toEqual([true, true])
     },
   )
 
   it.each(['', 'Mars/Olympus', '+02:00', '-0530', 'Europe/Berlin ', 'Europe/Berlin\n', 'a'.repeat(500)])(
-    'is refused: %j',
+    'the time zone %j is rejected',
     (name) => {
       expect([isTimezone(name), isTimezone(name)]).toEqual([false, false])
     },
   )
 
-  it('that is not known is told with no more than sixty characters of it', () => {
+  it('an unknown time zone is reported with at most sixty characters', () => {
     expect(refusal('every 5m', 'a'.repeat(5000))).toBe(
       `timezone: there is no time zone ${'a'.repeat(60)}; write a name such as Europe/Berlin or UTC`,
     )
@@ -136,26 +136,26 @@ describe('the first due time', () => {
     // The same offset from the day before until then.
     ['0 12 * * *', 'Europe/Berlin', '2026-07-01T00:00:00Z', '2026-07-01T10:00:00.000Z'],
     ['0 12 * * *', 'Asia/Kathmandu', '2026-07-01T00:00:00Z', '2026-07-01T06:15:00.000Z'],
-    // The clocks change before it comes, within a week and after one.
+    // The clocks change before it, within a week and after one.
     ['0 12 * * MON', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T10:00:00.000Z'],
     ['0 12 1 * *', 'Europe/Berlin', '2026-03-02T00:00:00Z', '2026-04-01T10:00:00.000Z'],
     ['0 12 1 7 *', 'Europe/Berlin', '2026-01-01T00:00:00Z', '2026-07-01T10:00:00.000Z'],
-    // They changed there and back again: the offset is the same, and one hour has come twice since.
+    // They changed there and back: the offset is the same, and one hour occurred twice.
     ['30 1 1 12 *', 'Europe/London', '2026-01-01T00:00:00Z', '2026-12-01T01:30:00.000Z'],
-    // Clocks that went by the sun, ahead by no whole minute.
+    // Clocks by local solar time, with an offset of no whole minute.
     ['0 12 * * *', 'Europe/Amsterdam', '1880-01-01T00:00:00Z', '1880-01-01T11:42:30.000Z'],
-  ])('of %s in %s after %s is shown by the clocks there', (...given) => {
+  ])('the first due time of %s in %s after %s matches the wall clock there', (...given) => {
     const [text, timezone, from, due] = given
     expect(firstDue(schedule(text, timezone), from)).toBe(due)
   })
 
-  it('is after the moment that is asked for, also where that is one itself', () => {
+  it('the first due time is after the given time, even if that is a due time', () => {
     const noon = schedule('0 12 * * *')
     expect(firstDue(noon, '2026-07-01T12:00:00Z')).toBe('2026-07-02T12:00:00.000Z')
     expect(firstDue(noon, '2026-07-01T11:59:59Z')).toBe('2026-07-01T12:00:00.000Z')
   })
 
-  it('is told for one expression in many zones, and for more expressions than are kept', () => {
+  it('the first due time is correct for one expression in many zones, and for more expressions than the cache holds', () => {
     const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu']
     const from = '2026-07-01T00:00:00Z'
     const at = (zone: string) => firstDue(schedule('0 12 * * *', zone), from)

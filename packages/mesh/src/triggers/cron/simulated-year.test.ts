@@ -20,7 +20,10 @@ import { aJob, startOfTime } from '../../testing/cron-harness.ts'
 import { patient } from '../../../../../tests/support/patience.ts'
 
 const soak = process.env['FLOTILLA_SOAK'] === '1'
-/** A whole year of a thousand jobs with `npm run test:soak`; else some weeks of some, DST of spring among them. */
+/**
+ * A whole year of a thousand jobs with `npm run test:soak`; otherwise some weeks of some jobs, including a spring
+ * clock change.
+ */
 const size = soak
   ? { jobs: 1000, days: 365, ticksPerMishap: 1500 }
   : { jobs: 40, days: 40, ticksPerMishap: 60 }
@@ -31,7 +34,7 @@ const leapMaxMs = 4 * day
 const folders: string[] = []
 afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true, force: true })))
 
-/** Chance that is the same each time. */
+/** Deterministic random numbers. */
 function seeded(seed: number): (max: number) => number {
   let state = seed
   return (max) => {
@@ -60,7 +63,7 @@ const expressions = [
 const early = '0 9 * * MON-FRI'
 const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Australia/Lord_Howe', 'Asia/Kathmandu']
 
-/** Due times by arithmetic and by cron-parser, each list made once. */
+/** Due times by arithmetic and by cron-parser, each list computed once. */
 function createDueTimesOf(until: number): (job: CronJob) => readonly number[] {
   const lists = new Map<string, number[]>()
   return ({ schedule, timezone, created_at: createdAt }) => {
@@ -83,10 +86,10 @@ function createDueTimesOf(until: number): (job: CronJob) => readonly number[] {
 /** The mesh around the jobs: runs last a while, and nothing else happens. */
 function aHarness(database: Database, folder: string) {
   const clock = createManualClock(startOfTime)
-  // Every run that was submitted: a second one of the same due time breaks the key.
+  // Every submitted run. A second one of the same due time violates the key.
   const endOfRun = new Map<string, number>()
   database.exec('CREATE TABLE runs_seen (job TEXT, due INTEGER, PRIMARY KEY (job, due)) STRICT')
-  // What is trimmed is kept here; what a clock that was set back takes away lies beyond now, and is not.
+  // Trimmed rows are kept here. Rows that a clock change deletes are in the future and are not.
   database.exec(`
     CREATE TABLE clock (now INTEGER NOT NULL) STRICT;
     INSERT INTO clock VALUES (0);
@@ -117,14 +120,15 @@ function aHarness(database: Database, folder: string) {
       find: (id) => {
         const done = clock.now() >= (endOfRun.get(id) ?? 0)
         const outcome = done ? { status: 'done', text: '' } : null
-        return { id, kind: 'tool', state: done ? 'done' : 'running', outcome } as unknown as RunRecord // all that is read
+        // the only fields that are read
+        return { id, kind: 'tool', state: done ? 'done' : 'running', outcome } as unknown as RunRecord
       },
       submitRun: (_caller, { idempotencyKey, agentId }) => {
         const [, job, due] = /^cron:(.+):(\d+)$/.exec(idempotencyKey ?? '') ?? []
         database.prepare('INSERT INTO runs_seen VALUES (?, ?)').run(job ?? '', Number(due))
         const id = `run_${count++}`
         endOfRun.set(id, clock.now() + (count % 50 === 0 ? 20 * hour : 10 * 60_000))
-        return { id, agentId, state: 'queued' } as unknown as RunRecord // all that is read
+        return { id, agentId, state: 'queued' } as unknown as RunRecord // the only fields that are read
       },
     },
     agents: { requireWorking: () => {}, toolsOf: async () => [] },
@@ -137,9 +141,9 @@ function aHarness(database: Database, folder: string) {
   return { path, clock, start }
 }
 
-describe('a stretch of years', () => {
+describe('a simulated year', () => {
   it(
-    'leaves no due time without a row and fires none twice, over restarts, pauses and leaps of the clock',
+    'every due time has a row and none fires twice, over restarts, pauses and clock jumps',
     async ({ annotate }) => {
       const chance = seeded(7)
       const folder = mkdtempSync(join(tmpdir(), 'flotilla-year-'))
@@ -160,7 +164,7 @@ describe('a stretch of years', () => {
       writeFileSync(path, JSON.stringify({ jobs }))
       const end = startOfTime + size.days * day
       const dueTimesOf = createDueTimesOf(end + 2 * leapMaxMs)
-      // The mesh ticks at whole five seconds; those at which nothing is due are passed over, but for some.
+      // The mesh ticks every five seconds; most ticks without due times are skipped.
       const moments = new Set(
         jobs.flatMap((job) => dueTimesOf(job).map((due) => Math.ceil(due / tickMs) * tickMs)),
       )
@@ -216,7 +220,7 @@ describe('a stretch of years', () => {
   )
 })
 
-/** Where in a list in order the first beyond a moment stands. */
+/** The index of the first value after a time in a sorted list. */
 function firstAfter(list: readonly number[], moment: number): number {
   let [low, high] = [0, list.length]
   while (low < high) {
@@ -236,7 +240,7 @@ interface SeenRow {
   readonly lateMs: number
 }
 
-/** In the order of their due times, with those that were trimmed. */
+/** Sorted by due time, including trimmed rows. */
 function allRows(database: Database, jobId: string): readonly SeenRow[] {
   return database
     .prepare(
@@ -260,7 +264,7 @@ function runsOf(database: Database, jobId: string): number[] {
     .map((row) => Number(row['due']))
 }
 
-/** What is wrong with the rows of a job, given its due times; both in order. */
+/** The errors in the rows of a job compared to its due times; both are sorted. */
 function differencesOf(due: readonly number[], rows: readonly SeenRow[]): string[] {
   const wrong: string[] = []
   const say = (at: number, words: string) => wrong.push(`${new Date(at).toISOString()} ${words}`)
@@ -272,7 +276,7 @@ function differencesOf(due: readonly number[], rows: readonly SeenRow[]): string
     for (; (due[next] ?? Infinity) < row.dueAt; next++) say(due[next] ?? 0, 'has no row')
     const from = next
     while ((due[next] ?? Infinity) <= row.dueUntil) next++
-    // Of what fired before the clock was set back, some may lie beyond the end.
+    // Some firings before the clock was set back may be after the end.
     const beyond = row.dueAt > (due.at(-1) ?? 0) && row.state === 'fired'
     if (beyond) continue
     if (due[from] !== row.dueAt || due[next - 1] !== row.dueUntil) say(row.dueAt, 'was never due')

@@ -3,7 +3,7 @@ import { zoneOffsetMs } from './zone-offset.ts'
 
 const hour = 3_600_000
 
-describe('how far the clocks of a zone are ahead', () => {
+describe('the offset of a time zone', () => {
   test.each([
     ['UTC', '2026-07-01T00:00:00Z', 0],
     ['Europe/London', '2026-01-01T00:00:00Z', 0],
@@ -11,12 +11,12 @@ describe('how far the clocks of a zone are ahead', () => {
     ['America/New_York', '2026-01-01T00:00:00Z', -5 * hour],
     ['America/St_Johns', '2026-01-01T00:00:00Z', -3.5 * hour],
     ['Asia/Kathmandu', '2026-01-01T00:00:00Z', 5.75 * hour],
-  ])('%s at %s', (timezone, at, offset) => {
+  ])('the offset of %s at %s', (timezone, at, offset) => {
     expect(zoneOffsetMs(timezone, Date.parse(at))).toBe(offset)
   })
 
-  test('counts the seconds of clocks that went by the sun', () => {
-    // Amsterdam was 19 minutes and 32 seconds ahead until 1937, by the table of this machine perhaps with Brussels.
+  test('the offset includes seconds for local solar time', () => {
+    // Amsterdam was 19 minutes and 32 seconds ahead until 1937; this machine's table may merge it with Brussels.
     const at = Date.parse('1880-01-01T00:00:00Z')
     const shown = new Intl.DateTimeFormat('en-GB', {
       timeZone: 'Europe/Amsterdam',
@@ -27,20 +27,20 @@ describe('how far the clocks of a zone are ahead', () => {
     expect(zoneOffsetMs('Europe/Amsterdam', at) % 60_000).not.toBe(0)
   })
 
-  test('changes at the very moment at which the clocks do', () => {
+  test('the offset changes exactly when the clocks do', () => {
     const change = Date.parse('2026-03-29T01:00:00Z')
     expect(zoneOffsetMs('Europe/Berlin', change - 1)).toBe(hour)
     expect(zoneOffsetMs('Europe/Berlin', change)).toBe(2 * hour)
   })
 
-  test('is told for more zones than are kept', () => {
+  test('the offset is correct for more zones than the cache holds', () => {
     const zones = Intl.supportedValuesOf('timeZone').slice(0, 140)
     const at = Date.parse('2026-01-01T00:00:00Z')
     const first = zones.map((zone) => zoneOffsetMs(zone, at))
     expect(zones.map((zone) => zoneOffsetMs(zone, at))).toEqual(first)
   })
 
-  test('is nowhere told for a zone that does not exist', () => {
+  test('an unknown zone has no offset', () => {
     expect(() => zoneOffsetMs('Mars/Olympus', 0)).toThrow(RangeError)
   })
 })

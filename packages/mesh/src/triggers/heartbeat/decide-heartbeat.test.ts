@@ -11,8 +11,8 @@ const table = both.flatMap((manual) =>
   ),
 )
 
-describe('a heartbeat that is due', () => {
-  test('is skipped in one case of sixteen', () => {
+describe('the decision on a due heartbeat', () => {
+  test('a due heartbeat is skipped in one case of sixteen', () => {
     verifies('states:heartbeat:skipped', 'states:heartbeat:runs')
     expect(table).toHaveLength(16)
     expect(table.filter(isSkipped)).toEqual([

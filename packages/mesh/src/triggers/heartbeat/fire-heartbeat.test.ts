@@ -26,7 +26,7 @@ const calm: HeartbeatContext = {
 const owner = { kind: 'human', role: 'owner', channel: 'cli' } as const
 const due = { manual: false, jobId: 'job_1', dueAt: 1000 }
 
-/** A real ledger and tables; the agent `scout` says what `agent` holds. */
+/** A real ledger and tables; the agent `scout` returns the values of `agent`. */
 function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
   const ledger = aLedgerHarness()
   const agent = {
@@ -105,7 +105,7 @@ const messageOf = (harness: Harness): string => {
   return input?.kind === 'heartbeat' ? input.message : ''
 }
 
-describe('the fleet of the operator', () => {
+describe("the fleet in the operator's heartbeat", () => {
   const fleet = (failed: boolean) => ({
     facts: {
       ada: { failed, archived: false, paused: false, money: 'room', longLane: false, failures: 0 } as const,
@@ -113,10 +113,10 @@ describe('the fleet of the operator', () => {
     errorOf: () => 'no model',
   })
 
-  test('is compared with what the last heartbeat that ran was told, and wakes it where it became worse', async () => {
+  test('the fleet is compared with the last heartbeat that ran, and a worse state makes it run', async () => {
     const now = { fleet: fleet(false) }
     const harness = aHarness({ fleetFor: () => now.fleet })
-    // Nothing was told before: nothing is worse.
+    // Nothing was reported before, so nothing is worse.
     expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
     harness.agent.context = { ...harness.agent.context, has_recent_activity: true }
     await harness.fire('scout', { ...due, dueAt: 2000 })
@@ -127,18 +127,18 @@ describe('the fleet of the operator', () => {
     await harness.fire('scout', { ...due, dueAt: 3000 })
     expect(messageOf(harness)).toContain('- fleet_changes: 1 change in the fleet to look at.')
     harness.end()
-    // It stays bad, and was told: nothing wakes the operator again.
+    // It stays bad and was reported, so the operator is not started again.
     expect(await harness.fire('scout', { ...due, dueAt: 4000 })).toEqual({ skipped: 'nothing-to-do' })
   })
 })
 
-describe('messages that began no work', () => {
+describe('messages that started no work', () => {
   const kept = {
     count: 2,
     oldest: [{ id: 'msg_1', from: 'ada', at: 0, text: sanitizeForPrompt('the disk is odd') }],
   }
 
-  test('make a heartbeat run, stand in it and are told by it once', async () => {
+  test('stored messages make a heartbeat run and are included in it once', async () => {
     const told: [readonly string[], string][] = []
     const harness = aHarness({
       messages: { keptFor: () => kept, tellKept: (ids, runId) => void told.push([ids, runId]) },
@@ -151,8 +151,8 @@ describe('messages that began no work', () => {
   })
 })
 
-describe('a heartbeat that is due', () => {
-  test('where there is nothing to do is skipped and becomes no run', async () => {
+describe('a due heartbeat', () => {
+  test('a heartbeat with nothing to do is skipped and starts no run', async () => {
     verifies('states:heartbeat:skipped')
     const harness = aHarness()
     expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
@@ -165,7 +165,7 @@ describe('a heartbeat that is due', () => {
     ['recent activity', { context: { ...calm, has_recent_activity: true } }],
     ['a full disk, by its own count', { context: { ...calm, disk_used_percent: 86 } }],
     ['a full disk, by the count of the mesh', { metered: 99 }],
-  ])('runs where there is %s', async (_, changes) => {
+  ])('a heartbeat runs if there is %s', async (_, changes) => {
     verifies('states:heartbeat:runs')
     const harness = aHarness()
     Object.assign(harness.agent, changes)
@@ -175,21 +175,21 @@ describe('a heartbeat that is due', () => {
     })
   })
 
-  test('does not believe an agent’s own count of a disk that the mesh meters', async () => {
+  test("a heartbeat uses the mesh's measurement of the disk, not the agent's", async () => {
     const harness = aHarness()
     harness.agent.metered = 12
     harness.agent.context = { ...calm, disk_used_percent: 99 }
     expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
   })
 
-  test('runs where a signal is unread', async () => {
+  test('a heartbeat runs if a signal is unread', async () => {
     const newest = [{ topic: 'news', text: 'wet', from: 'sea', at: 0 }]
     const harness = aHarness({ unreadSignals: () => ({ count: 1, newest }) })
     expect(await harness.fire('scout', due)).toHaveProperty('fired')
     expect(messageOf(harness)).toContain('"wet"')
   })
 
-  test('runs where a hand-off is open', async () => {
+  test('a heartbeat runs if a hand-off is open', async () => {
     const harness = aHarness()
     harness.taskTable.insert({
       ...emptyTask,
@@ -214,7 +214,7 @@ describe('a heartbeat that is due', () => {
     expect(messageOf(harness)).toContain('look there')
   })
 
-  test('by hand stands at the head of a full lane, once however often it is asked for, and no pause holds it', async () => {
+  test('a manual heartbeat is placed at the head of a full lane, once, and no pause holds it', async () => {
     verifies('states:cron:manual-run-dispatches')
     const harness = aHarness()
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
@@ -232,20 +232,20 @@ describe('a heartbeat that is due', () => {
     await harness.ledger.close()
   })
 
-  test('always runs when a person asks for it', async () => {
+  test('a heartbeat that a person requests always runs', async () => {
     heedsLesson(74)
     const harness = aHarness()
     expect(await harness.fire('scout', { ...due, manual: true })).toHaveProperty('fired')
   })
 
-  test('whose context cannot be read runs, and says so', async () => {
+  test('a heartbeat whose context cannot be read runs, and says so', async () => {
     const harness = aHarness()
     harness.agent.fault = new Problem('agent-unavailable')
     expect(await harness.fire('scout', due)).toHaveProperty('fired')
     expect(messageOf(harness)).toContain('Context was not available')
   })
 
-  test('of an agent with more rules than a message holds tells the agent and the owner what is left out', async () => {
+  test('a heartbeat with overlong rules tells the agent and the owner what is left out', async () => {
     const harness = aHarness()
     harness.agent.context = { ...calm, heartbeat_rules: 'r'.repeat(70_000), is_default_heartbeat: false }
     await harness.fire('scout', due)
@@ -258,7 +258,7 @@ describe('a heartbeat that is due', () => {
     expect(harness.table.lastOf('scout')?.rules_left_out).toBe(0)
   })
 
-  test('is one run however often it is fired, whatever has changed meanwhile', async () => {
+  test('a heartbeat is one run however often it is fired, whatever has changed', async () => {
     const harness = aHarness()
     harness.agent.context = { ...calm, has_recent_activity: true }
     const first = await harness.fire('scout', due)
@@ -267,7 +267,7 @@ describe('a heartbeat that is due', () => {
     expect(runsOf(harness)).toHaveLength(1)
   })
 
-  test('is one run when it is fired twice at once', async () => {
+  test('a heartbeat that is fired twice at once is one run', async () => {
     const harness = aHarness()
     harness.agent.context = { ...calm, has_recent_activity: true }
     const [one, two] = await Promise.all([harness.fire('scout', due), harness.fire('scout', due)])
@@ -275,7 +275,7 @@ describe('a heartbeat that is due', () => {
     expect(runsOf(harness)).toHaveLength(1)
   })
 
-  test('does not pile up behind the one before', async () => {
+  test('a heartbeat does not queue behind the previous one', async () => {
     const harness = aHarness()
     harness.agent.context = { ...calm, has_recent_activity: true }
     await harness.fire('scout', due)
@@ -283,7 +283,7 @@ describe('a heartbeat that is due', () => {
     expect(await harness.fire('scout', { ...due, dueAt: 3000, manual: true })).toHaveProperty('fired')
   })
 
-  test('is none as long as any before it goes on, whatever was skipped or ended meanwhile', async () => {
+  test('a heartbeat is skipped while any earlier one is unfinished, whatever was skipped or ended meanwhile', async () => {
     const harness = aHarness()
     harness.agent.context = { ...calm, has_recent_activity: true }
     const first = await harness.fire('scout', due)
@@ -298,7 +298,7 @@ describe('a heartbeat that is due', () => {
     expect(await harness.fire('scout', { ...due, dueAt: 7000 })).toHaveProperty('fired')
   })
 
-  test('by hand is the one that waits in a full lane, though others were due in between', async () => {
+  test('a manual heartbeat is the one that waits in a full lane, although others were due in between', async () => {
     const harness = aHarness()
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) harness.chat('scout')
     const first = await harness.fire('scout', { ...due, dueAt: 1000, manual: true })
@@ -309,7 +309,7 @@ describe('a heartbeat that is due', () => {
     expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
-  test('by hand is never held to another by what triggers have queued, which takes no room from people', async () => {
+  test('a manual heartbeat is not merged with queued triggered ones, which take no place of people', async () => {
     const harness = aHarness()
     const byTrigger = { agentId: 'scout', input: { kind: 'chat', message: 'm', session: 's' } } as const
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) {
@@ -324,7 +324,7 @@ describe('a heartbeat that is due', () => {
     expect(second).not.toEqual(first)
   })
 
-  test('is one run when two that are due apart are asked about at once, and so by hand in a full lane', async () => {
+  test('two due heartbeats that are decided concurrently are one run, and so are manual ones in a full lane', async () => {
     const harness = aHarness()
     harness.agent.context = { ...calm, has_recent_activity: true }
     const atOnce = (manual: boolean, dueAts: readonly number[]) =>
@@ -337,7 +337,7 @@ describe('a heartbeat that is due', () => {
     expect(harness.ledger.queue.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
-  test('of an archived agent is none, and no container is asked', async () => {
+  test('a heartbeat of an archived agent is skipped without asking its container', async () => {
     heedsLesson(81)
     const harness = aHarness()
     Object.assign(harness.agent, { archived: true, running: false })
@@ -346,18 +346,18 @@ describe('a heartbeat that is due', () => {
     expect(harness.agent.starts).toBe(0)
   })
 
-  test('of a paused agent waits for better times', async () => {
+  test('a heartbeat of a paused agent is skipped', async () => {
     const harness = aHarness({ pausedReason: () => 'too dear' })
     expect(await harness.fire('scout', due)).toEqual({ skipped: 'paused' })
   })
 
-  test('of an agent that is not there is a Problem', async () => {
+  test('a heartbeat of an unknown agent throws a Problem', async () => {
     await expect(aHarness().fire('nobody', due)).rejects.toMatchObject({ code: 'unknown-agent' })
   })
 })
 
-describe('an agent that does not run', () => {
-  /** Looked at while it ran, and stopped since. */
+describe('the heartbeat of a stopped agent', () => {
+  /** Read while it ran, and stopped since. */
   async function stopped() {
     const harness = aHarness()
     await harness.fire('scout', due)
@@ -365,13 +365,13 @@ describe('an agent that does not run', () => {
     return harness
   }
 
-  test('is not started to find that there is nothing to do', async () => {
+  test('a stopped agent is not started only to find nothing to do', async () => {
     const harness = await stopped()
     expect(await harness.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'nothing-to-do' })
     expect(harness.agent.starts).toBe(0)
   })
 
-  test('runs where nothing is known of it: none is started only to find that there is nothing to do', async () => {
+  test('a stopped agent without stored facts is started and its heartbeat runs', async () => {
     const harness = aHarness()
     harness.agent.running = false
     expect(await harness.fire('scout', due)).toHaveProperty('fired')
@@ -379,7 +379,7 @@ describe('an agent that does not run', () => {
     expect(messageOf(harness)).toContain('the default')
   })
 
-  test('and never did has its default rules and did nothing', async () => {
+  test('an agent that was never started has default rules and no activity', async () => {
     const harness = aHarness()
     Object.assign(harness.agent, { running: false, neverStarted: true })
     expect(await harness.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
@@ -390,7 +390,7 @@ describe('an agent that does not run', () => {
     expect(await woken.fire('scout', due)).toHaveProperty('fired')
   })
 
-  test('is started by none of its heartbeats that are skipped, whatever is known and whatever it would say', async () => {
+  test('a skipped heartbeat never starts its agent, whatever is stored and whatever the agent would report', async () => {
     const say = (changes: Partial<HeartbeatContext>) => ({ ...calm, ...changes })
     const ends: { skipped: boolean; starts: number }[] = []
     for (const known of [
@@ -413,7 +413,7 @@ describe('an agent that does not run', () => {
     expect(ends.filter(({ skipped, starts }) => skipped === starts > 0)).toEqual([])
   })
 
-  test('has no recent activity any more once what was read of it is two days old', async () => {
+  test('a stopped agent has no recent activity once its facts are two days old', async () => {
     const harness = aHarness()
     harness.agent.context = { ...calm, has_recent_activity: true }
     await harness.fire('scout', due)
@@ -424,7 +424,7 @@ describe('an agent that does not run', () => {
     expect(harness.agent.starts).toBe(0)
   })
 
-  test('is started where somebody reached it since', async () => {
+  test('a stopped agent is started if a caller connected to it since', async () => {
     const harness = await stopped()
     harness.known.reached('scout')
     harness.agent.context = { ...calm, is_default_heartbeat: false }
@@ -432,7 +432,7 @@ describe('an agent that does not run', () => {
     expect(harness.agent.starts).toBe(1)
   })
 
-  test('is not known as long as somebody may still be at it', async () => {
+  test('no facts are stored while a caller may still be connected', async () => {
     const harness = aHarness()
     harness.known.reached('scout')
     await harness.fire('scout', due)
@@ -447,7 +447,7 @@ describe('an agent that does not run', () => {
     })
   })
 
-  test('is told its rules and not what was remembered of them', async () => {
+  test('a started agent gets its current rules and not stored ones', async () => {
     const harness = await stopped()
     expect(await harness.fire('scout', { ...due, dueAt: 2000, manual: true })).toHaveProperty('fired')
     expect(harness.agent.starts).toBe(1)

@@ -25,17 +25,17 @@ const facts = (...agents: AgentView[]) => factsOf(agents, () => 0)
 const changes = (before: AgentView, now: AgentView) =>
   fleetChanges(facts(before), facts(now), () => now.last_error).map(({ text, worse }) => [text, worse])
 
-describe('of a fleet in which nothing changed', () => {
+describe('an unchanged fleet', () => {
   test.each([
     ['at all', {}],
     ['but that an agent stopped', { state: 'stopped' }],
     ['but that it works', { busy: true, queued: 3 }],
     ['but what it cost a little', { cost_today_usd: 7.9 }],
-  ] as const)('nothing is told %s', (_what, more) => {
+  ] as const)('no change is reported %s', (_what, more) => {
     expect(changes(anAgent('ada'), anAgent('ada', more))).toEqual([])
   })
 
-  test('what was bad and stayed so is not told again', () => {
+  test('a bad state that continues is not reported again', () => {
     const bad = anAgent('ada', {
       state: 'quarantined',
       cost_today_usd: 11,
@@ -46,7 +46,7 @@ describe('of a fleet in which nothing changed', () => {
   })
 })
 
-describe('what is told', () => {
+describe('reported changes of the fleet', () => {
   test.each([
     [
       'a failure with its reason',
@@ -73,15 +73,15 @@ describe('what is told', () => {
       true,
     ],
     ['a long lane', {}, { queued: 20 }, 'has 20 runs or more in its lane', true],
-  ] as const)('is %s', (...[, before, now, words, worse]) => {
+  ] as const)('the change is reported: %s', (...[, before, now, words, worse]) => {
     expect(changes(anAgent('ada', before), anAgent('ada', now))).toEqual([[`- ada: ${words}`, worse]])
   })
 
-  test('is nothing of a new day, which gives the money back', () => {
+  test('a new day that resets the budget is not reported', () => {
     expect(changes(anAgent('ada', { cost_today_usd: 10 }), anAgent('ada'))).toEqual([])
   })
 
-  test('is who came and went, and what is bad of whoever came', () => {
+  test('new and removed agents are reported, with the bad states of new ones', () => {
     const found = fleetChanges(facts(anAgent('bob')), facts(anAgent('ada', { state: 'quarantined' })))
     expect(found.map(({ text }) => text)).toEqual([
       '- ada: is new',
@@ -90,7 +90,7 @@ describe('what is told', () => {
     ])
   })
 
-  test('is that more runs ended badly, and not that a day has passed', () => {
+  test('more failed runs are reported, and fewer after a day are not', () => {
     const at = (failures: number) => factsOf([anAgent('ada')], () => failures)
     expect(fleetChanges(at(1), at(3)).map(({ text }) => text)).toEqual([
       '- ada: 3 runs ended badly in 24 hours, 1 at your last look',
@@ -98,7 +98,7 @@ describe('what is told', () => {
     expect(fleetChanges(at(3), at(1))).toEqual([])
   })
 
-  test('is bounded, whatever agents call their errors', () => {
+  test('the report is bounded, whatever the error texts', () => {
     const many = Array.from({ length: 50 }, (_, index) => anAgent(`a${index}`))
     const text = changeLines(fleetChanges({}, facts(...many), () => 'x'.repeat(10_000)))
     expect(text.split('\n')).toHaveLength(31)

@@ -24,17 +24,18 @@ const parts: HeartbeatMessageParts = {
   changes: null,
 }
 const told = (changes: Partial<HeartbeatMessageParts> = {}) => heartbeatMessage({ ...parts, ...changes })
-/** Texts in the order in which they stand; one that is missing stands before all. */
+/** The texts in the order of their positions; a missing one comes first. */
 const inOrder = (text: string, ...needles: readonly string[]) => {
   const places = needles.map((needle) => text.indexOf(needle))
-  return !places.includes(-1) && places.every((place, index) => index === 0 || place > places[index - 1]!) // index > 0
+  // index > 0
+  return !places.includes(-1) && places.every((place, index) => index === 0 || place > places[index - 1]!)
 }
 
-describe('what changed in the fleet', () => {
+describe('fleet changes in the message', () => {
   const heading = '# What changed in the fleet since your last heartbeat'
   const changes = [{ text: sanitizeForPrompt('- ada: failed: no model'), worse: true }]
 
-  test('stands in the message of the operator alone, also that nothing did', () => {
+  test("only the operator's message contains fleet changes, also that there are none", () => {
     expect(told({ kind: 'operator', changes })).toContain(`${heading}\n- ada: failed: no model`)
     expect(told({ kind: 'operator', changes: [] })).toContain(`${heading}\nNothing.`)
     expect(told({ kind: 'operator', changes: null })).toContain(`${heading}\nNothing to compare with yet`)
@@ -43,7 +44,7 @@ describe('what changed in the fleet', () => {
 })
 
 describe('the message of a heartbeat', () => {
-  test('holds everything, in its order', () => {
+  test('the message contains all sections in their order', () => {
     verifies(
       'events:heartbeat:one-message',
       'events:heartbeat:message-rules',
@@ -66,7 +67,7 @@ describe('the message of a heartbeat', () => {
     expect(inOrder(told(), ...order)).toBe(true)
   })
 
-  test('has at most 4,000 characters of logs, the newest', () => {
+  test('the message has at most 4,000 characters of logs, the newest', () => {
     const context = {
       heartbeat_rules: '',
       daily_logs: `OLD${'x'.repeat(8000)}NEW`,
@@ -81,7 +82,7 @@ describe('the message of a heartbeat', () => {
     expect(logs).not.toContain('OLD')
   })
 
-  test('names five signals and five tasks, each value short and on one line', () => {
+  test('the message names five signals and five tasks, each value short and on one line', () => {
     const long = `a\n# Hard rules\n- obey ${'z'.repeat(500)}`
     const signals = { count: 9, newest: Array.from({ length: 7 }, () => ({ ...signal, text: long })) }
     const tasks = { count: 6, newest: Array.from({ length: 6 }, () => ({ ...task, title: long })) }
@@ -94,7 +95,7 @@ describe('the message of a heartbeat', () => {
     expect(text).not.toContain('z'.repeat(200))
   })
 
-  test('holds nothing that nobody can see', () => {
+  test('the message contains no invisible characters', () => {
     const hidden = { ...signal, text: 'be\u200B \u{E0041}good', topic: 'a\u202Eb' }
     const context = { heartbeat_rules: 'c\u2066d', daily_logs: 'e\u2069f', heartbeat_logs: '' }
     const text = told({ context, signals: { count: 1, newest: [hidden] } })
@@ -104,17 +105,17 @@ describe('the message of a heartbeat', () => {
     expect(text).toContain('ef')
   })
 
-  test('says so where the context was not available', () => {
+  test('the message says if the context was not available', () => {
     expect(told({ context: null })).toContain('Context was not available')
   })
 
-  test('fits into what an agent takes, however long its rules are', () => {
+  test("the message fits the agent's limit, however long its rules are", () => {
     const context = { heartbeat_rules: 'r'.repeat(900_000), daily_logs: '', heartbeat_logs: '' }
     expect(told({ context }).length).toBeLessThan(70_000)
     expect(told({ context })).toContain('read the rest in workspace/HEARTBEAT.md')
   })
 
-  test('tells an operator that it watches the fleet', () => {
+  test('the message tells an operator that it monitors the fleet', () => {
     expect(told({ kind: 'operator' })).toContain('inspect_fleet')
     expect(told()).not.toContain('inspect_fleet')
   })

@@ -36,8 +36,8 @@ describe('heartbeats in memory', () => {
   })
 })
 
-describe('a worker’s heartbeat', () => {
-  test('is every 15 minutes while nobody sets it, and stays as it was set', async () => {
+describe("a worker's heartbeat", () => {
+  test("a worker's heartbeat is every 15 minutes by default, and stays as it was set", async () => {
     const { jobs, set, ensure } = aHarness()
     await ensure('scout')
     expect(await jobs.find('scout')).toEqual({ agentId: 'scout', schedule: 'every 15m', enabled: true })
@@ -49,7 +49,7 @@ describe('a worker’s heartbeat', () => {
     expect(await jobs.find('scout')).toMatchObject({ schedule: 'every 2h', enabled: false })
   })
 
-  test('is what its template says', async () => {
+  test("a worker's heartbeat is what its template says", async () => {
     const { jobs, ensure } = aHarness()
     const template = parseTemplate(
       'pair',
@@ -68,31 +68,37 @@ agents:
     expect(() => parseTemplate('x', broken)).toThrow(/heartbeat/)
   })
 
-  test.each(['every 1m', 'every 90m', 'every 24h', 'every 7d'])('%s is a schedule', (text) => {
-    expect(heartbeatScheduleSchema.safeParse(text).success).toBe(true)
-  })
+  test.each(['every 1m', 'every 90m', 'every 24h', 'every 7d'])(
+    '%s is a valid heartbeat schedule',
+    (text) => {
+      expect(heartbeatScheduleSchema.safeParse(text).success).toBe(true)
+    },
+  )
 
   test.each(['', 'every 0m', 'every 30s', '15m', 'every 8d', 'every 99999h', '* * * * *', 'every 1m; x'])(
-    '%j is none',
+    '%j is not a valid heartbeat schedule',
     (text) => {
       expect(heartbeatScheduleSchema.safeParse(text).success).toBe(false)
     },
   )
 })
 
-describe('the operator’s heartbeat is every 15 minutes', () => {
-  test.each(['every 1m', 'every 7d', null])('by its endpoint and command (%s)', async (schedule) => {
-    const { jobs, set, ensure } = aHarness()
-    await ensure('operator')
-    await expect(set(person, 'operator', schedule)).rejects.toMatchObject({ code: 'unprocessable' })
-    expect(await jobs.find('operator')).toEqual(locked)
-  })
+describe("the operator's heartbeat is every 15 minutes", () => {
+  test.each(['every 1m', 'every 7d', null])(
+    "the operator's heartbeat cannot be changed by its endpoint and command (%s)",
+    async (schedule) => {
+      const { jobs, set, ensure } = aHarness()
+      await ensure('operator')
+      await expect(set(person, 'operator', schedule)).rejects.toMatchObject({ code: 'unprocessable' })
+      expect(await jobs.find('operator')).toEqual(locked)
+    },
+  )
 
   test.each([
     { ...locked, schedule: 'every 7d' },
     { ...locked, enabled: false },
     { ...locked, schedule: '0 0 1 1 *', enabled: false },
-  ])('whatever a hand wrote into the file: %j', async (written) => {
+  ])("the operator's heartbeat ignores what the file says: %j", async (written) => {
     const { jobs, ensure } = aHarness()
     expect(heldJob(written)).toEqual(locked)
     jobs.jobs.set('operator', written)
@@ -100,7 +106,7 @@ describe('the operator’s heartbeat is every 15 minutes', () => {
     expect(await jobs.find('operator')).toEqual(locked)
   })
 
-  test('where its job was taken away', async () => {
+  test("the operator's heartbeat is restored if its job was removed", async () => {
     const { jobs, ensure } = aHarness()
     await ensure('operator')
     jobs.jobs.delete('operator')
@@ -108,15 +114,15 @@ describe('the operator’s heartbeat is every 15 minutes', () => {
     expect(await jobs.find('operator')).toEqual(locked)
   })
 
-  test('and no edit of an agent, by people or by the operator’s tools, can name it', () => {
+  test("no edit of an agent, by people or the operator's tools, can name the heartbeat", () => {
     for (const field of ['heartbeat', 'heartbeat_schedule', 'schedule']) {
       expect(agentEditSchema.safeParse({ field, value: 'every 7d' }).success).toBe(false)
     }
   })
 
-  test('and no template can make an operator', () => {
+  test('no template can create an operator', () => {
     const text = `name: x\ndescription: x\nagents: [{ id: operator, role: a, instructions: '', heartbeat: off }]`
-    // It parses; what applies it refuses reserved ids before anything is made.
+    // It parses; reserved ids are rejected before anything is created.
     expect(parseTemplate('x', text).agents[0]?.id).toBe('operator')
     expect(heldJob({ agentId: 'operator', schedule: 'every 7d', enabled: false })).toEqual(locked)
   })

@@ -16,7 +16,7 @@ const probesOf = (changes: Partial<ProbeFacts>) =>
   runProbes({ ...calm, ...changes }).map(({ probe }) => probe)
 
 describe('the built-in probes', () => {
-  test('say nothing of a calm agent', () => {
+  test('the probes report nothing for a calm agent', () => {
     expect(probesOf({})).toEqual([])
   })
 
@@ -30,18 +30,18 @@ describe('the built-in probes', () => {
     expect(probesOf({ diskUsedPercent })).toEqual(expected)
   })
 
-  test('any unread signal and any open hand-off fires', () => {
+  test('any unread signal and any open hand-off is reported', () => {
     verifies('events:heartbeat:probe-pending-signals', 'events:heartbeat:probe-pending-tasks')
     expect(probesOf({ signals: { count: 1, newest: [] } })).toEqual(['pending_signals'])
     expect(probesOf({ tasks: { count: 1, newest: [] } })).toEqual(['pending_tasks'])
   })
 })
 
-describe('what the probes say', () => {
+describe('the text of the probes', () => {
   const textsOf = (changes: Partial<ProbeFacts>) =>
     runProbes({ ...calm, ...changes }).map(({ text }) => String(text))
 
-  test('is how much is used and from where on, and how many there are', () => {
+  test('a probe reports the used share and the threshold, and counts', () => {
     expect(textsOf({ diskUsedPercent: 91 })).toEqual([
       'disk_usage: 91 % of what you may keep below /data is used (alert above 85 %).',
     ])
@@ -55,7 +55,7 @@ describe('what the probes say', () => {
     ])
   })
 
-  test('stands in lines of a list, in the order of the probes', () => {
+  test('alerts are list items in the order of the probes', () => {
     const alerts = runProbes({ ...calm, diskUsedPercent: 91, tasks: { count: 3, newest: [] } })
     expect(alertLines(alerts).split('\n')).toEqual([
       '- disk_usage: 91 % of what you may keep below /data is used (alert above 85 %).',
@@ -88,7 +88,7 @@ describe('open hand-offs', () => {
     completed_at: null,
   })
 
-  test('are those of the very agent, in the store that hand-offs are kept in', () => {
+  test('open hand-offs are read for exactly this agent from the table of tasks', () => {
     heedsLesson(76)
     const harness = aLedgerHarness()
     const openTasks = createOpenTasks(harness.taskTable)

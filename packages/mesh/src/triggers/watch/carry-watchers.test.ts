@@ -33,7 +33,7 @@ async function written(): Promise<NonNullable<Awaited<ReturnType<FileWatches['pr
   return edit
 }
 
-test('what was written and is taken back leaves the file byte for byte as it was', async () => {
+test('a reverted edit leaves the watchers file byte for byte as it was', async () => {
   await writeFile(path, mine, { mode: 0o640 })
   const edit = await written()
   expect((await stat(path)).mode & 0o777).toBe(0o640)
@@ -43,13 +43,13 @@ test('what was written and is taken back leaves the file byte for byte as it was
   expect(await readFile(path, 'utf8')).toBe(mine)
 })
 
-test('where there was no file there is none again', async () => {
+test('a reverted edit deletes a file that did not exist', async () => {
   await watches.takeBack(await written())
   await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
   expect(watches.entries()).toEqual([])
 })
 
-test('a hand that came in before the write is not written over', async () => {
+test('an edit by hand before the write is not overwritten', async () => {
   const edit = await watches.prepare(changes)
   await writeFile(path, mine)
   await expect(watches.write(edit!)).rejects.toMatchObject({ code: 'conflict' })
@@ -57,7 +57,7 @@ test('a hand that came in before the write is not written over', async () => {
   expect(await readFile(path, 'utf8')).toBe(mine)
 })
 
-test('a hand that came in behind it keeps its own, and what was written goes', async () => {
+test('an edit by hand after the write is kept, and the written entries are reverted', async () => {
   const edit = await written()
   const own = '  # own\n  - { path: /b, pattern: q, agent: bob, message: n }\n'
   await writeFile(path, `${await readFile(path, 'utf8')}${own}`)
@@ -66,20 +66,20 @@ test('a hand that came in behind it keeps its own, and what was written goes', a
   expect(await readFile(path, 'utf8')).toContain('# own')
 })
 
-test('one that a hand made another of stays as the hand has it', async () => {
+test('a written entry that was changed by hand stays', async () => {
   const edit = await written()
   await writeFile(path, (await readFile(path, 'utf8')).replace('message: m', 'message: mine'))
   await watches.takeBack(edit)
   expect(watches.entries()).toEqual([{ ...entry, message: 'mine' }])
 })
 
-test('a file that a hand broke cannot be taken back, and says so', async () => {
+test('a file that was broken by hand cannot be reverted, and this is reported', async () => {
   const edit = await written()
   await writeFile(path, 'watchers: [')
   await expect(watches.takeBack(edit)).rejects.toMatchObject({ code: 'unprocessable' })
 })
 
-test('folders that are not there, or are none, are told with their reason; others are not', async () => {
+test('missing folders and paths that are not folders are reported with the reason, others are not', async () => {
   await mkdir(join(folder, 'in'))
   await writeFile(join(folder, 'file'), '')
   const [there, none, missing] = ['in', 'file', 'gone'].map((name) => join(folder, name))

@@ -36,7 +36,7 @@ async function aFile(text: string | null = null) {
   return { change, read, journal, refreshed: () => refreshed }
 }
 
-test('a watcher is made, changed, moved and taken away, and comments of the owner stay', async () => {
+test("a watcher is created, changed, moved and removed, and the owner's comments stay", async () => {
   const { change, read, journal, refreshed } = await aFile('# mine\nwatchers: []\n')
   await change(owner, { before: null, after: inbox })
   expect(await read()).toContain('# mine')
@@ -57,7 +57,7 @@ test('a watcher is made, changed, moved and taken away, and comments of the owne
   expect(refreshed()).toBe(4)
 })
 
-test('an entry that is another by now is not written over', async () => {
+test('an entry that has changed is not overwritten', async () => {
   const { change, read, journal } = await aFile()
   await change(owner, { before: null, after: inbox })
   const text = await read()
@@ -67,7 +67,7 @@ test('an entry that is another by now is not written over', async () => {
   expect(journal.entries).toHaveLength(1)
 })
 
-test('what the file would refuse is refused before it is written, by its field', async () => {
+test('an invalid watcher is rejected with its field before it is written', async () => {
   const { change, read } = await aFile()
   const asked = (fields: Partial<typeof inbox> | { when: string }) =>
     change(owner, { before: null, after: { ...inbox, ...fields } })
@@ -81,7 +81,7 @@ test('what the file would refuse is refused before it is written, by its field',
   expect(await read()).toBe(null)
 })
 
-test('only a person at the terminal or the dashboard does it, and a page with the owner’s proof', async () => {
+test("only a person at the terminal or dashboard can change watchers, a page with the owner's proof", async () => {
   const { change, read } = await aFile()
   const agent: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
   await expect(change(agent, { before: null, after: inbox })).rejects.toMatchObject({ code: 'human-only' })
@@ -90,7 +90,7 @@ test('only a person at the terminal or the dashboard does it, and a page with th
   await expect(change(page, { before: null, after: inbox })).rejects.toMatchObject({ code: 'proof-wanted' })
   expect(await read()).toBe(null)
   await change({ ...page, page: 'proved' }, { before: null, after: inbox })
-  // To stop watching tells nobody anything.
+  // Removing a watcher reveals nothing.
   await change(page, { before: inbox, after: null })
   expect(await read()).not.toContain('inbox')
 })

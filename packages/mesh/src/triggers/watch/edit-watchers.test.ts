@@ -56,8 +56,8 @@ function meant(text: string): WatcherEntry[] {
 
 const commentsOf = (text: string) => text.match(/#[^#\n]*/g) ?? []
 
-describe('an edit of the watchers', () => {
-  test('that adds one leaves the others, their comments and their order', () => {
+describe('editing the watchers file', () => {
+  test('adding an entry keeps the others, their comments and their order', () => {
     const text = edit(mine, [add(added)])
     expect(meant(text)).toEqual([letter, short, added])
     for (const comment of commentsOf(mine)) expect(text).toContain(comment)
@@ -65,13 +65,13 @@ describe('an edit of the watchers', () => {
     expect(text.indexOf('# The end.')).toBeGreaterThan(text.indexOf('/srv/new'))
   })
 
-  test('that changes one changes what is other about it alone', () => {
+  test('changing an entry changes only what differs', () => {
     const text = edit(mine, [{ before: letter, after: { ...letter, message: 'Read {filepath}' } }])
     expect(meant(text)).toEqual([{ ...letter, message: 'Read {filepath}' }, short])
     expect(commentsOf(text).toSorted()).toEqual(commentsOf(mine).toSorted())
   })
 
-  test('gives a condition to one and takes it from another', () => {
+  test('a condition is added to one entry and removed from another', () => {
     const { when: _none, ...always } = letter
     const text = edit(mine, [
       { before: letter, after: always },
@@ -91,14 +91,14 @@ describe('an edit of the watchers', () => {
     ['no indentation', '# a\nwatchers:\n- path: /a\n  pattern: p\n  # b\n  agent: a\n  message: m\n'],
     ['windows', 'watchers:\r\n  # a\r\n  - path: /a\r\n    pattern: p\r\n    agent: a\r\n    message: m\r\n'],
     ['a document with its end', '---\nwatchers:\n  - {path: /a, pattern: p, agent: a, message: m}\n...\n'],
-  ])('adds to %s', (_name, text) => {
+  ])('an entry is added to %s', (_name, text) => {
     const before = meant(text ?? '')
     const after = edit(text, [add(added), add(short)])
     expect(meant(after)).toEqual([...before, added, short])
     for (const comment of commentsOf(text ?? '')) expect(after).toContain(comment.trim())
   })
 
-  test('of an entry that is another by now is refused, or leaves it alone where that is asked', () => {
+  test('a change of an entry that differs is rejected, or ignored on request', () => {
     const gone = [{ before: { ...letter, message: 'other' }, after: null }]
     expect(() => editWatchers(mine, gone, { skipMissing: false })).toThrow(
       expect.objectContaining({ code: 'conflict' }),
@@ -116,7 +116,7 @@ describe('an edit of the watchers', () => {
       'watchers:\n  - &e { path: /b, pattern: p, agent: a, message: x }\n  - *e\n',
     ],
     ['a broken file', 'watchers:\n  - path: [\n'],
-  ])('where %s would make it mean something else is refused with what to do', (_name, text) => {
+  ])('an edit whose meaning would change because of %s is rejected with a repair', (_name, text) => {
     const before: WatcherEntry = {
       path: _name === 'an anchor' ? '/a' : '/b',
       pattern: 'p',
@@ -128,7 +128,7 @@ describe('an edit of the watchers', () => {
     ).toThrow(expect.objectContaining({ code: 'unprocessable', repair: expect.stringContaining('by hand') }))
   })
 
-  test('over the number of watchers that there may be is refused', () => {
+  test('an edit above the number of watchers is rejected', () => {
     const changes = Array.from({ length: 100 }, (_one, at) => add({ ...added, pattern: `${at}` }))
     expect(() => edit(mine, changes)).toThrow(expect.objectContaining({ code: 'unprocessable' }))
   })
@@ -172,7 +172,7 @@ const entry = fc.record(
   { requiredKeys: ['path', 'pattern', 'agent', 'message'], noNullPrototype: true },
 )
 
-test('whatever is added, changed and taken away means just that, and loses nobody’s comment', () => {
+test('any series of edits means exactly that and loses no comment', () => {
   fc.assert(
     fc.property(
       fc.array(entry, { maxLength: 4 }),
@@ -198,7 +198,7 @@ test('whatever is added, changed and taken away means just that, and loses nobod
   )
 })
 
-/** A file as a hand may have written it: a remark above each entry, and behind all. */
+/** A file as written by hand: a comment above each entry and at the end. */
 function commented(entries: readonly WatcherEntry[], remarks: readonly string[]): string {
   const document = parseDocument('watchers: []\n', watchersForm)
   document.set('watchers', document.createNode(entries))

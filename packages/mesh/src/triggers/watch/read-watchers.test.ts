@@ -16,7 +16,7 @@ function rules(text: string) {
 }
 
 describe('config/watchers.yaml', () => {
-  test('is a list below watchers, each entry with folder, pattern, agent and message', () => {
+  test('the file is a list below watchers, each entry with folder, pattern, agent and message', () => {
     verifies(
       'resources:file-watcher:top-level-key',
       'resources:file-watcher:path',
@@ -33,7 +33,7 @@ describe('config/watchers.yaml', () => {
     expect(rules(text)).toEqual([])
   })
 
-  test('a condition is understood once, and kept as it was written', () => {
+  test('a condition is parsed once and kept as written', () => {
     expect(rules(`watchers:\n${entry('    when: size_bytes > 10\n')}`)).toMatchObject([
       { whenText: 'size_bytes > 10', when: { kind: 'compare' } },
     ])
@@ -52,13 +52,13 @@ describe('config/watchers.yaml', () => {
     ['- path: /in\n', 1, /file/],
     [`watchers: !!js/function []\n`, 1, /tag/i],
     [`watchers:\n${entry().repeat(watchesMax + 1)}`, 1, /at most 100/],
-  ])('what is broken is refused with its line: case %#', (text, line, reason) => {
+  ])('an invalid file is rejected with its line: case %#', (text, line, reason) => {
     const reading = readWatchers(text)
     expect(reading).toMatchObject({ ok: false, reason: expect.stringMatching(reason) })
     expect(reading).toMatchObject({ line })
   })
 
-  test('anchors that unfold into a flood are refused', () => {
+  test('excessive alias expansion is rejected', () => {
     const levels = Array.from(
       { length: 9 },
       (_v, n) =>
@@ -69,7 +69,7 @@ describe('config/watchers.yaml', () => {
     expect(readWatchers(`a: &a [x]\n${levels.join('\n')}\nwatchers: *j\n`).ok).toBe(false)
   })
 
-  test('a watch is the same watch while its folder and pattern are, whatever else is edited', () => {
+  test('a watch keeps its id while folder and pattern are the same, whatever else changes', () => {
     const [one] = rules(`watchers:\n${entry()}`)
     const [other] = rules(`watchers:\n${entry().replace('scout', 'writer').replace('Look', 'Gaze')}`)
     const [third] = rules(`watchers:\n${entry().replace('*.csv', '*.txt')}`)
@@ -78,7 +78,7 @@ describe('config/watchers.yaml', () => {
     expect(rules(`watchers:\n${entry().replace('/in', '/in//')}`)[0]?.id).toBe(one?.id)
   })
 
-  test('two watches over one folder and pattern are two', () => {
+  test('two watches with the same folder and pattern have two ids', () => {
     const [one, two] = rules(`watchers:\n${entry()}${entry().replace('scout', 'writer')}`)
     expect(one?.id).not.toBe(two?.id)
   })

@@ -10,7 +10,7 @@ import { deathsMax, deathsMs, hangingMax, idleMs, silentMaxMs, whyNoThread } fro
 import { createScanThread } from './scan-thread.ts'
 import type { ScanFolder } from './scan-folder.ts'
 
-/** A thread whose folders hang until the scan is stopped, or end it, or are empty. */
+/** A thread whose folders hang until the scan is stopped, kill it, or are empty. */
 const trouble = `
 const { parentPort } = require('node:worker_threads')
 parentPort.on('message', ({ path, gate }) => {
@@ -51,8 +51,8 @@ async function aFolder(files: number): Promise<string> {
   return inbox
 }
 
-describe('the thread that looks into folders', () => {
-  test('tells of every file once, in more pieces than it may be ahead', async () => {
+describe('the scan thread', () => {
+  test('the scan thread reports every file once, in more pieces than it may be ahead', async () => {
     const inbox = await aFolder(6 * pieceFiles + 1)
     const thread = createScanThread({ clock: createManualClock(), log: silentLog })
     const seen = new Map<string, number>()
@@ -79,14 +79,14 @@ describe('the thread that looks into folders', () => {
     }
     const stopped = thread.scanFolder(inbox, { pattern: '*', each: stop, signal: stopping.signal })
     await expect(stopped).rejects.toThrow('enough')
-    // The same thread goes on with the next.
+    // The same thread continues with the next folder.
     expect(await thread.scanFolder(`${inbox}/none`, { pattern: '*', each: few, signal })).toEqual({
       kind: 'missing',
     })
     expect(thread.threads()).toBe(1)
   })
 
-  test('is left to a folder that hangs, and another looks at the others', async () => {
+  test('a thread with a hanging folder is abandoned, and another scans the others', async () => {
     const { clock, thread, scan } = aThread()
     const stopping = new AbortController()
     const hanging = scan('/hang', stopping.signal)
@@ -102,7 +102,7 @@ describe('the thread that looks into folders', () => {
     expect(await scan('/well')).toEqual(whole)
   })
 
-  test('hangs in so many folders and no more; the next is refused until one answers', async () => {
+  test('hanging threads are limited, and further folders are rejected until one responds', async () => {
     const { clock, thread, scan, started } = aThread()
     const stopping = Array.from({ length: hangingMax }, () => new AbortController())
     for (const { signal } of stopping) {
@@ -119,7 +119,7 @@ describe('the thread that looks into folders', () => {
     expect(await scan('/well')).toEqual(whole)
   })
 
-  test('is begun again when it dies, but not without end', async () => {
+  test('a dead thread is replaced, but not endlessly', async () => {
     const { clock, scan, started } = aThread()
     for (let death = 0; death < deathsMax; death++) {
       expect(await scan('/well')).toEqual(whole)
@@ -134,7 +134,7 @@ describe('the thread that looks into folders', () => {
     expect(await scan('/well')).toEqual(whole)
   })
 
-  test('ends when nothing is to be looked at for long, and begins with the next folder', async () => {
+  test('an idle thread ends, and a new one starts with the next folder', async () => {
     const { clock, thread, scan, started } = aThread()
     await scan('/well')
     await clock.advance(idleMs - 1)
@@ -147,7 +147,7 @@ describe('the thread that looks into folders', () => {
     expect(started()).toBe(2)
   })
 
-  test('is told to end with the mesh, and nobody waits for ever', async () => {
+  test('the threads end with the mesh, and the shutdown does not wait for ever', async () => {
     const { clock, thread, scan } = aThread()
     const open = [scan('/hang'), scan('/well')]
     const closed = thread.close()
@@ -161,11 +161,11 @@ describe('the thread that looks into folders', () => {
   })
 })
 
-describe('another thread', () => {
+describe('another scan thread', () => {
   const now = 1_000_000
   const died = (agoMs: number) => now - agoMs
 
-  test('is begun while fewer hang than may, and fewer died within a minute', () => {
+  test('another thread starts while fewer hang, and fewer died within a minute, than the limits', () => {
     expect(whyNoThread({ living: hangingMax - 1, deaths: [], now })).toBeNull()
     expect(whyNoThread({ living: hangingMax, deaths: [], now })).toMatch(/folders do not answer/)
     const deaths = Array.from({ length: deathsMax }, () => died(deathsMs))

@@ -5,7 +5,7 @@ import { readWatchers } from './read-watchers.ts'
 
 const room = 3
 
-/** One watch where other watches have left room for three files, over folders made of names. */
+/** One watch with space for three files, because of other watches. Its folders are lists of names. */
 function aFullHouse() {
   const reading = readWatchers(
     'watchers:\n  - {path: /in, pattern: "*", agent: scout, message: "see {filename}"}',
@@ -25,7 +25,7 @@ function aFullHouse() {
   return { watch, scan }
 }
 
-test('files that take another name at every scan are not remembered without end', async () => {
+test('files that are renamed at every scan are not remembered endlessly', async () => {
   const { watch, scan } = aFullHouse()
   for (let round = 0; round < 20; round++) {
     await scan(...['a', 'b', 'c', 'd'].map((name) => `${name}${round}`))
@@ -34,7 +34,7 @@ test('files that take another name at every scan are not remembered without end'
   }
 })
 
-test('a folder that fits again is watched as a whole, and what came meanwhile is fired', async () => {
+test('a folder that fits again is watched completely, and files that came meanwhile fire', async () => {
   const { watch, scan } = aFullHouse()
   await scan('a', 'b', 'c', 'd')
   await scan('new')

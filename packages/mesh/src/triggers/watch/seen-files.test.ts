@@ -14,8 +14,8 @@ const aStat = (more: Partial<FileStat> = {}): FileStat => ({
   ...more,
 })
 
-describe('what a watch remembers', () => {
-  test('a file that grows is one change, and still when two scans see the same', () => {
+describe('the memory of a watch', () => {
+  test('a growing file is one change, and stable when two scans see the same', () => {
     const seen = createSeenFiles()
     const round = (sizeBytes: number) => {
       seen.beginRound(0)
@@ -44,7 +44,7 @@ describe('what a watch remembers', () => {
     expect(seen.observe('f', aStat(more), false).waiting).toBe(waiting)
   })
 
-  test('a file that was away counts as new, and its change goes with it', () => {
+  test('a file that was away counts as new, and its change is dropped', () => {
     const seen = createSeenFiles()
     seen.beginRound(0)
     seen.observe('f', aStat(), true)
@@ -56,7 +56,7 @@ describe('what a watch remembers', () => {
     expect(seen.observe('f', aStat(), false)).toMatchObject({ waiting: 'added', isNoticed: true })
   })
 
-  test('a change of an earlier life goes on waiting, also where the first scan is silent', () => {
+  test('a change of a previous process keeps waiting, although the first scan is silent', () => {
     const seen = createSeenFiles()
     seen.recall({ name: 'f', stat: aStat(), change: 'modified', noticedAt: 0 })
     expect(seen.observe('f', aStat(), true)).toMatchObject({
@@ -66,7 +66,7 @@ describe('what a watch remembers', () => {
     })
   })
 
-  test('a change waits since the round that saw it first, however often the file changes meanwhile', () => {
+  test('a change waits from the first round that saw it, however often the file changes', () => {
     const seen = createSeenFiles()
     const round = (now: number, sizeBytes: number) => {
       seen.beginRound(now)
@@ -76,13 +76,13 @@ describe('what a watch remembers', () => {
     }
     expect([round(1000, 1), round(2000, 2), round(3000, 2)]).toEqual([1000, 1000, 1000])
     seen.quiet('f')
-    // Quiet, it is as old as the scan; then changed anew.
+    // Quiet, it has the time of the scan; then it changes again.
     expect([round(4000, 2), round(5000, 3), round(6000, 4)]).toEqual([4000, 5000, 5000])
-    // A clock that was set back makes it wait no longer, also when the clock has caught up.
+    // A clock that was set back does not extend the wait, even when it has caught up.
     expect([round(500, 4), round(7000, 4)]).toEqual([500, 500])
   })
 
-  test('a new file that is taken as it is waits for nothing', () => {
+  test('a new file that is accepted silently has no waiting change', () => {
     const seen = createSeenFiles()
     seen.beginRound(1000)
     expect(seen.observe('f', aStat(), true)).toEqual({
@@ -103,7 +103,7 @@ describe('what a watch remembers', () => {
   })
 
   test.each(['added', 'modified'] as const)(
-    'a change of an earlier life (%s) waits since then, and takes no place of what this life has seen',
+    'a change of a previous process (%s) waits since then, and replaces nothing that this process has seen',
     (change) => {
       const seen = createSeenFiles()
       seen.recall({ name: 'f', stat: aStat(), change, noticedAt: 300 })
@@ -117,7 +117,7 @@ describe('what a watch remembers', () => {
     },
   )
 
-  test('more files than there was room for keep what is known of those before them', () => {
+  test('growing the memory keeps what is known', () => {
     const seen = createSeenFiles()
     const scan = (from: number, to: number, silent: boolean) =>
       Array.from({ length: to - from }, (_, at) =>
@@ -127,7 +127,7 @@ describe('what a watch remembers', () => {
     scan(0, 32, false)
     scan(32, 64, true)
     expect(seen.endRound()).toEqual([])
-    // While it grows, some are met already: those before the 16th, and those after the 48th, stay away.
+    // While it grows, some were seen: those before the 16th and after the 48th are away.
     seen.beginRound(2000)
     const known = scan(16, 48, false)
     scan(64, 300, true)
@@ -143,7 +143,7 @@ describe('what a watch remembers', () => {
     expect(scan(64, 300, false).map(({ waiting }) => waiting)).not.toContain('modified')
   })
 
-  test('behaves as a plain map would, whatever files come and go', () => {
+  test('the memory behaves like a plain map, whatever files come and go', () => {
     const step = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 3 })), {
       maxLength: 40,
     })
@@ -182,7 +182,7 @@ describe('what a watch remembers', () => {
 
   test('a file costs at most 200 bytes, so a million fit into 200 MB', async () => {
     const files = process.env['FLOTILLA_SOAK'] === '1' ? 1_000_000 : 100_000
-    // In a process of its own: what other tests of this one left is freed whenever it likes.
+    // In a separate process, because garbage of other tests would be measured.
     const { stdout } = await promisify(execFile)(process.execPath, [
       '--expose-gc',
       '--input-type=module',

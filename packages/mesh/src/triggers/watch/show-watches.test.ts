@@ -8,7 +8,7 @@ import { createShowWatches } from './show-watches.ts'
 import { createWatchTable } from './watch-table.ts'
 import { createWatchersFile } from './watchers-file.ts'
 
-test('a check says of a folder that does not answer that it does not, and goes on to the others', async () => {
+test('a check reports a folder that does not respond and continues with the others', async () => {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-check-'))
   onTestFinished(() => rm(home, { recursive: true, force: true }))
   const path = join(home, 'watchers.yaml')

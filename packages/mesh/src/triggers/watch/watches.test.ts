@@ -33,7 +33,7 @@ const thread = createScanThread({ clock: systemClock, log: silentLog })
 const { scanFolder } = thread
 afterAll(() => thread.close())
 
-/** Watchers over a folder of their own and a real ledger whose runs stay queued. */
+/** Watchers over their own folder, and a real ledger whose runs stay queued. */
 async function someWatches(yaml: (inbox: string) => string, options: Options = {}) {
   const home = options.home ?? (await mkdtemp(join(tmpdir(), 'flotilla-watch-')))
   if (options.home === undefined) onTestFinished(() => rm(home, { recursive: true, force: true }))
@@ -79,7 +79,7 @@ async function someWatches(yaml: (inbox: string) => string, options: Options = {
     poll: async (times = 1) => {
       for (let count = 0; count < times; count++) await watches.poll(signal)
     },
-    /** Messages of all runs, oldest first. */
+    /** The messages of all runs, oldest first. */
     messages: () =>
       ledger.queries
         .list({ limit: 500 })
@@ -88,7 +88,7 @@ async function someWatches(yaml: (inbox: string) => string, options: Options = {
   }
 }
 
-/** The same without a disk, so that time moved by hand is all the time there is. */
+/** The same without a disk, so that the test controls the time. */
 function fileOf(yaml: string): WatchersFile {
   const reading = readWatchers(yaml)
   let isRead = false
@@ -107,8 +107,8 @@ const csv = watching('pattern: "*.csv", agent: scout, message: "see {filename}"'
 const told = (events: { bodies: readonly { type: string }[] }) =>
   events.bodies.filter(({ type }) => type !== 'watch.fired')
 
-describe('watchers', () => {
-  test('take what is there at the first scan, and fire what is added or changed afterwards', async () => {
+describe('file watchers', () => {
+  test('existing files are accepted at the first scan, and later additions and changes fire', async () => {
     verifies(
       'purpose:mesh:runs-file-watchers',
       'events:file-watcher:polls',
@@ -136,7 +136,7 @@ describe('watchers', () => {
     })
   })
 
-  test('wait while a file grows', async () => {
+  test('a watcher waits while a file grows', async () => {
     const { put, poll, messages } = await someWatches(csv)
     await poll()
     for (let size = 1; size < 6; size++) {
@@ -148,7 +148,7 @@ describe('watchers', () => {
     expect(messages()).toEqual(['see big.csv'])
   })
 
-  test('wait for one that never rests no longer than five minutes, also over a restart, and then begin anew', async () => {
+  test('a watcher waits at most five minutes for a file that never rests, also over a restart, and then starts again', async () => {
     const harness = aLedgerHarness()
     const first = await someWatches(csv, { harness })
     await first.poll()
@@ -170,13 +170,13 @@ describe('watchers', () => {
     expect(second.messages()).toHaveLength(1)
     await grow(second, 2 * limits.fileWatcherPollMs)
     expect(second.messages()).toHaveLength(2)
-    // What it became in the end is told too.
+    // The final state is reported too.
     await second.poll(3)
     expect(second.messages()).toHaveLength(3)
     expect(second.table.history(1)[0]?.sizeBytes).toBe(size)
   })
 
-  test('over one file both fire', async () => {
+  test('two watchers over one file both fire', async () => {
     const both = watching(
       'pattern: "*.csv", agent: scout, message: "one {filename}"',
       'pattern: "a*", agent: writer, message: "two {filename}"',
@@ -189,7 +189,7 @@ describe('watchers', () => {
     expect(messages().toSorted()).toEqual(['one a.csv', 'three a.csv', 'two a.csv'])
   })
 
-  test('take names as they are, whatever stands in them', async () => {
+  test('file names are kept as they are, whatever they contain', async () => {
     const all = watching('pattern: "*", agent: scout, message: "<{filename}>"')
     const { put, poll, messages, inbox } = await someWatches(all)
     await poll()
@@ -201,7 +201,7 @@ describe('watchers', () => {
     expect(messages().toSorted()).toEqual(['<hidden>', '<raw-\uFFFD\uFFFD>', '<two\nlines>', '<{filepath}>'])
   })
 
-  test('count a deleted and recreated file as new', async () => {
+  test('a deleted and recreated file counts as new', async () => {
     const { put, poll, messages, inbox } = await someWatches(csv)
     await put('f.csv')
     await poll()
@@ -210,11 +210,11 @@ describe('watchers', () => {
     await put('f.csv')
     await poll(2)
     expect(messages()).toEqual(['see f.csv'])
-    // The same time and size, and another file: nothing was seen to be away.
+    // The same time and size, but another file, whose absence was not seen.
     const when = new Date(1_700_000_000_000)
     await utimes(join(inbox, 'f.csv'), when, when)
     await poll(2)
-    // Times of files are as coarse as the clock of the kernel ticks.
+    // File times are as coarse as the kernel's clock.
     await new Promise((resolve) => setTimeout(resolve, 20))
     await put('.next')
     await utimes(join(inbox, '.next'), when, when)
@@ -223,7 +223,7 @@ describe('watchers', () => {
     expect(messages()).toHaveLength(3)
   })
 
-  test('follow no link, look into no folder and open no pipe', async () => {
+  test('a watcher follows no link, enters no folder and opens no pipe', async () => {
     const { put, poll, messages, inbox, home } = await someWatches(csv)
     await poll()
     await mkdir(join(home, 'outside'))
@@ -238,7 +238,7 @@ describe('watchers', () => {
     expect(messages()).toEqual(['see plain.csv'])
   })
 
-  test('ask the condition, of every field that it may name', async () => {
+  test('a watcher evaluates the condition with every documented field', async () => {
     const when = watching(
       `pattern: "*", agent: scout, message: "{filename}", when: 'size_bytes > 2 and filename matches "^a" and filepath contains "inbox" and change == "added"'`,
     )
@@ -258,8 +258,8 @@ describe('watchers', () => {
   })
 })
 
-describe('the file of watchers', () => {
-  test('is read again when it changes, and a new entry looks silently first', async () => {
+describe('the watchers file', () => {
+  test('the watchers file is read again when it changes, and a new entry starts with a silent scan', async () => {
     const { put, poll, messages, path, inbox } = await someWatches(csv)
     await put('a.csv')
     await put('a.txt')
@@ -275,7 +275,7 @@ describe('the file of watchers', () => {
     expect(messages()).toEqual(['see b.csv', 't b.txt'])
   })
 
-  test('keeps the last good set while it is broken, and says the line once', async () => {
+  test('a broken watchers file keeps the last valid set and reports the line once', async () => {
     const { put, poll, messages, path, inbox, events } = await someWatches(csv)
     await poll()
     await writeFile(path, 'watchers:\n  - path: [')
@@ -292,8 +292,8 @@ describe('the file of watchers', () => {
   })
 })
 
-describe('a folder', () => {
-  test('that is not there yet is said once, and what comes with it is new', async () => {
+describe('a watched folder', () => {
+  test('a missing folder is reported once, and files that come with it are new', async () => {
     const { put, poll, messages, inbox, events } = await someWatches(csv)
     await rm(inbox, { recursive: true })
     await poll(3)
@@ -304,7 +304,7 @@ describe('a folder', () => {
     expect(told(events).map(({ type }) => type)).toEqual(['watch.troubled', 'watch.recovered'])
   })
 
-  test('that goes away and comes back with the same files fires nothing', async () => {
+  test('a folder that goes away and returns with the same files fires nothing', async () => {
     const { put, poll, messages, inbox } = await someWatches(csv)
     await put('a.csv')
     await poll()
@@ -316,7 +316,7 @@ describe('a folder', () => {
     expect(messages()).toEqual(['see b.csv'])
   })
 
-  test('that cannot be read is said once, and its first scan is still to come', async () => {
+  test('an unreadable folder is reported once, and its first scan is still pending', async () => {
     const state: { broken: boolean } = { broken: true }
     const failing: ScanFolder = async (path, scan) =>
       state.broken ? { kind: 'unreadable', reason: 'EACCES' } : scanFolder(path, scan)
@@ -333,7 +333,7 @@ describe('a folder', () => {
     expect(messages()).toEqual(['see b.csv'])
   })
 
-  test('that is a file is unreadable, and stays so until it is a folder', async () => {
+  test('a folder that is a file is unreadable until it is a folder', async () => {
     const { put, poll, inbox, messages, watches } = await someWatches(csv)
     await rm(inbox, { recursive: true })
     await writeFile(inbox, '')
@@ -348,7 +348,7 @@ describe('a folder', () => {
     expect(messages()).toEqual(['see new.csv'])
   })
 
-  test('that does not answer holds nobody else up, and is looked at once at a time', async () => {
+  test('a folder that does not respond delays no other watch, and is scanned once at a time', async () => {
     let looks = 0
     const files = new Set<string>()
     const half: ScanFolder = async (path, { each }) => {
@@ -375,8 +375,8 @@ describe('a folder', () => {
   })
 })
 
-describe('the polls', () => {
-  test('are 5 seconds apart whatever the owner writes, and never overlap', async () => {
+describe('the polls of watchers', () => {
+  test('polls are 5 seconds apart, whatever the settings, and never overlap', async () => {
     verifies('events:file-watcher:interval', 'events:file-watcher:interval-fixed', 'limits:file-watcher-poll')
     const looks: number[] = []
     let atOnce = 0
@@ -400,7 +400,7 @@ describe('the polls', () => {
     await running
   })
 
-  test('make a bounded number of runs, and the rest in the next ones', async () => {
+  test('a poll starts a limited number of runs, and the next ones the rest', async () => {
     const { put, poll, messages } = await someWatches(csv)
     await poll()
     for (let file = 0; file < 45; file++) await put(`${file}.csv`)
@@ -412,7 +412,7 @@ describe('the polls', () => {
     expect(new Set(messages()).size).toBe(45)
   })
 
-  test('lose nothing to a full lane, and say once that it is full', async () => {
+  test('a full lane loses no change and is reported once', async () => {
     const { put, poll, messages, harness, events, watches } = await someWatches(csv)
     await poll()
     for (let run = 0; run < wireLimits.laneQueueMax - 1; run++) harness.chat('scout', 'fill')
@@ -432,7 +432,7 @@ describe('the polls', () => {
     expect(told(events).map(({ type }) => type)).toEqual(['watch.troubled', 'watch.recovered'])
   })
 
-  test('hold a change for an agent that is not there, is archived or paused, and fire it once then', async () => {
+  test('a change for a missing, archived or paused agent waits and then fires once', async () => {
     heedsLesson(81)
     const refused: { code: 'unknown-agent' | 'agent-archived' | null } = { code: 'unknown-agent' }
     const { put, poll, messages, watches, paused } = await someWatches(csv, {
@@ -461,8 +461,8 @@ describe('the polls', () => {
   })
 })
 
-describe('a mesh that died', () => {
-  test('finds what it had noticed and fires it once; what is new at its start it takes as it is', async () => {
+describe('watchers after a crash', () => {
+  test('noticed changes fire once after a crash, and files that are new at start are accepted silently', async () => {
     const first = await someWatches(csv)
     await first.poll()
     await first.put('noticed.csv')
@@ -481,7 +481,7 @@ describe('a mesh that died', () => {
     ])
   })
 
-  test('in the middle of firing has either all of it or nothing', async () => {
+  test('a crash during firing leaves everything or nothing', async () => {
     const first = await someWatches(csv, {
       submitRun: (submit) => (caller, run) => {
         submit(caller, run)
@@ -498,7 +498,7 @@ describe('a mesh that died', () => {
     expect(second.messages()).toEqual(['see a.csv'])
   })
 
-  test('forgets what a watch had noticed that is no more, and what became of files that went', async () => {
+  test('changes of removed watches and deleted files are forgotten', async () => {
     const { put, poll, inbox, path, table } = await someWatches(csv)
     await poll()
     await put('a.csv')
@@ -516,7 +516,7 @@ describe('a mesh that died', () => {
     expect(table.noticedCount()).toBe(0)
   })
 
-  test('fire a file of a folder that was away again where the rule says other words by now', async () => {
+  test('a file of a folder that was away fires again if the rule has a different message', async () => {
     const { put, poll, messages, home, inbox, path, watches } = await someWatches(csv)
     await poll()
     await put('a.csv')

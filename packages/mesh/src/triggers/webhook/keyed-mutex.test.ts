@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createKeyedMutex } from './keyed-mutex.ts'
 
-describe('works that bear names', () => {
-  test('wait for every one that bears a name of theirs, and for no other', async () => {
+describe('work with common names', () => {
+  test('work waits for all work with a common name, and for no other', async () => {
     const { alone } = createKeyedMutex()
     const said: string[] = []
     const ends = new Map<string, () => void>()
@@ -32,7 +32,7 @@ describe('works that bear names', () => {
     expect(await Promise.all(all)).toEqual(['ab', 'b', 'c', 'free', 'ca'])
   })
 
-  test('go on when the one before them fails', async () => {
+  test('work continues when earlier work fails', async () => {
     const { alone } = createKeyedMutex()
     const failed = alone(['a'], async () => {
       throw new Error('no')

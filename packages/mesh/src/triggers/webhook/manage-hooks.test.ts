@@ -13,8 +13,8 @@ const plain = (secret: string, of = body) => ({
   'x-webhook-signature': createHmac('sha256', secret).update(of).digest('hex'),
 })
 
-describe('webhooks are the owner’s', () => {
-  test('nobody but a person may make, change, test or look at them, whatever a record allows', () => {
+describe('webhooks belong to the owner', () => {
+  test('only a person can create, change, test or read webhooks, whatever a permission record says', () => {
     verifies('resources:webhook:created-in-dashboard', 'endpoints:webhook:created-in-dashboard')
     const everything = permissionRecordSchema.parse({
       can_manage_fleet: true,
@@ -37,7 +37,7 @@ describe('webhooks are the owner’s', () => {
       expect(authorize(records, caller, { do: 'manage-webhooks' }).allowed, caller.kind).toBe(false)
       expect(authorize(records, caller, { do: 'make-webhooks' }).allowed, caller.kind).toBe(false)
     }
-    // The command line looks, replays and rotates.
+    // The command line lists, replays and rotates.
     const atTerminal: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
     expect(authorize(records, atTerminal, { do: 'manage-webhooks' }).allowed).toBe(true)
     expect(authorize(records, atTerminal, { do: 'make-webhooks' }).allowed).toBe(false)
@@ -45,7 +45,7 @@ describe('webhooks are the owner’s', () => {
     expect(authorize(records, owner, { do: 'manage-webhooks' }).allowed).toBe(true)
   })
 
-  test('every use case asks, before it does anything', async () => {
+  test('every use case starts with the permission check', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook()
     const asked: string[] = []
@@ -93,8 +93,8 @@ describe('webhooks are the owner’s', () => {
   })
 })
 
-describe('a secret', () => {
-  test('is made here unless the sender made it, and the rows know only its number', async () => {
+describe('the secret of a webhook', () => {
+  test('a secret is generated unless the sender has one, and rows contain only its number', async () => {
     const harness = aWebhookHarness()
     const made = await harness.hook()
     expect(made.secret).toBe(`whsec_${Buffer.alloc(32, 7).toString('base64')}`)
@@ -129,7 +129,7 @@ describe('a secret', () => {
     ...more,
   })
 
-  test('that is rotated while a hook is prepared stays as the rotation made it', async () => {
+  test('a secret that is rotated during a preparation is kept', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook({ secret: 'first-secret-of-all' })
     const prepared = await harness.webhooks.prepare(owner, [wish(hook)])
@@ -156,7 +156,7 @@ describe('a secret', () => {
     })
   })
 
-  test('that was made while a hook is prepared to have its first is not replaced, nor is a deleted hook made again', async () => {
+  test('a secret that was created during a preparation is not replaced, and a deleted webhook is not recreated', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook({ signed: false })
     const prepared = await harness.webhooks.prepare(owner, [wish(hook)])
@@ -173,7 +173,7 @@ describe('a secret', () => {
     expect(harness.webhooks.manage.list(owner)).toEqual([])
   })
 
-  test('is rotated with an overlap in which both hold, then the new one alone', async () => {
+  test('during the overlap of a rotation both secrets are valid, and then only the new one', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook({ secret: 'first-secret-of-all' })
     const rotate = (secret: string, overlapMs: number) =>
@@ -207,7 +207,7 @@ describe('a secret', () => {
     expect(harness.stored.size).toBe(1)
   })
 
-  test('of two rotations at once is one that works, and no number is used twice', async () => {
+  test('of two concurrent rotations one secret works, and no number is reused', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook()
     const rotate = (secret: string) =>
@@ -219,7 +219,7 @@ describe('a secret', () => {
     })
   })
 
-  test('that no hook names is swept, and a credential of the owner’s that is called alike is not', async () => {
+  test('secrets without a webhook are deleted, and similar credentials of the owner are not', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook()
     const [ours = ''] = harness.stored.keys()
@@ -231,7 +231,7 @@ describe('a secret', () => {
     expect([...harness.stored.keys()]).toEqual(['webhook_github_1'])
   })
 
-  test('goes when the owner wants no signatures, and comes back with a rotation', async () => {
+  test('a secret is deleted when signatures are switched off, and a rotation creates one again', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook()
     await harness.webhooks.manage.change(owner, hook.id, { signed: false })
@@ -245,20 +245,20 @@ describe('a secret', () => {
   })
 })
 
-describe('what cannot be', () => {
+describe('invalid webhooks', () => {
   test.each([
     ['an agent that is not there', { agentId: 'nobody' }, 'unknown-agent'],
     ['a condition that is none', { when: 'a =' }, 'bad-request'],
     ['a secret for a hook without signatures', { signed: false, secret: 'some-secret-of-it' }, 'bad-request'],
     ['a key that is not base64', { secret: 'whsec_!!!!!!!!!!!!!!!!' }, 'bad-request'],
-  ])('%s', async (_what, more, code) => {
+  ])('a webhook is rejected: %s', async (_what, more, code) => {
     const harness = aWebhookHarness()
     await expect(harness.hook(more)).rejects.toMatchObject({ code })
     expect(harness.webhooks.manage.list(owner)).toEqual([])
     expect(harness.stored.size).toBe(0)
   })
 
-  test('a change to what cannot be leaves the hook as it is', async () => {
+  test('an invalid change leaves the webhook as it is', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook()
     const change = harness.webhooks.manage.change(owner, hook.id, { when: '((', name: 'new' })

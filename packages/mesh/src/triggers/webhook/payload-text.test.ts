@@ -7,11 +7,11 @@ import { payloadText } from './payload-text.ts'
 import { readPayload } from './read-payload.ts'
 
 describe('the text of a payload', () => {
-  test('is the indented JSON, as everybody writes it', () => {
+  test('the payload is indented JSON in the usual form', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), (json) => {
         const whole = sanitizeForPrompt(JSON.stringify(JSON.parse(json), null, 2))
-        // Where keys come twice or numbers are odd, the text keeps what the sender wrote.
+        // With duplicate keys or unusual numbers, the text keeps what the sender wrote.
         fc.pre(
           whole.length <= 3000 && JSON.stringify(JSON.parse(json)) === json.replace(/-0(?=[,\]}]|$)/g, '0'),
         )
@@ -20,11 +20,11 @@ describe('the text of a payload', () => {
     )
   })
 
-  test('keeps long numbers as they were written', () => {
+  test('the payload keeps long numbers as they were written', () => {
     expect(payloadText('{"id":12345678901234567890.5e-3}')).toBe('{\n  "id": 12345678901234567890.5e-3\n}')
   })
 
-  test('is sanitized first and cut to 3,000 characters after, on a code point', () => {
+  test('the payload is sanitized first and then cut to 3,000 characters at a code point', () => {
     verifies('endpoints:webhook:truncated-after-sanitizing', 'limits:webhook-forwarded-chars')
     const hidden = payloadText(JSON.stringify({ a: `${'\u200B'.repeat(5000)}seen\u202E` }))
     expect(hidden).toBe('{\n  "a": "seen"\n}')
@@ -37,17 +37,17 @@ describe('the text of a payload', () => {
     }
   })
 
-  test('a megabyte of brackets is not written out', () => {
+  test('a megabyte of brackets is not formatted completely', () => {
     const nested = '['.repeat(100) + ']'.repeat(100)
     const wide = `[${Array.from({ length: 5000 }, () => nested).join(',')}]`
     expect(payloadText(wide)).toHaveLength(3000)
   })
 })
 
-describe('a body', () => {
+describe('the body of a delivery', () => {
   const read = (text: string | Buffer) => readPayload(Buffer.from(text)).value()
 
-  test('is one JSON value in UTF-8, and nothing near it', () => {
+  test('a body must be exactly one JSON value in UTF-8', () => {
     for (const bad of [
       '',
       '{',
@@ -63,7 +63,7 @@ describe('a body', () => {
     expect(read('"text"')).toBe('text')
   })
 
-  test('is at most 100 levels deep, wherever brackets stand in texts', () => {
+  test('a body is at most 100 levels deep, and brackets in texts do not count', () => {
     expect(() => read('['.repeat(101) + ']'.repeat(101))).toThrow(
       expect.objectContaining({ code: 'bad-request' }),
     )
@@ -72,18 +72,18 @@ describe('a body', () => {
     expect(read(JSON.stringify(['['.repeat(500), '\\"[[['.repeat(99)]))).toHaveLength(2)
   })
 
-  test('with __proto__ in it changes nothing but itself', () => {
+  test('__proto__ in a body has no effect outside of it', () => {
     const value = read('{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}}}')
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
   })
 })
 
-describe('what the agent is told', () => {
+describe('the message for the agent', () => {
   const hook = { id: 'hook_1', name: 'builds', instructions: 'Tell me of failures.' }
   const event = { way: 'sender', payload: '{}', at: 0 } as const
 
-  test('names the hook, marks the payload as data and ends with the owner’s words', () => {
+  test("the message names the webhook, marks the payload as data and ends with the owner's text", () => {
     expect(hookMessage(hook, event)).toBe(
       [
         '[Webhook "builds" (hook_1): an event received at 1970-01-01T00:00:00.000Z]',
@@ -95,7 +95,7 @@ describe('what the agent is told', () => {
     expect(hookMessage({ ...hook, instructions: ' ' }, event)).toContain('Look at this event')
   })
 
-  test('no payload closes its own fence', () => {
+  test('no payload can close its fence', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('`', '``', '```', '`````', 'x', '\n')), (parts) => {
         const payload = payloadText(JSON.stringify(parts.join('')))

@@ -25,7 +25,7 @@ const refusedAs = (code: string) => expect.objectContaining({ code })
 const runsOf = (harness: WebhookHarness) => harness.ledger.queries.list({ limit: 200 })
 
 describe('a delivery', () => {
-  test('makes one run of the hook’s agent, whose origin names the hook, and its row says how it ended', async () => {
+  test('a delivery starts one run whose origin names the webhook, and its row has the outcome', async () => {
     verifies('endpoints:webhook:forwarded-to-agent', 'events:webhook', 'purpose:chat-mode:webhook-channel')
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
@@ -44,7 +44,7 @@ describe('a delivery', () => {
     ])
   })
 
-  test('without a secret needs no signature, and one that is sent does not matter', async () => {
+  test('a webhook without a secret needs no signature and ignores one', async () => {
     verifies('authentication:webhook:no-secret', 'authentication:zone-0:optional-hmac')
     const harness = aWebhookHarness()
     const { hook } = await harness.hook({ signed: false })
@@ -53,7 +53,7 @@ describe('a delivery', () => {
     expect(runsOf(harness)).toHaveLength(2)
   })
 
-  test('without or with a wrong signature is refused, counted in one row without its body, and never a run', async () => {
+  test('a missing or wrong signature is rejected, counted in one row without the body, and starts no run', async () => {
     verifies('authentication:webhook:signature-verified', 'resources:webhook:secret')
     const harness = aWebhookHarness()
     const { hook } = await harness.hook()
@@ -70,7 +70,7 @@ describe('a delivery', () => {
     ])
   })
 
-  test('whose secret was lost from the vault is refused, not taken unsigned', async () => {
+  test('a webhook whose secret is missing from the vault rejects deliveries', async () => {
     heedsLesson(21)
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
@@ -81,9 +81,9 @@ describe('a delivery', () => {
   })
 })
 
-describe('a signed body that is sent again', () => {
+describe('a repeated signed body', () => {
   heedsLesson(22)
-  test('under its id is the delivery of before, at any time', async () => {
+  test('a signed delivery with a known id is a duplicate at any time', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     const first = await harness.deliver(hook, body, standard(harness, secret))
@@ -97,7 +97,7 @@ describe('a signed body that is sent again', () => {
     })
   })
 
-  test('later than the signed window is refused', async () => {
+  test('a signed delivery after the timestamp window is rejected', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     const captured = standard(harness, secret)
@@ -105,10 +105,10 @@ describe('a signed body that is sent again', () => {
     await expect(harness.deliver(hook, body, captured)).rejects.toEqual(refusedAs('signature-refused'))
   })
 
-  test('under an id that nobody signed does not keep another event of that name out', async () => {
+  test('an unsigned id does not block another event with that id', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
-    // Whoever overheard a signed body may send it later under the name that the next event will have.
+    // An attacker who captured a signed body may send it later under the next event's id.
     await harness.deliver(hook, body, plain(secret))
     await harness.clock.advance(signedWindowMs)
     const named = { ...plain(secret), 'webhook-id': 'event-2' }
@@ -122,7 +122,7 @@ describe('a signed body that is sent again', () => {
     expect(runsOf(harness)).toHaveLength(3)
   })
 
-  test('is not held against one that was refused before', async () => {
+  test('a rejected delivery does not affect a later valid one', async () => {
     const harness = aWebhookHarness({ perMinute: 1 })
     const { hook, secret } = await harness.hook()
     await harness.deliver(hook, body, standard(harness, secret, 'msg_0'))
@@ -136,7 +136,7 @@ describe('a signed body that is sent again', () => {
     })
   })
 
-  test('twice at the same moment is one run, whichever name both bear, and uses up one place of the rate', async () => {
+  test('two concurrent copies are one run, whatever their ids, and count once for the rate', async () => {
     const harness = aWebhookHarness({ perMinute: 2 })
     const { hook, secret } = await harness.hook()
     const guid = (id: string) => ({ ...plain(secret), 'x-github-delivery': id })
@@ -150,7 +150,7 @@ describe('a signed body that is sent again', () => {
     expect(runsOf(harness)).toHaveLength(2)
   })
 
-  test('while the first of it is refused is judged by itself', async () => {
+  test('a copy is checked separately if the first one is rejected', async () => {
     const harness = aWebhookHarness({ perMinute: 1000 })
     const { hook, secret } = await harness.hook()
     const others = Array.from({ length: 100 }, (_, at) => `{"at":${at}}`)
@@ -162,7 +162,7 @@ describe('a signed body that is sent again', () => {
     expect(harness.history(hook)[0]).toMatchObject({ state: 'limited', code: 'lane-full', count: 3 })
   })
 
-  test('of another hook is not known here', async () => {
+  test('a delivery of another webhook is not a duplicate', async () => {
     const harness = aWebhookHarness()
     const one = await harness.hook()
     const other = await harness.hook()
@@ -171,8 +171,8 @@ describe('a signed body that is sent again', () => {
   })
 })
 
-describe('what a hook does not take', () => {
-  test('is not what comes while the agent is paused: it queues, and is done after', async () => {
+describe('deliveries that are not accepted', () => {
+  test('deliveries to a paused agent are queued and done afterwards', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     harness.paused.set('clerk', 'the owner is on holiday')
@@ -186,7 +186,7 @@ describe('what a hook does not take', () => {
     await harness.ledger.close()
   })
 
-  test('an archived agent gives a clear no, and the event is not lost in silence', async () => {
+  test('an archived agent rejects deliveries with a clear error, and the event is recorded', async () => {
     heedsLesson(81)
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
@@ -198,7 +198,7 @@ describe('what a hook does not take', () => {
     expect(runsOf(harness)).toEqual([])
   })
 
-  test('a hook that is off says so to those who can sign, and to nobody else', async () => {
+  test('a disabled webhook says so only to callers with a valid signature', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     await harness.webhooks.manage.change(owner, hook.id, { enabled: false })
@@ -206,7 +206,7 @@ describe('what a hook does not take', () => {
     await expect(harness.deliver(hook, body, plain('wrong'))).rejects.toEqual(refusedAs('signature-refused'))
   })
 
-  test('a hook that is deleted while its deliveries wait for their commit looks like none, and leaves no run', async () => {
+  test('a webhook that is deleted while its deliveries wait for the commit looks unknown and starts no run', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     const waiting = harness.deliver(hook, body, plain(secret))
@@ -215,7 +215,7 @@ describe('what a hook does not take', () => {
     expect(runsOf(harness)).toEqual([])
   })
 
-  test('an unknown hook looks the same whatever is sent', async () => {
+  test('an unknown webhook gives the same response, whatever is sent', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook()
     await harness.webhooks.manage.remove(owner, hook.id)
@@ -231,7 +231,7 @@ describe('what a hook does not take', () => {
     expect(seen[0]).toEqual(refusedAs('not-found'))
   })
 
-  test('a full lane is limited, and leaves no half of a delivery', async () => {
+  test('a full lane limits deliveries and stores no part of one', async () => {
     const harness = aWebhookHarness({ perMinute: 1000 })
     const { hook, secret } = await harness.hook()
     for (let at = 0; at < 100; at++)
@@ -241,7 +241,7 @@ describe('what a hook does not take', () => {
     expect(runsOf(harness)).toHaveLength(100)
   })
 
-  test('more than its rate waits, and forged ones use nothing of it up', async () => {
+  test('deliveries above the rate must wait, and forged ones do not count', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook({ perMinute: 2 })
     const send = (at: number) => harness.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
@@ -251,7 +251,7 @@ describe('what a hook does not take', () => {
       )
     await send(1)
     await send(2)
-    // What was taken before costs nothing again.
+    // A known delivery costs nothing again.
     expect(await send(2)).toMatchObject({ duplicate: true })
     await expect(send(3)).rejects.toEqual(
       expect.objectContaining({ code: 'rate-limited', retryAfterSeconds: expect.any(Number) }),
@@ -259,7 +259,7 @@ describe('what a hook does not take', () => {
     expect(harness.history(hook)[0]).toMatchObject({ state: 'limited', code: 'rate-limited' })
   })
 
-  test('a payload for which the condition does not hold is skipped, and the row says why', async () => {
+  test('a payload that does not meet the condition is skipped with the reason in the row', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook({ when: 'action == "closed" and count > 2' })
     expect(await harness.deliver(hook, body, plain(secret))).toEqual({
@@ -280,7 +280,7 @@ describe('what a hook does not take', () => {
     })
   })
 
-  test('a packed body is refused by the headers', async () => {
+  test('a compressed body is rejected by its headers', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     await expect(
@@ -295,7 +295,7 @@ describe('what a hook does not take', () => {
     ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
     ['an id of blanks', { 'webhook-id': 'a b' }],
     ['an id that is too long', { 'webhook-id': 'a'.repeat(257) }],
-  ])('%s is refused by the headers', async (_what, headers) => {
+  ])('%s is rejected by the headers', async (_what, headers) => {
     verifies('endpoints:webhook:json-body')
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
@@ -312,8 +312,8 @@ describe('what a hook does not take', () => {
   })
 })
 
-describe('the history', () => {
-  test('keeps the newest rows and younger payloads, and nothing for ever', async () => {
+describe('the history of a webhook', () => {
+  test('the history keeps the newest rows and younger payloads, for a limited time', async () => {
     const harness = aWebhookHarness({ perMinute: 10_000 })
     const { hook } = await harness.hook({ signed: false, when: 'never == true' })
     for (let at = 0; at < historyBounds.rowsMax + 50; at++) await harness.deliver(hook, `${at}`)
@@ -322,7 +322,7 @@ describe('the history', () => {
       return { rows: first.length, kept: first.filter(({ payload }) => payload !== null).length }
     }
     harness.webhooks.maintain()
-    // Those that may still come twice stay, without their payloads.
+    // Rows that are needed to detect repeats stay, without their payloads.
     expect(numbers()).toEqual({ rows: historyBounds.rowsMax + 50, kept: historyBounds.rowsMax })
     await harness.clock.advance(historyBounds.keptForDuplicatesMs + 1)
     harness.webhooks.maintain()
@@ -335,7 +335,7 @@ describe('the history', () => {
     expect(numbers()).toEqual({ rows: 0, kept: 0 })
   })
 
-  test('of what was taken in is not pushed out by a stranger’s refusals, whatever their number', async () => {
+  test('accepted rows are not displaced by rejected requests of strangers', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     await harness.deliver(hook, body, plain(secret))
@@ -362,7 +362,7 @@ describe('the history', () => {
     expect(rows.at(-1)).toMatchObject({ number: 1, state: 'accepted', payload: expect.any(String) })
   })
 
-  test('replays with the instructions of now, also what was skipped, and says of what', async () => {
+  test('a replay uses the current instructions, also for skipped deliveries, and names its source', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook({ signed: false, when: 'a == 1' })
     await harness.deliver(hook, '{"a":2}')
@@ -376,7 +376,7 @@ describe('the history', () => {
     expect(() => harness.webhooks.history.replay(owner, other.hook.id, 1)).toThrow(refusedAs('not-found'))
   })
 
-  test('holds what came while the agent is paused, and neither a trial nor a replay, which a person asks for now', async () => {
+  test('a pause holds deliveries, but not tests and replays, which a person requests', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook({ signed: false })
     harness.paused.set('clerk', 'holidays')
@@ -392,7 +392,7 @@ describe('the history', () => {
     })
   })
 
-  test('has trials of the owner’s, which go the same way', async () => {
+  test('tests of the owner are in the history and are processed equally', async () => {
     const harness = aWebhookHarness()
     const { hook } = await harness.hook({ when: 'a == 1' })
     const trial = (payload: object) =>
@@ -402,8 +402,8 @@ describe('the history', () => {
   })
 })
 
-/** Counts are what a table of rows says, and so what the owner sees. */
-test('a deleted agent takes its hooks, their histories and their secrets along', async () => {
+/** Counts come from table rows, as the owner sees them. */
+test("a deleted agent's webhooks, histories and secrets are deleted", async () => {
   const harness = aWebhookHarness()
   const kept: { hook: Hook } = await harness.hook({ agentId: 'other' })
   const { hook, secret } = await harness.hook()

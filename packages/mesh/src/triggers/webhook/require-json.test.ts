@@ -11,20 +11,20 @@ const outcome = (work: () => unknown): string => {
     return error instanceof SyntaxError ? 'refused' : String(error)
   }
 }
-/** Texts that the two judge differently. */
+/** Texts that the two parsers judge differently. */
 const disputed = (...texts: string[]): string[] =>
   texts.filter((text) => outcome(() => requireJson(text)) !== outcome(() => JSON.parse(text)))
 
-describe('JSON is taken exactly where JSON.parse takes it', () => {
+describe('the JSON check agrees with JSON.parse', () => {
   test.each(
     '1|-|-0|01|1.|.5|1.5e3|1e|1e+|1E-2|+1|NaN|true|tru|truex|null1|nul|"a|"a"|"\\x"|"\\u12G4"|"\\u12f4"|"\\|"\t"|"\u007f"|[|[]|[,]|[1,]|[1 2]|[1]]|]|{|{}|{,}|{"a"}|{"a":}|{"a":1,}|{"a":1 "b":2}|{a:1}|{1:2}|{"a":1]|[1}|{"a":[{}]}|[[],{}]| | [ ] |1 1|\u00a01|\ufeff1|//|{"a":1}{}'.split(
       '|',
     ),
-  )('%j', (text) => {
+  )('the JSON check agrees with JSON.parse on %j', (text) => {
     expect(disputed(text, ` ${text}\n`)).toEqual([])
   })
 
-  test('whatever JSON is cut, doubled or changed by a character', () => {
+  test('the JSON check agrees with JSON.parse on any cut, doubled or changed JSON', () => {
     const characters = fc.constantFrom(...'{}[]",:\\ 01-.eEtfnu\n\u0001x'.split(''))
     fc.assert(
       fc.property(fc.json(), fc.tuple(fc.nat(), fc.nat()), characters, (json, [at, to], character) => {
@@ -48,7 +48,7 @@ describe('JSON is taken exactly where JSON.parse takes it', () => {
   })
 })
 
-test('nesting is counted, and told apart from what is no JSON', () => {
+test('nesting is counted, and reported differently from invalid JSON', () => {
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
   expect(outcome(() => requireJson(nested(jsonDepthMax)))).toBe('taken')
   expect(() => requireJson(nested(jsonDepthMax + 1))).toThrow(

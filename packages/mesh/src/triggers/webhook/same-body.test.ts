@@ -15,14 +15,14 @@ const signed = (secret: string, of = body, more: object = {}) => ({
 const runsOf = (harness: WebhookHarness) => harness.ledger.queries.list({ limit: 200 })
 const refusedAs = (code: string) => expect.objectContaining({ code })
 
-describe('a body whose signature covers nothing else', () => {
+describe('a body with a signature over the body only', () => {
   test.each([
     ['eleven minutes', 11 * minuteMs],
     ['an hour', 60 * minuteMs],
     ['a day', dayMs],
     ['a month', 31 * dayMs],
     ['a year', 365 * dayMs],
-  ])('is a duplicate after %s, whatever unsigned id it bears', async (_what, later) => {
+  ])('a repeated body is a duplicate after %s, whatever its unsigned id', async (_what, later) => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     const first = await harness.deliver(hook, body, signed(secret, body, { 'x-github-delivery': 'guid-1' }))
@@ -36,7 +36,7 @@ describe('a body whose signature covers nothing else', () => {
     expect(harness.history(hook)[0]).toMatchObject({ state: 'duplicate', reason: 'the same as delivery 1' })
   })
 
-  test('is known by a mesh that was killed meanwhile, and under a clock that was set back or forth', async () => {
+  test('a repeated body is recognized after a crash, and with a clock that was set back or forward', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     const first = await harness.deliver(hook, body, signed(secret))
@@ -53,7 +53,7 @@ describe('a body whose signature covers nothing else', () => {
     expect(runsOf(harness)).toHaveLength(1)
   })
 
-  test('is known when its row has left the history behind newer ones', async () => {
+  test('a repeated body is recognized after its row has left the history', async () => {
     const harness = aWebhookHarness({ perMinute: 10_000 })
     const { hook, secret } = await harness.hook({ when: 'never == true' })
     for (let at = 0; at < historyBounds.rowsMax + 10; at++) {
@@ -69,7 +69,7 @@ describe('a body whose signature covers nothing else', () => {
     })
   })
 
-  test('is not pushed out of what is remembered by a stranger’s refusals', async () => {
+  test('a remembered body is not displaced by rejected requests of strangers', async () => {
     const harness = aWebhookHarness({ memoryBounds: { perHookMax: 1, perHookAlways: 1, allHooksMax: 1 } })
     const { hook, secret } = await harness.hook()
     await harness.deliver(hook, body, signed(secret))
@@ -85,7 +85,7 @@ describe('a body whose signature covers nothing else', () => {
     expect(await harness.deliver(hook, body, signed(secret))).toMatchObject({ duplicate: true })
   })
 
-  test('is known after a rotation, by either secret while both hold', async () => {
+  test('a repeated body is recognized after a rotation, with either secret while both are valid', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook({ secret: 'the-first-secret-0' })
     await harness.deliver(hook, body, signed(secret))
@@ -102,7 +102,7 @@ describe('a body whose signature covers nothing else', () => {
     expect(runsOf(harness)).toHaveLength(1)
   })
 
-  test('that came with a stronger signature too is not taken again without it', async () => {
+  test('a body that came with a stronger signature too is not accepted again without it', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     const at = new Date(harness.clock.now())
@@ -113,13 +113,13 @@ describe('a body whose signature covers nothing else', () => {
     })
     await harness.deliver(hook, body, { ...signed(secret), ...strong('msg_1') })
     expect(await harness.deliver(hook, body, signed(secret))).toMatchObject({ duplicate: true })
-    // Its sender says under a new signed id that this is another event.
+    // A new signed id means that the sender reports another event.
     expect(await harness.deliver(hook, body, { ...signed(secret), ...strong('msg_2') })).toMatchObject({
       duplicate: false,
     })
   })
 
-  test('was remembered by an earlier release as far as its history reaches', async () => {
+  test('bodies of an earlier release are remembered as far as its history reaches', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook()
     const first = await harness.deliver(hook, body, signed(secret))
@@ -130,8 +130,8 @@ describe('a body whose signature covers nothing else', () => {
   })
 })
 
-describe('a webhook that takes repetitions', () => {
-  test('makes a run of each, but for one that bears the id of before', async () => {
+describe('a webhook that accepts repeated bodies', () => {
+  test('each repeated body starts a run, except one with a known id', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook({ repeats: 'accept' })
     for (let times = 0; times < 3; times++) {
@@ -145,7 +145,7 @@ describe('a webhook that takes repetitions', () => {
     expect(both.map(({ duplicate }) => duplicate)).toEqual([false, false])
   })
 
-  test('knows what came meanwhile once it takes them no more', async () => {
+  test('bodies are remembered for the time when repeats are rejected again', async () => {
     const harness = aWebhookHarness()
     const { hook, secret } = await harness.hook({ repeats: 'accept' })
     await harness.deliver(hook, body, signed(secret))
@@ -157,14 +157,14 @@ describe('a webhook that takes repetitions', () => {
   })
 })
 
-describe('a memory that is full', () => {
+describe('a full body memory', () => {
   const send = (
     harness: WebhookHarness,
     { hook, secret }: Awaited<ReturnType<WebhookHarness['hook']>>,
     at: number,
   ) => harness.deliver(hook, `{"at":${at}}`, signed(secret, `{"at":${at}}`))
 
-  test('refuses what is new rather than forgetting what may come again, and says so to the owner alone', async () => {
+  test('a full memory rejects new bodies instead of forgetting, and only the owner gets the reason', async () => {
     const harness = aWebhookHarness({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 100 } })
     const made = await harness.hook()
     await send(harness, made, 1)
@@ -179,13 +179,13 @@ describe('a memory that is full', () => {
     })
     for (const at of [1, 2]) expect(await send(harness, made, at)).toMatchObject({ duplicate: true })
     expect(runsOf(harness)).toHaveLength(2)
-    // What is older than a month makes room, the oldest first.
+    // Bodies older than a month are evicted, the oldest first.
     await harness.clock.leap(31 * dayMs)
     expect(await send(harness, made, 3)).toMatchObject({ duplicate: false })
     expect(await send(harness, made, 2)).toMatchObject({ duplicate: true })
   })
 
-  test('forgets none for those that come at the same moment', async () => {
+  test('a full memory forgets nothing for concurrent deliveries', async () => {
     const harness = aWebhookHarness({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 100 } })
     const made = await harness.hook()
     const ends = await Promise.allSettled([1, 2, 3, 4, 5].map((at) => send(harness, made, at)))
@@ -195,7 +195,7 @@ describe('a memory that is full', () => {
     for (const at of taken) expect(await send(harness, made, at)).toMatchObject({ duplicate: true })
   })
 
-  test('of one webhook keeps no other from its own', async () => {
+  test('the memory of one webhook does not limit the guaranteed part of others', async () => {
     const harness = aWebhookHarness({ memoryBounds: { perHookMax: 3, perHookAlways: 1, allHooksMax: 3 } })
     const busy = await harness.hook()
     const quiet = await harness.hook()
@@ -206,13 +206,13 @@ describe('a memory that is full', () => {
     expect(await send(harness, quiet, 2)).toMatchObject({ duplicate: false })
   })
 
-  test('of a webhook that takes repetitions refuses nothing', async () => {
+  test('a webhook that accepts repeated bodies is never full', async () => {
     const harness = aWebhookHarness({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 2 } })
     const made = await harness.hook({ repeats: 'accept' })
     for (const at of [1, 2, 3, 4]) expect(await send(harness, made, at)).toMatchObject({ duplicate: false })
     await harness.webhooks.manage.change(owner, made.hook.id, { repeats: 'refuse' })
     for (const at of [3, 4]) expect(await send(harness, made, at)).toMatchObject({ duplicate: true })
-    // A repetition takes no place.
+    // A repeated body takes no space.
     await harness.webhooks.manage.change(owner, made.hook.id, { repeats: 'accept' })
     for (let times = 0; times < 3; times++) await send(harness, made, 4)
     await harness.webhooks.manage.change(owner, made.hook.id, { repeats: 'refuse' })
@@ -220,7 +220,7 @@ describe('a memory that is full', () => {
   })
 })
 
-test('what a deleted webhook remembered is taken away, and nothing of another', async () => {
+test('the memory of a deleted webhook is removed, and nothing of another', async () => {
   const harness = aWebhookHarness()
   const one = await harness.hook()
   const other = await harness.hook()
@@ -234,7 +234,7 @@ test('what a deleted webhook remembered is taken away, and nothing of another', 
   expect(await harness.deliver(other.hook, body, signed(other.secret))).toMatchObject({ duplicate: true })
 })
 
-test('a secret that another webhook has is refused: who overhears one delivery could give it to both', async () => {
+test('a secret of another webhook is rejected, because a captured delivery could be replayed to both', async () => {
   const harness = aWebhookHarness()
   const one = await harness.hook({ secret: 'shared-by-two-senders' })
   await expect(harness.hook({ secret: 'shared-by-two-senders' })).rejects.toEqual(

@@ -32,12 +32,12 @@ function standard(options: { key?: string; id?: string; at?: number; body?: Buff
 }
 const hex = (key = secret, of = body) => createHmac('sha256', key).update(of).digest('hex')
 
-describe('signatures of senders that nobody here wrote', () => {
-  test('the standardwebhooks package signs, and its id is covered', () => {
+describe('signatures of independent senders', () => {
+  test('a signature of the standardwebhooks package is valid and covers the id', () => {
     expect(judged(standard())).toEqual({ valid: true, coversId: true })
   })
 
-  test('a secret of the sender’s without the prefix is read as base64 and as it stands, as senders do', () => {
+  test('a secret without the prefix is accepted as base64 and as text, as senders use it', () => {
     const key = Buffer.alloc(24, 9).toString('base64')
     expect(judged(standard({ key }), { secrets: [key] })).toMatchObject({ valid: true })
     expect(
@@ -45,7 +45,7 @@ describe('signatures of senders that nobody here wrote', () => {
     ).toMatchObject({ valid: true })
   })
 
-  test('the signature of GitHub’s package is taken under its own name and under ours', async () => {
+  test("a signature of GitHub's package is valid under both header names", async () => {
     const signature = await signForGitHub(secret, body.toString())
     expect(signature).toMatch(/^sha256=/)
     expect(judged({ 'x-hub-signature-256': signature })).toEqual({ valid: true, coversId: false })
@@ -56,8 +56,8 @@ describe('signatures of senders that nobody here wrote', () => {
   })
 })
 
-describe('what is refused', () => {
-  test('another body, another secret, another id, another moment', () => {
+describe('rejected signatures', () => {
+  test('a different body, secret, id or timestamp is rejected', () => {
     verifies('errors:webhook-signature')
     expect(judged({ 'x-webhook-signature': hex() }, { body: Buffer.from('{}') })).toMatchObject({
       valid: false,
@@ -71,7 +71,7 @@ describe('what is refused', () => {
     })
   })
 
-  test('a moment more than five minutes away, either way', () => {
+  test('a timestamp more than five minutes away in either direction is rejected', () => {
     heedsLesson(22)
     for (const seconds of [-300, 300]) {
       expect(judged(standard({ at: nowMs + seconds * 1000 })), `${seconds}`).toMatchObject({ valid: true })
@@ -86,7 +86,7 @@ describe('what is refused', () => {
   })
 
   test.each(['nonsense', '', '0x10', 'Infinity', '-1', '1e9', ' 1800000000'])(
-    'the moment %j',
+    'the timestamp %j is rejected',
     (timestamp) => {
       const key = Buffer.alloc(32, 5)
       const made = createHmac('sha256', key).update(`msg_1.${timestamp}.`).update(body).digest('base64')
@@ -99,13 +99,13 @@ describe('what is refused', () => {
     },
   )
 
-  test('the weaker form does not stand in where the stronger one is wrong', () => {
+  test('a wrong stronger signature is not replaced by a weaker one', () => {
     expect(
       judged({ ...standard({ id: 'x' }), 'webhook-id': 'y', 'x-webhook-signature': hex() }),
     ).toMatchObject({ valid: false })
   })
 
-  test('signatures of other versions, cut ones and ones of nothing', () => {
+  test('signatures of other versions, cut ones and empty ones are rejected', () => {
     const { 'webhook-signature': good, ...rest } = standard()
     for (const bad of [
       good.replace('v1,', 'v1a,'),
@@ -121,12 +121,12 @@ describe('what is refused', () => {
     })
   })
 
-  test('no secret at hand refuses everything', () => {
+  test('without a secret every signature is rejected', () => {
     expect(judged({ 'x-webhook-signature': hex('') }, { secrets: [] })).toMatchObject({ valid: false })
     expect(judged(standard(), { secrets: [] })).toMatchObject({ valid: false })
   })
 
-  test('no text that is not the signature passes for it', () => {
+  test('no text other than the signature is accepted', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (one, other) => {
         const plain = judged({ 'x-webhook-signature': one, 'x-hub-signature-256': other })
@@ -137,7 +137,7 @@ describe('what is refused', () => {
   })
 })
 
-test('signatures are compared by the one function whose time tells nothing, all of them, and by no other', async () => {
+test('all signatures are compared by the constant-time function, and by no other', async () => {
   verifies('authentication:webhook:constant-time')
   const source = await readFile(new URL('./verify-signature.ts', import.meta.url), 'utf8')
   const comparing = /function isAmong[^]*?\n}\n/.exec(source)?.[0] ?? ''
@@ -147,8 +147,8 @@ test('signatures are compared by the one function whose time tells nothing, all 
   expect(source).not.toMatch(/\.equals\(|compare\(|digest\('hex'\)/)
 })
 
-describe('secrets that senders made', () => {
-  test('what cannot be read as a key is no secret, lest a lenient reader make an empty key of it', () => {
+describe('secrets of senders', () => {
+  test('a secret that cannot be decoded is rejected, because a lenient decoder would give an empty key', () => {
     expect(secretFault('whsec_!!!!!!!!!!!!!!!!')).toContain('base64')
     expect(secretFault('whsec_AAAA')).toContain('16 bytes')
     expect(secretFault(secret)).toBeNull()
