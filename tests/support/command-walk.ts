@@ -36,12 +36,12 @@ function steps(answer: string): readonly Step[] {
     [command('status'), /messages waiting/],
     [command('status', 'clerk'), /clerk: [\s\S]*today/],
     [command('costs'), /Today USD/],
-    [command('pending'), /Nothing waits for a person/],
+    [command('pending'), /There are no open approvals/],
     [command('steer', '@clerk and to the left?'), answered],
-    [command('stop'), /Nothing of yours is under way here/],
+    [command('stop'), /You have no unfinished requests here/],
     [command('broadcast', 'who is there?'), answered],
-    [command('reset', 'clerk'), /clerk begins anew here/],
-    [say(' /approve 1'), /Nothing is approved here/],
+    [command('reset', 'clerk'), /clerk starts a new conversation here/],
+    [say(' /approve 1'), /Approvals are not given here/],
   ]
 }
 
