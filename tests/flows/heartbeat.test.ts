@@ -219,7 +219,7 @@ describe('a heartbeat of a real fleet', () => {
     expect((await cli('told')).out).toMatch(/^Nothing to report: flotilla runs run_/)
     expect((await cli()).out).toMatch(/told +.*ran: run_/)
     const refused = await cli('operator', '--off')
-    expect(refused.err).toContain('the operator looks around every 15m')
+    expect(refused.err).toContain('the heartbeat of the operator is fixed to every 15m')
     expect(refused.code).not.toBe(0)
     for (const [id, schedule, code] of [
       ['operator', 'every 7d', 'unprocessable'],

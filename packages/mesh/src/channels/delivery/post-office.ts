@@ -9,7 +9,7 @@ import type { SendLetter } from './send-letter.ts'
 /** The longest sleep without a wake-up, in milliseconds. */
 const idleMs = 30_000
 /** The delay after an internal error, in milliseconds. */
-const stumbleMs = 5000
+const internalErrorDelayMs = 5000
 
 export interface PostOffice {
   /** New letters were written. */
@@ -47,7 +47,7 @@ export function createPostOffice(deps: {
             { channel: adapter.name, err: error },
             'internal error while sending to a channel; retrying after a delay',
           )
-          letters.postpone(letter.id, clock.now() + stumbleMs, {
+          letters.postpone(letter.id, clock.now() + internalErrorDelayMs, {
             certain: false,
             detail: 'internal error; see the log of the mesh',
           })

@@ -10,7 +10,7 @@ import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
 import { sendFile } from './send-file.ts'
 import type { SendFileDeps } from './send-file.ts'
 
-const stumbledWords = `given up after ${channelLimits.letterHoursMax} hours: internal error; see the log of the mesh`
+const internalErrorWords = `given up after ${channelLimits.letterHoursMax} hours: internal error; see the log of the mesh`
 const whyDropped = 'the recipient no longer has access'
 
 export interface SendLetterDeps extends SendFileDeps {
@@ -80,7 +80,7 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
     } catch (error) {
       if (signal.aborted) return
       if (error instanceof ChannelFailure) return afterFailure(error, letter)
-      if (isTooOld(letter, clock.now())) deps.settle(letter, 'failed', stumbledWords)
+      if (isTooOld(letter, clock.now())) deps.settle(letter, 'failed', internalErrorWords)
       throw error
     }
     if (end !== null) deps.settle(letter, end, end === 'dropped' ? whyDropped : '')

@@ -135,7 +135,7 @@ export function createSetHeartbeat(deps: {
     if (isLocked(agentId)) {
       if (schedule === defaultHeartbeatSchedule) return () => {}
       throw new Problem('unprocessable', {
-        detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that; use flotilla pause operator instead`,
+        detail: `the heartbeat of the operator is fixed to ${defaultHeartbeatSchedule}; use flotilla pause operator instead`,
       })
     }
     const begun = beforeSchema.safeParse(step.begun)

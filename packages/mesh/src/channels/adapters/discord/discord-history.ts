@@ -87,7 +87,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
 
   const markOf = (channelId: string) => latest(marks.read(keyOf(channelId)), read.get(channelId) ?? null)
 
-  function stands(message: HistoryMessage, wasForUs: boolean): void {
+  function recordPersisted(message: HistoryMessage, wasForUs: boolean): void {
     const { channelId, id } = message
     const last = markOf(channelId)
     if (last === null || isLater(id, last)) {
@@ -158,7 +158,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
     const page = await fetchAfter(channelId, after, ending.signal)
     for (const message of page) {
       ending.signal.throwIfAborted()
-      stands(message, await message.take())
+      recordPersisted(message, await message.take())
     }
     return page.length < pageMax
   }
@@ -202,7 +202,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
         if (behind.has(channelId)) fallBehind(channelId)
         else {
           await message.take().then(
-            (wasForUs) => stands(message, wasForUs),
+            (wasForUs) => recordPersisted(message, wasForUs),
             () => fallBehind(channelId),
           )
         }
