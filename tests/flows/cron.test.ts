@@ -172,7 +172,10 @@ describe('the owner', () => {
       params: { id },
       body: { tool_name: 'list_files' },
     })
-    expect(mode.json()).toMatchObject({ code: 'bad-request', detail: expect.stringMatching(/create another/) })
+    expect(mode.json()).toMatchObject({
+      code: 'bad-request',
+      detail: expect.stringMatching(/create another/),
+    })
     expect(await readFile(path, 'utf8')).toBe(whole)
     // What is no field of the specification's record may change; its decision says why.
     const when = { when: 'now.hour < 50' }
