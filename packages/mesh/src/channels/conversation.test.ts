@@ -11,7 +11,7 @@ const place = (conversationId: string, threadId: string | null) => ({
 test.each([
   ['a slash', place('a/b', null), place('a', 'b')],
   ['two slashes', place('a/b', 'c'), place('a', 'b/c')],
-  ['a slash that was written otherwise', place('a%2Fb', null), place('a/b', null)],
+  ['an encoded slash', place('a%2Fb', null), place('a/b', null)],
 ])('a name with %s gives a different key', (_what, one, other) => {
   expect(conversationOf(one)).not.toBe(conversationOf(other))
 })

@@ -171,7 +171,7 @@ describe('files from people', () => {
 
   test.each([
     [
-      'larger than the bound, as the platform says',
+      'larger than the limit, as the platform says',
       { sizeBytes: channelLimits.fileInMaxBytes + 1 },
       /larger than 20 MB/,
     ],

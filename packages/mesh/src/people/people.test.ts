@@ -262,25 +262,25 @@ describe('the people file', () => {
   })
 
   test.each([
-    ['a role that is none', entry({ role: 'boss' }), /line 5: people\.0\.role/],
-    ['a field that is none', entry({ rule: 'owner' }), /line \d+: people\.0/],
+    ['an unknown role', entry({ role: 'boss' }), /line 5: people\.0\.role/],
+    ['an unknown field', entry({ rule: 'owner' }), /line \d+: people\.0/],
     [
-      'a name twice',
+      'a duplicate name',
       '{"people":[{"name":"a","role":"viewer"},\n{"name":"a","role":"owner"}]}',
       /line 2: .*two people have the name a/,
     ],
     [
-      'a member who is the session',
+      'a member with the identity session',
       entry({ role: 'member', identities: ['session'] }),
       /identities of owners alone/,
     ],
-    ['an identity that is none', entry({ identities: ['telegram:ann'] }), /line \d+: .*telegram:123456789/],
+    ['an invalid identity', entry({ identities: ['telegram:ann'] }), /line \d+: .*telegram:123456789/],
     [
       'an identity of two people',
       '{"people":[{"name":"a","role":"viewer","identities":["telegram:1"]},\n{"name":"b","role":"owner","identities":["telegram:1"]}]}',
       /line 2: .*two people have the identity telegram:1/,
     ],
-    ['no JSON', '{"people": [', /line 1/],
+    ['invalid JSON', '{"people": [', /line 1/],
   ])('a file with %s gives nobody access and reports line and repair', async (_what, text, reason) => {
     const { file, manage, path } = await aHome(text)
     expect(file.snapshot().people).toEqual([])

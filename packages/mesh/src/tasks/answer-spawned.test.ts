@@ -67,22 +67,22 @@ describe('the question of a spawned agent', () => {
 
   test.each<[string, string, () => unknown, string]>([
     ['a sibling', 'spawn_2', () => undefined, 'not-found'],
-    ['the one that asks', 'spawn_1', () => undefined, 'denied'],
-    ['a stranger', 'stranger', () => given('stranger'), 'not-found'],
+    ['the asking agent', 'spawn_1', () => undefined, 'denied'],
+    ['an unrelated agent', 'stranger', () => given('stranger'), 'not-found'],
     [
-      'a stranger that may have agents made, and message all',
+      'an unrelated agent that may spawn and message all',
       'stranger',
       () => given('stranger', { can_spawn: true, can_message: ['*'] }),
       'not-found',
     ],
     [
-      'one that routes tasks and may not reach it',
+      'a router that may not message it',
       'stranger',
       () => given('stranger', { can_route_tasks: true, can_spawn: true }),
       'denied',
     ],
     [
-      'whoever had it made, once it may have none made any more',
+      'the spawning agent after it lost the permission',
       'boss',
       () => given('boss', { can_message: ['*'] }),
       'denied',

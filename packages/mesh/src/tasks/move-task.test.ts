@@ -51,7 +51,7 @@ describe('moving a task', () => {
 
   test.each<[string, TaskState, boolean]>([
     ['the table does not allow it', 'done', true],
-    ['its row has moved meanwhile', 'working', false],
+    ['its row has changed meanwhile', 'working', false],
   ])('a task is not moved, and no one is notified, if %s', (_why, state, isReplaced) => {
     const { next, told, heard } = move({ state, parent_run_id: 'run_1' }, { action: 'done' }, isReplaced)
     expect([next, told, heard]).toEqual([null, [], []])

@@ -157,9 +157,9 @@ describe('applying a template', () => {
 
 describe('the ceiling of a template', () => {
   test.each([
-    ['a right that only a person gives', 'permissions: { can_spawn: true }', 'unprocessable'],
+    ['a permission that only a person grants', 'permissions: { can_spawn: true }', 'unprocessable'],
     ['a credential', 'permissions: { allowed_credentials: [bank] }', 'unprocessable'],
-    ['a flag of the control plane', 'permissions: { can_manage_fleet: true }', 'unprocessable'],
+    ['a control plane permission', 'permissions: { can_manage_fleet: true }', 'unprocessable'],
     ['a budget above the default', 'budget: { daily_usd: 1000, monthly_usd: 2 }', 'unprocessable'],
   ])('a template with %s creates nothing, whoever applies it', async (_name, line, code) => {
     heedsLesson(8)
@@ -277,10 +277,10 @@ describe('a template with watchers', () => {
   })
 
   test.each([
-    ['wakes an agent of no template', 'agent: operator, message', 'agent: a, message'],
-    ['names no folder from the root on', 'path: srv/inbox', 'path: /srv/inbox'],
-    ['looks below its folder', "pattern: 'x/*.pdf'", "pattern: '*.pdf'"],
-    ['has a condition that is none', 'when: size_bytes >', 'when: size_bytes > 0'],
+    ['starts an agent outside of the template', 'agent: operator, message', 'agent: a, message'],
+    ['has no absolute path', 'path: srv/inbox', 'path: /srv/inbox'],
+    ['searches below its folder', "pattern: 'x/*.pdf'", "pattern: '*.pdf'"],
+    ['has an invalid condition', 'when: size_bytes >', 'when: size_bytes > 0'],
   ])('a template is rejected if a watcher %s', (_name, wrong, right) => {
     expect(watching).toContain(right)
     expect(() => parseTemplate('pair', watching.replace(right, wrong))).toThrow(

@@ -88,30 +88,27 @@ test('only permissions in the file are overrides', () => {
 })
 
 test.each([
-  ['a field that nobody knows', withAgents('{ id: a, role: r, instructions: i, shell: true }')],
-  [
-    'a permission that nobody knows',
-    withAgents('{ id: a, role: r, instructions: i, permissions: { root: true } }'),
-  ],
+  ['an unknown field', withAgents('{ id: a, role: r, instructions: i, shell: true }')],
+  ['an unknown permission', withAgents('{ id: a, role: r, instructions: i, permissions: { root: true } }')],
   [
     'a permission of the wrong form',
     withAgents('{ id: a, role: r, instructions: i, permissions: { can_spawn: 1 } }'),
   ],
-  ['two agents of one id', withAgents(`${agent}\n  - ${agent}`)],
-  ['an id that is none', withAgents('{ id: ../a, role: r, instructions: i }')],
+  ['two agents with the same id', withAgents(`${agent}\n  - ${agent}`)],
+  ['an invalid id', withAgents('{ id: ../a, role: r, instructions: i }')],
   [
     'a budget out of range',
     withAgents('{ id: a, role: r, instructions: i, budget: { daily_usd: 0, monthly_usd: 1 } }'),
   ],
   [
-    'an MCP server that takes a handle into the container',
+    'an MCP server with a credential handle in the container',
     withAgents(
       '{ id: a, role: r, instructions: i, mcpServers: { s: { command: c, env: { K: $CRED{k} } } } }',
     ),
   ],
   ['no agents', 'name: t\ndescription: d\nagents: []\n'],
-  ['another name than its file', withAgents(agent).replace('name: t', 'name: u')],
-  ['a key twice', withAgents(agent, 'name: t\n')],
+  ['a name that differs from its file', withAgents(agent).replace('name: t', 'name: u')],
+  ['a duplicate key', withAgents(agent, 'name: t\n')],
   ['a syntax error', 'name: [t'],
   ['no YAML object', '- 1'],
   ['a code tag', withAgents('{ id: a, role: !!js/function "function(){}", instructions: i }')],
@@ -134,28 +131,31 @@ test('endless alias expansion is rejected', () => {
 
 /** Small texts that are expensive for a parser: depth, repetition, length and special keys. */
 const hostile: readonly (readonly [string, string])[] = [
-  ['brackets in each other', '['.repeat(100_000)],
-  ['brackets on lines of their own', '[\n'.repeat(100_000)],
-  ['maps in each other', '{a: '.repeat(50_000)],
-  ['dashes in each other', '- '.repeat(100_000)],
-  ['questions in each other', '? '.repeat(100_000)],
-  ['lists by their indentation', Array.from({ length: 500 }, (_, at) => `${' '.repeat(at)}-`).join('\n')],
-  ['maps by their indentation', Array.from({ length: 500 }, (_, at) => `${' '.repeat(at)}a:`).join('\n')],
-  ['anchors without end', Array.from({ length: 20_000 }, (_, at) => `a${at}: &x${at} 1`).join('\n')],
+  ['nested brackets', '['.repeat(100_000)],
+  ['brackets on separate lines', '[\n'.repeat(100_000)],
+  ['nested maps', '{a: '.repeat(50_000)],
+  ['nested dashes', '- '.repeat(100_000)],
+  ['nested question marks', '? '.repeat(100_000)],
+  ['lists nested by indentation', Array.from({ length: 500 }, (_, at) => `${' '.repeat(at)}-`).join('\n')],
+  ['maps nested by indentation', Array.from({ length: 500 }, (_, at) => `${' '.repeat(at)}a:`).join('\n')],
+  ['endless aliases', Array.from({ length: 20_000 }, (_, at) => `a${at}: &x${at} 1`).join('\n')],
   ['an alias of itself', 'a: &a [*a]'],
   ['merges', `a: &a {x: 1}\n${'<<: *a\n'.repeat(5000)}`],
-  ['a quote that never ends', `"${'a\n'.repeat(100_000)}`],
+  ['an unclosed quote', `"${'a\n'.repeat(100_000)}`],
   ['many documents', '---\na: 1\n'.repeat(20_000)],
   ['a long text', 'x'.repeat(256 * 1024 + 1)],
   ['tags', `a: ${'!!str '.repeat(20_000)}x`],
   ['bytes', String.fromCharCode(0, 1, 2, 0xfffe).repeat(10_000)],
-  ['a name that is no data', withAgents('{ id: a, role: r, instructions: i, __proto__: { x: 1 } }')],
+  ['a key with a special meaning', withAgents('{ id: a, role: r, instructions: i, __proto__: { x: 1 } }')],
   ['a path that leads out', withAgents("{ id: a, role: r, instructions: i, files: { '../x': y } }")],
-  ['a path that hides', withAgents("{ id: a, role: r, instructions: i, files: { '.flotilla/x': y } }")],
-  ['a skill elsewhere', withAgents("{ id: a, role: r, instructions: i, skills: { '../x.js': y } }")],
-  ['work for an agent of somebody else', withAgents(agent, 'webhooks: [{ name: w, agent: operator }]\n')],
+  ['a hidden path', withAgents("{ id: a, role: r, instructions: i, files: { '.flotilla/x': y } }")],
+  ['a skill in another folder', withAgents("{ id: a, role: r, instructions: i, skills: { '../x.js': y } }")],
   [
-    'a schedule for an agent of somebody else',
+    'a webhook for an agent outside of the template',
+    withAgents(agent, 'webhooks: [{ name: w, agent: operator }]\n'),
+  ],
+  [
+    'a schedule for an agent outside of the template',
     withAgents(agent, "schedules: [{ id: s, agent: other, schedule: '* * * * *', message: m }]\n"),
   ],
 ]

@@ -34,8 +34,8 @@ test('a file is downloaded in full', async () => {
 
 test.each([
   ['503', 503, 'unsure'],
-  ['a moment ago deleted', 404, 'gone'],
-  ['not for us', 403, 'refused'],
+  ['a deleted file', 404, 'gone'],
+  ['a file without access', 403, 'refused'],
 ])('%s', async (_name, status, kind) => {
   await expect(download((_, response) => response.writeHead(status).end('no'))).rejects.toMatchObject({
     kind,

@@ -8,18 +8,18 @@ const withFields = (message: string, fields: object) => Object.assign(new Error(
 const refused = withFields('connect ECONNREFUSED', { code: 'ECONNREFUSED' })
 
 test.each([
-  ['nobody there', new TypeError('fetch failed', { cause: refused }), 'unreachable'],
+  ['a refused connection', new TypeError('fetch failed', { cause: refused }), 'unreachable'],
   [
-    'nobody at either address',
+    'a refused connection at both addresses',
     new TypeError('fetch failed', { cause: new AggregateError([refused]) }),
     'unreachable',
   ],
   [
-    'a broken line',
+    'a reset connection',
     new TypeError('fetch failed', { cause: withFields('x', { code: 'ECONNRESET' }) }),
     'unsure',
   ],
-  ['what nobody foresaw', 'a text', 'unsure'],
+  ['an unknown error', 'a text', 'unsure'],
 ])('%s', (_name, error, kind) => {
   expect(failureOfCall(error, 'Slack')).toMatchObject({ kind })
 })

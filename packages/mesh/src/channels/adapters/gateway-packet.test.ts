@@ -11,18 +11,18 @@ test('a packet is text of the expected form', () => {
 })
 
 test.each([
-  ['no text', new Uint8Array([123, 125]), 'is not text'],
+  ['not text', new Uint8Array([123, 125]), 'is not text'],
   ['nothing', undefined, 'is not text'],
-  ['no JSON', '{"a":', 'is not JSON, or exceeds the limits'],
-  ['deeper than is read', `${'['.repeat(200)}${']'.repeat(200)}`, 'is not JSON, or exceeds the limits'],
+  ['not JSON', '{"a":', 'is not JSON, or exceeds the limits'],
+  ['nested above the limit', `${'['.repeat(200)}${']'.repeat(200)}`, 'is not JSON, or exceeds the limits'],
   [
-    'more than is read',
+    'larger than the limit',
     `[${'0,'.repeat(jsonLimits.gatewayPacket.nodesMax)}0]`,
     'is not JSON, or exceeds the limits',
   ],
   ['one byte too long', text(gatewayLimits.packetMaxBytes + 1), 'has more than 8388608 bytes'],
   [
-    'too long by what its characters take',
+    'too long in bytes because of wide characters',
     `"${'é'.repeat(gatewayLimits.packetMaxBytes / 2)}"`,
     'has more than 8388608 bytes',
   ],

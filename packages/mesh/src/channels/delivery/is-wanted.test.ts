@@ -18,22 +18,32 @@ const deps = (fields: Partial<Deps> = {}): Deps => ({
 const nobody: Partial<Deps> = { isTheirs: () => false, talks: { isTold: () => false }, ownersOn: () => [] }
 
 test.each<[string, Partial<Letter>, Partial<Deps>, boolean]>([
-  ['an answer to nobody whom we know', { person: null }, nobody, true],
-  ['an answer to who asked, from the same account', {}, {}, true],
-  ['an answer to who lost that account', {}, { isTheirs: () => false }, false],
-  ['an answer to another account', { senderId: '2000' }, {}, false],
-  ['an answer of before accounts were kept', { senderId: null }, {}, true],
-  ['the same to who is gone', { senderId: null }, { talks: { isTold: () => false } }, false],
-  ['an answer while nobody can be told apart', {}, { broken: () => 'x' }, true],
-  ['a notice to an owner', { source: 'notice:notes:1', senderId: null }, {}, true],
-  ['a notice to who owns nothing any more', { source: 'notice:notes:1' }, { ownersOn: () => ['bob'] }, false],
+  ['a reply to a stranger is sent', { person: null }, nobody, true],
+  ['a reply to the person with the same account is sent', {}, {}, true],
+  ['a reply to a person who lost the account is dropped', {}, { isTheirs: () => false }, false],
+  ['a reply to another account is dropped', { senderId: '2000' }, {}, false],
+  ['a reply of an earlier release without an account follows the conversation', { senderId: null }, {}, true],
   [
-    'a notice on a channel where they own nothing',
+    'a reply of an earlier release to a removed person is dropped',
+    { senderId: null },
+    { talks: { isTold: () => false } },
+    false,
+  ],
+  ['a reply is sent while people.json is broken', {}, { broken: () => 'x' }, true],
+  ['a notice to an owner is sent', { source: 'notice:notes:1', senderId: null }, {}, true],
+  ['a notice to a former owner is dropped', { source: 'notice:notes:1' }, { ownersOn: () => ['bob'] }, false],
+  [
+    "a notice on a channel without an owner's identity is dropped",
     { source: 'notice:notes:1', channel: 'discord' },
     { isTheirs: () => true },
     false,
   ],
-  ['an answer that only speaks of notices', { source: 'run:notice:1' }, { ownersOn: () => [] }, true],
+  [
+    'a reply whose source only resembles a notice is sent',
+    { source: 'run:notice:1' },
+    { ownersOn: () => [] },
+    true,
+  ],
 ])('%s', (...[, fields, given, wanted]) => {
   expect(createIsWanted(deps(given))(letter(fields))).toBe(wanted)
 })

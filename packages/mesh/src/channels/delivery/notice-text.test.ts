@@ -111,12 +111,9 @@ describe('the text of a notice', () => {
   })
 
   test.each([
-    ['that is not over', task({ state: 'working' })],
-    ['of another agent', task({ creator: 'clerk' })],
-    [
-      'of another kind',
-      event({ type: 'agent.started', creator: 'operator', state: 'done', agent_id: 'clerk' }),
-    ],
+    ['a task that is not over', task({ state: 'working' })],
+    ['a task of another agent', task({ creator: 'clerk' })],
+    ['another kind', event({ type: 'agent.started', creator: 'operator', state: 'done', agent_id: 'clerk' })],
   ])('an event about %s causes no notice', (_what, body) => {
     expect(noticeOf(body)).toBeNull()
   })
@@ -143,7 +140,7 @@ test.each([
   ['noon is about to end', noon, at(12, 59), ends(13, 0, 10)],
   ['noon is over', noon, at(13, 0), at(13, 0)],
   ['it is a single-digit hour', { from: '08:00', to: '09:00' }, at(8, 5), ends(9, 0, 10)],
-])('a notice in %s waits until the quiet hours end', (...[, quiet, now, told]) => {
+])('a notice is sent at the end of the quiet hours when %s', (...[, quiet, now, told]) => {
   expect(tellAt(now, quiet)).toBe(told)
 })
 

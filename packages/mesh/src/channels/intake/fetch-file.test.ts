@@ -19,25 +19,31 @@ const { adapter } = createFakeAdapter()
 const deaf = { ...adapter, download: undefined } as unknown as typeof adapter
 
 test.each([
-  ['a file of no told size', adapter, file(), false, null],
-  ['a file of 20 MB', adapter, file({ sizeBytes: 20 * mb }), false, null],
-  ['one byte more', adapter, file({ sizeBytes: 20 * mb + 1 }), false, 'it is larger than 20 MB'],
+  ['a file of unknown size is fetched', adapter, file(), false, null],
+  ['a file of 20 MB is fetched', adapter, file({ sizeBytes: 20 * mb }), false, null],
   [
-    'a voice note that nobody writes down',
+    'a file with one byte more is not fetched',
+    adapter,
+    file({ sizeBytes: 20 * mb + 1 }),
+    false,
+    'it is larger than 20 MB',
+  ],
+  [
+    'a voice note without a transcription model is not fetched',
     adapter,
     file({ kind: 'voice' }),
     false,
     'voice notes are not supported here',
   ],
-  ['a voice note of 8 MB', adapter, file({ kind: 'voice', sizeBytes: 8 * mb }), true, null],
+  ['a voice note of 8 MB is fetched', adapter, file({ kind: 'voice', sizeBytes: 8 * mb }), true, null],
   [
-    'one byte more of it',
+    'a voice note with one byte more is not fetched',
     adapter,
     file({ kind: 'voice', sizeBytes: 8 * mb + 1 }),
     true,
     'it is larger than 8 MB',
   ],
-  ['a channel without files', deaf, file(), false, 'this channel accepts no files'],
+  ['a file of a channel without files is not fetched', deaf, file(), false, 'this channel accepts no files'],
 ] as const)('%s', (...[, to, given, hearsVoice, why]) => {
   expect(fileFault(to, given, hearsVoice)).toBe(why)
 })
@@ -47,20 +53,25 @@ test.each([
   ['is too large', new ChannelFailure('too-large', 'x'), 'it is larger than 20 MB', null],
   ['is gone', new ChannelFailure('gone', 'no more'), 'no more', null],
   ['is refused', new ChannelFailure('refused', 'not yours'), 'not yours', null],
-  ['cannot be reached', new ChannelFailure('unreachable', 'away'), 'away', 0],
-  ['may come', new ChannelFailure('unsure', 'broke'), 'broke', 0],
-  ['is to be waited for', new ChannelFailure('rate-limited', 'wait', 5000), 'wait', 5000],
+  ['is unreachable', new ChannelFailure('unreachable', 'away'), 'away', 0],
+  ['may be available later', new ChannelFailure('unsure', 'broke'), 'broke', 0],
+  ['must wait', new ChannelFailure('rate-limited', 'wait', 5000), 'wait', 5000],
   [
-    'is to be waited for as long as is',
+    'must wait for the longest accepted time',
     new ChannelFailure('rate-limited', 'wait', fileWaitMaxMs),
     'wait',
     fileWaitMaxMs,
   ],
-  ['is to be waited for longer', new ChannelFailure('rate-limited', 'wait', fileWaitMaxMs + 1), 'wait', null],
-  ['is not theirs to give', new Problem('denied', { detail: 'no' }), 'no', null],
-  ['is for nobody', new Problem('unknown-agent', { detail: 'who' }), 'who', null],
-  ['finds no room', new Problem('rate-limited', { detail: 'later', retryAfterSeconds: 3 }), 'later', 3000],
-  ['finds the agent away', new Problem('agent-unavailable', { detail: 'away' }), 'away', 0],
+  ['must wait for longer', new ChannelFailure('rate-limited', 'wait', fileWaitMaxMs + 1), 'wait', null],
+  ['the person may not give', new Problem('denied', { detail: 'no' }), 'no', null],
+  ['goes to an unknown agent', new Problem('unknown-agent', { detail: 'who' }), 'who', null],
+  [
+    'finds a full disk',
+    new Problem('rate-limited', { detail: 'later', retryAfterSeconds: 3 }),
+    'later',
+    3000,
+  ],
+  ['finds an unavailable agent', new Problem('agent-unavailable', { detail: 'away' }), 'away', 0],
 ])('a file that %s', (...[, error, detail, waitMs]) => {
   expect(whyNoFile(file(), error)).toEqual({ detail, waitMs })
 })

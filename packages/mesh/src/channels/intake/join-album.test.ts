@@ -55,15 +55,15 @@ test('files above the limit are added to those that each message left out', () =
 })
 
 test.each([
-  ['nobody said anything', '', null, { agentId: 'clerk', text: '' }],
-  ['nothing was said now', 'first', { agentId: 'scout', text: '' }, { agentId: 'clerk', text: 'first' }],
-  ['nothing was said before', '', { agentId: 'scout', text: 'now' }, { agentId: 'scout', text: 'now' }],
+  ['neither has text', '', null, { agentId: 'clerk', text: '' }],
   [
-    'both said something',
+    'the new message has no text',
     'first',
-    { agentId: 'scout', text: 'now' },
-    { agentId: 'clerk', text: 'first\nnow' },
+    { agentId: 'scout', text: '' },
+    { agentId: 'clerk', text: 'first' },
   ],
+  ['the album has no text', '', { agentId: 'scout', text: 'now' }, { agentId: 'scout', text: 'now' }],
+  ['both have text', 'first', { agentId: 'scout', text: 'now' }, { agentId: 'clerk', text: 'first\nnow' }],
 ])('an album joins its texts when %s', (...[, text, said, expected]) => {
   expect(joinAlbum(album({ text }), message([]), { said, now: 1 })).toMatchObject(expected)
 })

@@ -59,8 +59,8 @@ describe('a message that causes an internal error', () => {
   })
 
   test.each([
-    ['no room', new Problem('disk-full', { detail: 'no room' })],
-    ['people that cannot be read', new Problem('unprocessable', { detail: 'line 3' })],
+    ['a full disk', new Problem('disk-full', { detail: 'no room' })],
+    ['an unreadable people file', new Problem('unprocessable', { detail: 'line 3' })],
     ['a locked database', Object.assign(new Error('locked'), { code: 'ERR_SQLITE_ERROR', errcode: 5 })],
     ['a broken disk', Object.assign(new Error('io'), { code: 'ERR_SQLITE_ERROR', errcode: 10 + (1 << 8) })],
     ['a quota', Object.assign(new Error('quota'), { code: 'EDQUOT' })],

@@ -34,30 +34,30 @@ describe('the stored form of a message', () => {
   })
 
   test.each<[string, Fields]>([
-    ['words of people to one another', { place: group, addressed: false }],
-    ['who has no id of the platform', { senderId: '0' }],
-    ['who has an id of another platform', { senderId: 'T1:U1' }],
-    ['what has no id', { id: '' }],
-    ['what has an endless id', { id: 'x'.repeat(channelLimits.messageIdMaxChars + 1) }],
-    ['an endless conversation', { place: { ...group, conversationId: 'x'.repeat(201) } }],
-    ['an endless thread', { place: { ...group, threadId: 'x'.repeat(201) } }],
+    ['a message between people', { place: group, addressed: false }],
+    ['a sender without an id of the platform', { senderId: '0' }],
+    ['a sender with an id of another platform', { senderId: 'T1:U1' }],
+    ['a message without an id', { id: '' }],
+    ['a message with an overlong id', { id: 'x'.repeat(channelLimits.messageIdMaxChars + 1) }],
+    ['an overlong conversation id', { place: { ...group, conversationId: 'x'.repeat(201) } }],
+    ['an overlong thread id', { place: { ...group, threadId: 'x'.repeat(201) } }],
     ['nothing', { text: '' }],
-    ['what nobody sees', { text: '\u200b\u202e \n' }],
+    ['a message of invisible characters', { text: '\u200b\u202e \n' }],
   ])('nothing is stored of %s', (_what, fields) => {
     expect(plain(fields)).toBeNull()
   })
 
   test.each<[string, Fields]>([
-    ['said alone, named or not', { addressed: false }],
-    ['said to us in a group', { place: group, addressed: true }],
+    ['direct, addressed or not', { addressed: false }],
+    ['addressed in a group', { place: group, addressed: true }],
     ['of the longest id', { id: 'x'.repeat(channelLimits.messageIdMaxChars) }],
     [
       'of the longest place',
       { place: { ...group, conversationId: 'x'.repeat(200), threadId: 'x'.repeat(200) } },
     ],
-    ['a button alone', { text: '', pressed: 'use:scout' }],
-    ['a file alone', { text: '', attachments: [attachment()] }],
-    ['a file that cannot be fetched', { text: '', attachments: [attachment({ reference: '' })] }],
+    ['only a button', { text: '', pressed: 'use:scout' }],
+    ['only a file', { text: '', attachments: [attachment()] }],
+    ['only a file that cannot be fetched', { text: '', attachments: [attachment({ reference: '' })] }],
   ])('a message is stored that is %s', (_what, fields) => {
     expect(plain(fields)).not.toBeNull()
   })

@@ -121,10 +121,10 @@ describe('fences of code blocks', () => {
     Array.from({ length: lines }, (_one, line) => `const x${line} = \`\${y}\``).join('\n')
 
   test.each([
-    ['of three ticks', '```ts', '```'],
-    ['of tildes', '~~~ts', '~~~'],
-    ['of five ticks', '`````ts', '`````'],
-    ['that is not closed', '```ts', ''],
+    ['fences of three backticks', '```ts', '```'],
+    ['fences of tildes', '~~~ts', '~~~'],
+    ['fences of five backticks', '`````ts', '`````'],
+    ['unclosed fences', '```ts', ''],
   ])('%s are closed in each part and reopened with their language', (_name, open, close) => {
     const text = `before\n\n${open}\n${code(2000)}\n${close}\n\nafter`
     const webhook = pieces('webhook', text, '[coder]')

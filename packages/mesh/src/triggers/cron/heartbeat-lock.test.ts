@@ -42,11 +42,11 @@ describe("the operator's heartbeat", () => {
   })
 
   it.each<[string, Partial<CronJob>, string, string]>([
-    ['is turned off', { enabled: false }, 'enabled', 'enabled stays true'],
-    ['is seldom', { schedule: 'every 366d' }, 'schedule', 'schedule stays "every 15m"'],
+    ['is disabled', { enabled: false }, 'enabled', 'enabled stays true'],
+    ['has a longer interval', { schedule: 'every 366d' }, 'schedule', 'schedule stays "every 15m"'],
     ['has a condition', { when: 'now.hour > 50' }, 'when', 'it has no when'],
-    ['has words', { message: 'sleep' }, 'message', 'it has no message'],
-    ['is of another maker', { created_by: 'agent:clerk' }, 'created_by', 'created_by stays "system"'],
+    ['has a message', { message: 'sleep' }, 'message', 'it has no message'],
+    ['has another maker', { created_by: 'agent:clerk' }, 'created_by', 'created_by stays "system"'],
   ])("the operator's heartbeat is reported with path, field and repair if it %s", (...given) => {
     const [, change, field, words] = given
     expect(lockFault([other, { ...own, ...change }], held)).toEqual({

@@ -164,18 +164,18 @@ describe("locking the operator's heartbeat", () => {
 
 describe("editing the operator's heartbeat by hand", () => {
   const changes: readonly [string, (heart: Written) => readonly Written[], line: number][] = [
-    ['turns it off', (heart) => [{ ...heart, enabled: false }], 8],
+    ['disables it', (heart) => [{ ...heart, enabled: false }], 8],
     ['gives it a condition', (heart) => [{ ...heart, when: 'now.hour > 50' }], 13],
-    ['makes it seldom', (heart) => [{ ...heart, schedule: 'every 366d' }], 6],
-    ['gives it words', (heart) => [{ ...heart, message: 'sleep' }], 13],
+    ['lengthens its interval', (heart) => [{ ...heart, schedule: 'every 366d' }], 6],
+    ['adds a message', (heart) => [{ ...heart, message: 'sleep' }], 13],
     ['changes its time zone', (heart) => [{ ...heart, timezone: 'Europe/Berlin' }], 7],
-    ['keeps its answers', (heart) => [{ ...heart, suppress_empty: false }], 9],
-    ['gives it another name', (heart) => [{ ...heart, id: 'mine' }], 4],
-    ['gives it another maker', (heart) => [{ ...heart, created_by: 'agent:nobody' }], 11],
-    ['lets its intervals begin anew', (heart) => [{ ...heart, created_at: startOfTime + 7 * minute }], 12],
+    ['stops suppressing empty answers', (heart) => [{ ...heart, suppress_empty: false }], 9],
+    ['changes its id', (heart) => [{ ...heart, id: 'mine' }], 4],
+    ['changes its maker', (heart) => [{ ...heart, created_by: 'agent:nobody' }], 11],
+    ['changes its creation time', (heart) => [{ ...heart, created_at: startOfTime + 7 * minute }], 12],
     ['gives it to a worker', (heart) => [{ ...heart, agent: 'writer' }], 5],
     ['makes it a message', (heart) => [{ ...heart, heartbeat: false, message: 'x' }], 10],
-    ['takes it away', () => [], 2],
+    ['removes it', () => [], 2],
   ]
 
   it.each(changes)(

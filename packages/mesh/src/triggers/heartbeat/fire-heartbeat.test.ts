@@ -163,8 +163,8 @@ describe('a due heartbeat', () => {
   test.each([
     ['rules of its own', { context: { ...calm, is_default_heartbeat: false } }],
     ['recent activity', { context: { ...calm, has_recent_activity: true } }],
-    ['a full disk, by its own count', { context: { ...calm, disk_used_percent: 86 } }],
-    ['a full disk, by the count of the mesh', { metered: 99 }],
+    ['a full disk as measured by the agent', { context: { ...calm, disk_used_percent: 86 } }],
+    ['a full disk as measured by the mesh', { metered: 99 }],
   ])('a heartbeat runs if there is %s', async (_, changes) => {
     verifies('states:heartbeat:runs')
     const harness = aHarness()

@@ -28,9 +28,9 @@ const changes = (before: AgentView, now: AgentView) =>
 describe('an unchanged fleet', () => {
   test.each([
     ['at all', {}],
-    ['but that an agent stopped', { state: 'stopped' }],
-    ['but that it works', { busy: true, queued: 3 }],
-    ['but what it cost a little', { cost_today_usd: 7.9 }],
+    ['for a stopped agent', { state: 'stopped' }],
+    ['for a working agent', { busy: true, queued: 3 }],
+    ['for small costs', { cost_today_usd: 7.9 }],
   ] as const)('no change is reported %s', (_what, more) => {
     expect(changes(anAgent('ada'), anAgent('ada', more))).toEqual([])
   })
@@ -62,11 +62,17 @@ describe('reported changes of the fleet', () => {
       'does not count as failed any more',
       false,
     ],
-    ['an archiving', {}, { archived: true }, 'was archived', false],
+    ['an archived agent', {}, { archived: true }, 'was archived', false],
     ['a pause', {}, { paused: 'by its owner' }, 'was paused', false],
-    ['money that runs out', {}, { cost_today_usd: 8 }, 'has used 80 % of the budget of today', true],
     [
-      'money that ran out',
+      'a budget that is almost used up',
+      {},
+      { cost_today_usd: 8 },
+      'has used 80 % of the budget of today',
+      true,
+    ],
+    [
+      'a budget that is used up',
       { cost_today_usd: 8 },
       { cost_today_usd: 10 },
       'has used up the budget of today',

@@ -83,14 +83,20 @@ describe('editing the watchers file', () => {
 
   test.each([
     ['no file', null],
-    ['an empty one', ''],
-    ['comments alone', '# one\n\n# two\n'],
-    ['no list', 'watchers:\n  # - path: /x\n  #   agent: y\n'],
+    ['an empty file', ''],
+    ['a file of comments', '# one\n\n# two\n'],
+    ['a file without a list', 'watchers:\n  # - path: /x\n  #   agent: y\n'],
     ['an empty list', 'watchers: [] # none yet\n# end\n'],
-    ['a list in brackets', 'watchers: [{ path: /a, pattern: p, agent: a, message: m }] # one\n'],
-    ['no indentation', '# a\nwatchers:\n- path: /a\n  pattern: p\n  # b\n  agent: a\n  message: m\n'],
+    ['a list in flow style', 'watchers: [{ path: /a, pattern: p, agent: a, message: m }] # one\n'],
+    [
+      'a list without indentation',
+      '# a\nwatchers:\n- path: /a\n  pattern: p\n  # b\n  agent: a\n  message: m\n',
+    ],
     ['windows', 'watchers:\r\n  # a\r\n  - path: /a\r\n    pattern: p\r\n    agent: a\r\n    message: m\r\n'],
-    ['a document with its end', '---\nwatchers:\n  - {path: /a, pattern: p, agent: a, message: m}\n...\n'],
+    [
+      'a document with an end marker',
+      '---\nwatchers:\n  - {path: /a, pattern: p, agent: a, message: m}\n...\n',
+    ],
   ])('an entry is added to %s', (_name, text) => {
     const before = meant(text ?? '')
     const after = edit(text, [add(added), add(short)])
@@ -111,10 +117,7 @@ describe('editing the watchers file', () => {
       'an anchor',
       "watchers:\n  - { path: /a, pattern: p, agent: a, message: &m 'x' }\n  - { path: /b, pattern: p, agent: a, message: *m }\n",
     ],
-    [
-      'an entry that stands for another',
-      'watchers:\n  - &e { path: /b, pattern: p, agent: a, message: x }\n  - *e\n',
-    ],
+    ['an alias', 'watchers:\n  - &e { path: /b, pattern: p, agent: a, message: x }\n  - *e\n'],
     ['a broken file', 'watchers:\n  - path: [\n'],
   ])('an edit whose meaning would change because of %s is rejected with a repair', (_name, text) => {
     const before: WatcherEntry = {

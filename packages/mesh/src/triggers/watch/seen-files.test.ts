@@ -33,11 +33,11 @@ describe('the memory of a watch', () => {
   })
 
   test.each([
-    ['rights alone', { changedMs: 2000 }, null],
-    ['an inode number that a mount made up anew', { inode: 8 }, null],
+    ['permissions only', { changedMs: 2000 }, null],
+    ['an inode number that a mount invented', { inode: 8 }, null],
     ['another file in its place', { inode: 8, changedMs: 2000 }, 'modified'],
-    ['time alone', { modifiedMs: 1000.75 }, 'modified'],
-    ['size alone', { sizeBytes: 11 }, 'modified'],
+    ['only the time', { modifiedMs: 1000.75 }, 'modified'],
+    ['only the size', { sizeBytes: 11 }, 'modified'],
   ] as const)('%s: %o', (_what, more, waiting) => {
     const seen = createSeenFiles()
     seen.observe('f', aStat(), true)

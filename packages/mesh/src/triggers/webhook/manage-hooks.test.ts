@@ -247,9 +247,13 @@ describe('the secret of a webhook', () => {
 
 describe('invalid webhooks', () => {
   test.each([
-    ['an agent that is not there', { agentId: 'nobody' }, 'unknown-agent'],
-    ['a condition that is none', { when: 'a =' }, 'bad-request'],
-    ['a secret for a hook without signatures', { signed: false, secret: 'some-secret-of-it' }, 'bad-request'],
+    ['a missing agent', { agentId: 'nobody' }, 'unknown-agent'],
+    ['an invalid condition', { when: 'a =' }, 'bad-request'],
+    [
+      'a secret for a webhook without signatures',
+      { signed: false, secret: 'some-secret-of-it' },
+      'bad-request',
+    ],
     ['a key that is not base64', { secret: 'whsec_!!!!!!!!!!!!!!!!' }, 'bad-request'],
   ])('a webhook is rejected: %s', async (_what, more, code) => {
     const harness = aWebhookHarness()

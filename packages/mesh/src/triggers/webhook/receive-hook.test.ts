@@ -293,7 +293,7 @@ describe('deliveries that are not accepted', () => {
     ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
     ['text', { 'content-type': 'text/json' }],
     ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
-    ['an id of blanks', { 'webhook-id': 'a b' }],
+    ['an id of spaces', { 'webhook-id': 'a b' }],
     ['an id that is too long', { 'webhook-id': 'a'.repeat(257) }],
   ])('%s is rejected by the headers', async (_what, headers) => {
     verifies('endpoints:webhook:json-body')

@@ -214,9 +214,9 @@ describe('Discord', () => {
   })
 
   test.each([
-    ['a web-hook', { webhook_id: '1' }],
+    ['a webhook', { webhook_id: '1' }],
     ['Discord itself', { type: 7 }],
-    ['what has another form', { author: 'nobody' }],
+    ['a message of another form', { author: 'nobody' }],
   ])('Discord: %s is ignored and blocks nothing', async (_name, fields) => {
     const { server, heard } = await started()
     const channelId = server.places.alone.conversationId

@@ -20,37 +20,37 @@ const unknownForm = 'has an unknown form'
 
 describe('the packet for discord.js', () => {
   test.each([
-    ['what is asked for', { op: 1, d: 5, x: 1 }, { op: 1 }],
-    ['a wish to connect anew', { op: 7, d: null }, { op: 7 }],
+    ['a heartbeat request', { op: 1, d: 5, x: 1 }, { op: 1 }],
+    ['a reconnect request', { op: 7, d: null }, { op: 7 }],
     ['an acknowledgement', { op: 11 }, { op: 11 }],
-    ['that a session is over', { op: 9, d: false, x: 1 }, { op: 9, d: false }],
-    ['that a session may go on', { op: 9, d: true }, { op: 9, d: true }],
+    ['an ended session', { op: 9, d: false, x: 1 }, { op: 9, d: false }],
+    ['a resumable session', { op: 9, d: true }, { op: 9, d: true }],
     [
-      'how often to beat',
+      'the heartbeat interval',
       { op: 10, d: { heartbeat_interval: 41_250, x: 1 } },
       { op: 10, d: { heartbeat_interval: 41_250 } },
     ],
     [
-      'the slowest beat',
+      'the longest heartbeat interval',
       { op: 10, d: { heartbeat_interval: 600_000 } },
       { op: 10, d: { heartbeat_interval: 600_000 } },
     ],
     [
-      'the fastest beat',
+      'the shortest heartbeat interval',
       { op: 10, d: { heartbeat_interval: 100 } },
       { op: 10, d: { heartbeat_interval: 100 } },
     ],
+    ['a resumed session', { op: 0, t: 'RESUMED', s: 7, d: { x: 1 } }, { op: 0, t: 'RESUMED', s: 7, d: {} }],
     [
-      'that a session goes on',
-      { op: 0, t: 'RESUMED', s: 7, d: { x: 1 } },
-      { op: 0, t: 'RESUMED', s: 7, d: {} },
-    ],
-    [
-      'the number alone of all else',
+      'only the sequence number of other dispatches',
       { op: 0, t: 'MESSAGE_CREATE', s: 0, d: { content: 'x' } },
       { op: 0, t: 'OTHER', s: 0, d: {} },
     ],
-    ['the number of what has no data', { op: 0, t: 'X', s: 9 }, { op: 0, t: 'OTHER', s: 9, d: {} }],
+    [
+      'the sequence number of a dispatch without data',
+      { op: 0, t: 'X', s: 9 },
+      { op: 0, t: 'OTHER', s: 9, d: {} },
+    ],
   ])('%s', (_what, packet, given) => {
     expect(passed(packet)).toEqual(given)
   })
@@ -74,14 +74,14 @@ describe('the packet for discord.js', () => {
   test.each([
     ['no data', undefined],
     ['no session', { ...ready, session_id: '' }],
-    ['a session that is a book', { ...ready, session_id: 'x'.repeat(gatewayLimits.nameMaxChars + 1) }],
-    ['an address elsewhere', { ...ready, resume_gateway_url: 'wss://example.org' }],
+    ['an overlong session id', { ...ready, session_id: 'x'.repeat(gatewayLimits.nameMaxChars + 1) }],
+    ['a foreign address', { ...ready, resume_gateway_url: 'wss://example.org' }],
     [
-      'an endless address',
+      'an overlong address',
       { ...ready, resume_gateway_url: `wss://discord.gg/${'x'.repeat(gatewayLimits.urlMaxChars)}` },
     ],
     ['nobody', { ...ready, user: null }],
-    ['somebody without an id', { ...ready, user: { id: 'x' } }],
+    ['a user without an id', { ...ready, user: { id: 'x' } }],
     ['no application', { ...ready, application: {} }],
   ])('discord.js gets nothing of a new session with %s', (_what, d) => {
     expect(passed({ op: 0, t: 'READY', s: 1, d })).toBeNull()

@@ -152,9 +152,9 @@ describe('a hostile gateway', () => {
 
   test.each([
     ['elsewhere', { url: 'wss://gateway.example.org' }],
-    ['no address', { url: 'gateway' }],
-    ['an address with a name', { url: 'ws://a:b@127.0.0.1:1' }],
-    ['of no shards', { url: 'ws://127.0.0.1:1', shards: 'x' }],
+    ['not an address', { url: 'gateway' }],
+    ['an address with a user name', { url: 'ws://a:b@127.0.0.1:1' }],
+    ['without shards', { url: 'ws://127.0.0.1:1', shards: 'x' }],
   ])('Discord: the token is never sent to a gateway that is %s', async (_name, answer) => {
     const limits = { total: 1, remaining: 1, reset_after: 0, max_concurrency: 1 }
     const { server, states } = await opened(({ failRequests }) =>

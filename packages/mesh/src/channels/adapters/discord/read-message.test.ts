@@ -40,12 +40,12 @@ test.each([
   ['a mention', { content: '<@90000> go', mentions: [{ id: ourUserId }] }, 'go', true],
   ['a mention by nickname', { content: '<@!90000>go', mentions: [{ id: ourUserId }] }, 'go', true],
   [
-    'a mention of somebody else',
+    'a mention of another user',
     { content: '<@70001> go', mentions: [{ id: '70001' }] },
     '<@70001> go',
     false,
   ],
-  ['the words of one, by hand, in a code block', { content: '`<@90000>`' }, '`<@90000>`', false],
+  ['a manual mention in a code block', { content: '`<@90000>`' }, '`<@90000>`', false],
   ['everyone', { content: '@everyone go', mention_everyone: true }, '@everyone go', false],
 ])('%s', (...[, fields, text, addressed]) => {
   expect(read(fields)).toMatchObject({ text, addressed })
@@ -57,11 +57,11 @@ test('Discord: every message in a direct conversation or joined thread is for th
 
 test.each([
   ['a person', {}, true],
-  ['an answer of a person', { type: 19 }, true],
+  ['a reply of a person', { type: 19 }, true],
   ['a bot', { author: { id: '1', username: 'b', bot: true } }, null],
   ['a bot with an id', { author: { id: '70001', username: 'b', bot: true } }, false],
   ['ourselves', { author: { id: ourUserId, username: 'us' } }, false],
-  ['a web-hook', { webhook_id: '60000' }, false],
+  ['a webhook', { webhook_id: '60000' }, false],
   ['a pin', { type: 6 }, false],
 ])('Discord: %s counts as the sender: %o', (_name, fields, spoken) => {
   if (spoken === null) expect(() => wire(fields)).toThrow(/id/)
@@ -126,8 +126,8 @@ test("Discord: a reply is the sender's own text, whatever it replies to", () => 
 
 test.each([
   ['another program', { author: { id: '70000', username: 'robot', bot: true } }],
-  ['a web-hook', { webhook_id: '60000' }],
-  ['a post that a followed channel passes on', { webhook_id: '60000', flags: 2 }],
+  ['a webhook', { webhook_id: '60000' }],
+  ['a post that a followed channel forwards', { webhook_id: '60000', flags: 2 }],
   ['Discord itself', { type: 7 }],
 ])('Discord: %s is ignored', (_name, fields) => {
   expect(isSpoken(wire(fields), ourUserId)).toBe(false)

@@ -12,8 +12,8 @@ const message = (fields: Readonly<Record<string, unknown>>) => ({
 test.each([
   ['no body', null],
   ['no event', { team_id: 'T1A' }],
-  ['an id that is none', message({ channel: '../C1' })],
-  ['a time that is none', message({ ts: 'yesterday' })],
+  ['an invalid id', message({ channel: '../C1' })],
+  ['an invalid timestamp', message({ ts: 'yesterday' })],
   ['no sender', message({ user: undefined })],
 ])('Slack: %s is ignored', (_name, body) => {
   expect(readEnvelope('events_api', body, self)).toBeNull()
@@ -114,9 +114,9 @@ describe('text of other authors in Slack', () => {
 
   test.each([
     ['an edit', message({ subtype: 'message_changed', message: { text: '/stop' } })],
-    ['an app in a person’s name', message({ bot_id: 'B1A' })],
+    ["an app in a person's name", message({ bot_id: 'B1A' })],
     ['an app without a person', message({ subtype: 'bot_message', user: undefined })],
-    ['a reminder of Slack’s own program', message({ user: 'USLACKBOT', channel: 'D1A', text: '/stop' })],
+    ['a reminder of Slackbot', message({ user: 'USLACKBOT', channel: 'D1A', text: '/stop' })],
   ])('Slack: a message of another author is ignored: %s', (_name, body) => {
     expect(readEnvelope('events_api', body, self)).toBeNull()
   })

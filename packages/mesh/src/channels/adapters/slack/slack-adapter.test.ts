@@ -174,7 +174,7 @@ describe('Slack', () => {
     ['an edit', { subtype: 'message_changed' }],
     ['a deletion', { subtype: 'message_deleted' }],
     ['a bot', { subtype: 'bot_message', bot_id: 'B1' }],
-    ['what has another form', { user: 7 }],
+    ['a message of another form', { user: 7 }],
   ])('Slack: %s is acknowledged and ignored', async (_name, fields) => {
     const open = await started()
     const mark = open.workspace.deliver(inGroup(open, { text: 'x', ...fields }))
@@ -318,9 +318,9 @@ describe('Slack', () => {
   })
 
   test.each([
-    ['a bot token of another kind', { botToken: 'xoxp-1' }],
-    ['an app token of another kind', { appToken: 'xoxb-1' }],
-    ['an app token that Slack does not know', { appToken: 'xapp-unknown' }],
+    ['a bot token with another prefix', { botToken: 'xoxp-1' }],
+    ['an app token with another prefix', { appToken: 'xoxb-1' }],
+    ['an app token that is unknown to Slack', { appToken: 'xapp-unknown' }],
   ])('Slack: %s is refused, with a repair', async (_name, tokens) => {
     const { starting, states } = await opened(tokens)
     await expect(starting).rejects.toMatchObject({ kind: 'refused' })

@@ -41,30 +41,36 @@ test.each([
   ['a deletion', { deleted_business_messages: { chat: alone, message_ids: [5] } }],
   ['a post of a channel', { channel_post: said({ chat: { id: -1, type: 'channel' } }) }],
   ['another bot', { message: said({ from: robot }) }],
-  ['another bot that names us', { message: said({ from: robot, chat: group, text: '@fleet_bot hi' }) }],
-  ['another bot’s button', { callback_query: { id: '1', from: robot, message: said(), data: 'use:scout' } }],
-  ['words that another bot wrote for a person', { message: said({ via_bot: robot }) }],
-  ['words that a program of the sender’s business wrote', { message: said({ sender_business_bot: robot }) }],
   [
-    'a post of a channel that Telegram passes on to its group',
+    'another bot that mentions this one',
+    { message: said({ from: robot, chat: group, text: '@fleet_bot hi' }) },
+  ],
+  [
+    'a button of another bot',
+    { callback_query: { id: '1', from: robot, message: said(), data: 'use:scout' } },
+  ],
+  ['text of an inline bot', { message: said({ via_bot: robot }) }],
+  ['text of a business bot', { message: said({ sender_business_bot: robot }) }],
+  [
+    'a post that Telegram forwards to its group',
     { message: said({ chat: group, is_automatic_forward: true }) },
   ],
   ['a poll', { message: said({ text: undefined, poll: { question: '/stop', options: [] } }) }],
   ['a contact', { message: said({ text: undefined, contact: { first_name: '/stop', phone_number: '1' } }) }],
-  ['a group that speaks as itself', { message: said({ sender_chat: group, chat: group }) }],
-  ['somebody who came', { message: said({ text: undefined, new_chat_members: [ann] }) }],
+  ['an anonymous group admin', { message: said({ sender_chat: group, chat: group }) }],
+  ['a joined user', { message: said({ text: undefined, new_chat_members: [ann] }) }],
 ])('Telegram: %s is ignored', (_name, update) => {
   expect(read(update)).toBeNull()
 })
 
 test.each([
-  ['to one another', {}],
+  ['between people', {}],
   [
     'to another bot',
     { text: '/status@other_bot', entities: [{ type: 'bot_command', offset: 0, length: 17 }] },
   ],
-  ['about us, without a mention that Telegram vouches for', { text: '@fleet_bot hi' }],
-  ['in answer to somebody else', { reply_to_message: said({ from: robot }) }],
+  ['about the bot without a verified mention', { text: '@fleet_bot hi' }],
+  ['in reply to another user', { reply_to_message: said({ from: robot }) }],
 ])('Telegram: a group message %s is not for the bot', (_name, fields) => {
   expect(read({ message: said({ chat: group, ...fields }) })).toMatchObject({ addressed: false })
 })
@@ -76,15 +82,11 @@ test.each([
     { forward_origin: { type: 'user', date: 0, sender_user: { ...robot, first_name: 'Bob' } } },
     'Bob',
   ],
-  [
-    'a person who hides',
-    { forward_origin: { type: 'hidden_user', date: 0, sender_user_name: 'Eve' } },
-    'Eve',
-  ],
+  ['a hidden person', { forward_origin: { type: 'hidden_user', date: 0, sender_user_name: 'Eve' } }, 'Eve'],
   ['a group', { forward_origin: { type: 'chat', date: 0, sender_chat: group } }, 'Team'],
   ['a channel', { forward_origin: { type: 'channel', date: 0, chat: channel, message_id: 1 } }, 'News'],
   ['a person, in the form of older servers', { forward_from: robot, forward_date: 0 }, ''],
-  ['a person who hides, in the form of older servers', { forward_sender_name: 'Eve', forward_date: 0 }, ''],
+  ['a hidden person, in the form of older servers', { forward_sender_name: 'Eve', forward_date: 0 }, ''],
 ])("Telegram: text that is forwarded from %s is not the sender's own", (_name, fields, by) => {
   const command = { text: '/stop', entities: [{ type: 'bot_command', offset: 0, length: 5 }], ...fields }
   expect(read({ message: said(command) })).toMatchObject({

@@ -192,10 +192,10 @@ describe('a request to the webhook channel', () => {
       'another id',
       { ...signed(body, 'msg_1'), headers: { ...signed(body, 'msg_1').headers, 'webhook-id': 'msg_2' } },
     ],
-    ['an old moment', signed(body, 'msg_1', new Date(Date.now() - 600_000))],
+    ['an old timestamp', signed(body, 'msg_1', new Date(Date.now() - 600_000))],
     ['no signature', { ...signed(body, 'msg_1'), headers: {} }],
     [
-      'a signature of the body alone',
+      'a signature over the body only',
       { ...signed(body, 'msg_1'), headers: { 'x-webhook-signature': 'a'.repeat(64) } },
     ],
   ])('a webhook message is rejected with %s', async (_what, request) => {
@@ -203,10 +203,10 @@ describe('a request to the webhook channel', () => {
   })
 
   test.each([
-    ['a field of another kind', { sender: 1 }, /sender/],
+    ['a field of another type', { sender: 1 }, /sender/],
     ['no conversation', { conversation: undefined }, /conversation/],
-    ['a sender of no system', { sender: 'ann' }, /^sender must be the name of your system/],
-    ['a sender with a blank', { sender: 'intranet:ann lee' }, /intranet:ann/],
+    ['a sender without a system name', { sender: 'ann' }, /^sender must be the name of your system/],
+    ['a sender with a space', { sender: 'intranet:ann lee' }, /intranet:ann/],
   ])('a webhook message is rejected with a repair if it has %s', async (_what, said, detail) => {
     const good = { conversation: 'c', sender: 'intranet:ann', text: 'hi' }
     await expect(heardOf(signed(JSON.stringify({ ...good, ...said }), 'msg_1'))).rejects.toMatchObject({

@@ -292,8 +292,8 @@ describe('the WhatsApp adapter', () => {
   )
 
   test.each([
-    ['as it is now', { type: 'user_changed_number', wa_id: '16505550000' }],
-    ['as it was', { type: 'customer_changed_number', new_wa_id: '16505550000' }],
+    ['in the current form', { type: 'user_changed_number', wa_id: '16505550000' }],
+    ['in the former form', { type: 'customer_changed_number', new_wa_id: '16505550000' }],
   ])('WhatsApp: a changed phone number is reported only by WhatsApp: %s', async (_name, system) => {
     const { receive, heard, changed } = await started()
     const more = { type: 'system', text: null, system: { body: 'Ann changed', ...system } }
@@ -317,7 +317,7 @@ describe('the WhatsApp adapter', () => {
   test.each([
     ['a contact', { type: 'contacts', text: null, contacts: [{ name: { formatted_name: '/stop' } }] }],
     ['a reaction', { type: 'reaction', text: null, reaction: { message_id: 'wamid.1', emoji: '/stop' } }],
-    ['a place', { type: 'location', text: null, location: { name: '/stop', latitude: 1, longitude: 1 } }],
+    ['a location', { type: 'location', text: null, location: { name: '/stop', latitude: 1, longitude: 1 } }],
   ])('WhatsApp: %s is ignored', async (_name, more) => {
     const { receive, heard } = await started()
     await receive(signedCallback(callbackOf(callbackEntry([{ id: 'wamid.1', text: '', more }]))))
