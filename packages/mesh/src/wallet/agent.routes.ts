@@ -5,7 +5,7 @@ import type { AgentSurface } from '../http/index.ts'
 import type { OwnWallet } from './own-wallet.ts'
 import type { Pay } from './payments/pay.ts'
 
-/** Of a payment that stands, the answer is the same whether its caller waits or not. */
+/** A signed payment gets the same answer whether or not its caller still waits. */
 const neverGone = new AbortController().signal
 
 export function walletAgentRoutes({ bind }: AgentSurface, own: OwnWallet, pay: Pay): void {

@@ -21,7 +21,7 @@ import { createWalletTable } from './wallet-table.ts'
 interface Needs {
   readonly agents: Pick<Agents, 'registry'>
   readonly egress: Pick<Egress, 'fetchForMesh'>
-  /** Of the mesh: addresses of RPCs with a key in them. */
+  /** The mesh's own credentials: RPC addresses that contain an API key. */
   readonly vault: Pick<Vault, 'system'>
   readonly permissions: Pick<PermissionStore, 'snapshot'>
   readonly control: Pick<Control, 'approvals' | 'addApprovalKind' | 'openApprovals'>
@@ -29,11 +29,11 @@ interface Needs {
 }
 
 export interface Wallet {
-  /** Null where it signs, and where there is none. */
+  /** Null when the wallet can sign, and when no wallet exists. */
   halt(): WalletHalt | null
 }
 
-/** The seed that the keys of all agents' wallets come of, whose index is whose, and what is paid. */
+/** The wallet: its seed, the key index of each agent, and payments. */
 export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshModule<Wallet>> {
   const { egress, vault, paths } = needs
   const agents = needs.agents.registry
@@ -68,7 +68,7 @@ export async function walletModule(kernel: Kernel, needs: Needs): Promise<MeshMo
   kernel.hooks.agentDeleted.subscribe((agentId) => table.leave(agentId, kernel.clock.now()))
   await seed.load(table.seed()?.ownerAddress ?? null)
   const header = seed.header()
-  // It was made by a mesh that ended before the row; whoever asked for it has no words of it.
+  // A previous process wrote the files and ended before the row; its caller never received the words.
   if (header !== null) table.keepSeed({ ownerAddress: header.owner_address, nextIndex: ownerIndex + 1 })
   function halt(): WalletHalt | null {
     const fault = seed.fault()

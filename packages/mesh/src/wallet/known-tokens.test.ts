@@ -15,7 +15,7 @@ import { readAddress } from './solana/solana-address.ts'
 const never = new AbortController().signal
 const testChains: readonly ChainName[] = ['sepolia', 'solana-devnet']
 
-/** Which of the sources that a new home has would be asked for it. */
+/** The price sources of a new home that would be asked for this token. */
 async function sourcesOf(chain: ChainName, token: string | null): Promise<readonly string[]> {
   const asked: string[] = []
   for (const given of defaultSettings.wallet.price_sources) {
@@ -33,7 +33,7 @@ async function sourcesOf(chain: ChainName, token: string | null): Promise<readon
 describe.each(chainNames)('on %s', (chain) => {
   const tokens = Object.entries(knownTokensOf(chain))
 
-  test('each token that everybody knows stands at an address whose checksum holds, once', () => {
+  test('each known token has one address with a valid checksum', () => {
     for (const [name, address] of tokens) {
       if (isSolanaChain(chain)) expect(readAddress(address), name).not.toBeNull()
       else expect(evmAddressOf(address, name)).toBe(address)
@@ -41,7 +41,7 @@ describe.each(chainNames)('on %s', (chain) => {
     expect(new Set(tokens.map(([, address]) => address)).size).toBe(tokens.length)
   })
 
-  test('the coin is sold by three sources, and each known token by one beside those that know it of one another', async () => {
+  test('the coin has three price sources, and each known token has one more than those with cross rates', async () => {
     heedsLesson(18)
     expect(await sourcesOf(chain, null)).toEqual(['coinbase', 'kraken', 'coingecko'])
     for (const [name, address] of tokens) {
@@ -51,7 +51,7 @@ describe.each(chainNames)('on %s', (chain) => {
     }
   })
 
-  test('another token is priced by its address alone', async () => {
+  test('an unknown token is priced by its address alone', async () => {
     const other = isSolanaChain(chain)
       ? 'So11111111111111111111111111111111111111112'
       : '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
@@ -61,18 +61,18 @@ describe.each(chainNames)('on %s', (chain) => {
   })
 })
 
-test('a token is known however the letters of its address are cased, where that says nothing', () => {
+test('a token is found in any letter case of its address where case carries no meaning', () => {
   const { USDC = '', WETH = '' } = knownTokensOf('ethereum')
   expect(soldAs({ chain: 'ethereum', token: USDC.toLowerCase() })).toBe('USDC')
   expect(soldAs({ chain: 'ethereum', token: WETH })).toBe('ETH')
   const { USDC: mint = '' } = knownTokensOf('solana')
   expect(soldAs({ chain: 'solana', token: mint })).toBe('USDC')
   expect(soldAs({ chain: 'solana', token: mint.toLowerCase() })).toBeNull()
-  // The address of another chain is anybody's.
+  // On another chain the same address may be a different contract.
   expect(soldAs({ chain: 'base', token: USDC })).toBeNull()
 })
 
-/** Letters of other alphabets and digits that are drawn like one of ours. */
+/** Letters of other alphabets and digits that look like a Latin letter. */
 const drawnAlike: Readonly<Record<string, readonly string[]>> = {
   A: ['А', 'Α', 'а', 'Ａ'],
   C: ['С', 'с', 'Ϲ', 'Ｃ'],
@@ -91,12 +91,12 @@ const drawnAlike: Readonly<Record<string, readonly string[]>> = {
 }
 const unseen = ['', '\u200b', '\u200d', '\u2060', '\u00ad', '\u0301', ' ']
 
-test('what is drawn like a coin or a known token is told from it, whichever letters are changed and hidden', () => {
+test('symbols that look like a coin or a known token are detected as imitations', () => {
   const names = knownTokensOf('ethereum')
   const symbols = [...Object.keys(names), ...Object.values(chains).map(({ coin }) => coin)]
   const cases = fc.constantFrom(...symbols).chain((symbol) => {
     const letters = Array.from(symbol)
-    // Two of them are left as they are: fewer say nothing of what is meant.
+    // Two letters stay unchanged, because fewer do not identify the original.
     return fc.record({
       kept: fc.subarray(
         letters.map((_, at) => at),

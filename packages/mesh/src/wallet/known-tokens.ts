@@ -43,14 +43,14 @@ const knownTokens: Readonly<Record<ChainName, Readonly<Record<string, string>>>>
   'solana-devnet': { USDC: '4zMMC9srt5Ri5X14GAgXhaHii3GnPAEERYPJgZJDncDU' },
 }
 
-/** By what they call themselves. Pure. */
+/** Known tokens of a chain by symbol. Pure. */
 export function knownTokensOf(chain: ChainName): Readonly<Record<string, string>> {
   return knownTokens[chain]
 }
 
 /**
- * What exchanges sell a token as; null where none of these does. Tokens of test chains are worth nothing and are sold by nobody; WETH is
- * given back as its coin at any time. Pure.
+ * The symbol under which exchanges trade a token; null if none of the sources does. Tokens of test chains have no
+ * value and no market; WETH can be exchanged for its coin at any time. Pure.
  */
 export function soldAs({
   chain,

@@ -27,7 +27,7 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
 })
 
-/** A home whose rows and files outlive the process: `start` is the next one. */
+/** A home whose rows and files survive a restart; `start` starts the next process. */
 async function aHome() {
   const folder = await mkdtemp(join(tmpdir(), 'wallet-'))
   folders.push(folder)
@@ -67,7 +67,7 @@ const entry = (action: string, detail: object) => ({ actor: 'human:cli', action,
 const words = (mnemonic: string, firstIndex?: number) => ({ mnemonic, passphrase: null, firstIndex })
 
 describe('the seed', () => {
-  test('is made once, however many ask at once, and shown to the one who made it', async () => {
+  test('concurrent requests create one seed, and only its creator sees the words', async () => {
     const home = await aHome()
     const wallet = await home.start()
     const all = await Promise.allSettled([1, 2, 3].map(async () => wallet.init(owner, null)))
@@ -91,12 +91,12 @@ describe('the seed', () => {
     const [first] = made
     const seen = `${JSON.stringify(home.journal)}${await readFile(home.paths.seedPath, 'utf8')}`
     const told = first?.mnemonic.split(' ') ?? []
-    // Some of the words that there are name fields, such as `subject`; two in their order do not.
+    // Some seed words are also field names, such as `subject`; two of them in order are not.
     const letters = seen.replaceAll(/[^a-z]+/g, ' ')
     for (const [at, word] of told.slice(1).entries()) expect(letters).not.toContain(`${told[at]} ${word}`)
   })
 
-  test('is told of where there is none: nothing is shown, opened or given', async () => {
+  test('without a seed nothing is shown, unlocked or given', async () => {
     const wallet = await (await aHome()).start()
     expect(wallet.status(owner)).toEqual({
       state: 'none',
@@ -111,7 +111,7 @@ describe('the seed', () => {
     await expect(wallet.unlock(owner, '')).rejects.toMatchObject({ code: 'no-wallet' })
   })
 
-  test('stands in the journal with what was done by whom, and never with its words', async () => {
+  test('the audit log holds each change of the seed with its actor, and never the words', async () => {
     const home = await aHome()
     const wallet = await home.start()
     await wallet.init(owner, null)
@@ -131,7 +131,7 @@ describe('the seed', () => {
     })
   })
 
-  test('whose files are of another home’s rows is open, and gives no address without its own row', async () => {
+  test('a seed with files from another home is unlocked but gives no address without its own row', async () => {
     const [home, other] = [await aHome(), await aHome()]
     await (await other.start()).import(owner, words(junk))
     for (const name of ['seedPath', 'keyPath'] as const) {
@@ -142,7 +142,7 @@ describe('the seed', () => {
     expect(() => wallet.give(owner, 'scout')).toThrow(expect.objectContaining({ code: 'no-wallet' }))
   })
 
-  test('that cannot be written leaves what index comes next behind', async () => {
+  test('a failed write of the seed does not change the next index', async () => {
     const home = await aHome()
     const wallet = await home.start()
     await rm(home.folder, { recursive: true })
@@ -151,7 +151,7 @@ describe('the seed', () => {
     expect(home.table.seed()).toMatchObject({ nextIndex: 1 })
   })
 
-  test('is refused to whoever is no owner, on every way, before anything else', async () => {
+  test('every change of the seed is denied to callers that are not owners, before anything else', async () => {
     const wallet = await (await aHome()).start()
     const ways = [
       () => wallet.init(agent, null),
@@ -165,7 +165,7 @@ describe('the seed', () => {
     for (const way of ways) expect(way).toThrow(expect.objectContaining({ code: 'denied' }))
   })
 
-  test('lies in two files that nobody else reads, and closes them to whoever was let in', async () => {
+  test('the seed is in two files that only the owner can read, and wider file modes are corrected', async () => {
     const home = await aHome()
     await (await home.start()).init(owner, null)
     const modes = async () =>
@@ -177,7 +177,7 @@ describe('the seed', () => {
     expect(await modes()).toEqual([0o600, 0o600])
   })
 
-  test('waits for its passphrase after a start, and is opened by nothing else', async () => {
+  test('the seed is locked after a start, and only its passphrase unlocks it', async () => {
     const home = await aHome()
     const { wallet: made } = await (await home.start()).init(owner, 'correct horse')
     expect(made).toMatchObject({ state: 'open', passphrase: true })
@@ -208,7 +208,7 @@ describe('the seed', () => {
     ['the key is cut off', ({ keyPath }: Paths) => writeFile(keyPath, 'AAAA\n')],
     ['the key is another', ({ keyPath }: Paths) => writeFile(keyPath, `${'A'.repeat(43)}\n`)],
     ['the seed is no JSON', ({ seedPath }: Paths) => writeFile(seedPath, '{')],
-  ])('is lost where %s: none is made in its place, and its words bring it back', async (_what, harm) => {
+  ])('a seed is lost where %s: no new one replaces it, and its words restore it', async (_what, harm) => {
     const home = await aHome()
     const before = await home.start()
     await before.import(owner, words(junk))
@@ -233,7 +233,7 @@ describe('the seed', () => {
     expect(next.give(owner, 'other')).toMatchObject({ index: 2 })
   })
 
-  test('of another home in the place of its own is not taken for it', async () => {
+  test("a seed of another home is not accepted in place of this home's own", async () => {
     const home = await aHome()
     const wallet = await home.start()
     await wallet.import(owner, words(junk))
@@ -246,7 +246,7 @@ describe('the seed', () => {
     expect(now).toMatchObject({ state: 'lost', fault: expect.stringContaining('0xf39F') })
   })
 
-  test('is replaced by other words only while no agent has an address of it', async () => {
+  test('a seed can be replaced by other words only while no agent has an address', async () => {
     const home = await aHome()
     const wallet = await home.start()
     await wallet.init(owner, null)
@@ -267,7 +267,7 @@ describe('the seed', () => {
 type Paths = Awaited<ReturnType<typeof aHome>>['paths']
 
 describe('an index', () => {
-  test('is an agent’s for good; the first is the owner’s own', async () => {
+  test('an agent keeps its index forever, and the first index belongs to the owner', async () => {
     const home = await aHome()
     const wallet = await home.start()
     expect(() => wallet.give(owner, 'scout')).toThrow(expect.objectContaining({ code: 'no-wallet' }))
@@ -275,24 +275,24 @@ describe('an index', () => {
     expect(() => wallet.give(owner, 'nobody')).toThrow(expect.objectContaining({ code: 'unknown-agent' }))
     const given = wallet.give(owner, 'scout')
     expect(given).toMatchObject({ index: 1, evm: '0x70997970C51812dc3A010C7d01b50e0d17dc79C8' })
-    // What was given keeps its derivation; what comes after it follows the setting.
+    // Existing addresses keep their derivation; later ones follow the setting.
     const next = await home.start('slip-10')
     expect(next.give(owner, 'scout')).toEqual(given)
     expect(next.give(owner, 'other').solana).not.toBe((await home.start('hmac')).give(owner, 'third').solana)
     expect(next.addresses(owner).map(({ index }) => index)).toEqual([3, 2, 1])
   })
 
-  test('begins above those that another fleet gave away', async () => {
+  test('indexes start above those that another fleet has given out', async () => {
     const home = await aHome()
     const wallet = await home.start()
     await wallet.import(owner, words(junk, 40))
     expect(wallet.give(owner, 'scout').index).toBe(40)
-    // Lower ones are not given by importing again.
+    // A second import does not lower the next index.
     await wallet.import(owner, words(junk, 7))
     expect(wallet.give(owner, 'other').index).toBe(41)
   })
 
-  test('is the last one once, and none comes behind it', async () => {
+  test('the last index is given once, and no index follows it', async () => {
     const wallet = await (await aHome()).start()
     await wallet.import(owner, words(junk, walletLimits.indexMax))
     expect(wallet.give(owner, 'scout').index).toBe(walletLimits.indexMax)
@@ -301,7 +301,7 @@ describe('an index', () => {
     )
   })
 
-  test('is never given to a second agent, whoever comes, goes and starts anew', async () => {
+  test('an index is never given to a second agent, after any sequence of creations, deletions and restarts', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
@@ -317,7 +317,7 @@ describe('an index', () => {
           const home = await aHome()
           let wallet = await home.start()
           await wallet.import(owner, words(junk))
-          /** Each life of an agent has one holder's name of its own. */
+          /** Each incarnation of an agent has its own holder name. */
           const lives = new Map<string, number>()
           const holders = new Map<number, string>()
           for (const { do: step, who } of steps) {

@@ -10,7 +10,7 @@ import type { WalletTable } from './wallet-table.ts'
 
 export type ManageWallet = ReturnType<typeof createManageWallet>
 
-/** The owner's own index, which agents' money may come from; no agent is given it. */
+/** The owner's own index, for funding agents; no agent gets it. */
 export const ownerIndex = 0
 
 interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'database' | 'clock' | 'settings'> {
@@ -22,14 +22,16 @@ interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'database' | 'clock' |
 }
 
 /**
- * The seed of the wallet and whose index is whose, for an owner. Problems `denied`, `no-wallet`, `wallet-locked`,
- * `seed-revealed`, `conflict` for a seed that is there, is another or is lost, `unprocessable` for words that are none, `rate-limited` while
- * another change goes on.
+ * Manages the seed of the wallet and the agents' indexes for an owner. Problems: `denied`, `no-wallet`,
+ * `wallet-locked`, `seed-revealed`; `conflict` when a seed exists, is another one or is lost; `unprocessable` for
+ * invalid words; `rate-limited` while another change is running.
  */
 export function createManageWallet({ guard, journal, seed, table, ...deps }: Deps) {
   let changing = false
 
-  /** One at a time: each takes a processor and 128 MB for a moment, and two seeds must not meet. */
+  /**
+   * Runs one change at a time: each needs a CPU and 128 MB for a while, and two seeds must not be made at once.
+   */
   async function alone<T>(work: () => Promise<T>): Promise<T> {
     if (changing) {
       throw new Problem('rate-limited', {
@@ -62,7 +64,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
     }
   }
 
-  /** The row that knows the seed, and the journal of it, behind its files. */
+  /** Writes the row of the seed and its audit entry, after its files. */
   function keep(caller: Caller, action: 'made' | 'imported', firstIndex: number): WalletStatus {
     return deps.database.transaction(() => {
       const ownerAddress = seed.opened().evmAddress(ownerIndex)
@@ -78,7 +80,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
   }
 
   return {
-    /** The words are told this once and kept nowhere. */
+    /** Returns the words once; they are not stored. */
     init: (caller: Caller, passphrase: string | null) => {
       guard(caller, { do: 'manage-credentials' })
       return alone(async () => {
@@ -91,14 +93,14 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         return { mnemonic, wallet: keep(caller, 'made', ownerIndex + 1) }
       })
     },
-    /** The words are shown once. */
+    /** The words are shown only once, when the seed is made. */
     reveal: (caller: Caller): never => {
       guard(caller, { do: 'manage-credentials' })
       throw new Problem(seed.state() === 'none' ? 'no-wallet' : 'seed-revealed')
     },
     /**
-     * The same words seal the seed anew, under another passphrase or none, and bring back one that is lost. Other words
-     * take its place only while no agent has an address of it.
+     * The same words seal the seed anew, with another passphrase or none, and restore a lost one. Other words
+     * replace the seed only while no agent has an address of it.
      */
     import: (
       caller: Caller,
@@ -116,7 +118,8 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
           const before = table.seed()?.ownerAddress ?? ownerAddress
           if (before === ownerAddress || table.count() === 0) {
-            // Before the files, which whoever has the words can write again: a first index is never forgotten.
+            // The row comes before the files, which can be written again from the words; the first index must
+            // never be lost.
             table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
             return
           }
@@ -156,7 +159,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
       guard(caller, { do: 'manage-credentials' })
       return table.list(walletLimits.listedMax)
     },
-    /** The addresses of an agent; one that has none is given the next index for good. */
+    /** The addresses of an agent; an agent without one gets the next index permanently. */
     give: (caller: Caller, agentId: string): WalletAddress => {
       guard(caller, { do: 'manage-credentials' })
       deps.requireAgent(agentId)

@@ -48,7 +48,7 @@ function aWallet(record: Partial<PermissionRecord>, chain?: Chain) {
 const may = { can_use_wallet: true, wallet_allowed_chains: ['base'] }
 
 describe('an agent at its wallet', () => {
-  test('sees its own address, and what that holds', async () => {
+  test('an agent sees its own address and balances', async () => {
     const own = aWallet(may).give()
     expect(own.address(scout, 'base')).toEqual({ chain: 'base', address })
     expect(await own.balance(scout, { chain: 'base' }, never)).toEqual({
@@ -73,34 +73,39 @@ describe('an agent at its wallet', () => {
       { ...may, wallet_allowed_contracts: ['0x01'] },
       'wallet_allowed_contracts',
     ],
-  ])('is refused %s, by the field, before anything is asked', async (_what, record, field) => {
-    verifies('resources:permission:can-use-wallet', 'resources:permission:wallet-allowed-chains')
-    const asked: string[] = []
-    const chain: Chain = {
-      name: 'base',
-      balances: async (addresses) => {
-        asked.push(...addresses)
-        return [1n]
-      },
-    }
-    const own = aWallet(record, chain).give()
-    const refused = { code: 'denied', detail: expect.stringContaining(field) }
-    if (field !== 'wallet_allowed_contracts') {
-      expect(() => own.address(scout, 'base')).toThrow(expect.objectContaining(refused))
-      await expect(own.balance(scout, { chain: 'base' }, never)).rejects.toMatchObject(refused)
-    }
-    await expect(own.balance(scout, { chain: 'base', token: address }, never)).rejects.toMatchObject(refused)
-    expect(asked).toEqual([])
-  })
+  ])(
+    'an agent is denied its wallet %s, with the field, before any chain is asked',
+    async (_what, record, field) => {
+      verifies('resources:permission:can-use-wallet', 'resources:permission:wallet-allowed-chains')
+      const asked: string[] = []
+      const chain: Chain = {
+        name: 'base',
+        balances: async (addresses) => {
+          asked.push(...addresses)
+          return [1n]
+        },
+      }
+      const own = aWallet(record, chain).give()
+      const refused = { code: 'denied', detail: expect.stringContaining(field) }
+      if (field !== 'wallet_allowed_contracts') {
+        expect(() => own.address(scout, 'base')).toThrow(expect.objectContaining(refused))
+        await expect(own.balance(scout, { chain: 'base' }, never)).rejects.toMatchObject(refused)
+      }
+      await expect(own.balance(scout, { chain: 'base', token: address }, never)).rejects.toMatchObject(
+        refused,
+      )
+      expect(asked).toEqual([])
+    },
+  )
 
-  test('is told whom to ask where it has no address', () => {
+  test('an agent without an address is told how to get one', () => {
     const { own } = aWallet(may)
     expect(() => own.address(scout, 'base')).toThrow(
       expect.objectContaining({ repair: expect.stringContaining('flotilla wallet addresses scout') }),
     )
   })
 
-  test('hears nothing of where the owner asks, and of what is said there', async () => {
+  test("an agent does not learn the owner's RPC address or its error messages", async () => {
     const chain = createFakeChain(
       'base',
       new Map(),
@@ -114,7 +119,7 @@ describe('an agent at its wallet', () => {
     expect(problem instanceof Problem ? problem.detail : 'inside').not.toMatch(/inside|ignore/)
   })
 
-  test('waits for no more than eight others, whoever they are', async () => {
+  test('all agents together ask at most eight chains at once', async () => {
     const answers = Promise.withResolvers<readonly bigint[]>()
     const own = aWallet(may, { name: 'base', balances: () => answers.promise }).give()
     const open = Array.from({ length: 8 }, () => own.balance(scout, { chain: 'base' }, never))

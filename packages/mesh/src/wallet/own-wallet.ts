@@ -15,7 +15,7 @@ import type { WalletTable } from './wallet-table.ts'
 export type OwnWallet = ReturnType<typeof createOwnWallet>
 
 /**
- * What an agent may see of its own wallet. Problems `denied`, `unprocessable` for one that the owner gave no address,
+ * What an agent may see of its own wallet. Problems: `denied`, `unprocessable` for an agent without an address,
  * `rate-limited`, `upstream-failed`.
  */
 export function createOwnWallet({
@@ -75,7 +75,7 @@ export function createOwnWallet({
       } catch (cause) {
         if (signal.aborted) throw cause
         if (cause instanceof Problem && cause.code === 'bad-request') throw cause
-        // Where the owner's RPC is, and what it says, is nothing for an agent.
+        // An agent must not learn the owner's RPC address or its messages.
         throw new Problem('upstream-failed', {
           detail: `${name} could not be asked; the owner sees why with flotilla wallet balances`,
           cause,

@@ -9,7 +9,7 @@ import type { ManagePayments } from './payments/manage-payments.ts'
 import type { ReplacePayment } from './payments/replace-payment.ts'
 import type { ReadBalances } from './read-balances.ts'
 
-/** What the owner does with the seed, and sees of payments. */
+/** Endpoints with which an owner manages the seed and reads payments. */
 export function walletPeopleRoutes(
   { bind }: PeopleSurface,
   {
@@ -48,7 +48,7 @@ export function walletPeopleRoutes(
     payments: payments.history(caller, query.agent_id),
   }))
   bind(paymentEndpoints.walletPaymentReplace, paymentApi.walletPaymentReplace, ({ caller, params, body }) =>
-    // It stands once it is signed, whether its caller waits or not.
+    // A signed replacement is valid whether or not its caller still waits.
     replace(caller, { id: params.id, how: body.do }, new AbortController().signal),
   )
   bind(paymentEndpoints.walletLimitsNow, paymentApi.walletLimitsNow, ({ caller }) => payments.limits(caller))

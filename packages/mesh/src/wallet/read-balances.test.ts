@@ -42,7 +42,7 @@ function someBalances() {
   return { read, give }
 }
 
-test('a chain that cannot be asked keeps no other from being told', async () => {
+test('a failing chain does not hide the balances of the others', async () => {
   const { read, give } = someBalances()
   give()
   const { chains, balances } = await read(owner, { agentId: undefined }, never)
@@ -66,7 +66,7 @@ test('a chain that cannot be asked keeps no other from being told', async () => 
   expect(one.balances.map(({ address }) => address)).toEqual([scouts, scouts])
 })
 
-test('is an owner’s to ask, of a wallet and an agent that has an address', async () => {
+test('only an owner can read balances, with a wallet and for an agent that has an address', async () => {
   const { read, give } = someBalances()
   await expect(read({ kind: 'internal' }, { agentId: undefined }, never)).rejects.toMatchObject({
     code: 'denied',

@@ -13,24 +13,24 @@ export type ReadBalances = (
   signal: AbortSignal,
 ) => Promise<WalletBalances>
 
-/** In the place of an amount of an address that cannot be told. */
+/** Shown instead of an amount when the address cannot be derived. */
 const notOpen = 'the wallet is not open, and your address here comes of its seed'
 
 interface Holder extends Pick<WalletBalance, 'agent_id' | 'index'> {
   readonly evm: string
-  /** Null for the owner's own while nothing can be derived. */
+  /** Null for the owner's own address while the seed is not open. */
   readonly solana: string | null
 }
 
 /**
- * What the fleet's addresses hold of each chain's own coin, for an owner; a seed that is locked does not matter. A chain
- * that cannot be asked has its reason in the place of an amount, and keeps no other from being told. Problems `denied`,
- * `no-wallet`, `unprocessable` for an agent that has no address.
+ * The balances of the fleet's addresses in each chain's own coin, for an owner; they can be read while the seed is
+ * locked. A chain that fails shows its reason instead of an amount and does not affect the others. Problems:
+ * `denied`, `no-wallet`, `unprocessable` for an agent without an address.
  */
 export function createReadBalances(deps: {
   readonly guard: Kernel['guard']
   readonly table: WalletTable
-  /** Those that the owner has set up, at the moment. */
+  /** The chains in the owner's settings now. */
   readonly chains: () => readonly ChainName[]
   readonly chain: (name: ChainName) => Chain
   /** The owner's own address on Solana; null while the seed is not open. */
@@ -72,7 +72,10 @@ export function createReadBalances(deps: {
   }
 }
 
-/** The owner, and the newest of the others; also those that are deleted, whose money is the owner's to move. */
+/**
+ * The owner, and the newest other addresses, including those of deleted agents, whose money only the owner can
+ * move.
+ */
 function everybody(table: WalletTable, ownSolana: () => string | null): readonly Holder[] {
   const memo = table.seed()
   if (memo === null) throw new Problem('no-wallet')

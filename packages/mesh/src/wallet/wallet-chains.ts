@@ -12,14 +12,17 @@ import type { SeedStore } from './seed/seed-store.ts'
 import type { WalletTable } from './wallet-table.ts'
 
 export interface WalletChains {
-  /** Those that the owner has set up, at the moment. */
+  /** The chains in the owner's settings now. */
   chains(): readonly ChainName[]
   chain(name: ChainName): PayingChain
-  /** Who pays for that agent there. Problems `unprocessable` without an address, `no-wallet`, `wallet-locked`, `conflict`. */
+  /**
+   * The signer of that agent on that chain. Problems `unprocessable` without an address, `no-wallet`,
+   * `wallet-locked`, `conflict`.
+   */
   signerOf(agentId: string, chain: ChainName): Signer
 }
 
-/** The chains of the owner's settings, and whose key signs on each. */
+/** The chains of the owner's settings, and the signer of each agent. */
 export function createWalletChains(
   kernel: Kernel,
   {
@@ -35,11 +38,11 @@ export function createWalletChains(
   },
 ): WalletChains {
   const settings = () => kernel.settings().wallet.chains
-  /** Loaded with the first question to a chain of the kind: a mesh that asks none pays nothing for it. */
+  /** Loaded on first use, so that a mesh without such chains does not pay for it. */
   let evm: typeof import('./chain/evm-chain.ts') | null = null
   let solana: typeof import('./solana/solana-chain.ts') | null = null
 
-  /** Null while what it is made of is not loaded. */
+  /** Null while its module is not loaded. */
   function made(name: ChainName): PayingChain | null {
     const common = {
       ...kernel,

@@ -5,7 +5,7 @@ import type { SolanaDerivation } from './seed/derive-keys.ts'
 
 export interface SeedMemo {
   readonly ownerAddress: string
-  /** The first index that was never given. */
+  /** The first unused index. */
   readonly nextIndex: number
 }
 
@@ -14,13 +14,13 @@ export interface GivenAddress extends Omit<WalletAddress, 'agent_gone_at'> {
 }
 
 export interface WalletTable {
-  /** The seed that this home had last; null where it never had one. */
+  /** The last seed of this home; null if it never had one. */
   seed(): SeedMemo | null
-  /** Writes down the seed; its next index never falls. */
+  /** Stores the seed; its next index never decreases. */
   keepSeed(memo: SeedMemo): void
-  /** Of the agent that there is by that name now. */
+  /** The addresses of the current agent of that name. */
   find(agentId: string): WalletAddress | null
-  /** By which the address of that index came of the seed; throws where none was given. */
+  /** The Solana derivation of the index's address; throws for an unused index. */
   solanaDerivationOf(index: number): SolanaDerivation
   count(): number
   /** Newest first. */

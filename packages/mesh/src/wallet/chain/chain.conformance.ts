@@ -1,24 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import type { Chain } from './chain.ts'
 
-/** A chain on which `rich` has exactly `hasRaw` and `poor` has nothing. */
+/** A chain on which `rich` has exactly `hasRaw` and `poor` has no coins. */
 export interface ChainUnderTest {
   readonly chain: Chain
   readonly rich: string
   readonly poor: string
-  /** Other spellings of `rich` that the chain takes for the same. */
+  /** Other spellings of `rich` that the chain accepts. */
   readonly alsoRich: readonly string[]
   readonly hasRaw: bigint
   close(): Promise<void>
 }
 
-/** What every chain owes its callers; the words are in `chain.ts`. */
+/** The contract that every chain adapter must satisfy; `chain.ts` describes it. */
 export function describeChain(name: string, make: () => Promise<ChainUnderTest>): void {
   describe(`${name} as a chain`, () => {
-    test('tells what each address has to the last unit, in the order of the addresses', () =>
+    test('returns the exact balance of each address in the order of the addresses', () =>
       withFresh(make, async ({ chain, rich, poor, alsoRich, hasRaw }) => {
         const signal = new AbortController().signal
-        // Above what a float can hold.
+        // More than a float can hold exactly.
         expect(hasRaw > BigInt(Number.MAX_SAFE_INTEGER)).toBe(true)
         expect(await chain.balances([rich, poor], signal)).toEqual([hasRaw, 0n])
         expect(await chain.balances([poor, rich, poor], signal)).toEqual([0n, hasRaw, 0n])

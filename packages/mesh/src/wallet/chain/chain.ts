@@ -1,16 +1,20 @@
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 
 /**
- * PORT: one chain, through whoever the owner trusts to speak for it.
+ * PORT: one chain, through the RPC endpoint that the owner trusts.
  *
- * - Before anything is told, the far end has said which chain it is, in this very call; one that says another is asked
- *   nothing more.
- * - An answer is bounded in bytes and in time. What is not of the form that was asked for is no answer.
- * - Rejects with the signal's reason, or with the Problems `address-refused` where the outbound filter lets nobody go,
- *   `upstream-failed`, `upstream-timeout`.
+ * - Each call first checks which chain the endpoint serves; an endpoint of another chain gets no further request.
+ *
+ * - Answers are limited in bytes and time. An answer that does not match the schema is rejected.
+ *
+ * - Rejects with the signal's reason, or with the Problems `address-refused` if the egress filter blocks the
+ * address, `upstream-failed`, `upstream-timeout`.
  */
 export interface Chain {
   readonly name: ChainName
-  /** Base units of the chain's own coin that each address has as of the newest block, in the order of the addresses. */
+  /**
+   * Balance of each address in base units of the chain's own coin at the newest block, in the order of the
+   * addresses.
+   */
   balances(addresses: readonly string[], signal: AbortSignal): Promise<readonly bigint[]>
 }

@@ -1,7 +1,9 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { addr } from 'micro-eth-signer'
 
-/** In the one spelling of EIP-55. Problem `bad-request` for anything that is none, a wrong checksum included. Pure. */
+/**
+ * The address in its EIP-55 spelling. Problem `bad-request` for anything else, including a wrong checksum. Pure.
+ */
 export function evmAddressOf(text: string, what: string): string {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) {
     throw new Problem('bad-request', {
@@ -11,7 +13,7 @@ export function evmAddressOf(text: string, what: string): string {
   }
   const hex = text.slice(2)
   const spelled = addr.addChecksum(`0x${hex.toLowerCase()}`)
-  // Of one case alone it carries no checksum.
+  // An address in one letter case carries no checksum.
   if (hex !== hex.toLowerCase() && hex !== hex.toUpperCase() && spelled !== text) {
     throw new Problem('bad-request', {
       detail: `the checksum of ${what} is wrong: a letter of it was changed, or its case`,

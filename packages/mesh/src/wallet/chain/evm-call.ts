@@ -4,9 +4,9 @@ import type { ContractCall } from './paying-chain.ts'
 import { evmAddressOf } from './evm-address.ts'
 import { plainLine } from './json-rpc.ts'
 
-/** Of a signature; the types of a function that people call take a tenth of it. */
+/** Maximum length of a signature; common functions need a tenth of it. */
 const signatureMaxChars = 1000
-/** Levels of lists and tuples in types. */
+/** Maximum nesting of lists and tuples in types. */
 const depthMax = 8
 
 interface Part {
@@ -15,13 +15,13 @@ interface Part {
 }
 
 interface EncodedCall {
-  /** `name(type,...)` without names and spaces: what its selector is made of. */
+  /** `name(type,...)` without parameter names and spaces, from which the selector is computed. */
   readonly signature: string
-  /** In hexadecimal digits, with 0x. */
+  /** Hexadecimal digits, with 0x. */
   readonly data: string
 }
 
-/** Problem `bad-request` says which argument is not of its type. Pure. */
+/** Problem `bad-request` names the argument that does not match its type. Pure. */
 export function encodeCall(call: ContractCall): EncodedCall {
   const { signature, inputs, method } = methodOf(call.function, [])
   if (inputs.length !== call.args.length) {
@@ -32,15 +32,18 @@ export function encodeCall(call: ContractCall): EncodedCall {
   return { signature, data: `0x${Buffer.from(bytes).toString('hex')}` }
 }
 
-/** As JSON has it: whole numbers as digits, bytes in hexadecimal digits, tuples as lists. Throws what does not fit. Pure. */
+/**
+ * Returned values as JSON: integers as digits, bytes as hexadecimal digits, tuples as lists. Throws when the data
+ * does not match. Pure.
+ */
 export function decodeReturned(returns: readonly string[], data: string): readonly unknown[] {
   const { outputs, method } = methodOf('returned()', returns)
   const decoded = method.decodeOutput(Buffer.from(data.slice(2), 'hex'))
-  const values: unknown[] = outputs.length === 1 ? [decoded] : [...(decoded as Iterable<unknown>)] // a list of each output
+  const values: unknown[] = outputs.length === 1 ? [decoded] : [...(decoded as Iterable<unknown>)] // one list item per output
   return values.map(toJson)
 }
 
-/** Why a call was undone, in plain words. Pure. */
+/** Why a call was reverted, in plain words. Pure. */
 export function revertReason(data: string): string {
   try {
     const error = decodeError(data)
@@ -69,7 +72,7 @@ function methodOf(text: string, returns: readonly string[]) {
   }
 }
 
-/** Names would make objects of tuples, in which a name may come twice. */
+/** Parameter names would turn tuples into objects, in which a name may occur twice. */
 function withoutNames({ type, components }: Part, depth: number): Part {
   if (depth > depthMax) throw new Error('nested too deeply')
   return components === undefined

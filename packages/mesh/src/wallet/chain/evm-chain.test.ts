@@ -8,11 +8,11 @@ const never = new AbortController().signal
 
 interface Answered {
   readonly status?: number
-  /** Of the whole body; a function is given the id of the question. */
+  /** The response body; a function receives the id of the request. */
   readonly body: string | ((id: number) => string)
 }
 
-/** Answers one question after the other, and keeps what was asked. */
+/** Answers one request after the other, and records the requests. */
 function aChain(...answers: readonly Answered[]) {
   const asked: PinnedRequest[] = []
   const closed: number[] = []
@@ -43,7 +43,7 @@ const result = (value: unknown) => (id: number) => JSON.stringify({ jsonrpc: '2.
 const base = { body: result('0x2105') }
 
 describe('a chain of the EVM', () => {
-  test('is asked which it is before anything else, in every call', async () => {
+  test('every call first asks an EVM endpoint which chain it serves', async () => {
     const { chain, methods, asked, closed } = aChain(base, { body: result('0xde0b6b3a7640001') }, base, {
       body: result('0x0'),
     })
@@ -54,7 +54,7 @@ describe('a chain of the EVM', () => {
     expect(closed).toEqual([1, 2, 3, 4])
   })
 
-  test('that says another is asked nothing more', async () => {
+  test('an endpoint of another chain gets no further request', async () => {
     const { chain, methods } = aChain({ body: result('0x1') }, { body: result('0x5') })
     await expect(chain.balances([address], never)).rejects.toMatchObject({
       code: 'upstream-failed',
@@ -82,23 +82,23 @@ describe('a chain of the EVM', () => {
     ['answers more than 256 bits', { body: result(`0x1${'0'.repeat(64)}`) }, /of another form/],
     ['answers without end', { body: `"${'a'.repeat(1_100_000)}"` }, /more than 1048576 bytes/],
     ['nests', { body: '['.repeat(5000) }, /form that is not JSON-RPC/],
-  ])('that %s has not answered', async (_what, answer, words) => {
+  ])('an answer that is %s is rejected', async (_what, answer, words) => {
     for (const answers of [[answer], [base, answer]] as const) {
       const { chain, closed, asked } = aChain(...answers)
       const problem: unknown = await chain.balances([address], never).catch((error: unknown) => error)
       expect(problem).toMatchObject({ code: 'upstream-failed', detail: expect.stringMatching(words) })
       expect(JSON.stringify(problem)).not.toContain('the-key-of-the-owner')
-      // The connection is let go of, whatever came over it.
+      // The connection is closed whatever was received.
       expect(closed).toHaveLength(asked.length)
     }
   })
 
-  test('takes the greatest amount that there can be', async () => {
+  test('the largest possible amount is accepted', async () => {
     const { chain } = aChain(base, { body: result(`0x${'f'.repeat(64)}`) })
     expect(await chain.balances([address], never)).toEqual([2n ** 256n - 1n])
   })
 
-  test('that is silent is waited for ten seconds', async () => {
+  test('a silent endpoint is awaited for ten seconds', async () => {
     const clock = createManualClock()
     const chain = createEvmChain({
       name: 'base',

@@ -15,7 +15,7 @@ import { createJsonRpc, plainSymbol, quantitySchema } from './json-rpc.ts'
 import type { JsonRpcDeps, RpcSession } from './json-rpc.ts'
 import type { Fate, Order, PayingChain } from './paying-chain.ts'
 
-/** Tenths of the gas that was estimated. */
+/** Gas limit in tenths of the estimate. */
 const gasTenths = 12n
 
 const bytes = z.string().regex(/^0x(?:[0-9a-fA-F]{2})*$/)
@@ -31,10 +31,10 @@ const receiptSchema = z
   .nullable()
 const blockSchema = z.looseObject({ hash: hashSchema }).nullable()
 const pooledSchema = z.looseObject({ hash: hashSchema }).nullable()
-/** What nodes say of bytes that they have already. */
+/** Messages with which nodes say that they have the transaction already. */
 const knownWords = /already known|already imported|known transaction|transaction already/i
 
-/** A chain of the EVM by JSON-RPC over HTTP, with transactions of EIP-1559. */
+/** An EVM chain by JSON-RPC over HTTP, with EIP-1559 transactions. */
 export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName }): PayingChain {
   const { name } = deps
   const { id: chainId, coin, finalBlocks } = evmChains[name]
@@ -74,14 +74,14 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     }
   }
 
-  /** Whether it is in a block, and how deep. */
+  /** Whether the transaction is in a block, and how deep. */
   async function landed(session: RpcSession, from: string, id: string): Promise<Fate | null> {
     const receipt = await session.ask('eth_getTransactionReceipt', [id], receiptSchema)
     if (receipt === null) return null
     if (receipt.transactionHash !== id) throw failed('it told of another transaction')
     const newest = await session.ask('eth_blockNumber', [], quantitySchema)
     const block = await session.ask('eth_getBlockByNumber', [hex(receipt.blockNumber), false], blockSchema)
-    // A reorganisation came in between; the next poll sees what it left.
+    // A reorganisation happened in between; the next poll sees its result.
     if (block?.hash !== receipt.blockHash) return { kind: 'waiting' }
     return {
       kind: 'landed',
@@ -92,7 +92,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     }
   }
 
-  /** Whether another has its nonce, by a block that stays. */
+  /** Whether another transaction used its nonce in a final block. */
   async function isReplaced(session: RpcSession, from: string, nonce: number): Promise<boolean> {
     const newest = await session.ask('eth_blockNumber', [], quantitySchema)
     const deep = newest - BigInt(finalBlocks)
@@ -155,7 +155,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
         maxFeePerGas: BigInt(unsigned.maxFeePerGas),
         maxPriorityFeePerGas: BigInt(unsigned.maxPriorityFeePerGas),
       })
-      // Without chance in it: the same transaction has the same bytes.
+      // Signing is deterministic: the same transaction has the same bytes.
       const signed = transaction.signBy(key, false)
       return { id: `0x${signed.hash.replace(/^0x/, '')}`, bytes: signed.toHex() }
     },
@@ -170,7 +170,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     },
     replacing: async (sent, how, signal) =>
       replaceEvm({ session: await open(signal), name, failed }, sent, how),
-    // Whoever else signs takes a number: signing and following see that.
+    // Another signer would use a nonce, which signing and following detect.
     signedElsewhere: async () => null,
     async follow({ from, place, id }, signal) {
       const nonce = requireNonce(place)
@@ -180,7 +180,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       if ((await session.ask('eth_getTransactionByHash', [id], pooledSchema)) !== null)
         return { kind: 'waiting' }
       if (!(await isReplaced(session, from, nonce))) return { kind: 'missing' }
-      // It may have landed since it was asked for first.
+      // It may have landed since the first query.
       return (await landed(session, from, id)) ?? { kind: 'replaced' }
     },
     async token(address, signal) {

@@ -15,25 +15,25 @@ const topics = {
   approvalForAll: topicOf('ApprovalForAll(address,address,bool)'),
   single: topicOf('TransferSingle(address,address,address,uint256,uint256)'),
   batch: topicOf('TransferBatch(address,address,address,uint256[],uint256[])'),
-  /** Of ERC-777: whoever it names may send all that is there. */
+  /** ERC-777: an operator may send all tokens of the holder. */
   operatorSet: topicOf('AuthorizedOperator(address,address)'),
   operatorGone: topicOf('RevokedOperator(address,address)'),
-  /** Of ERC-6909, one contract for many tokens. */
+  /** ERC-6909: one contract for many tokens. */
   multiTransfer: topicOf('Transfer(address,address,address,uint256,uint256)'),
   multiApproval: topicOf('Approval(address,address,uint256,uint256)'),
   multiOperator: topicOf('OperatorSet(address,address,bool)'),
-  /** Of Permit2, whose allowances are taken from it instead of from the token. */
+  /** Permit2 keeps allowances itself instead of in the token. */
   permit2Approval: topicOf('Approval(address,address,address,uint160,uint48)'),
   permit2Permit: topicOf('Permit(address,address,address,uint160,uint48,uint48)'),
 } as const
 
-/** From half of what its type can hold: no token has so much, whoever writes it means all. */
+/** An allowance of at least half the type's range counts as unlimited, because no token has such a supply. */
 export const unlimitedFrom = { uint256: 2n ** 255n, uint160: 2n ** 159n } as const
 
-/** In whose name a simulation tells of coins that are handed on, as if by a token; nothing can stand there. */
+/** The pseudo-token under which a simulation logs transfers of the coin; no contract can have this address. */
 export const coinLogger = `0x${'e'.repeat(40)}`
 
-/** As a token writes it. Pure. */
+/** A Transfer log as a token writes it. Pure. */
 export function transferLog(
   address: string,
   { from, to, raw }: { readonly from: string; readonly to: string; readonly raw: bigint },
@@ -54,15 +54,18 @@ interface TransferSeen {
   readonly raw: bigint
 }
 
-/** `place`: where the chain keeps it, of which the last word holds; several places may let one spender take the same asset. */
+/**
+ * `place` is the storage that holds the allowance, of which the last value counts; several places may let one
+ * spender take the same asset.
+ */
 interface GrantSeen extends Grant {
   readonly place: string
 }
 
 /**
- * What the logs of a transaction say of `owner`. A token speaks for itself here: one that keeps silent about a transfer
- * can hide that of itself alone, and what any other contract writes takes nothing back of what it said. Things that are counted one
- * by one (ERC-721, ERC-1155), and tokens of which one contract has many (ERC-6909), are an asset of one each. Addresses in small letters. Pure.
+ * The effects of a transaction's logs on `owner`. A token can hide only its own transfers by not logging them, and
+ * logs of other contracts cannot cancel what it logged. A non-fungible token (ERC-721, ERC-1155) and a multi-token
+ * contract (ERC-6909) count as one asset. Addresses are in lower case. Pure.
  */
 export function effectsOf(
   owner: string,
@@ -70,7 +73,7 @@ export function effectsOf(
 ): Effects {
   const changes = new Map<string | null, bigint>()
   const grants = new Map<string, GrantSeen>()
-  // What goes along leaves for certain; what comes back of it is not counted.
+  // The value of the call leaves for certain; coins that come back are not counted against it.
   if (sentRaw > 0n) changes.set(null, -sentRaw)
   const moves = logs.flatMap(transfersOf).filter(({ from, to }) => from !== to)
   const me = owner.toLowerCase()
@@ -91,8 +94,8 @@ export function effectsOf(
 }
 
 /**
- * Whoever is handed something by `me`, and whoever has more in the end of what left: a contract that hands on what it is given
- * would hide whom it pays.
+ * Recipients of transfers from `me`, and addresses that end up with more of an asset that left: otherwise a
+ * contract that forwards a payment would hide its recipient.
  */
 function payeesOf(me: string, moves: readonly TransferSeen[]): readonly string[] {
   const payees = new Set<string>()
@@ -119,8 +122,8 @@ function gainersOf(one: string | null, moves: readonly TransferSeen[]): readonly
 }
 
 /**
- * Whoever holds more of anything in the end, whosever it was before: what was put somewhere by an earlier payment is handed to
- * another by a call that takes nothing of `owner` any more. Pure.
+ * Addresses that end up with more of any asset, whoever held it before: a call can release to another what an
+ * earlier payment had deposited, without taking anything from `owner`. Pure.
  */
 export function gainersIn(owner: string, logs: readonly EvmLog[]): readonly string[] {
   const moves = logs.flatMap(transfersOf)
@@ -128,7 +131,7 @@ export function gainersIn(owner: string, logs: readonly EvmLog[]): readonly stri
   return [...new Set(gainers)].filter((address) => address !== owner.toLowerCase())
 }
 
-/** What one spender may take of one asset, by whichever ways. */
+/** The allowances of one spender for one asset, summed over all storage places. */
 function summed(grants: readonly GrantSeen[]): readonly Grant[] {
   const sums = new Map<string, Grant>()
   for (const { asset, spender, raw, unlimited } of grants) {
@@ -178,7 +181,7 @@ function grantOf(
   if (addressIn(first) !== me) return null
   const spender = addressIn(second)
   if (kind === topics.approval) {
-    // Of an ERC-721 it names one thing, or nobody any more.
+    // For an ERC-721 the log names one token id, with no spender when the approval is cleared.
     if (third !== undefined) {
       const place = `${asset} thing ${third}`
       return { place, asset, spender, raw: isNobody(spender) ? 0n : 1n, unlimited: false }
@@ -198,7 +201,7 @@ function grantOf(
     const raw = word(data, 0)
     const [of, taker] = [addressIn(second), addressIn(third)]
     return {
-      // Not the token's own word: what is written here changes nothing of what that lets anybody take.
+      // Written by another contract, so it does not change the token's own allowances.
       place: `${of} ${taker} by ${asset}`,
       asset: of,
       spender: taker,
@@ -217,7 +220,7 @@ function isNobody(address: string): boolean {
   return /^0x0{40}$/.test(address)
 }
 
-/** The 32 bytes at that place; 0 where there are none. */
+/** The 32-byte word at that position; 0 when it is missing. */
 function word(data: string, at: number): bigint {
   const hex = data.slice(2 + at * 64, 2 + (at + 1) * 64)
   return hex === '' ? 0n : BigInt(`0x${hex}`)

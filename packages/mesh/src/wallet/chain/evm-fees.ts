@@ -6,10 +6,10 @@ import type { EvmUnsigned } from './evm-unsigned.ts'
 import { quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'
 
-/** The base fee doubles within six blocks at most. */
+/** The base fee can at most double within six blocks. */
 const baseFeeTimes = 2n
 
-/** A far end at work on one chain. */
+/** A session with an endpoint of one chain. */
 export interface EvmSession {
   readonly session: RpcSession
   readonly name: EvmChainName
@@ -18,7 +18,7 @@ export interface EvmSession {
 
 export type EvmFees = Pick<EvmUnsigned, 'maxFeePerGas' | 'maxPriorityFeePerGas'>
 
-/** What a unit of gas is worth now, with room for the base fee to rise. */
+/** The current gas price, with room for the base fee to rise. */
 export async function feesOf({ session, failed }: Pick<EvmSession, 'session' | 'failed'>): Promise<EvmFees> {
   const { baseFeePerGas } = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
   if (baseFeePerGas === undefined) throw failed('it tells no base fee')
@@ -27,7 +27,7 @@ export async function feesOf({ session, failed }: Pick<EvmSession, 'session' | '
   return { maxPriorityFeePerGas, maxFeePerGas: baseFeeTimes * baseFeePerGas + maxPriorityFeePerGas }
 }
 
-/** The most that it can cost: its gas, and on a rollup what comes on top of that. */
+/** The maximum cost: its gas, and on a rollup the additional data fee. */
 export async function feeMaxOf(
   { session, name, failed }: EvmSession,
   { gasLimit, maxFeePerGas, data }: Pick<EvmUnsigned, 'gasLimit' | 'maxFeePerGas' | 'data'>,

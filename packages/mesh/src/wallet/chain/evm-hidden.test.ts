@@ -8,7 +8,7 @@ const from = '0x70997970c51812dc3a010c7d01b50e0d17dc79c8'
 const token = '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'
 const friend = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'
 
-/** A node that has `debug_traceCall` alone; of the token, the sender holds so much. */
+/** A node that has only `debug_traceCall`, and a token of which the sender holds `held`. */
 function tracing(held: bigint, logs: readonly object[] = []): RpcSession {
   const answers: Record<string, unknown> = {
     eth_getBlockByNumber: { number: '0x1', timestamp: '0x1', baseFeePerGas: '0x1' },
@@ -32,7 +32,7 @@ const call = (name: string, args: readonly unknown[]) => ({
   value: 0n,
 })
 
-test('of a token that logs nothing, all that is held counts where a trace is all there is, and it is named', async () => {
+test('with only a trace, a token without logs counts with the whole balance and is named', async () => {
   expect(await simulateEvm(tracing(900n), call('sweep(address)', [friend]))).toMatchObject({
     kind: 'moves',
     effects: { changes: [{ asset: token, raw: -900n }] },
@@ -40,12 +40,12 @@ test('of a token that logs nothing, all that is held counts where a trace is all
   })
 })
 
-test('a call that writes no log at all is named, also where nothing is held', async () => {
+test('a call that writes no log is named even if the sender holds nothing', async () => {
   const simulated = await simulateEvm(tracing(0n), call('ping()', []))
   expect(simulated).toMatchObject({ effects: { changes: [] }, unseen: [token] })
 })
 
-test('a transfer that logs nothing is left to its arguments, and one that logs is believed', async () => {
+test('a transfer without logs counts by its arguments, and a logged transfer by its logs', async () => {
   const args = [friend, '7']
   expect(await simulateEvm(tracing(900n), call('transfer(address,uint256)', args))).not.toHaveProperty(
     'unseen',

@@ -13,17 +13,17 @@ describe('the addresses in a call', () => {
   const named = (...words: (bigint | string)[]) =>
     addressesIn({ from: mine, data: `0x12345678${words.map(word).join('')}` })
 
-  test('are its words that could be one, each once, whoever signs aside', () => {
+  test('the addresses in a call are its words that can be addresses, each once, without the sender', () => {
     expect(named(friend, 7n, token, friend, mine)).toEqual([friend, token])
     expect(named(2n ** 96n, 2n ** 160n - 1n)).toEqual([
       `0x${'1'.padStart(16, '0')}${'0'.repeat(24)}`,
       `0x${'f'.repeat(40)}`,
     ])
-    // Amounts, and what is longer than an address.
+    // Amounts, and values longer than an address.
     expect(named(2n ** 96n - 1n, 2n ** 160n, 2n ** 256n - 1n)).toEqual([])
   })
 
-  test('are those of calls within it, which no word of its own shows whole', () => {
+  test('the addresses in a call include those of nested calls, which are not aligned to words', () => {
     const bytes = (call: string) => {
       const length = word(BigInt(call.length / 2))
       return `${word(32n)}${length}${call.padEnd(Math.ceil(call.length / 64) * 64, '0')}`
@@ -32,19 +32,19 @@ describe('the addresses in a call', () => {
     const within = (call: string) => addressesIn({ from: mine, data: `0x12345678${bytes(call)}` })
     expect(within(inner(friend, 5n))).toEqual([friend])
     expect(within(`12345678${bytes(inner(other, 2n))}`)).toEqual([other])
-    // So deep that nobody writes it by hand: whoever is paid by it is told by what it moves.
+    // Nesting this deep is not written by hand; payees in it are found by what moves.
     const nested = (depth: number): string =>
       depth === 0 ? inner(other) : `12345678${bytes(nested(depth - 1))}`
     expect(within(nested(3))).toContain(other)
     expect(within(nested(4))).not.toContain(other)
-    // Whatever stands before it could be a length: an amount of 36 hides nobody behind it.
+    // Any word may be a length, so an amount of 36 cannot hide the address after it.
     expect(named(36n, friend, 5n)).toEqual([friend])
-    // A length that is longer than what follows, and bytes that are no call.
+    // A length beyond the remaining data, and bytes that are not a call.
     expect(addressesIn({ from: mine, data: `0x12345678${word(36n)}aabbccdd` })).toEqual([])
     expect(within(word(friend))).toEqual([friend])
   })
 
-  test('are none of bytes that are no call, or that are said to be longer than what follows', () => {
+  test('bytes that are not a call, or shorter than their stated length, contain no addresses', () => {
     const split = `aabbccdd${word(friend)}`
     const read = (length: bigint, bytes: string) =>
       addressesIn({ from: mine, data: `0x12345678${word(length)}${bytes}` })
@@ -53,7 +53,7 @@ describe('the addresses in a call', () => {
     expect(read(64n, split.padEnd(128, '0'))).toEqual([])
   })
 
-  test('are none in a payment of coins, nor in a word that is cut off', () => {
+  test('a coin payment or a truncated word contains no addresses', () => {
     expect(addressesIn({ from: mine, data: '0x' })).toEqual([])
     expect(addressesIn({ from: mine, data: `0x12345678${word(friend).slice(1)}` })).toEqual([])
   })
@@ -61,7 +61,7 @@ describe('the addresses in a call', () => {
 
 const effects = (more: Partial<Effects>): Effects => ({ changes: [], payees: [], grants: [], ...more })
 
-test('tokens to ask are what is called, what moved and what may be taken, each once and never the coin', () => {
+test('tokens to query are those called, moved or approved, each once and never the coin', () => {
   const seen = effects({
     changes: [
       { asset: null, raw: -1n },
@@ -93,31 +93,31 @@ describe('the worse of logs and balances', () => {
   }
   const lost = (raw: bigint) => effects({ changes: [{ asset: token, raw }], payees: [friend] })
 
-  test('is the one in which less is left, also of what no log tells of', () => {
+  test('of logs and balances the one with less left counts, also for tokens without logs', () => {
     expect(measured(lost(-5n), { [token]: pair(10n, 4n) })).toEqual(lost(-6n))
     expect(measured(lost(-5n), { [token]: pair(10n, 6n) })).toEqual(lost(-5n))
     expect(measured(effects({}), { [token]: pair(10n, 4n), [other]: pair(3n, 3n) }).changes).toEqual([
       { asset: token, raw: -6n },
     ])
     expect(measured(effects({}), { [token]: pair(4n, 10n) }).changes).toEqual([{ asset: token, raw: 6n }])
-    // A log of what came says nothing where it did not come.
+    // A log of an incoming transfer is ignored if the balance did not rise.
     expect(measured(lost(9n), { [token]: pair(4n, 4n) }).changes).toEqual([])
   })
 
-  test('is what logs say where something is no token, before or behind it', () => {
+  test('logs count where a contract reports no balance before or after the call', () => {
     for (const half of [pair(null, 4n), pair(10n, null), pair(null, null)]) {
       expect(measured(lost(-5n), { [token]: half })).toEqual(lost(-5n))
       expect(measured(lost(-5n), {}, { [friend]: half })).toEqual(lost(-5n))
     }
   })
 
-  test('has each who may take more than before, and the larger of what is said', () => {
+  test('every spender whose allowance rises counts, with the larger of log and query', () => {
     const grant = (raw: bigint, unlimited = false) => ({ asset: token, spender: friend, raw, unlimited })
     const grants = (...all: ReturnType<typeof grant>[]) => effects({ grants: all })
     expect(measured(grants(), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(9n)))
     expect(measured(grants(grant(5n)), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(9n)))
     expect(measured(grants(grant(12n)), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(12n)))
-    // What was there before is nothing that this call does; what a log says of it stays.
+    // An existing allowance is not an effect of this call; a logged one stays.
     for (const after of [9n, 3n]) {
       expect(measured(grants(), {}, { [friend]: pair(9n, after) })).toEqual(grants())
       expect(measured(grants(grant(5n)), {}, { [friend]: pair(9n, after) })).toEqual(grants(grant(5n)))
@@ -125,11 +125,11 @@ describe('the worse of logs and balances', () => {
     const half = 2n ** 255n
     expect(measured(grants(), {}, { [friend]: pair(0n, half) })).toEqual(grants(grant(half, true)))
     expect(measured(grants(), {}, { [friend]: pair(0n, half - 1n) })).toEqual(grants(grant(half - 1n)))
-    // By another way, such as Permit2, all was allowed already.
+    // All was already allowed in another way, such as Permit2.
     expect(measured(grants(grant(5n, true)), {}, { [friend]: pair(0n, 9n) })).toEqual(grants(grant(9n, true)))
   })
 
-  test('counts leave to take all for the most that is there, before or behind the call', () => {
+  test('an unlimited allowance counts for the larger balance before or after the call', () => {
     const all = (raw: bigint) =>
       effects({ grants: [{ asset: token, spender: friend, raw, unlimited: true }] })
     const grantsOf = (before: bigint | null, after: bigint | null) =>
@@ -139,7 +139,7 @@ describe('the worse of logs and balances', () => {
     expect(grantsOf(null, 10n)).toEqual(all(99n).grants)
     expect(grantsOf(10n, null)).toEqual(all(99n).grants)
     expect(measured(all(99n), {}).grants).toEqual(all(99n).grants)
-    // A part is what it is, however much is there.
+    // A limited allowance keeps its amount at any balance.
     const part = effects({ grants: [{ asset: token, spender: friend, raw: 5n, unlimited: false }] })
     expect(measured(part, { [token]: pair(10n, 10n) }).grants).toEqual(part.grants)
   })

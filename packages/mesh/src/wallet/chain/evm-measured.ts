@@ -3,27 +3,27 @@ import { sameEvmAddress } from './evm-address.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 import type { Effects, Grant } from './paying-chain.ts'
 
-/** An address has more bits than that, but for one that nobody can find a key of; an amount has fewer. */
+/** An address has more bits than this, except for ones whose key nobody can find; an amount has fewer. */
 const addressFrom = 2n ** 96n
 const selectorChars = 8
-/** Calls within calls; deeper ones are told of by what they move alone. */
+/** Nested calls that are decoded; deeper ones are found only by what they move. */
 const nestedMax = 4
 
-/** Of a token, before a call and after it; null where it does not tell. */
+/** A token's value before and after a call; null if the token does not report it. */
 export interface Pair {
   readonly before: bigint | null
   readonly after: bigint | null
 }
 
 export interface Measured {
-  /** By token, in small letters. */
+  /** Balances by token, in lower case. */
   readonly held: ReadonlyMap<string, Pair | undefined>
-  /** By whom `token` lets take. */
+  /** Allowances of `token` by spender. */
   readonly allowed: ReadonlyMap<string, Pair | undefined>
   readonly token: string
 }
 
-/** Of what the logs say and what was measured, the one in which less is left and more may be taken. Pure. */
+/** For each value, the worse of logs and queries: less left, more allowed. Pure. */
 export function worst(seen: Effects, { held, allowed, token }: Measured): Effects {
   const changes = new Map(seen.changes.map(({ asset, raw }) => [asset, raw]))
   for (const [asset, { before, after }] of both(held)) {
@@ -53,19 +53,19 @@ export function worst(seen: Effects, { held, allowed, token }: Measured): Effect
   }
 }
 
-/** Those that told it twice. */
+/** Pairs of which both values are known. */
 function both(pairs: ReadonlyMap<string, Pair | undefined>) {
   return [...pairs].flatMap(([key, { before = null, after = null } = {}]) =>
     before === null || after === null ? [] : [[key, { before, after }] as const],
   )
 }
 
-/** In small letters. Pure. */
+/** In lower case, without duplicates. Pure. */
 export function distinct(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses.map((one) => one.toLowerCase()))]
 }
 
-/** Those of which the balances tell more than the logs. Pure. */
+/** Tokens whose balances must be queried. Pure. */
 export function tokensOf(
   { to, data }: Pick<EvmCallRequest, 'to' | 'data'>,
   { changes, grants }: Effects,
@@ -77,12 +77,12 @@ export function tokensOf(
   ])
 }
 
-/** All that could be an address among the words of its arguments, and of calls within them, whoever signs aside. Pure. */
+/** Every argument word that can be an address, also in nested calls, without the sender. Pure. */
 export function addressesIn({ from, data }: Pick<EvmCallRequest, 'from' | 'data'>): readonly string[] {
   return distinct(addressesOf(data.slice(2), 0)).filter((one) => !sameEvmAddress(one, from))
 }
 
-/** `call`: a selector and words, in hexadecimal digits. */
+/** `call` is a selector and words, in hexadecimal digits. */
 function addressesOf(call: string, depth: number): readonly string[] {
   const words = call.slice(selectorChars).match(/.{64}/g) ?? []
   return words.flatMap((text, at) => {
@@ -90,7 +90,7 @@ function addressesOf(call: string, depth: number): readonly string[] {
     if (value >= addressFrom) {
       return value < 2n ** 160n ? [`0x${value.toString(16).padStart(40, '0')}`] : []
     }
-    // Bytes that are as long as a call: behind their length they may be one, in which words stand elsewhere.
+    // Bytes after a length may be a nested call, in which words are aligned differently.
     const start = selectorChars + (at + 1) * 64
     const isCall = value % 32n === 4n && value * 2n <= BigInt(call.length - start) && depth < nestedMax
     return isCall ? addressesOf(call.slice(start, start + Number(value) * 2), depth + 1) : []

@@ -9,7 +9,7 @@ const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 const wrong = expect.objectContaining({ code: 'bad-request' })
 
 describe('an address of the EVM', () => {
-  test('is taken in one case, or in the case of its checksum, and spelled in that', () => {
+  test('an EVM address is accepted in one letter case or with a valid checksum, and returned in EIP-55 spelling', () => {
     expect(
       [friend, friend.toLowerCase(), `0x${friend.slice(2).toUpperCase()}`].map((one) =>
         evmAddressOf(one, 'it'),
@@ -17,7 +17,7 @@ describe('an address of the EVM', () => {
     ).toEqual([friend, friend, friend])
   })
 
-  test('with a letter of another case is refused', () => {
+  test('an EVM address with one letter in the wrong case is rejected', () => {
     fc.assert(
       fc.property(fc.nat(39), (at) => {
         const letter = friend.charAt(at + 2)
@@ -37,16 +37,16 @@ describe('an address of the EVM', () => {
     friend.slice(2),
     friend.replace('C', 'С'),
     ` ${friend}`,
-  ])('is not %j', (text) => expect(() => evmAddressOf(text, 'it')).toThrow(wrong))
+  ])('%j is not an EVM address', (text) => expect(() => evmAddressOf(text, 'it')).toThrow(wrong))
 })
 
 describe('a call', () => {
-  test('is encoded as Solidity does', () => {
+  test('a call is encoded as Solidity does', () => {
     expect(encodeCall({ function: 'transfer(address to, uint amount)', args: [friend, '5'] })).toEqual({
       signature: 'transfer(address,uint256)',
       data: `0xa9059cbb${friend.slice(2).toLowerCase().padStart(64, '0')}${'5'.padStart(64, '0')}`,
     })
-    // Of the specification of the ABI: f(uint256,uint32[],bytes10,bytes) and its arguments.
+    // From the ABI specification: f(uint256,uint32[],bytes10,bytes) and its arguments.
     const f = encodeCall({
       function: 'f(uint256,uint32[],bytes10,bytes)',
       args: ['291', ['1110', '1929'], '0x31323334353637383930', '0x48656c6c6f2c20776f726c6421'],
@@ -60,7 +60,7 @@ describe('a call', () => {
     ])
   })
 
-  test('of whole numbers comes back, and one that does not fit is refused', () => {
+  test('integers survive encoding and decoding, and values out of range are rejected', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), (whole) => {
         const { data } = encodeCall({ function: 'f(uint256)', args: [String(whole)] })
@@ -97,7 +97,7 @@ describe('a call', () => {
     expect(() => encodeCall({ function: 'f(uint256)', args: [] })).toThrow(wrong)
   })
 
-  test('that was undone says why in plain words', () => {
+  test('a reverted call gives its reason in plain words', () => {
     const text = Buffer.from('paused\u202e').toString('hex')
     const data = `0x08c379a0${'20'.padStart(64, '0')}${(text.length / 2).toString(16).padStart(64, '0')}${text.padEnd(64, '0')}`
     expect(revertReason(data)).toBe('paused')
@@ -115,7 +115,7 @@ describe('what logs say of an owner', () => {
   const of = (...logs: { topics: string[]; data: string }[]) =>
     effectsOf(mine, { logs: logs.map((log) => ({ address: token, ...log })), sentRaw: 0n })
 
-  test('is summed for each asset; what others move is nothing to it', () => {
+  test('effects are summed for each asset, and transfers between others are ignored', () => {
     const moves = (from: string, to: string, raw: bigint) => ({
       topics: [transfer, topic(from), topic(to)],
       data: word(raw),
@@ -124,13 +124,13 @@ describe('what logs say of an owner', () => {
       of(moves(mine, friend, 5n), moves(friend, mine, 2n), moves(friend, token, 9n), moves(mine, mine, 7n)),
     ).toEqual({
       changes: [{ asset: token.toLowerCase(), raw: -3n }],
-      // The second was handed some of it by the first.
+      // The second payee received some of it from the first.
       payees: [friend.toLowerCase(), token.toLowerCase()],
       grants: [],
     })
   })
 
-  test('has each thing of an ERC-721 as one, and leave to take all things as unlimited', () => {
+  test('an ERC-721 token id counts as one, and approval for all as unlimited', () => {
     expect(of({ topics: [transfer, topic(mine), topic(friend), word(77n)], data: '0x' }).changes).toEqual([
       { asset: token.toLowerCase(), raw: -1n },
     ])
@@ -140,7 +140,7 @@ describe('what logs say of an owner', () => {
     expect(of({ topics: [forAll, topic(mine), topic(friend)], data: word(0n) }).grants).toEqual([])
   })
 
-  test('has the last word of several approvals', () => {
+  test('the last of several approvals counts', () => {
     const approves = (raw: bigint) => ({ topics: [approval, topic(mine), topic(friend)], data: word(raw) })
     expect(of(approves(2n ** 255n), approves(0n)).grants).toEqual([])
     expect(of(approves(0n), approves(2n ** 255n)).grants).toMatchObject([{ unlimited: true }])
@@ -163,7 +163,7 @@ describe('what logs say of an owner', () => {
     const grantsOf = (...logs: { address: string; topics: string[]; data: string }[]) =>
       effectsOf(mine, { logs, sentRaw: 0n }).grants
 
-    test('takes nothing back of what the token itself lets somebody take, whoever writes it', () => {
+    test("a Permit2 approval does not change the token's own allowance", () => {
       for (const last of [permits(0n), permits(0n, friend)]) {
         expect(grantsOf(approves(2n ** 256n - 1n), last)).toMatchObject([
           { asset: token.toLowerCase(), spender: friend.toLowerCase(), unlimited: true },
@@ -173,19 +173,19 @@ describe('what logs say of an owner', () => {
       expect(grantsOf(permits(2n ** 160n - 1n), permits(0n, friend))).toMatchObject([{ unlimited: true }])
     })
 
-    test('counts beside what the token lets the same one take, and its own last word holds', () => {
+    test("a Permit2 approval adds to the token's own allowance, and its own last value counts", () => {
       expect(grantsOf(approves(5n), permits(7n))).toMatchObject([{ raw: 12n, unlimited: false }])
       expect(grantsOf(permits(7n), permits(3n))).toMatchObject([{ raw: 3n }])
       expect(grantsOf(permits(7n), permits(0n))).toEqual([])
     })
 
-    test('means all from half of what it can hold', () => {
+    test('a Permit2 approval is unlimited from half of its range', () => {
       expect(grantsOf(permits(2n ** 159n))).toMatchObject([{ unlimited: true }])
       expect(grantsOf(permits(2n ** 159n - 1n))).toMatchObject([{ unlimited: false }])
     })
   })
 
-  test('has leave for one thing beside leave for all things, and for each thing by itself', () => {
+  test('approvals for one token id and for all are separate, and so are approvals for different ids', () => {
     const one = (id: bigint, spender: string) => ({
       topics: [approval, topic(mine), topic(spender), word(id)],
       data: '0x',
@@ -197,7 +197,7 @@ describe('what logs say of an owner', () => {
     expect(of(one(5n, friend), one(5n, `0x${'0'.repeat(40)}`)).grants).toEqual([])
   })
 
-  test('is nothing of what comes back whole, and of events that it does not know or that are cut short', () => {
+  test('assets that come back completely, and unknown or truncated events, have no effect', () => {
     const moves = (from: string, to: string, raw: bigint) => ({
       topics: [transfer, topic(from), topic(to)],
       data: word(raw),
@@ -207,7 +207,7 @@ describe('what logs say of an owner', () => {
       payees: [friend.toLowerCase()],
       grants: [],
     })
-    // Who signs has more in the end, and pays nobody by that.
+    // The sender ends up with more and pays no one.
     expect(of(moves(mine, friend, 5n), moves(friend, mine, 9n)).payees).toEqual([friend.toLowerCase()])
     const nothing = { changes: [], payees: [], grants: [] }
     const unknown = `0x${'ab'.repeat(32)}`
@@ -232,7 +232,7 @@ describe('what logs say of an owner', () => {
     ]) {
       expect(of({ topics: [unknown, ...more], data: word(9n) })).toEqual(nothing)
     }
-    // Those that name two where three are wanted.
+    // Approvals that name two addresses where three are required.
     for (const kind of kinds.slice(3, 5)) {
       expect(of({ topics: [kind, topic(mine), topic(friend)], data: word(9n) })).toEqual(nothing)
     }
@@ -240,11 +240,11 @@ describe('what logs say of an owner', () => {
       expect(of({ topics: [kind, topic(mine), topic(friend)], data: word(9n) }).grants).toEqual([])
     }
     expect(of({ topics: [approval, topic(mine), topic(friend)], data: '0x' })).toEqual(nothing)
-    // Leave that somebody else gives is nothing to it.
+    // An approval by another owner has no effect.
     expect(of({ topics: [approval, topic(friend), topic(token)], data: word(9n) })).toEqual(nothing)
   })
 
-  test('has things of an ERC-1155 as one each, alone and several together', () => {
+  test('token ids of an ERC-1155 count as one each, single and in batches', () => {
     const single = '0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62'
     const batch = '0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb'
     for (const kind of [single, batch]) {
@@ -256,7 +256,7 @@ describe('what logs say of an owner', () => {
     }
   })
 
-  test('has what each of several may take, by each way', () => {
+  test('each of several spenders has its allowance from every source', () => {
     const permit = '0xc6a377bfc4eb120024a8ac08eef205be16b817020812c73223e81d1bdb9708ec'
     const permits = { topics: [permit, topic(mine), topic(token), topic(friend)], data: word(7n) }
     expect(of(permits).grants).toMatchObject([{ spender: friend.toLowerCase(), raw: 7n }])
@@ -278,7 +278,7 @@ describe('what logs say of an owner', () => {
     }
   })
 
-  test('reads coins that are handed on as a token writes its own', () => {
+  test('coin transfers in a simulation are read like token transfers', () => {
     const handed = transferLog(coinLogger, { from: mine.toLowerCase(), to: friend.toLowerCase(), raw: 7n })
     expect(handed).toEqual({
       address: coinLogger,
@@ -292,7 +292,7 @@ describe('what logs say of an owner', () => {
     })
   })
 
-  test('has operators of ERC-777, who may send all, until they are taken back', () => {
+  test('an ERC-777 operator may send all until it is revoked', () => {
     const operator = (kind: string, whose = mine) => ({
       topics: [kind, topic(friend), topic(whose)],
       data: '0x',
@@ -305,11 +305,11 @@ describe('what logs say of an owner', () => {
       { asset: token.toLowerCase(), spender: friend.toLowerCase(), raw: 0n, unlimited: true },
     ])
     expect(of(operator(given), operator(gone)).grants).toEqual([])
-    // Of somebody else's tokens.
+    // For tokens of another holder.
     expect(of(operator(given, token)).grants).toEqual([])
   })
 
-  test('has a contract of many tokens (ERC-6909) as one asset: what is sent, and who may send it', () => {
+  test('an ERC-6909 contract is one asset for transfers and operators', () => {
     const moved = '0x1b3d7edb2e9c0b0e7c525b20aaaef0f5940d2ed71663c7d39266ecafac728859'
     const approves = '0xb3fd5071835887567a0671151121894ddccc2842f1d10bedad13e0d17cace9a7'
     const operates = '0xceb576d9f15e4e200fdb5096d64d5dfd667e16def20c1eefd14256d8e3faa267'
@@ -332,7 +332,7 @@ describe('what logs say of an owner', () => {
     expect(of(all(1n), all(0n)).grants).toEqual([])
   })
 
-  test('does not name whom a contract pays by what it kept for the owner, which is told beside it', () => {
+  test('a payee that a contract pays from earlier deposits is reported separately', () => {
     const [vault, thief] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
     const moves = (from: string, to: string, raw = 5n) => ({
       address: token,
@@ -343,7 +343,7 @@ describe('what logs say of an owner', () => {
     const withdrawn = moves(vault, thief)
     expect(effectsOf(mine, { logs: [withdrawn], sentRaw: 0n }).payees).toEqual([])
     expect(gained(withdrawn)).toEqual([thief])
-    // What the owner gets, what comes back and what is burned enriches nobody else.
+    // Incoming, returned and burned amounts enrich no other address.
     expect(gained(moves(vault, mine))).toEqual([])
     expect(gained(withdrawn, moves(thief, vault))).toEqual([])
     expect(gained(moves(vault, `0x${'0'.repeat(40)}`))).toEqual([])
@@ -353,7 +353,7 @@ describe('what logs say of an owner', () => {
     ])
   })
 
-  test('names as paid who is handed something, and who has it in the end', () => {
+  test('payees are direct recipients and addresses that end up with more', () => {
     const moves = (from: string, to: string, address = token) => ({
       address,
       topics: [transfer, topic(from), topic(to)],
@@ -361,7 +361,7 @@ describe('what logs say of an owner', () => {
     })
     const [router, thief] = [`0x${'7'.repeat(40)}`, `0x${'8'.repeat(40)}`]
     expect(of(moves(mine, router), moves(router, thief)).payees).toEqual([router, thief])
-    // What others do with what is their own is nothing to it, and what comes back pays nobody.
+    // Transfers of other owners have no effect, and a returned amount pays no one.
     expect(of(moves(router, thief)).payees).toEqual([])
     expect(of(moves(mine, router), moves(friend, thief, friend)).payees).toEqual([router])
     expect(of(moves(mine, router), moves(router, mine)).payees).toEqual([router])

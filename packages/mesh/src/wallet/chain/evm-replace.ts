@@ -8,12 +8,12 @@ import type { EvmUnsigned } from './evm-unsigned.ts'
 import { quantitySchema } from './json-rpc.ts'
 import type { Place, Replacement, Replacing } from './paying-chain.ts'
 
-/** Nodes take another of the same number for a tenth more, some for an eighth; in percent. */
+/** Nodes accept a replacement for 10 % more, some for 12.5 %; in percent. */
 const raisedPercent = 125n
-/** Of what a transaction to oneself is estimated at. */
+/** Gas limit of a transfer to oneself, in tenths of its estimate. */
 const gasTenths = 12n
 
-/** The same transaction at higher fees, or one to oneself that moves nothing, at the number of the one that was signed. */
+/** The same transaction with higher fees, or an empty transfer to oneself, with the nonce of the signed one. */
 export async function replaceEvm(
   far: EvmSession,
   { from, bytes, place }: { readonly from: string; readonly bytes: string; readonly place: Place },
@@ -40,7 +40,7 @@ export async function replaceEvm(
       does: doesOf(name, after),
       feeMaxRaw,
       place,
-      // Only one of both lands, and what that moves was counted when the first was signed.
+      // Only one of the two lands, and the first one's effects were counted when it was signed.
       simulation: { kind: 'moves', effects: { changes: [], payees: [], grants: [] } },
       warnings: [],
     },
@@ -52,7 +52,7 @@ async function nothing({ session }: EvmSession, from: string): Promise<Omit<EvmU
   return { to: from, data: '0x', value: 0n, gasLimit: (gas * gasTenths) / 10n }
 }
 
-/** Enough more for a node to take it, and no less than what is asked of everybody now. Pure. */
+/** High enough for nodes to accept the replacement, and at least the current fees. Pure. */
 function raised(before: EvmFees, now: EvmFees): EvmFees {
   const more = (fee: bigint): bigint => (fee * raisedPercent + 99n) / 100n
   const larger = (one: bigint, other: bigint): bigint => (one > other ? one : other)

@@ -3,15 +3,18 @@ import * as z from 'zod'
 import { encodeCall } from './evm-call.ts'
 import type { RpcSession } from './json-rpc.ts'
 
-/** Of the OP stack: what the bytes of a transaction cost on Ethereum comes on top of its gas, and whoever signs can set no bound to it. */
+/**
+ * OP Stack chains charge for the transaction's bytes on Ethereum in addition to its gas, and the sender cannot
+ * limit that fee.
+ */
 const chainsWithDataFee: readonly EvmChainName[] = ['base']
-/** The contract of each such chain that tells it. */
+/** The contract that reports the data fee on each such chain. */
 const oracle = '0x420000000000000000000000000000000000000F'
-/** Of an unsigned transaction of EIP-1559, all but its data. */
+/** An unsigned EIP-1559 transaction without its data. */
 const envelopeMaxBytes = 120
-/** It follows the base fee of Ethereum, which doubles within six blocks at most. */
+/** The fee follows Ethereum's base fee, which at most doubles within six blocks. */
 const dataFeeTimes = 2n
-/** In the words of nodes: the contract is older than what it was asked. */
+/** Nodes say this when the contract is too old for the query. */
 const undone = /revert/i
 
 const amountSchema = z
@@ -20,8 +23,9 @@ const amountSchema = z
   .transform((text) => BigInt(text))
 
 /**
- * The most that a transaction with this data, in hexadecimal digits, may cost beside its gas: its bytes on Ethereum, and what whoever
- * runs the chain takes for so much gas. 0 on chains without such fees, null where the chain does not say.
+ * The maximum cost of a transaction with this data (hexadecimal digits) in addition to its gas: its bytes on
+ * Ethereum, and the chain operator's fee for the gas. 0 on chains without such fees, null if the chain does not
+ * report it.
  */
 export async function rollupFeeOf(
   session: RpcSession,

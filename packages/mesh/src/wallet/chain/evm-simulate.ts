@@ -9,17 +9,25 @@ import { plainLine, quantitySchema } from './json-rpc.ts'
 import type { RpcSession } from './json-rpc.ts'
 import type { Effects, Simulation } from './paying-chain.ts'
 
-/** Tokens of which the balances before and after are asked, and addresses named in a call; what has more is not understood. */
+/**
+ * Maximum number of tokens whose balances are queried, and of addresses in a call; a call with more is not
+ * assessed.
+ */
 const tokensMax = 24
 const namedMax = 24
-/** Of functions that let others take, where nothing but logs can be asked: `approve(address,uint256)`. */
+/** `approve(address,uint256)`, the functions that grant allowances, for nodes where only logs are available. */
 const approveSelector = '0x095ea7b3'
-/** Functions of tokens whose amount is counted by their arguments: `transfer`, `transferFrom`, `approve`, `increaseAllowance`. */
+/**
+ * Token functions whose arguments state the amount: `transfer`, `transferFrom`, `approve`, `increaseAllowance`.
+ */
 const amountSelectors = ['0xa9059cbb', '0x23b872dd', approveSelector, '0x39509351']
 const traceDepthMax = 64
-/** Behind the newest block: a simulation is refused whose time is not behind the block that came meanwhile. */
+/**
+ * Offset from the newest block, because nodes reject a simulation whose time is not after a block that arrived
+ * meanwhile.
+ */
 const aheadSeconds = 15n
-/** That there is no such method, in the words of those that say so with another number. */
+/** JSON-RPC code for a missing method; some nodes use another code and say so in the message. */
 const noMethod = -32_601
 
 const bytes = z.string().regex(/^0x(?:[0-9a-fA-F]{2})*$/)
@@ -68,8 +76,9 @@ const frameSchema: z.ZodType<Frame> = z.looseObject({
 })
 
 /**
- * What a call would do in the newest block: by `eth_simulateV1` where the far end has it, which also tells what each token
- * says before and after; else by `debug_traceCall`, which tells the logs alone; else not at all.
+ * The effects of a call in the newest block. Uses `eth_simulateV1` where the endpoint has it, which also gives
+ * token balances before and after; otherwise `debug_traceCall`, which gives only logs; otherwise the effects are
+ * unknown.
  */
 export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Promise<Simulation> {
   const first = await simulateCalls(session, [wire(call)])
@@ -87,7 +96,7 @@ export async function simulateEvm(session: RpcSession, call: EvmCallRequest): Pr
   return told.kind === 'moves' ? { ...told, others: othersOf(call, told.effects, done.logs) } : told
 }
 
-/** Whom a call names or enriches beside those that it pays and empowers, and tokens that count by it. */
+/** Addresses that a call names or enriches besides its payees and spenders, and the tokens involved. */
 function othersOf(call: EvmCallRequest, effects: Effects, logs: readonly EvmLog[]): readonly string[] {
   const told = [
     call.to,
@@ -101,8 +110,8 @@ function othersOf(call: EvmCallRequest, effects: Effects, logs: readonly EvmLog[
 }
 
 /**
- * Each token asked before and after, and what the one that is called lets each address of the call take: one whose logs are
- * silent, or that takes more than it says, is seen.
+ * Queries each token before and after the call, and the allowances of the called token for each address in the
+ * call. This detects tokens that write no logs or take more than they log.
  */
 async function measured(
   session: RpcSession,
@@ -123,7 +132,7 @@ async function measured(
   if (both.calls.length !== 2 * asks.length + 1) {
     return { kind: 'unknown', reason: 'its simulation has another number of calls than it was asked for' }
   }
-  // No token of amounts where there is none: things, people, or a contract that is no token at all.
+  // No answer means that the contract is not a fungible token.
   const told = (at: number): bigint | null => {
     const answer = both.calls[at]
     return answer?.status === 1n && answer.returnData.length === 66 ? BigInt(answer.returnData) : null
@@ -145,7 +154,7 @@ function dataOf(name: string, args: readonly string[]): { readonly data: string 
 
 async function simulateCalls(session: RpcSession, calls: readonly object[]) {
   const block = await session.ask('eth_getBlockByNumber', ['latest', false], feeBlockSchema)
-  // Without them some simulate at no base fee and in 1970, by which a contract knows that it is watched.
+  // Without these, some nodes simulate with no base fee and in 1970, which lets a contract detect the simulation.
   const blockOverrides = {
     ...(block.baseFeePerGas === undefined ? {} : { baseFeePerGas: hex(block.baseFeePerGas) }),
     time: hex(block.timestamp + aheadSeconds),
@@ -199,8 +208,9 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
 }
 
 /**
- * A trace shows logs alone: of a contract that writes none it does not say what the call does there. Where that is a token
- * of which the sender holds something, all of it counts, but for functions whose arguments are the amount (`orderedAmounts`).
+ * A trace shows only logs, so a contract that writes none does not show its effects. If it is a token that the
+ * sender holds, the whole balance counts, except for functions whose arguments state the amount
+ * (`orderedAmounts`).
  */
 async function hiddenBy(
   session: RpcSession,
@@ -216,7 +226,7 @@ async function hiddenBy(
   return { isUnseen, changes: held > 0n ? [{ asset: to.toLowerCase(), raw: -held }] : [] }
 }
 
-/** What it lets take cannot be asked for here, and some tokens write no log of it. */
+/** Allowances cannot be queried here, and some tokens do not log them. */
 function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boolean {
   if (!data.startsWith(approveSelector)) return false
   const isNothing = /^0*$/.test(data.slice(10 + 64, 10 + 128))
@@ -225,7 +235,7 @@ function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boole
   )
 }
 
-/** Those of calls that were undone never happened. */
+/** Logs of reverted calls do not count. */
 function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   if (depth > traceDepthMax) return null
   const logs: EvmLog[] = [...coinsOf(frame), ...(frame.logs ?? [])]
@@ -238,7 +248,9 @@ function logsOf(frame: Frame, depth: number): readonly EvmLog[] | null {
   return logs
 }
 
-/** As a simulation tells of them. Calls that only borrow code repeat the value of the one around them. */
+/**
+ * Coin transfers in the form that a simulation logs them. Delegate calls repeat the value of the enclosing call.
+ */
 function coinsOf({ type, from, to, value = 0n }: Frame): readonly EvmLog[] {
   const hands = type !== 'DELEGATECALL' && type !== 'CALLCODE' && type !== 'STATICCALL'
   if (!hands || value === 0n || from === undefined || to === undefined) return []

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { jsonColumn } from '../../storage/index.ts'
 import type { Place } from './paying-chain.ts'
 
-/** All of a transaction of EIP-1559 that is signed but its chain and its nonce. `data` in hexadecimal digits, with 0x. */
+/** All signed fields of an EIP-1559 transaction except chain and nonce. `data` in hexadecimal digits, with 0x. */
 export interface EvmUnsigned {
   readonly to: string
   readonly data: string
@@ -15,14 +15,14 @@ export interface EvmUnsigned {
 export interface EvmCallRequest {
   readonly from: string
   readonly to: string
-  /** In hexadecimal digits, with 0x. */
+  /** Hexadecimal digits, with 0x. */
   readonly data: string
   readonly value: bigint
 }
 
 const digits = z.string().regex(/^\d+$/)
 
-/** What stands in `Plan.unsigned`. */
+/** The content of `Plan.unsigned`. */
 export const unsignedColumn = jsonColumn(
   z.strictObject({
     to: z.string(),
@@ -48,7 +48,7 @@ export function unsignedText(unsigned: EvmUnsigned): string {
   })
 }
 
-/** By what its transaction says: a transfer of a token is the same as a call of its `transfer`. Pure. */
+/** Identifies a payment by its transaction: a token transfer equals a call of the token's `transfer`. Pure. */
 export function doesOf(
   chain: string,
   { to, data, value }: Pick<EvmUnsigned, 'to' | 'data' | 'value'>,

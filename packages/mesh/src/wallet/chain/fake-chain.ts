@@ -1,7 +1,7 @@
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Chain } from './chain.ts'
 
-/** A chain in memory, for tests: what it holds is what it is given, by address. */
+/** A chain in memory for tests, with the given balances by address. */
 export function createFakeChain(
   name: ChainName,
   holds: ReadonlyMap<string, bigint>,

@@ -3,10 +3,10 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Effects, Fate, Order, PayingChain, Simulation, TokenFacts } from './paying-chain.ts'
 
-/** Blocks that lie on one that stays. */
+/** Blocks after which a block is final. */
 const finalBlocks = 3
 const feeMaxRaw = 10n ** 12n
-/** What a replacement costs of the fee before it. */
+/** Factor of a replacement's fee over the fee before it. */
 const raisedTimes = 2n
 const addressForm = /^0x[0-9a-fA-F]{40}$/
 
@@ -17,24 +17,24 @@ interface Sent {
 }
 
 export interface FakePayingChain extends PayingChain {
-  /** Puts what waits into a block, then so many empty ones on it. */
+  /** Mines the pool into a block, then that many empty blocks. */
   mine(empty?: number): void
-  /** Takes the newest blocks back; what was in them waits again, or is lost where `loses` is true. */
+  /** Removes the newest blocks; their transactions return to the pool, or are dropped if `loses` is true. */
   reorganise(blocks: number, loses?: boolean): void
-  /** A transaction that somebody else signed with that key lands. */
+  /** A transaction that another program signed with that key lands. */
   sendElsewhere(from: string): void
-  /** How often bytes came, of which transactions. */
+  /** Ids of the transactions that were broadcast, one for each broadcast. */
   readonly received: readonly string[]
-  /** What sending says; it may take the bytes all the same. */
+  /** Called on broadcast; it may throw and still accept the bytes. */
   onBroadcast: (take: () => void) => void
-  /** What calls and tokens would do. */
+  /** The simulated effects of calls and tokens. */
   simulation: (order: Order) => Simulation
   readonly tokens: Map<string, TokenFacts>
-  /** What the key of every address signed beside this; null for a chain that tells it by numbers. */
+  /** Foreign signatures of each address; null for a chain that detects them by nonces. */
   signedElsewhere: PayingChain['signedElsewhere']
 }
 
-/** A chain of numbered transactions in memory, for tests: a block holds what waited, each number of a sender once. */
+/** A chain with nonces in memory for tests: a block holds the pool, and each nonce of a sender once. */
 export function createFakePayingChain(name: ChainName): FakePayingChain {
   let blocks: Sent[][] = [[]]
   let pool: Sent[] = []
@@ -47,7 +47,7 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
 
   function take(sent: Sent): void {
     const isThere = [...blocks.flat(), ...pool].some(({ id }) => id === sent.id)
-    // Of one number, the one that came last offers more.
+    // For one nonce, the last transaction offers the higher fee.
     if (!isThere) pool = [...pool.filter((one) => one.from !== sent.from || one.nonce !== sent.nonce), sent]
   }
 

@@ -8,28 +8,28 @@ import type { PinnedFetch } from '../../egress/index.ts'
 import { readJsonExactly } from '../../intake/index.ts'
 import { productVersion } from '../../platform/index.ts'
 
-/** One question and its whole answer. */
+/** Timeout of one request with its whole answer. */
 const answerTimeoutMs = 10_000
-/** Decompressed; what a call would do is told in logs, everything else in a thousandth of it. */
+/** After decompression. Simulations return logs; all other answers need a thousandth of it. */
 const replyMaxBytes = 1024 * 1024
-/** Of what the far end says against a question. */
+/** Maximum length of an error message of the endpoint. */
 const refusalMaxChars = 200
-/** Of what a token says of its own name. */
+/** Maximum length of a token's symbol. */
 const symbolMaxChars = 20
-/** Providers turn callers without a name away. */
+/** Some providers reject requests without a User-Agent. */
 const headers = {
   'content-type': 'application/json',
   accept: 'application/json',
   'user-agent': `flotilla/${productVersion}`,
 }
 
-/** A quantity of JSON-RPC: 256 bits at most, and no zero before them but a lone one. */
+/** A JSON-RPC quantity: at most 256 bits, without leading zeros. */
 export const quantitySchema = z
   .string()
   .regex(/^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/)
   .transform((text) => BigInt(text))
 
-/** Loose, as what third parties send; exactly one of result and error is there. */
+/** Loose, because third parties add fields; exactly one of result and error must be present. */
 const replySchema = z.looseObject({
   id: z.number(),
   result: z.unknown().optional(),
@@ -38,14 +38,14 @@ const replySchema = z.looseObject({
 
 export type RpcAnswer =
   | { readonly kind: 'result'; readonly result: unknown }
-  /** What it says against the question, in plain characters. */
+  /** The endpoint's error message in plain characters. */
   | { readonly kind: 'refused'; readonly code: number; readonly reason: string }
 
-/** A far end that has said which chain it is. */
+/** An endpoint whose chain was verified. */
 export interface RpcSession {
-  /** What it says, also against the question. */
+  /** The endpoint's answer, including an error. */
   answer(method: string, params: readonly unknown[]): Promise<RpcAnswer>
-  /** Of that form, or Problem `upstream-failed`. */
+  /** An answer that matches the schema, or Problem `upstream-failed`. */
   ask<Schema extends z.ZodType>(
     method: string,
     params: readonly unknown[],
@@ -55,7 +55,7 @@ export interface RpcSession {
 
 export interface JsonRpcDeps {
   readonly name: ChainName
-  /** Where its JSON-RPC is, at the moment of each call. */
+  /** The RPC address at the time of each call. */
   readonly rpc: () => URL
   readonly fetch: PinnedFetch
   readonly clock: Clock
@@ -64,8 +64,8 @@ export interface JsonRpcDeps {
 export type OpenRpc = (signal: AbortSignal) => Promise<RpcSession>
 
 /**
- * JSON-RPC over HTTP. No redirect is followed, nothing is tried twice. `foreign` is asked before anything else of every
- * session; what it says is why the far end is of another chain, null where it is of this one.
+ * JSON-RPC over HTTP. It follows no redirects and retries nothing. Each session calls `foreign` first, which
+ * returns why the endpoint serves another chain, or null if it serves this one.
  */
 export function createJsonRpc(
   { name, rpc, fetch, clock }: JsonRpcDeps,
@@ -98,7 +98,7 @@ export function createJsonRpc(
         await reply.close()
       }
     } catch (error) {
-      // Neither the library's words nor an address with a key in it go on from here.
+      // The library's message and an address that contains a key must not leave this function.
       if (error instanceof Problem || signal.aborted) throw error
       throw failed(`${url.host} could not be asked`, error)
     } finally {
@@ -161,7 +161,7 @@ export function createJsonRpc(
   }
 }
 
-/** What strangers wrote, on one line of plain characters. Pure. */
+/** Untrusted text as one line of plain characters. Pure. */
 export function plainLine(text: string, maxChars = refusalMaxChars): string {
   return text
     .slice(0, maxChars)
@@ -169,7 +169,10 @@ export function plainLine(text: string, maxChars = refusalMaxChars): string {
     .trim()
 }
 
-/** What a token calls itself, in plain characters without their accents; each other one that is seen is a question mark. Pure. */
+/**
+ * A token's symbol in plain characters without accents; every other visible character becomes a question mark.
+ * Pure.
+ */
 export function plainSymbol(text: string): string {
   return Array.from(text.slice(0, symbolMaxChars * 4).normalize('NFKD'))
     .filter((char) => !/\p{Cf}|\p{Cc}|\p{M}|\s/u.test(char))

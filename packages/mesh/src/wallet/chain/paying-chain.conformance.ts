@@ -1,26 +1,29 @@
 import { describe, expect, test } from 'vitest'
 import type { Fate, PayingChain, Place } from './paying-chain.ts'
 
-/** A chain on which `payer` has coins, `key` is its key and `friend` another address; blocks come when the test says. */
+/**
+ * A chain on which `payer` has coins, `key` is its key and `friend` another address; the test decides when blocks
+ * are mined.
+ */
 export interface PayingChainUnderTest {
   readonly chain: PayingChain
   readonly payer: string
   readonly friend: string
   readonly key: Uint8Array
-  /** Puts what waits into a block. */
+  /** Mines the pool into a block. */
   mine(): Promise<void>
-  /** So many empty blocks that what is in one stays. */
+  /** Mines empty blocks until earlier ones are final. */
   bury(): Promise<void>
 }
 
 const never = new AbortController().signal
 
-/** What every chain on which is paid owes its callers; the words are in `paying-chain.ts`. */
+/** The contract that every paying chain adapter must satisfy; `paying-chain.ts` describes it. */
 export function describePayingChain(name: string, make: () => Promise<PayingChainUnderTest>): void {
   describe(`${name} as a chain on which is paid`, () => {
     const pays = { do: 'transfer', asset: null } as const
 
-    test('plans what leaves, with a fee and a place, and changes nothing by it', async () => {
+    test('plans a payment with its fee and place without changing anything', async () => {
       const { chain, payer, friend } = await make()
       const plan = await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)
       expect(plan).toMatchObject({ from: payer, to: friend })
@@ -34,7 +37,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect((await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)).place).toEqual(plan.place)
     })
 
-    test('signs without asking anybody: the same plan, place and key are the same bytes', async () => {
+    test('signs without a network call: the same plan, place and key give the same bytes', async () => {
       const { chain, payer, friend, key } = await make()
       const plan = await chain.plan(payer, { ...pays, to: friend, raw: 7n }, never)
       const signed = chain.sign(plan, plan.place, key)
@@ -42,7 +45,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect(JSON.stringify({ plan: plan.unsigned, signed })).not.toContain(Buffer.from(key).toString('hex'))
     })
 
-    test('takes the same bytes any number of times, and lands them once', async () => {
+    test('accepts the same bytes any number of times and lands them once', async () => {
       const { chain, payer, friend, key, mine, bury } = await make()
       const plan = await chain.plan(payer, { ...pays, to: friend, raw: 9n }, never)
       const signed = chain.sign(plan, plan.place, key)
@@ -58,7 +61,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
       expect(await fate()).toMatchObject({ kind: 'landed', succeeded: true, final: true })
     })
 
-    test('refuses what makes no sense there, before anything is signed', async () => {
+    test('rejects invalid orders before anything is signed', async () => {
       const { chain, payer, friend } = await make()
       const nonsense = { code: 'bad-request' }
       for (const to of ['', 'nowhere', `${friend}1`]) {
@@ -66,12 +69,12 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
         await expect(chain.token(to, never), to).rejects.toMatchObject(nonsense)
         await expect(chain.held(to, payer, never), to).rejects.toMatchObject(nonsense)
       }
-      // An address, and no token.
+      // A plain address that is not a token.
       await expect(chain.token(friend, never)).rejects.toMatchObject(nonsense)
       await expect(chain.held(friend, payer, never)).rejects.toMatchObject(nonsense)
     })
 
-    test('tells apart two payments that are equal, and lands both', async () => {
+    test('distinguishes two equal payments and lands both', async () => {
       const { chain, payer, friend, key, mine } = await make()
       const ids: string[] = []
       for (let count = 0; count < 2; count++) {

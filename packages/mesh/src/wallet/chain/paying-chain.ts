@@ -1,85 +1,105 @@
 import type { Chain } from './chain.ts'
 
-/** What somebody wants done on a chain. Amounts are base units. An `asset` of null is the chain's own coin, else a token's address. */
+/**
+ * A payment or call on a chain. Amounts are base units. An `asset` of null is the chain's own coin, else a token's
+ * address.
+ */
 export type Order =
   | { readonly do: 'transfer'; readonly asset: string | null; readonly to: string; readonly raw: bigint }
   | { readonly do: 'call'; readonly contract: string; readonly call: ContractCall; readonly raw: bigint }
 
-/** `name(type,...)` and its arguments as JSON has them: whole numbers as digits, addresses and bytes as text, tuples as lists. */
+/**
+ * `name(type,...)` and its arguments as JSON: integers as digits, addresses and bytes as text, tuples as lists.
+ */
 export interface ContractCall {
   readonly function: string
   readonly args: readonly unknown[]
 }
 
-/** Where a transaction stands among others: by its number, or until a height of the chain after which it can never land. */
+/** A transaction's place: its nonce, or the chain height after which it can never land. */
 export type Place =
   | { readonly kind: 'nonce'; readonly nonce: number }
   | { readonly kind: 'expiring'; readonly blockhash: string; readonly lastHeight: number }
 
-/** What the chain says would happen if it landed now. */
+/** The effects that the chain predicts if the transaction landed now. */
 export type Simulation =
   | {
       readonly kind: 'moves'
       readonly effects: Effects
-      /** Whom it names or enriches by what is not the sender's: who may come by something later; left out where that cannot be. */
+      /**
+       * Addresses that it names, or enriches from other funds, and that may receive something later; left out
+       * where impossible.
+       */
       readonly others?: readonly string[]
-      /** Contracts that it reaches and that do not say what they did; left out where each says it. */
+      /** Contracts that it calls and that do not report what they did; left out if there are none. */
       readonly unseen?: readonly string[]
     }
-  /** It would be undone, and cost its fee for nothing. */
+  /** It would be reverted and cost its fee. */
   | { readonly kind: 'fails'; readonly reason: string }
-  /** The far end has no method for it, or what it said is not whole. */
+  /** The endpoint cannot simulate it, or its answer is incomplete. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
-/** As seen from whoever signs. */
+/** Effects on the signer. */
 export interface Effects {
-  /** Less of it (negative) or more, the fee aside; each asset once. */
+  /** Net decrease (negative) or increase without the fee; each asset once. */
   readonly changes: readonly { readonly asset: string | null; readonly raw: bigint }[]
-  /** Whoever is handed something of it, or holds it in the end, as far as the chain tells. */
+  /** Addresses that receive assets directly or end up with them, as far as the chain reports. */
   readonly payees: readonly string[]
-  /** What others may take from then on. */
+  /** Allowances that the transaction grants. */
   readonly grants: readonly Grant[]
 }
 
 export interface Grant {
   readonly asset: string
   readonly spender: string
-  /** Of an unlimited one: what is there of the asset now. */
+  /** For an unlimited allowance, the current balance of the asset. */
   readonly raw: bigint
-  /** Of everything that is there or comes. */
+  /** Covers the whole present and future balance. */
   readonly unlimited: boolean
 }
 
-/** A transaction that is whole but for its place and its signature. Plain data; nothing of it is asked again to sign it. */
+/**
+ * A transaction that is complete except for its place and signature. Plain data; signing it needs no further
+ * query.
+ */
 export interface Plan {
   readonly from: string
-  /** Whom the transaction itself names: a recipient, or a contract. */
+  /** The address that the transaction names: a recipient or a contract. */
   readonly to: string
-  /** Of a call, its function by name and types alone: names of parameters are the caller's own words; left out where nothing is called. */
+  /**
+   * The called function by name and types only, because parameter names are the caller's own text; left out if
+   * nothing is called.
+   */
   readonly called?: string
-  /** The adapter's own text of all that is signed but the place. */
+  /** The adapter's serialization of all signed fields except the place. */
   readonly unsigned: string
-  /** Chain, destination, token and amount, and of a call all that it says; without fees, place and sender. Equal texts are equal payments. */
+  /**
+   * Chain, destination, token and amount, or the complete call; without fees, place and sender. Equal texts mean
+   * equal payments.
+   */
   readonly does: string
-  /** The most that it can cost in fees, base units of the chain's coin. */
+  /** The maximum fee in base units of the chain's coin. */
   readonly feeMaxRaw: bigint
-  /** Of `from`, as the chain has it now with what waits there; a wallet that has given a later nonce itself signs that one. */
+  /**
+   * The next place of `from`, including pending transactions; a wallet that has used a later nonce itself signs
+   * that one.
+   */
   readonly place: Place
   readonly simulation: Simulation
-  /** What whoever decides about it should know of the asset, the rest of a sentence each. */
+  /** What the person who decides should know about the asset, each a clause of a sentence. */
   readonly warnings: readonly string[]
 }
 
 export interface Signed {
-  /** By which the chain names it, known before it is sent. */
+  /** The chain's transaction id, known before it is sent. */
   readonly id: string
-  /** As it is broadcast, in the chain's own text form. */
+  /** The broadcast form, in the chain's own text encoding. */
   readonly bytes: string
 }
 
-/** What is known of a signed transaction. `final`: no reorganisation that the chain's depth allows takes it back. */
+/** What is known about a signed transaction. `final`: no reorganisation within the chain's depth can revert it. */
 export type Fate =
-  /** Neither in a block nor in a pool: to be sent again, the same bytes. */
+  /** In no block and no pool: the same bytes must be sent again. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'waiting' }
   | {
@@ -87,57 +107,66 @@ export type Fate =
       readonly succeeded: boolean
       readonly block: number
       readonly final: boolean
-      /** What it did, as far as the chain's own record tells; null where that tells nothing. */
+      /** Its effects by the chain's record; null if the record does not show them. */
       readonly effects: Effects | null
     }
-  /** It can never land: another transaction has its nonce, so deep that this stays. */
+  /** It can never land: another transaction used its nonce in a final block. */
   | { readonly kind: 'replaced' }
-  /** It can never land: the chain is past its last height, by a block that stays, and has it nowhere. */
+  /** It can never land: a final block is beyond its last height, and the chain does not contain it. */
   | { readonly kind: 'expired' }
 
-/** How a signed transaction is given its number once more: to do the same sooner, or nothing in its place. */
+/** Why a signed transaction is replaced: to land sooner, or to be cancelled. */
 export type Replacing = 'speed-up' | 'cancel'
 
-/** Another transaction of the same number. */
+/** Another transaction with the same nonce. */
 export interface Replacement {
   readonly plan: Plan
-  /** The most that the one before can cost in fees, as the chain is now. */
+  /** The maximum current fee of the transaction that is replaced. */
   readonly feeBeforeRaw: bigint
 }
 
-/** What the key of an address signed, as far as a chain without numbers tells. */
+/** Foreign signatures of an address on a chain without nonces. */
 export interface SignedElsewhere {
-  /** The first transaction of it that is not the caller's own; null where there is none. */
+  /** The first transaction that the caller did not sign; null if there is none. */
   readonly foreign: string | null
-  /** The adapter's own text of how far it has looked. */
+  /** The adapter's own marker of how far it has checked. */
   readonly seen: string
-  /** Transactions behind that which were not checked yet: the next call goes on there. Left out for none. */
+  /** Transactions after the marker that are not checked yet; the next call continues there. Left out for none. */
   readonly unchecked?: number
 }
 
 export interface TokenFacts {
   readonly decimals: number
-  /** As the contract says, in plain characters, with a question mark for each other one; it may claim any. */
+  /**
+   * The contract's symbol in plain characters, with a question mark for each other one; a contract may claim any.
+   */
   readonly symbol: string
 }
 
 /**
- * PORT: a chain on which is paid. To what `chain.ts` promises it adds:
+ * PORT: a chain with payments. In addition to `chain.ts`:
  *
- * - `plan`, `follow`, `token`, `held` and `read` change nothing anywhere. `sign` asks nobody and is pure: the same plan, place and
- *   key give the same bytes.
- * - `broadcast` may be told the same bytes any number of times. It resolves when the far end took them or has them; that it
- *   rejects says nothing about whether they left. What became of them is `follow`'s to say.
- * - `replaced` and `expired` are said only of what provably never lands; whoever is not sure says `missing` or `waiting`.
- * - `replacing` keeps everything of a signed transaction but its fees, or moves nothing at all; at its number only one of both can
- *   land. Where no number holds its place it is Problem `unprocessable`, and so it is where the fees are not there.
- * - `signedElsewhere` tells of what the key of an address signed since it was asked last, in blocks that stay; what was there when
- *   it was asked first is believed. Null where numbers tell it.
- * - An order that makes no sense on the chain (an address, a function, an amount) is Problem `bad-request`.
+ * - `plan`, `follow`, `token`, `held` and `read` change nothing. `sign` makes no network call and is pure: the
+ * same plan, place and key give the same bytes.
+ *
+ * - `broadcast` may be called with the same bytes any number of times. It resolves when the endpoint accepted or
+ * already has them; a rejection does not mean that they were not sent. `follow` decides what became of them.
+ *
+ * - `replaced` and `expired` are returned only for a transaction that provably never lands; in doubt the result is
+ * `missing` or `waiting`.
+ *
+ * - `replacing` keeps everything of a signed transaction except its fees, or moves nothing; only one transaction
+ * of a nonce can land. Problem `unprocessable` on chains without nonces and when the balance does not cover the
+ * fee.
+ *
+ * - `signedElsewhere` reports foreign signatures of an address since the last call, in final blocks; signatures
+ * before the first call are trusted. Null on chains where nonces reveal them.
+ *
+ * - An order that is invalid on the chain (address, function, amount) is Problem `bad-request`.
  */
 export interface PayingChain extends Chain {
   plan(from: string, order: Order, signal: AbortSignal): Promise<Plan>
-  /** `key`: 32 bytes, the caller's to wipe. */
+  /** `key` has 32 bytes; the caller wipes it. */
   sign(plan: Plan, place: Place, key: Uint8Array): Signed
   broadcast(signed: Signed, signal: AbortSignal): Promise<void>
   replacing(
@@ -154,11 +183,11 @@ export interface PayingChain extends Chain {
     sent: { readonly from: string; readonly place: Place; readonly id: string },
     signal: AbortSignal,
   ): Promise<Fate>
-  /** Of a token's contract. Rejects where there is none. */
+  /** Facts of a token contract. Rejects if there is none. */
   token(address: string, signal: AbortSignal): Promise<TokenFacts>
-  /** Base units of a token that an address can pay with. Rejects where there is no such token. */
+  /** Balance of a token that an address can pay with, base units. Rejects if the token does not exist. */
   held(token: string, address: string, signal: AbortSignal): Promise<bigint>
-  /** What a call of a function that changes nothing returns, as JSON has it. */
+  /** The return values of a read-only call, as JSON. */
   read(
     contract: string,
     call: ContractCall & { readonly returns: readonly string[] },

@@ -3,7 +3,10 @@ import type { ChainName } from '@flotilla/protocol/wallet-api'
 import type { Settings } from '../../config/index.ts'
 import type { Vault } from '../../credentials/index.ts'
 
-/** Where the RPC of a chain is. Problem `not-configured` with what to write where, and never with what stands there. */
+/**
+ * The RPC address of a chain. Problem `not-configured` says which setting to write, and never contains the stored
+ * value.
+ */
 export function rpcOf(
   name: ChainName,
   settings: Settings['wallet']['chains'][ChainName],

@@ -1,6 +1,9 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Base units of whole ones: `1.5` at 6 digits is 1500000. Problem `bad-request` for what would lose a digit. Pure. */
+/**
+ * Converts whole units to base units: `1.5` at 6 decimals is 1500000. Problem `bad-request` if a digit would be
+ * lost. Pure.
+ */
 export function baseUnits(amount: string, decimals: number): bigint {
   const [, whole, fraction = ''] = /^(\d{1,60})(?:\.(\d{1,60}))?$/.exec(amount) ?? []
   if (whole === undefined) {
@@ -14,7 +17,7 @@ export function baseUnits(amount: string, decimals: number): bigint {
   return BigInt(whole + fraction.padEnd(decimals, '0'))
 }
 
-/** In digits alone: a float would lose the last units. Pure. */
+/** Converts base units to whole units by digits, because a float would lose the last ones. Pure. */
 export function wholeUnits(raw: bigint, decimals: number): string {
   const sign = raw < 0n ? '-' : ''
   const digits = String(raw < 0n ? -raw : raw).padStart(decimals + 1, '0')

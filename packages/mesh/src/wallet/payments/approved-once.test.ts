@@ -9,13 +9,13 @@ import { friend, owner, scout } from '../../testing/payments-harness.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** Never resolves: what a process was doing when the power went. */
+/** Never resolves; stands for a step that was running when the power failed. */
 const forever = () => new Promise<never>(() => {})
 
 type Home = ReturnType<typeof aHomeThatPays>
 type Process = ReturnType<typeof approvedPayments>
 
-/** Confirms, in a process that dies at that step of carrying it out. */
+/** Confirms a payment in a process that dies at that step. */
 async function confirmAndDie(home: Home, at: 'plan' | 'send' | 'record', id: string): Promise<void> {
   const dying = approvedPayments(home)
   const shown = dying.approvals.read(owner, id)
@@ -31,7 +31,7 @@ async function confirmAndDie(home: Home, at: 'plan' | 'send' | 'record', id: str
     return dies()
   }
   const ended = dying.approvals.confirm(owner, shown)
-  // It is refused, or it ends before that step, where the wallet or a limit does not let it go so far.
+  // The payment is refused or ends before that step when the wallet or a limit stops it earlier.
   await Promise.race([reached.promise, ended.catch(() => {})])
   Object.assign(home.chain, { plan, broadcast })
 }
@@ -44,7 +44,7 @@ describe('a payment that was confirmed before the power went', () => {
     return home
   }
 
-  test('is signed at the next start while its time lasts', async () => {
+  test('a payment confirmed before a power failure is signed at the next start while it is valid', async () => {
     const home = await crashed('plan')
     await home.clock.leap(dayMs - 1)
     const { approvals, states } = approvedPayments(home)
@@ -56,32 +56,35 @@ describe('a payment that was confirmed before the power went', () => {
   test.each([
     ['a day', dayMs],
     ['a week', 7 * dayMs],
-  ])('is expired, told and not signed once %s has passed', async (_name, passedMs) => {
-    const home = aHomeThatPays()
-    const run = {
-      runId: 'run_1',
-      agentId: 'scout',
-      fence: 1,
-      taskId: null,
-      origin: { kind: 'human', channel: 'cli' } as const,
-      budgetUsd: null,
-      budgetTokens: null,
-    }
-    await approvedPayments(home).send('2', { as: { ...scout, run } })
-    await confirmAndDie(home, 'plan', 'appr_1')
-    await home.clock.leap(passedMs)
-    const { approvals, states, told } = approvedPayments(home)
-    await approvals.resume()
-    expect(states()).toEqual([])
-    expect(approvals.read(owner, 'appr_1')).toMatchObject({
-      state: 'expired',
-      detail: expect.stringContaining('its time was over'),
-    })
-    expect(told).toMatchObject([{ runId: 'run_1', note: { state: 'expired' } }])
-  })
+  ])(
+    'a payment confirmed before a power failure expires with a notification and without a signature once %s has passed',
+    async (_name, passedMs) => {
+      const home = aHomeThatPays()
+      const run = {
+        runId: 'run_1',
+        agentId: 'scout',
+        fence: 1,
+        taskId: null,
+        origin: { kind: 'human', channel: 'cli' } as const,
+        budgetUsd: null,
+        budgetTokens: null,
+      }
+      await approvedPayments(home).send('2', { as: { ...scout, run } })
+      await confirmAndDie(home, 'plan', 'appr_1')
+      await home.clock.leap(passedMs)
+      const { approvals, states, told } = approvedPayments(home)
+      await approvals.resume()
+      expect(states()).toEqual([])
+      expect(approvals.read(owner, 'appr_1')).toMatchObject({
+        state: 'expired',
+        detail: expect.stringContaining('its time was over'),
+      })
+      expect(told).toMatchObject([{ runId: 'run_1', note: { state: 'expired' } }])
+    },
+  )
 
   test.each(['send', 'record'] as const)(
-    'and had been signed leaves once, however late the next start is (%s)',
+    'a payment signed before a power failure leaves once, however late the next start is (%s)',
     async (at) => {
       const home = await crashed(at)
       await home.clock.leap(7 * dayMs)
@@ -90,7 +93,7 @@ describe('a payment that was confirmed before the power went', () => {
       expect(approvals.read(owner, 'appr_1').state).toBe('done')
       await poll()
       home.chain.mine(3)
-      // It is a week old, and looked at every ten minutes.
+      // It is a week old and is polled every ten minutes.
       await home.clock.leap(10 * 60_000)
       await poll()
       expect(states()).toEqual(['confirmed'])
@@ -100,7 +103,7 @@ describe('a payment that was confirmed before the power went', () => {
 })
 
 describe('a payment is not signed where, while its chain was asked,', () => {
-  /** What happens between the click and the signature. */
+  /** What happens between the confirmation and the signature. */
   const during = async (happens: (process: Process, home: Home) => void | Promise<void>) => {
     const home = aHomeThatPays()
     const process = approvedPayments(home)
@@ -115,18 +118,18 @@ describe('a payment is not signed where, while its chain was asked,', () => {
     return end
   }
 
-  test('its time ran out', async () => {
+  test('a payment is not signed when its approval expired while the chain was asked', async () => {
     expect(await during((_process, { clock }) => void (clock.leap(dayMs) as unknown))).toMatchObject({
       state: 'expired',
     })
   })
 
-  test('the wallet was stopped', async () => {
+  test('a payment is not signed when the wallet was stopped while the chain was asked', async () => {
     const end = await during(({ table }) => table.stop('somebody else signs', 0))
     expect(end).toMatchObject({ state: 'failed', detail: 'somebody else signs' })
   })
 
-  test('a limit was lowered', async () => {
+  test('a payment is not signed when a limit was lowered while the chain was asked', async () => {
     const end = await during(({ record }) => void Object.assign(record, { wallet_spend_limit_daily_usd: 1 }))
     expect(end).toMatchObject({
       state: 'failed',
@@ -134,18 +137,18 @@ describe('a payment is not signed where, while its chain was asked,', () => {
     })
   })
 
-  test('the agent lost its permissions, as one that is deleted does', async () => {
+  test('a payment is not signed when the agent lost its permissions while the chain was asked', async () => {
     const end = await during(({ record }) => void Object.assign(record, permissionRecordSchema.parse({})))
     expect(end).toMatchObject({ state: 'failed', detail: expect.stringContaining('can_use_wallet') })
   })
 
-  test('the agent was deleted and made anew with another address', async () => {
+  test('a payment is not signed when its agent was replaced by one with another address while the chain was asked', async () => {
     const end = await during((_process, { on }) => void (on.sender = friend))
     expect(end).toMatchObject({ state: 'failed', detail: expect.stringContaining('pays no more') })
   })
 })
 
-test('cancelled, or about an agent that was deleted, it is confirmed no more', async () => {
+test('a payment that was cancelled or whose agent was deleted cannot be confirmed', async () => {
   const { send, approvals, states } = approvedPayments(aHomeThatPays())
   await send('2')
   await send('3')
@@ -200,7 +203,7 @@ const step = fc.oneof(
   },
 )
 
-test('an approved payment leaves at most once, and an expired or unapproved one never, wherever the power goes', async () => {
+test('an approved payment leaves at most once, and an expired or unapproved one never, at any crash point', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 18 }), async (steps) => {
       const home = aHomeThatPays()
@@ -256,11 +259,11 @@ test('an approved payment leaves at most once, and an expired or unapproved one 
       }
       const keys = new Set(approvals.map(({ args }) => args['key']))
       for (const { key } of signed) expect(keys.has(key)).toBe(true)
-      // Of each asker no two that do the same wait at once.
+      // One caller never has two pending approvals of equal payments.
       const waiting = approvals.filter(({ state }) => state === 'pending')
       const effects = waiting.map(({ askedBy, args }) => `${askedBy} ${JSON.stringify(args['does'])}`)
       expect(new Set(effects).size).toBe(effects.length)
-      // What reached the chain is what was signed, and nothing else.
+      // Only signed transactions reached the chain.
       const ids = new Set(signed.map(({ txId }) => txId))
       expect(home.chain.received.filter((id) => !ids.has(id))).toEqual([])
     }),

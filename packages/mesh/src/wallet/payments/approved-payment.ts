@@ -9,9 +9,9 @@ import { effectsColumn, effectsText } from './intent-table.ts'
 import { isSameAddress } from './judge-payees.ts'
 import type { PaymentAsked, Signer } from './sign-payment.ts'
 
-/** What leaves may count for above what a person was shown, in percent: prices move. */
+/** How much the counted amount may exceed what a person was shown, in percent, because prices move. */
 const driftPercent = 2
-/** How many times the fee that a person was shown may be paid: fees rise within hours, and each limit holds all the same. */
+/** How many times the shown fee may be paid, because fees rise within hours; all limits still apply. */
 const feeTimesMax = 3
 
 const rawColumn = z.string().transform((text) => BigInt(text))
@@ -31,7 +31,7 @@ const orderSchema = z.discriminatedUnion('do', [
   }),
 ])
 
-/** What an approval is bound to. */
+/** The data that an approval is bound to. */
 export const approvedPaymentSchema = z.strictObject({
   agent_id: z.string(),
   chain: z.enum(chainNames),
@@ -40,7 +40,7 @@ export const approvedPaymentSchema = z.strictObject({
   from: z.string(),
   order: orderSchema,
   charged_micro_usd: z.number(),
-  /** Null, like `does`, in what earlier releases asked: all of it is judged as one amount then. */
+  /** Null, like `does`, in approvals of earlier releases, which are judged as one amount. */
   fee_shown: z.strictObject({ micro_usd: z.number(), raw: rawColumn }).nullable().default(null),
   does: z.string().nullable().default(null),
   effects: effectsColumn,
@@ -52,7 +52,7 @@ export const approvedPaymentSchema = z.strictObject({
 
 export type ApprovedPayment = z.output<typeof approvedPaymentSchema>
 
-/** What a person is asked about. Pure. */
+/** The arguments of the approval that a person sees. Pure. */
 export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObject {
   const { order } = assessed
   const raw = String(order.raw)
@@ -68,7 +68,7 @@ export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObj
         : {
             do: order.do,
             contract: order.contract,
-            // It came as JSON.
+            // These values came as JSON.
             call: { function: order.call.function, args: order.call.args as JsonObject[] },
             raw,
           },
@@ -91,7 +91,9 @@ export function notAsShown(detail: string): Problem {
   })
 }
 
-/** What leaves and the fee are judged apart: a fee that doubles says nothing of what is paid. Problem `conflict`. Pure. */
+/**
+ * Judges amount and fee separately, because a higher fee must not allow a higher amount. Problem `conflict`. Pure.
+ */
 export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Signer): void {
   const refuse = (detail: string): never => {
     throw notAsShown(detail)
@@ -100,7 +102,7 @@ export function requireAsShown(shown: ApprovedPayment, now: Assessed, signer: Si
   const { charged_micro_usd: charged, fee_shown: fee, effects } = shown
   const before = charged - (fee?.micro_usd ?? 0)
   const after = now.chargedMicroUsd - (fee === null ? 0 : now.feeMicroUsd)
-  // Rounded up: each amount is counted in whole millionths.
+  // Rounded up, because each amount is counted in whole millionths.
   if (after > Math.ceil((before * (100 + driftPercent)) / 100)) {
     refuse(
       `it counts for ${usdOfMicro(now.chargedMicroUsd)} USD, and ${usdOfMicro(charged)} were shown; more leaves by it, whatever its fee is`,

@@ -12,22 +12,25 @@ import type { Understood } from './read-effects.ts'
 import { imitationBy, worthOf } from './value-assets.ts'
 import type { ValuedOn } from './value-assets.ts'
 
-/** Compared with addresses that look alike. */
+/** Known addresses that are compared for look-alikes. */
 const comparedMax = 1000
 
-/** What a payment is, what it counts for, and why a person has to see it. */
+/** What a payment does, what it counts for, and why a person must approve it. */
 export interface Assessed extends Understood {
   readonly payees: readonly string[]
-  /** All that could leave by it, its fee included, millionths of a US dollar; never less than what was ordered. */
+  /**
+   * Everything that could leave by it including its fee, in millionths of a US dollar; never less than the ordered
+   * amount.
+   */
   readonly chargedMicroUsd: number
-  /** The part of it that is its fee. */
+  /** The fee as part of it. */
   readonly feeMicroUsd: number
   /** One line. */
   readonly summary: string
-  /** For a person, a sentence each. */
+  /** For a person, one sentence each. */
   readonly lines: readonly string[]
   readonly feeLine: string
-  /** Why a person is asked first; empty where nobody is. */
+  /** Why a person must approve it; empty if no approval is needed. */
   readonly reasons: readonly string[]
 }
 
@@ -37,8 +40,8 @@ export type AssessPayment = (
 ) => Promise<Assessed>
 
 /**
- * Asks the chain what an order would do and its worth. Problems `would-fail`, `not-simulated`, `no-price`, `bad-request`, and those of
- * the chain's port.
+ * Simulates an order and values it. Problems `would-fail`, `not-simulated`, `no-price`, `bad-request`, and those
+ * of the chain's port.
  */
 export function createAssessPayment(deps: {
   readonly chain: (name: ChainName) => PayingChain
@@ -59,7 +62,7 @@ export function createAssessPayment(deps: {
       seen,
       await orderedOfTokens(chain, orderedBy(plan, order), signal),
     )
-    // What is not known stays so, whatever is counted for it.
+    // Unknown effects stay unknown, whatever amount is counted for them.
     const effects = seen === null ? null : counted
     const on = { name, chain, priceOf, ownNames: settings.known_addresses }
     const valued = await valueMoves(on, { plan, counted }, signal)
@@ -93,7 +96,7 @@ export function createAssessPayment(deps: {
   }
 }
 
-/** A contract that is no token lets nobody take anything by a function of that name. */
+/** A contract that is not a token grants no allowance by a function of that name. */
 async function orderedOfTokens(
   chain: PayingChain,
   { moves, lets }: Ordered,
@@ -113,7 +116,7 @@ async function orderedOfTokens(
   return { moves, lets: kept.flat() }
 }
 
-/** What leaves, what may be taken later, and the fee: all that counts. */
+/** What leaves, what may be taken later, and the fee: everything that counts. */
 async function valueMoves(
   on: ValuedOn,
   { plan, counted }: { readonly plan: Plan; readonly counted: Effects },
@@ -128,12 +131,12 @@ async function valueMoves(
   )
   const fee = await worthOf(on, { asset: null, raw: plan.feeMaxRaw }, signal)
   const sum = [...leaving, ...grants, fee].reduce((total, { microUsd }) => total + microUsd, 0)
-  // Whole numbers, and beyond what a float holds exactly it is more than any limit.
+  // Integers; beyond the exact range of a float the amount exceeds every limit.
   const chargedMicroUsd = Math.min(sum, Number.MAX_SAFE_INTEGER)
   return { leaving, grants, fee, chargedMicroUsd }
 }
 
-/** Of all tokens that leave, may be taken or come in, those that could be taken for others. */
+/** Warns about tokens that leave, arrive or may be taken and whose symbol imitates another. */
 async function imitationsIn(
   on: ValuedOn,
   {
@@ -146,7 +149,7 @@ async function imitationsIn(
   const symbols = new Map([...leaving, ...grants].map(({ asset, symbol }) => [asset, symbol]))
   for (const { asset, raw } of effects?.changes ?? []) {
     if (raw <= 0n || asset === null || symbols.has(asset)) continue
-    // Things that are counted one by one have no decimals to tell.
+    // Non-fungible tokens have no decimals.
     const facts = await on.chain.token(asset, signal).catch(() => signal.throwIfAborted())
     if (facts) symbols.set(asset, facts.symbol)
   }

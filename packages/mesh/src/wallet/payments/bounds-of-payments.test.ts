@@ -11,7 +11,7 @@ const max = { kind: 'human', channel: 'cli', role: 'owner', person: 'max' } as c
 const dayMs = 24 * 3_600_000
 
 describe('an order', () => {
-  test('is looked into beside fifteen others at most, and each that ends makes room for one', async () => {
+  test('at most sixteen payments are assessed at once, and each that ends makes room for one', async () => {
     const { chain, send } = aPaymentsHarness()
     const { plan } = chain
     const gate = Promise.withResolvers<void>()
@@ -28,11 +28,11 @@ describe('an order', () => {
     gate.resolve()
     expect((await Promise.all(open)).map(({ state }) => state)).toEqual(Array(16).fill('paid'))
     chain.plan = () => Promise.reject(new Error('no more of them'))
-    // Also one that fails leaves its place.
+    // A payment that fails also frees its place.
     for (let times = 0; times < 17; times++) await expect(send('0.01')).rejects.toThrow('no more of them')
   })
 
-  test('of one agent leaves room for those of others, and for what a person confirmed', async () => {
+  test('payments of one agent leave room for those of others, and for confirmed ones', async () => {
     const { chain, send, pay, asked } = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
     expect(await send('0.03', { to: stranger })).toMatchObject({ state: 'waiting' })
     const { plan } = chain
@@ -56,7 +56,7 @@ describe('an order', () => {
     for (const at of [1, 2, 3, 4, 5]) expect(states[17 * at]).toBe('fulfilled')
   })
 
-  test('is waited for a minute and no longer', async () => {
+  test('an assessment times out after a minute', async () => {
     const { chain, send, clock, states } = aPaymentsHarness()
     chain.plan = (_from, _order, signal) =>
       new Promise((_resolve, reject) => {
@@ -73,7 +73,7 @@ describe('an order', () => {
     expect(states()).toEqual([])
   })
 
-  test('of nothing, or of less than there is of a token, is refused before anything is planned', async () => {
+  test('an order of zero, or of less than one base unit of a token, is rejected before planning', async () => {
     const { chain, send } = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
     chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
     chain.plan = () => Promise.reject(new Error('it was planned'))
@@ -88,7 +88,7 @@ describe('an order', () => {
     await expect(send('0.0000001')).rejects.toThrow('it was planned')
   })
 
-  test('of a call without coins sends none along', async () => {
+  test('a call without coins sends none', async () => {
     const { chain, pay } = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
     const sent: bigint[] = []
     const { simulation } = chain
@@ -102,7 +102,7 @@ describe('an order', () => {
     expect(sent).toEqual([0n, 5n * 10n ** 17n])
   })
 
-  test('waits behind sixteen of its address that have no end, and goes on once one has', async () => {
+  test('a payment waits behind sixteen unfinished ones of its address, and continues when one ends', async () => {
     const { chain, send, poll, states } = aPaymentsHarness()
     for (let times = 0; times < 16; times++) await send('0.01')
     await expect(send('0.01')).rejects.toMatchObject({
@@ -117,7 +117,7 @@ describe('an order', () => {
   })
 
   test.each(['transfer', 'simulate', 'read'] as const)(
-    'to %s is refused by whoever may not use the wallet, and asks nobody',
+    '%s is denied without the permission, before any chain is asked',
     async (what) => {
       const { pay, chain, database } = aPaymentsHarness({ record: { can_use_wallet: false } })
       const asked = (): never => {
@@ -144,7 +144,7 @@ describe('an order', () => {
 })
 
 describe('what was paid', () => {
-  test('counts until its day ends, at midnight of UTC', async () => {
+  test('a payment counts until its day ends at midnight UTC', async () => {
     const { send, clock } = aPaymentsHarness({ record: { wallet_spend_limit_daily_usd: 1 } })
     await clock.advance(dayMs - (clock.now() % dayMs))
     await send('0.9')
@@ -154,7 +154,7 @@ describe('what was paid', () => {
     expect(await send('0.9')).toMatchObject({ state: 'paid' })
   })
 
-  test('counts for an hour as one of so many', async () => {
+  test('a payment counts for one hour in the hourly limit', async () => {
     const { send, clock, manage } = aPaymentsHarness({ record: { wallet_rate_limit_per_hour: 1 } })
     await send('0.1')
     await clock.advance(3_600_000)
@@ -166,7 +166,7 @@ describe('what was paid', () => {
     expect(await send('0.1')).toMatchObject({ state: 'paid' })
   })
 
-  test('stands in the journal with all that was decided', async () => {
+  test('a payment is in the audit log with everything that was decided', async () => {
     const { send, journal, table } = aPaymentsHarness()
     await send('0.5')
     const [intent] = table.list({ agentId: 'scout', limit: 1 })
@@ -193,9 +193,9 @@ describe('what was paid', () => {
     ])
   })
 
-  test('is numbered behind all that this home has signed, also once an owner has resumed', async () => {
+  test("a payment's nonce follows all that this home has signed, also after an owner resumed the wallet", async () => {
     const { send, chain, table, manage } = aPaymentsHarness()
-    // The chain never hears of them.
+    // The chain never receives them.
     chain.onBroadcast = () => {}
     await send('0.1')
     await send('0.1')
@@ -209,7 +209,7 @@ describe('what was paid', () => {
 })
 
 describe('what a person confirmed', () => {
-  /** An order of two dollars that waits, and what confirms it. */
+  /** A pending order of two dollars, and the function that confirms it. */
   async function waiting(given: Parameters<typeof aPaymentsHarness>[0] = {}) {
     const harness = aPaymentsHarness({
       ...given,
@@ -234,7 +234,7 @@ describe('what a person confirmed', () => {
     return { ...harness, moves, unknown, ask, confirm }
   }
 
-  test('is signed though its worth has moved by two hundredths, and by no more', async () => {
+  test('a confirmed payment is signed if its value rose by at most two percent', async () => {
     const { ask, moves, confirm, table } = await waiting()
     await ask()
     moves(-2_041_000n)
@@ -246,14 +246,14 @@ describe('what a person confirmed', () => {
     ])
   })
 
-  test('is known to be allowed by the person, by name where they have one', async () => {
+  test('a confirmed payment records the person who approved it, by name if they have one', async () => {
     const { ask, confirm, table } = await waiting()
     await ask()
     await confirm({ ...owner, person: 'ada' })
     expect(table.list({ agentId: 'scout', limit: 1 })).toMatchObject([{ approvedBy: 'ada' }])
   })
 
-  test('is not signed where what can be known of it has changed', async () => {
+  test('a confirmed payment is not signed when what is known about it has changed', async () => {
     const { ask, unknown, moves, confirm, states } = await waiting({
       wallet: { allow_unsimulated: [`base:${token}:f()`] },
     })
@@ -274,7 +274,7 @@ describe('what a person confirmed', () => {
     expect(await confirm()).toContain('is sent')
   })
 
-  test('is not signed from another address than was shown: another agent has the name by now', async () => {
+  test('a confirmed payment is not signed from another address than the one shown', async () => {
     const on = { chain: createFakePayingChain('base'), sender, friend, key: new Uint8Array(32).fill(1) }
     const harness = aPaymentsHarness({ on })
     expect(await harness.send('0.1', { to: stranger })).toMatchObject({ state: 'waiting' })
@@ -287,7 +287,7 @@ describe('what a person confirmed', () => {
     expect(harness.states()).toEqual([])
   })
 
-  test('is signed where it pays fewer than were shown, and not where the contract is listed no more', async () => {
+  test('a confirmed call is signed if it pays fewer addresses than shown, and not if its contract is no longer listed', async () => {
     const { ask, confirm, chain, record, pay, asked, states } = await waiting()
     const paying = (payees: readonly string[]) => {
       const changes = [{ asset: token, raw: -2_000_000n }]
@@ -306,7 +306,7 @@ describe('what a person confirmed', () => {
     expect(states()).toEqual(['sent'])
   })
 
-  test('of a token is refused too where that is listed no more', async () => {
+  test('a confirmed token payment is refused if the token is no longer listed', async () => {
     const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
     harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
     await harness.send('0.1', { to: stranger, token })
@@ -316,7 +316,7 @@ describe('what a person confirmed', () => {
     ).rejects.toMatchObject({ code: 'denied', extra: { field: 'wallet_allowed_contracts' } })
   })
 
-  test('though nobody can say what it does is signed where that is so still', async () => {
+  test('a confirmed payment with unknown effects is signed if they are still unknown', async () => {
     const { ask, unknown, confirm, table } = await waiting({
       wallet: { allow_unsimulated: [`base:${token}:f()`] },
     })
@@ -326,7 +326,7 @@ describe('what a person confirmed', () => {
     expect(table.list({ agentId: 'scout', limit: 1 })).toMatchObject([{ effects: null }])
   })
 
-  test('is refused where the agent may not pay any more, by its field, and where the wallet has stopped', async () => {
+  test('a confirmed payment is refused if the agent may no longer pay, by the field, or if the wallet has stopped', async () => {
     const { ask, confirm, record, table, pay, asked } = await waiting()
     await ask()
     expect(pay.kind.action(asked[0]?.args as never)).toEqual({ do: 'use-wallet', chain: 'base' })
@@ -344,7 +344,7 @@ describe('who follows', () => {
     return { ...harness, now: () => harness.table.list({ agentId: 'scout', limit: 1 })[0] }
   }
 
-  test('notes why a chain cannot be asked, in words that have an end, and stays where it was', async () => {
+  test('the follower records why a chain cannot be asked, cut to size, and keeps the state', async () => {
     const { chain, poll, now } = await sentOne()
     chain.mine()
     await poll()
@@ -362,7 +362,7 @@ describe('who follows', () => {
     expect(now()?.note).toBe('The remote server took too long')
   })
 
-  test('forgets the block that a reorganisation took, and says when it looks next', async () => {
+  test('the follower drops the block of a reorganisation and schedules its next poll', async () => {
     const { chain, poll, now, clock } = await sentOne()
     chain.mine()
     await poll()
@@ -376,7 +376,7 @@ describe('who follows', () => {
     expect(now()).toMatchObject({ state: 'confirmed', block: 1, endedAt: clock.now() })
   })
 
-  test('keeps what was wrong with sending it until it is sent again', async () => {
+  test('the follower keeps a broadcast error until the payment is sent again', async () => {
     const { send, chain, poll, table } = aPaymentsHarness()
     chain.onBroadcast = () => {
       throw new Problem('upstream-failed', { detail: 'the pool is full' })
@@ -396,7 +396,7 @@ describe('who follows', () => {
     chain.follow = follow
   })
 
-  test('does not know a chain of another release, and follows all others', async () => {
+  test('the follower skips a chain of another release and follows all others', async () => {
     const { send, database, poll, chain, table } = aPaymentsHarness()
     await send('0.1')
     database.exec("UPDATE wallet_intents SET chain = 'atlantis'")
@@ -409,7 +409,7 @@ describe('who follows', () => {
     ])
   })
 
-  test('looks again and again until it is told to end', async () => {
+  test('the follower polls until it is stopped', async () => {
     const { follow, chain, clock, states } = await sentOne()
     const done = new AbortController()
     const running = follow.run(done.signal)
@@ -420,7 +420,7 @@ describe('who follows', () => {
     await running
   })
 
-  test('does not take up what another is looking at', async () => {
+  test('the follower skips a payment that another poll is checking', async () => {
     const { follow, chain, clock } = await sentOne()
     const told = Promise.withResolvers<void>()
     let looks = 0
@@ -437,7 +437,7 @@ describe('who follows', () => {
     expect(await Promise.all(both)).toEqual([1, 0])
   })
 
-  test('stops the wallet once, for the first reason, however many say so', async () => {
+  test('the follower stops the wallet once, for the first reason', async () => {
     const { send, chain, poll, journal, manage } = aPaymentsHarness()
     chain.onBroadcast = () => {}
     await send('0.1')
@@ -458,10 +458,10 @@ describe('who follows', () => {
     ])
   })
 
-  test('knows what a payment did by where it ended: what is not known is no difference', async () => {
+  test('unknown effects of a landed payment do not count as a difference', async () => {
     const { chain, poll, manage, journal } = await sentOne()
     const { follow } = chain
-    // Undone, it did nothing; and of what landed, nothing is told.
+    // A reverted payment did nothing, and the chain reports no effects of the landed one.
     chain.follow = async (...given) => {
       const fate = await follow(...given)
       return fate.kind === 'landed' ? { ...fate, succeeded: false } : fate
@@ -474,7 +474,7 @@ describe('who follows', () => {
     expect(journal).toHaveLength(3)
   })
 
-  test('believes nothing of a signature that is the newest no more', async () => {
+  test('the follower ignores news about a superseded signature', async () => {
     const { chain, poll, now, replace, table } = await sentOne()
     const told = Promise.withResolvers<void>()
     const { follow } = chain
@@ -493,7 +493,7 @@ describe('who follows', () => {
     expect(table.find(id)).toMatchObject({ state: 'sent', endedAt: null })
   })
 
-  test('is cut off with what it asks, and writes nothing of that', async () => {
+  test('the follower aborts its queries on shutdown and writes nothing of them', async () => {
     const { chain, follow, clock, now } = await sentOne()
     const before = now()
     const gone = new AbortController()
@@ -512,7 +512,7 @@ describe('who follows', () => {
     expect(now()).toEqual(before)
   })
 
-  test('asks on the way who else signs, and nothing more once nobody waits', async () => {
+  test('the follower checks foreign signatures with each poll, and stops when it is shut down', async () => {
     const { send, follow, chain, clock } = aPaymentsHarness()
     const asked: number[] = []
     chain.signedElsewhere = async () => {

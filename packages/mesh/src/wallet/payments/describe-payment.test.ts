@@ -8,7 +8,7 @@ const [from, friend, other] = ['0x11', '0x22', '0x33'].map((one) => one.padEnd(4
 const fee = { asset: null, symbol: 'ETH', words: '0.001 ETH (3 USD)', microUsd: 3_000_000 }
 const sum = { asset: null, symbol: 'ETH', words: '1 ETH (3000 USD)', microUsd: 3_000_000_000 }
 
-/** A transfer of one coin to a friend who has a name. */
+/** A transfer of one coin to a named address. */
 function aPayment(changes: Partial<DescribedPayment> = {}): DescribedPayment {
   return {
     chain: 'ethereum',
@@ -30,7 +30,7 @@ const asked = { limitUsd: 5000, isKnownPayee: () => true }
 const grant = { spender: other ?? '', asset: other ?? '', raw: 1n, unlimited: true } as const
 
 describe('a person is asked first', () => {
-  test('for nothing of a payment below the limit to somebody known', () => {
+  test('a payment below the limit to a known address needs no approval', () => {
     expect(approvalReasons(aPayment(), asked)).toEqual([])
   })
 
@@ -45,18 +45,18 @@ describe('a person is asked first', () => {
     ['all of a token', aPayment({ grants: [{ ...sum, grant }] }), /take all of a token/, {}],
     ['what nobody understands', aPayment({ effects: null }), /is not known/, {}],
     ['a token like another', aPayment({ imitations: ['the token x'] }), /the token x/, {}],
-  ])('for %s', (...[, payment, reason, limits]) => {
+  ])('a person must approve %s', (...[, payment, reason, limits]) => {
     expect(approvalReasons(payment, { ...asked, ...limits })).toEqual([expect.stringMatching(reason)])
   })
 })
 
-test('whoever reads one line of a payment reads what can be taken later, too', () => {
+test('the summary of a payment also contains its allowances', () => {
   expect(paymentSummary(aPayment({ grants: [{ ...sum, grant }] }))).toBe(
     `pay 1 ETH (3000 USD) to ${friend} on ethereum, and lets ${other} take ALL of the token ${other}`,
   )
 })
 
-test('whom a payment only names is told apart from whom it pays', () => {
+test('an address that a payment only names is distinguished from one that it pays', () => {
   const lines = paymentLines(
     aPayment({ payees: { paid: [friend ?? '', other ?? ''], others: [other ?? ''] } }),
   )
@@ -65,7 +65,7 @@ test('whom a payment only names is told apart from whom it pays', () => {
   ])
 })
 
-test('more payees than a person could look through are refused', () => {
+test('a payment with more payees than a person can review is refused', () => {
   const payees = Array.from({ length: 21 }, (_, at) => `0x${at.toString(16).padStart(40, '0')}`)
   const { order, plan } = aPayment()
   const effects = { changes: [], payees: payees.slice(1), grants: [] }
@@ -77,7 +77,7 @@ test('more payees than a person could look through are refused', () => {
   )
 })
 
-test('a token imitates one that the owner knows by its name, and never itself', () => {
+test('a token that imitates an owner-known one is flagged, and the known token itself is not', () => {
   const on = { name: 'ethereum', ownNames: { SHOP: friend ?? '' } } as const
   expect(imitationBy(on, { token: other ?? '', symbol: 'SHOP' })).toMatch(/is not the SHOP that you know/)
   expect(imitationBy(on, { token: other ?? '', symbol: 'MINE' })).toBeNull()

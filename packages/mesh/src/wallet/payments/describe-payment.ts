@@ -8,18 +8,18 @@ import { calledIn } from './read-effects.ts'
 import type { Payees, Understood } from './read-effects.ts'
 import type { Worth } from './value-assets.ts'
 
-/** All that is known of a payment when it is told to a person. */
+/** Everything known about a payment when it is described to a person. */
 export interface DescribedPayment extends Understood {
   readonly chain: ChainName
   readonly from: string
-  /** Of what was ordered, the assets of which the simulation showed less; null stands for the coin. Left out for none. */
+  /** Assets of which the simulation showed less than was ordered; null is the coin. Left out if there are none. */
   readonly short?: readonly (string | null)[]
   readonly payees: Payees
   readonly leaving: readonly Worth[]
   readonly grants: readonly (Worth & { readonly grant: Grant })[]
   readonly fee: Worth
   readonly chargedMicroUsd: number
-  /** What tokens that it touches could be taken for. */
+  /** Warnings about tokens that imitate others. */
   readonly imitations: readonly string[]
   readonly compared: Parameters<typeof describeAddress>[1]
 }
@@ -34,7 +34,7 @@ export function paymentSummary({ chain, order, plan, effects, leaving, grants }:
   })
 }
 
-/** For a person, a sentence each. Pure. */
+/** For a person, one sentence each. Pure. */
 export function paymentLines(payment: DescribedPayment): readonly string[] {
   const { chain, from, order, plan, chargedMicroUsd, imitations, compared } = payment
   return [
@@ -51,7 +51,7 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
   ]
 }
 
-/** Why a person is asked first; empty where nobody is. Pure. */
+/** Why a person must approve it; empty if no approval is needed. Pure. */
 export function approvalReasons(
   payment: DescribedPayment,
   {
@@ -73,7 +73,7 @@ export function approvalReasons(
   ]
 }
 
-/** For what a simulation does not show. */
+/** Warnings for effects that a simulation does not show. */
 function hiddenWords({ chain, short = [], plan: { simulation } }: DescribedPayment): readonly string[] {
   const unseen = simulation.kind === 'moves' ? (simulation.unseen ?? []) : []
   return [
@@ -124,12 +124,12 @@ function payeeLines({ order, payees: { paid, others }, compared }: DescribedPaym
 const argsMaxChars = 500
 
 function shortArgs(order: Extract<Order, { do: 'call' }>): string {
-  // An agent wrote it, for a person to read.
+  // The arguments are untrusted text of an agent.
   const text = JSON.stringify(order.call.args)
   return `${plainLine(text, argsMaxChars)}${text.length > argsMaxChars ? '…' : ''}`
 }
 
-/** For whoever reads one line of it: what is not moved now may be taken later. */
+/** The summary must contain allowances, because assets that do not move now may be taken later. */
 function lettingWords({ spender, asset, unlimited }: Grant, words: string): string {
   return `lets ${spender} take ${unlimited ? `ALL of the token ${asset}` : words}`
 }

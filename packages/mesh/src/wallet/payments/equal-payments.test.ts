@@ -22,7 +22,7 @@ const inRun = (runId: string, agentId = 'scout') => ({
 })
 
 describe('an equal payment', () => {
-  test('of the same asker joins what waits and says so: two asks and two clicks pay once', async () => {
+  test('an equal payment of the same caller joins the pending one: two requests and two confirmations pay once', async () => {
     const { send, approvals, chain, states } = approvedPayments(aHomeThatPays())
     const first = await send('2')
     const second = await send('2.0')
@@ -45,7 +45,7 @@ describe('an equal payment', () => {
     expect(new Set(chain.received).size).toBe(1)
   })
 
-  test('joins also when prices have moved, in another spelling, and as a call of the token itself', async () => {
+  test('an equal payment joins also after prices moved, in another spelling, and as a call of the token', async () => {
     const home = aHomeThatPays()
     const { send, chain, pay, database } = approvedPayments(home, {
       record: { wallet_allowed_contracts: [token] },
@@ -69,7 +69,7 @@ describe('an equal payment', () => {
     expect(await execute(['2'], 'k3')).toMatchObject({ approval_id: 'appr_6' })
   })
 
-  test('of another asker waits by itself, and each names the other', async () => {
+  test('equal payments of different callers wait separately, and each names the other', async () => {
     const { send, approvals, events } = approvedPayments(aHomeThatPays())
     await send('2')
     await send('2', { as: { ...scout, agentId: 'other' } })
@@ -84,13 +84,13 @@ describe('an equal payment', () => {
     ])
   })
 
-  test('of the last day is named with what became of it, and no older one', async () => {
+  test('an equal payment of the last day is named with its result, and older ones are not', async () => {
     const home = aHomeThatPays()
     const { send, poll, chain, clock } = approvedPayments(home)
     await send('0.5')
     chain.mine(3)
     await poll()
-    // From here on every payment is asked about.
+    // From here on every payment needs approval.
     const strict = approvedPayments(home, { wallet: { approve_above_usd: 0 } })
     await strict.send('0.5', { key: 'later' })
     expect(strict.approvals.list(owner, { open: true, limit: 9 })).toMatchObject([
@@ -110,7 +110,7 @@ describe('an equal payment', () => {
     expect(open[0]?.consequences.filter((words) => words.includes('equal'))).toEqual([])
   })
 
-  test('that provably never left is not named', async () => {
+  test('an equal payment that provably never left is not named', async () => {
     const home = aHomeThatPays()
     const { send, chain, poll, states, manage } = approvedPayments(home)
     chain.onBroadcast = () => {}
@@ -129,7 +129,7 @@ describe('an equal payment', () => {
 })
 
 describe('runs that asked for an equal payment', () => {
-  test('wait for the one approval, and each is told how it ended', async () => {
+  test('runs that requested an equal payment wait for one approval, and each receives its result', async () => {
     const { send, approvals, told, trail } = approvedPayments(aHomeThatPays())
     await send('2', { as: inRun('run_1') })
     await send('2', { as: inRun('run_2') })
@@ -144,7 +144,7 @@ describe('runs that asked for an equal payment', () => {
     expect(told.map(({ runId }) => runId)).toEqual(['run_1', 'run_2'])
   })
 
-  test('take it back once all of them are cancelled, and not before', async () => {
+  test('an approval shared by several runs is withdrawn only when all of them are cancelled', async () => {
     const { send, approvals, told } = approvedPayments(aHomeThatPays())
     await send('2', { as: inRun('run_1') })
     await send('2', { as: inRun('run_2') })

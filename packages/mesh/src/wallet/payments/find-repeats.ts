@@ -3,14 +3,14 @@ import { intentStates } from '@flotilla/protocol/wallet-payments'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 
-/** How far back equal payments are named when a person is asked, hours. */
+/** How far back equal payments are shown to the person who approves, hours. */
 const repeatHours = 24
-/** Equal payments that are read at once; far more than a rate limit of an hour lets happen. */
+/** Equal payments that one query reads; far more than the hourly rate limit allows. */
 const readMax = 100
-/** Of those that were signed, and of those that wait: named one by one; the rest is counted. */
+/** How many signed and how many pending payments are named; the others are counted. */
 const namedMax = 5
 
-/** An equal payment that was signed: same chain, destination, token and amount. */
+/** An equal payment that was signed: the same chain, destination, token and amount. */
 interface SignedBefore {
   readonly id: string
   readonly agentId: string
@@ -18,7 +18,7 @@ interface SignedBefore {
   readonly signedAt: number
 }
 
-/** An equal payment that a person was asked about and that is not decided and done yet. */
+/** An equal payment that waits for a decision or is being carried out. */
 export interface WaitingBefore {
   readonly id: string
   readonly askedBy: string
@@ -26,7 +26,7 @@ export interface WaitingBefore {
   readonly args: JsonObject
 }
 
-/** For a person who is asked about a payment, a sentence for each equal one of the last day. Pure. */
+/** One sentence for each equal payment of the last day, for the person who approves. Pure. */
 function repeatWords(signed: readonly SignedBefore[], waiting: readonly WaitingBefore[]): readonly string[] {
   return [
     ...named(
@@ -71,13 +71,13 @@ export type FindRepeats = (
   now: number,
 ) => readonly string[]
 
-/** Equal payments of the last day that were signed or wait, the asked one itself aside. */
+/** Equal payments of the last day that were signed or are pending, without the requested one. */
 export function createFindRepeats({
   database,
   openPayments,
 }: {
   readonly database: Database
-  /** Of what waits for a person or is being carried out, the payments with this in `does`. */
+  /** Pending payments, or ones being carried out, with this value of `does`. */
   readonly openPayments: (does: string) => readonly WaitingBefore[]
 }): FindRepeats {
   return ({ does, key }, now) => {

@@ -13,19 +13,23 @@ import { stopWallet } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
 const beatMs = 1000
-/** Checked in one poll, at once. */
+/** Payments that one poll checks concurrently. */
 const batchMax = 32
 const noteMaxChars = 300
 
 export type FollowPayments = ReturnType<typeof createFollowPayments>
 
 /**
- * Follows what is signed to an end.
+ * Follows signed payments until they end.
  *
- * - F1 What is sent are the bytes of the row, whatever happened before; they may be sent any number of times.
- * - F2 Only what the chain says of the transaction moves it; that sending it was refused says nothing.
- * - F3 What was charged goes back with `replaced` and `expired`, and all but a fee with `cancelled`, and with nothing else.
- * - F4 Of signatures of one number, each is followed and the newest is sent; which of them lands is the payment.
+ * - F1 The bytes of the row are sent, whatever happened before; they may be sent any number of times.
+ *
+ * - F2 Only the chain's answer about the transaction changes its state; a failed broadcast does not.
+ *
+ * - F3 The charged amount is refunded for `replaced` and `expired`, all but the fee for `cancelled`, and never
+ * otherwise.
+ *
+ * - F4 All signatures with one nonce are followed and the newest is sent; whichever lands is the payment.
  */
 export function createFollowPayments(
   deps: Pick<Kernel, 'database' | 'clock' | 'journal' | 'log'> & {
@@ -38,12 +42,12 @@ export function createFollowPayments(
   const { table, clock } = deps
   const underWay = new Set<string>()
 
-  /** The row after what was learned, as it is by then. */
+  /** Writes what was learned and returns the current row. */
   function learn({ id, txId }: IntentRecord, { news, note, of = {} }: Learned): IntentRecord | null {
     return deps.database.transaction(() => {
       const before = table.find(id)
       if (before === null || hasEnded(before.state)) return before
-      // It was signed once more since: what is known of all its signatures is known at the next poll.
+      // It was signed again in the meantime; the next poll learns about all its signatures.
       if (before.txId !== txId) return before
       const state = news === null ? before.state : stateAfter(before.state, news)
       const now = clock.now()
@@ -57,7 +61,7 @@ export function createFollowPayments(
         polls: before.polls + 1,
         nextPollAt: nextPollAfter(before.signedAt, now),
         endedAt: ended ? now : null,
-        // Its fee was paid, whatever else was not.
+        // Its fee was paid in any case.
         chargedMicroUsd:
           state === 'cancelled' ? (of.cancelFeeMicroUsd ?? before.chargedMicroUsd) : before.chargedMicroUsd,
         givenBackAt: neverLanded(state) ? now : null,
@@ -84,7 +88,7 @@ export function createFollowPayments(
     })
   }
 
-  /** A contract that did more than it showed has shown something else on purpose. */
+  /** A contract that did more than its simulation showed has deceived on purpose. */
   function requireAsSimulated(
     { id, effects, chain, payees, recipient }: IntentRecord,
     done: Effects | null,
@@ -108,7 +112,7 @@ export function createFollowPayments(
   async function check(intent: IntentRecord, signal: AbortSignal): Promise<void> {
     try {
       const { isUnsent, ...learned } = await newsOf(intent, signal)
-      // What was wrong with sending it stays until it is sent again.
+      // A broadcast error stays until the payment is sent again.
       const after = learn(intent, isUnsent ? { ...learned, note: intent.note } : learned)
       if (isUnsent && after !== null) await send(after, signal)
     } catch (error) {
@@ -117,7 +121,7 @@ export function createFollowPayments(
     }
   }
 
-  /** What became of all its signatures together; whether the newest has to be sent. */
+  /** The combined result of all its signatures, and whether the newest must be sent. */
   async function newsOf(intent: IntentRecord, signal: AbortSignal) {
     const { sender: from, place } = intent
     const chain = chainOf(intent)
@@ -141,7 +145,7 @@ export function createFollowPayments(
     return deps.chain(name)
   }
 
-  /** Each that is due, once; a broken one keeps no other waiting. */
+  /** Checks each due payment once; a failing one does not delay the others. */
   async function poll(signal: AbortSignal): Promise<number> {
     const due = table.due(clock.now(), batchMax).filter(({ id }) => !underWay.has(id))
     await Promise.all(
@@ -162,7 +166,7 @@ export function createFollowPayments(
   }
 
   return {
-    /** Sends it now for the first time; what came of it, as its row says. */
+    /** Sends it now for the first time and returns its row. */
     send,
     poll,
     run: async (signal: AbortSignal): Promise<void> => {
@@ -180,7 +184,7 @@ type Signature = Pick<IntentRecord, 'txId' | 'signedBytes' | 'cancelFeeMicroUsd'
 interface Learned {
   readonly news: IntentNews | null
   readonly note: string
-  /** The signature that it is news of, where it is of one. */
+  /** The signature that the news is about, if any. */
   readonly of?: Partial<Signature>
 }
 
@@ -188,7 +192,7 @@ function signatureOf({ txId, signedBytes, cancelFeeMicroUsd }: Signature): Signa
   return { txId, signedBytes, cancelFeeMicroUsd }
 }
 
-/** One that moves nothing ends the payment as soon as it stays. */
+/** A cancelling transaction ends the payment as soon as it is final. */
 function landedNews(
   fate: Extract<Fate, { kind: 'landed' }>,
   of: Signature,
@@ -198,10 +202,10 @@ function landedNews(
   return { news: { kind: 'waiting' }, note: `${of.txId} takes its place, in block ${fate.block}` }
 }
 
-/** Of what was to leave: prices move between a simulation and its block. */
+/** Tolerance on what was to leave, because prices move between a simulation and its block. */
 const driftPercent = 102n
 
-/** What left that was not to leave, or for whom it was not meant; null where nothing did. Pure. */
+/** What left beyond the plan, or went to an unplanned address; null if nothing did. Pure. */
 export function moreThan(planned: Effects, done: Effects): string | null {
   for (const { asset, raw } of done.changes) {
     if (raw >= 0n) continue

@@ -1,40 +1,42 @@
 import type { IntentState } from '@flotilla/protocol/wallet-payments'
 import type { Effects, Fate, Place } from '../chain/paying-chain.ts'
 
-/** A payment that is signed. Times are milliseconds since 1970. */
+/** A signed payment. Times are milliseconds since 1970. */
 export interface IntentRecord {
   readonly id: string
-  /** Of the call of a tool that asked for it: the same call is the same payment. */
+  /** The id of the tool call that requested it: the same call is the same payment. */
   readonly key: string
   readonly agentId: string
   readonly runId: string | null
-  /** Who said yes to it, as the journal names them; null where nobody had to. */
+  /** Who approved it, as the audit log names them; null if no approval was needed. */
   readonly approvedBy: string | null
   readonly chain: string
   readonly sender: string
-  /** Whom the transaction names. */
+  /** The recipient in the transaction. */
   readonly recipient: string
   readonly place: Place
-  /** Of its newest signature, or of the one that landed. */
+  /** The id of its newest signature, or of the one that landed. */
   readonly txId: string
   readonly signedBytes: string
-  /** What it costs, millionths of a US dollar, where the newest signature moves nothing, for it to land no more; else null. */
+  /**
+   * The fee of the cancelling transaction in millionths of a US dollar, if the newest signature is one; else null.
+   */
   readonly cancelFeeMicroUsd: number | null
-  /** What it is, for people. */
+  /** A description for people. */
   readonly words: string
-  /** What it was signed for; null where nobody could say, and the owner let it be. */
+  /** The effects that it was signed for; null if they were unknown and the owner allowed that. */
   readonly effects: Effects | null
-  /** Whoever is paid by it or may take from then on. */
+  /** Addresses that it pays or grants an allowance. */
   readonly payees: readonly string[]
-  /** What it does, by `Plan.does`; null in rows of earlier releases. */
+  /** `Plan.does`; null in rows of earlier releases. */
   readonly does: string | null
-  /** Counted against the limits, millionths of a US dollar. */
+  /** Amount counted against the limits, millionths of a US dollar. */
   readonly chargedMicroUsd: number
   readonly signedAt: number
   readonly state: IntentState
-  /** Where it landed, as far as is known. */
+  /** The block in which it landed, as far as known. */
   readonly block: number | null
-  /** What went wrong last, in words. */
+  /** The last error, as text. */
   readonly note: string
   readonly polls: number
   readonly nextPollAt: number
@@ -42,20 +44,23 @@ export interface IntentRecord {
   readonly givenBackAt: number | null
 }
 
-/** A signature of the same number that came before the newest. */
+/** An earlier signature with the same nonce. */
 export interface Superseded extends Pick<IntentRecord, 'txId' | 'signedBytes' | 'cancelFeeMicroUsd'> {
-  /** The most that its fee could be, base units. */
+  /** Its maximum fee, base units. */
   readonly feeRaw: bigint
 }
 
-/** What is learned of an intent: what became of it on the chain, that the far end took its bytes, or that its owner has its number back. */
+/**
+ * News about a payment: its fate on the chain, that the endpoint accepted it, or that its cancellation is final.
+ */
 export type IntentNews = Fate | { readonly kind: 'taken' | 'cancelled' }
 
 /**
- * Which state follows which news; a state that is left out of a row stays.
+ * The next state for each kind of news; kinds that are left out keep the state.
  *
- * - Only a block that stays ends one that landed: before, a reorganisation takes it back to `sent`.
- * - `replaced`, `expired` and `cancelled` alone are ends in which it provably never landed; the last one cost a fee all the same.
+ * - Only a final block ends a landed payment; before, a reorganisation returns it to `sent`.
+ *
+ * - Only `replaced`, `expired` and `cancelled` mean that it provably never landed; `cancelled` still cost a fee.
  */
 const table: Readonly<Record<IntentState, Partial<Readonly<Record<NewsName, IntentState>>>>> = {
   signed: {
@@ -109,7 +114,7 @@ export function hasEnded(state: IntentState): boolean {
   return Object.keys(table[state]).length === 0
 }
 
-/** All that it was charged goes back: it can never land, and nothing was paid for that. Pure. */
+/** The whole charge is refunded: it can never land, and no fee was paid. Pure. */
 export function neverLanded(state: IntentState): boolean {
   return state === 'replaced' || state === 'expired'
 }
@@ -117,7 +122,7 @@ export function neverLanded(state: IntentState): boolean {
 const firstPollMs = 2000
 const longestWaitMs = 10 * 60_000
 
-/** When it is looked at next: soon while it is young, and never later than ten minutes from now. Pure. */
+/** Time of the next poll: soon while the payment is young, and at most ten minutes from now. Pure. */
 export function nextPollAfter(signedAt: number, now: number): number {
   return now + Math.min(longestWaitMs, Math.max(firstPollMs, Math.floor((now - signedAt) / 10)))
 }

@@ -23,7 +23,7 @@ const effectsSchema = z
   })
   .nullable()
 
-/** Amounts as digits. */
+/** Serializes effects with amounts as digits. */
 export function effectsText(effects: Effects | null): string {
   return JSON.stringify(effects, (_key, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
@@ -132,7 +132,7 @@ export function createIntentTable(database: Database) {
           intent.givenBackAt,
         )
     },
-    /** What may change of one; the rest is as it was signed. */
+    /** Updates the fields that may change; the others stay as signed. */
     update: (intent: IntentRecord): void => {
       database
         .prepare(
@@ -154,7 +154,7 @@ export function createIntentTable(database: Database) {
           intent.id,
         )
     },
-    /** Those without an end that are to be looked at by then, the longest due first. */
+    /** Unfinished payments that are due, longest due first. */
     due: (now: number, limit: number): readonly IntentRecord[] =>
       database
         .prepare(
@@ -186,7 +186,7 @@ export function createIntentTable(database: Database) {
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE state = ?').get(state)),
     openCount: (): number =>
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE ended_at IS NULL').get()),
-    /** Charged since then and not given back, millionths of a US dollar. */
+    /** Amount charged since then and not refunded, millionths of a US dollar. */
     chargedSince: (agentId: string, since: number): number =>
       number(
         database
@@ -205,7 +205,7 @@ export function createIntentTable(database: Database) {
           )
           .get(agentId, since),
       ),
-    /** The number that this home gives next, null where it never gave one. */
+    /** The next nonce of this home; null if it never used one. */
     nextNonce: (chain: string, sender: string): number | null => {
       const row = database
         .prepare('SELECT next_nonce AS number FROM wallet_nonces WHERE chain = ? AND sender = ?')
@@ -224,7 +224,7 @@ export function createIntentTable(database: Database) {
       database
         .prepare('SELECT 1 FROM wallet_payees WHERE chain = ? AND address = ?')
         .get(chain, addressKey(address)) !== undefined,
-    /** Paid before on that chain, some of them. */
+    /** Some of the addresses that were paid before on that chain. */
     knownPayees: (chain: string, limit: number): readonly string[] =>
       database
         .prepare('SELECT address FROM wallet_payees WHERE chain = ? LIMIT ?')
@@ -235,20 +235,20 @@ export function createIntentTable(database: Database) {
         .prepare('INSERT OR IGNORE INTO wallet_payees (chain, address) VALUES (?, ?)')
         .run(chain, addressKey(address))
     },
-    /** Why nothing is signed; null while payments go on. */
+    /** Why the wallet signs nothing; null while it works. */
     stopped: (): string | null => {
       const row = database.prepare('SELECT reason FROM wallet_stop').get()
       return row ? z.object({ reason: z.string() }).parse(row).reason : null
     },
-    /** The first reason stays. */
+    /** Stops the wallet; the first reason is kept. */
     stop: (reason: string, at: number): void => {
       database.prepare('INSERT OR IGNORE INTO wallet_stop (one, reason, at) VALUES (1, ?, ?)').run(reason, at)
     },
-    /** From here on the numbers of the chains hold, also where somebody else gave them. */
+    /** Resumes the wallet; from here on the nonces of the chains count, even where another program used some. */
     resume: (): void => {
       database.exec('DELETE FROM wallet_stop')
     },
-    /** Every address's number is believed to its chain once: somebody else gave some of them. */
+    /** Trusts each chain's nonce once, because another program used some. */
     forgetNonces: (): void => {
       database.exec('DELETE FROM wallet_nonces')
     },

@@ -1,7 +1,10 @@
-/** Of an address, at each end: what people compare, and what whoever wants to be taken for it makes alike. */
+/** Characters at each end of an address that people compare, and that an attacker imitates. */
 const comparedChars = 4
 
-/** How a person is shown an address: by the owner's name for it, or with a warning where it only looks like a known one. Pure. */
+/**
+ * How an address is shown to a person: by the owner's name for it, or with a warning if it only resembles a known
+ * one. Pure.
+ */
 export function describeAddress(
   address: string,
   known: { readonly names: Readonly<Record<string, string>>; readonly paid: readonly string[] },
@@ -23,7 +26,9 @@ export function isSameAddress(one: string, other: string): boolean {
   return addressKey(one) === addressKey(other)
 }
 
-/** By which an address is found again: case says nothing in hexadecimal digits, and much in base 58. Pure. */
+/**
+ * The form in which addresses are compared: case is irrelevant in hexadecimal and significant in base 58. Pure.
+ */
 export function addressKey(address: string): string {
   return address.startsWith('0x') ? address.toLowerCase() : address
 }

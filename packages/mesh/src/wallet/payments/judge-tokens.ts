@@ -1,11 +1,11 @@
 import { chains } from '@flotilla/protocol/wallet-api'
 import { isSameAddress } from './judge-payees.ts'
 
-/** In a symbol, in the place of what is no plain character. */
+/** Replaces every character of a symbol that is not plain. */
 const unknownChar = '?'
-/** Fewer of them say nothing of what they are like. */
+/** Fewer plain characters are not enough to detect a resemblance. */
 const plainCharsMin = 2
-/** Drawn alike, or nearly: each is taken for the last of its line. */
+/** Groups of look-alike characters; each maps to the last of its line. */
 const alike: Readonly<Record<string, string>> = {
   '0': 'O',
   Q: 'O',
@@ -20,8 +20,8 @@ const alike: Readonly<Record<string, string>> = {
 }
 
 /**
- * The name of something else that a token calls itself, or nearly: a coin of a chain, or an address that the owner knows. Null where it
- * is none, and for a token that the owner knows itself. Pure.
+ * The name that a token's symbol imitates: a coin of a chain, or a token that the owner knows. Null if it imitates
+ * none, and for a token that the owner knows. Pure.
  */
 export function imitatedBy(
   { address, symbol }: { readonly address: string; readonly symbol: string },
@@ -42,7 +42,7 @@ function isDrawnAs(drawn: string, name: string): boolean {
   )
 }
 
-/** What is left of it for whoever reads in a hurry. */
+/** The shape of a text as a hurried reader perceives it. */
 function shapeOf(text: string): string {
   return Array.from(text.toUpperCase().replaceAll('VV', 'W').replaceAll('RN', 'M'))
     .map((char) => alike[char] ?? char)

@@ -21,7 +21,7 @@ function aTokenHarness(more: Parameters<typeof aPaymentsHarness>[0] = {}) {
 }
 
 describe('what was ordered counts, whatever a simulation shows:', () => {
-  test('a token that logs nothing counts for its amount, and a person is asked', async () => {
+  test('a token without logs counts for the ordered amount and needs approval', async () => {
     const { chain, send, asked } = aTokenHarness()
     chain.simulation = () => ({ kind: 'moves', effects: nothing })
     expect(await send('0.5', { token })).toMatchObject({
@@ -34,7 +34,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     })
   })
 
-  test('the limit of one payment holds against a token that logs nothing', async () => {
+  test('the limit of one payment applies to a token without logs', async () => {
     const { chain, send, execute } = aTokenHarness({ record: { wallet_spend_limit_per_tx_usd: 5 } })
     chain.simulation = () => ({ kind: 'moves', effects: nothing })
     const refused = { code: 'denied', extra: { field: 'wallet_spend_limit_per_tx_usd' } }
@@ -46,7 +46,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     await call('increaseAllowance(address,uint256)', [friend, '6000000'])
   })
 
-  test('a call whose effects nobody can say counts for the tokens that it names, not for its coins alone', async () => {
+  test('a call with unknown effects counts for the tokens that it names, not only for its coins', async () => {
     const text = 'transfer(address,uint256)'
     const { chain, execute, asked } = aTokenHarness({
       wallet: { allow_unsimulated: [`base:${token}:${text}`] },
@@ -59,7 +59,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     expect(asked[0]?.args).toMatchObject({ charged_micro_usd: 800_001 })
   })
 
-  test('a contract that does not say what is done there is asked about', async () => {
+  test('a contract that does not report its effects needs approval', async () => {
     const { chain, execute } = aTokenHarness()
     chain.simulation = () => ({ kind: 'moves', effects: nothing, unseen: [other] })
     expect(await execute('f()', [])).toMatchObject({
@@ -67,7 +67,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     })
   })
 
-  test('more than was ordered counts as it is simulated', () => {
+  test('more than was ordered counts as simulated', () => {
     const ordered = orderedAmounts(
       { do: 'transfer', asset: token, to: friend, raw: 5n },
       { from: sender, called: '' },
@@ -81,7 +81,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     })
   })
 
-  test('a grant of less than was ordered counts as ordered, and the more that is simulated stays', () => {
+  test('a simulated allowance below the ordered one counts as ordered, and a higher one as simulated', () => {
     const ordered = orderedAmounts(
       { do: 'call', contract: token, call: { function: '', args: [friend, '7'] }, raw: 0n },
       { from: sender, called: 'approve(address,uint256)' },
@@ -156,7 +156,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     expect(orderedAmounts(call(token, args), { from: sender, called })).toEqual(ordered)
   })
 
-  test('coins that go along are ordered beside the tokens', () => {
+  test('coins sent with a call count in addition to its tokens', () => {
     const order = call(token, [friend, '7'], 3n)
     expect(orderedAmounts(order, { from: sender, called: 'transfer(address,uint256)' }).moves).toEqual([
       { asset: null, to: token, raw: 3n },
@@ -164,7 +164,7 @@ describe('what was ordered counts, whatever a simulation shows:', () => {
     ])
   })
 
-  test('leave to take that no simulation shows counts, of all where all is meant', () => {
+  test('an allowance that no simulation shows counts, for the whole balance if it is unlimited', () => {
     const lets = (raw: bigint) => ({ moves: [], lets: [{ asset: token, spender: friend, raw }] })
     const grant = { asset: token, spender: friend, raw: 1n, unlimited: false }
     expect(atLeastOrdered(null, lets(1n))).toEqual({
@@ -193,22 +193,28 @@ describe('between the approval and the signature', () => {
     return { end, states: harness.states }
   }
 
-  test.each([2n, 3n])('a fee that rises %s times refuses no payment, however small', async (times) => {
-    const { end, states } = await rising(times)
-    expect(await end).toContain('is sent')
-    expect(states()).toEqual(['sent'])
-  })
+  test.each([2n, 3n])(
+    'a fee that rises %s times after the approval refuses no payment, however small',
+    async (times) => {
+      const { end, states } = await rising(times)
+      expect(await end).toContain('is sent')
+      expect(states()).toEqual(['sent'])
+    },
+  )
 
-  test.each(['0.00001', '5'])('a fee that rises four times refuses one of %s dollars', async (amount) => {
-    const { end, states } = await rising(4n, amount)
-    await expect(end).rejects.toMatchObject({
-      code: 'conflict',
-      detail: expect.stringContaining('more than 3 times the 0.000001 that were shown'),
-    })
-    expect(states()).toEqual([])
-  })
+  test.each(['0.00001', '5'])(
+    'a fee that rises four times after the approval refuses a payment of %s dollars',
+    async (amount) => {
+      const { end, states } = await rising(4n, amount)
+      await expect(end).rejects.toMatchObject({
+        code: 'conflict',
+        detail: expect.stringContaining('more than 3 times the 0.000001 that were shown'),
+      })
+      expect(states()).toEqual([])
+    },
+  )
 
-  test('a lower fee makes no room for a higher amount', async () => {
+  test('a lower fee after the approval makes no room for a higher amount', async () => {
     const { chain, execute, asked, pay, states } = aTokenHarness({ coinUsd: 1_000_000n })
     const moves = (raw: bigint) => {
       chain.simulation = () => ({ kind: 'moves', effects: { ...nothing, changes: [{ asset: token, raw }] } })
@@ -224,7 +230,7 @@ describe('between the approval and the signature', () => {
     expect(states()).toEqual([])
   })
 
-  test('what an earlier release asked, without a fee of its own, is judged as one amount', async () => {
+  test('an approval of an earlier release without a separate fee is judged as one amount', async () => {
     const harness = aPaymentsHarness()
     await harness.send('2')
     const {

@@ -12,7 +12,7 @@ import type { SignPayment } from './sign-payment.ts'
 
 export type ManagePayments = ReturnType<typeof createManagePayments>
 
-/** Payments, for an owner. Problem `denied`. */
+/** Payments for an owner. Problem `denied`. */
 export function createManagePayments({
   guard,
   table,
@@ -22,7 +22,7 @@ export function createManagePayments({
   readonly seen: Pick<SeenTable, 'forget'>
   readonly signing: Pick<SignPayment, 'limitsOf'>
   readonly settings: () => Settings['wallet']
-  /** Those that there are now and have an address. */
+  /** Current agents that have an address. */
   readonly payers: () => readonly string[]
   readonly recordOf: (agentId: string) => PermissionRecord | undefined
 }) {
@@ -66,7 +66,7 @@ export function createManagePayments({
       guard(caller, { do: 'manage-credentials' })
       return limits()
     },
-    /** What others have sent is believed to the chains from here on. Once more changes nothing. */
+    /** Resumes a stopped wallet and trusts the chains' nonces. Repeating it changes nothing. */
     resume: (caller: Caller): ResumedWallet => {
       guard(caller, { do: 'manage-credentials' })
       return deps.database.transaction(() => {

@@ -1,10 +1,10 @@
 import type { Effects, Order } from '../chain/paying-chain.ts'
 import { isSameAddress } from './judge-payees.ts'
 
-/** From half of what its type can hold: no token has so much, so that the caller means all. */
+/** An amount of at least half the type's range means unlimited, because no token has such a supply. */
 const unlimitedFrom = 2n ** 255n
 
-/** What an order says by itself, before any chain is asked. */
+/** What an order itself states, before any chain is asked. */
 export interface Ordered {
   readonly moves: readonly { readonly asset: string | null; readonly to: string; readonly raw: bigint }[]
   readonly lets: readonly { readonly asset: string; readonly spender: string; readonly raw: bigint }[]
@@ -15,7 +15,7 @@ type TokenCall = (
   on: { readonly contract: string; readonly from: string },
 ) => Partial<Ordered>
 
-/** Functions of tokens whose arguments are the amount itself; a call of any other says nothing by its arguments. */
+/** Token functions whose arguments state the amount; arguments of other functions say nothing about amounts. */
 const tokenCalls: Readonly<Record<string, TokenCall>> = {
   'transfer(address,uint256)': ([to, raw], { contract }) => moves(contract, to, raw),
   'transferAndCall(address,uint256)': ([to, raw], { contract }) => moves(contract, to, raw),
@@ -32,12 +32,12 @@ const tokenCalls: Readonly<Record<string, TokenCall>> = {
     isOwn(owner, from) ? moves(token, to, raw) : {},
 }
 
-/** `called`: of a call, its function by name and types alone. Pure. */
+/** `called` is the called function by name and types. Pure. */
 export function orderedAmounts(order: Order, { from, called }: { from: string; called: string }): Ordered {
   if (order.do === 'transfer')
     return { moves: [{ asset: order.asset, to: order.to, raw: order.raw }], lets: [] }
   const coin = order.raw > 0n ? [{ asset: null, to: order.contract, raw: order.raw }] : []
-  // Where the chain does not spell it, parameters may have names behind their types.
+  // Where the chain does not normalize it, parameter names may follow their types.
   const name = called.replaceAll(/([a-z0-9]+)\s+[^,()\s]+/g, '$1').replaceAll(/\s/g, '')
   const token = Object.hasOwn(tokenCalls, name)
     ? tokenCalls[name]?.(order.call.args, { contract: order.contract, from })
@@ -46,8 +46,8 @@ export function orderedAmounts(order: Order, { from, called }: { from: string; c
 }
 
 /**
- * Effects in which no less leaves, and no less may be taken, than was ordered: a simulation sees what a token tells, and a
- * token may tell nothing. `short`: for what the simulation showed less, the asset of each; null stands for the coin. Pure.
+ * Effects with at least the ordered amounts and allowances, because a simulation sees only what a token reports.
+ * `short` lists the assets of which the simulation showed less; null is the coin. Pure.
  */
 export function atLeastOrdered(
   seen: Effects | null,
@@ -109,7 +109,9 @@ function isOwn(owner: unknown, from: string): boolean {
   return typeof owner === 'string' && isSameAddress(owner, from)
 }
 
-/** As arguments come as JSON: digits in a text, or a number. 0 for what is neither, which no chain takes. */
+/**
+ * A JSON argument as an integer: digits in a text, or a number. 0 for anything else, which every chain rejects.
+ */
 function wholeOf(amount: unknown): bigint {
   if (typeof amount === 'number') return Number.isSafeInteger(amount) ? BigInt(amount) : 0n
   return typeof amount === 'string' && /^\d{1,78}$/.test(amount) ? BigInt(amount) : 0n

@@ -28,7 +28,7 @@ import { createPaymentApproval } from './payment-approval.ts'
 import type { PaymentAsked, Signer, SignPayment } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
-/** A chain, its prices and the sending take seconds each. */
+/** Chain, prices and broadcast take seconds each. */
 const payTimeoutMs = 60_000
 
 type AgentCaller = Extract<Caller, { kind: 'agent' }>
@@ -40,7 +40,10 @@ interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
   readonly signing: SignPayment
   readonly follow: FollowPayments
   readonly watch: Pick<WatchSigners, 'check'>
-  /** Of that agent on that chain, with the seed open. Problems `unprocessable`, `no-wallet`, `wallet-locked`. */
+  /**
+   * The signer of that agent on that chain, with the seed open. Problems `unprocessable`, `no-wallet`,
+   * `wallet-locked`.
+   */
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly ask: AskApproval
   readonly repeatsOf: FindRepeats
@@ -49,13 +52,13 @@ interface Deps extends Pick<Kernel, 'database' | 'guard' | 'clock'> {
 export type Pay = ReturnType<typeof createPay>
 
 /**
- * What an agent does with its wallet. Problems `denied` with the field, `wallet-stopped`, `bad-request`, `would-fail`, `not-simulated`,
- * `no-price`, `rate-limited`, `unprocessable`, `upstream-failed`.
+ * An agent's wallet operations. Problems `denied` with the field, `wallet-stopped`, `bad-request`, `would-fail`,
+ * `not-simulated`, `no-price`, `rate-limited`, `unprocessable`, `upstream-failed`.
  */
 export function createPay({ guard, table, signing, ...deps }: Deps) {
   const places = createOpenPlaces(agentShare.walletCalls)
 
-  /** What waits for chains and price sources is bounded for each agent, and over all agents. */
+  /** Limits the concurrent calls to chains and price sources for each agent and for all agents. */
   async function bounded<T>(
     agentId: string,
     signal: AbortSignal,
@@ -99,13 +102,13 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
     }
   }
 
-  /** Signs it, or puts it before a person; then sends it. */
+  /** Signs the payment or creates an approval, then sends it. */
   async function pay(
     caller: AgentCaller,
     { step, ...request }: PaymentRequest,
     orderOf: (signal: AbortSignal) => Promise<Order>,
   ): Promise<PaymentAnswer> {
-    // The key is the agent's own word: it finds nothing of another agent or run.
+    // The key is the agent's own text, so it is scoped to the agent and run.
     const { chain, contract, key, signal: gone } = request
     const { agentId } = caller
     signing.requireMay({ agentId, chain, contract })
@@ -143,7 +146,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
   async function sent(payment: PaymentView, signal: AbortSignal): Promise<PaymentView> {
     const intent = table.find(payment.id)
     if (intent === null) return payment
-    // It stands: that this call is cut off, or that sending it fails, is the follower's to mend.
+    // The payment is signed; if this call is aborted or the broadcast fails, the follower repairs it.
     const after = await deps.follow.send(intent, signal).catch(() => null)
     return viewOf(after ?? intent)
   }
@@ -165,7 +168,7 @@ export function createPay({ guard, table, signing, ...deps }: Deps) {
         callOrder(call),
       )
     },
-    /** What a call would do, without a signature. */
+    /** The effects of a call, without a signature. */
     simulate: async (caller: AgentCaller, call: WalletCall, gone: AbortSignal) => {
       guard(caller, { do: 'use-wallet', chain: call.chain })
       const { agentId } = caller

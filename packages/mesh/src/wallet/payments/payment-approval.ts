@@ -20,14 +20,14 @@ interface Deps extends Pick<Kernel, 'database' | 'clock'> {
   readonly watch: Pick<WatchSigners, 'check'>
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly repeatsOf: FindRepeats
-  /** Takes no agent's place: no agent can fill them so that what a person confirmed fails. */
+  /** Takes no agent's place, so that no agent can block a payment that a person confirmed. */
   readonly inTime: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   readonly sent: (payment: PaymentView, signal: AbortSignal) => Promise<PaymentView>
 }
 
-/** A payment as an action that waits for a person: what they are shown, and its signature once they said yes. */
+/** A payment as an approval kind: what a person sees, and the signature after they confirm. */
 export function createPaymentApproval({ table, signing, inTime, sent, ...deps }: Deps): ApprovalKind {
-  /** As a person confirmed it: looked into anew, since chain and prices have moved. */
+  /** Assesses a confirmed payment again, because chain and prices have moved. */
   async function carryOut(
     args: JsonObject,
     approvedBy: string,
@@ -46,7 +46,7 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
       const intent = keepingRefusals(deps.database, () => {
         const signedBefore = table.findByKey(key)
         if (signedBefore !== null) return signedBefore
-        // The chain and its prices took their time: the approval may be over, and the agent another one.
+        // The queries took time: the approval may have expired, and the agent may be another one.
         requireInTime()
         if (deps.signerOf(agentId, chain).address !== signer.address)
           throw notAsShown(`${signer.address} pays no more`)
@@ -74,7 +74,7 @@ export function createPaymentApproval({ table, signing, inTime, sent, ...deps }:
   }
 }
 
-/** A contract that is called, also a token's by a transfer; null where the coin alone is sent. Pure. */
+/** The called contract, including a token's for a transfer; null for a transfer of the coin. Pure. */
 function contractOf(order: Order): string | null {
   return order.do === 'call' ? order.contract : order.asset
 }

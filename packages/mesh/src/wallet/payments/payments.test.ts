@@ -7,7 +7,7 @@ const stranger = '0x90F79bf6EB2c4f870365E785982E1f101E93b906'
 const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 
 describe('limits', () => {
-  test('are charged with the signature: of 64 payments at once, as many are signed as a cent holds', async () => {
+  test('limits are charged with the signature: of 64 concurrent payments, only as many are signed as a cent pays for', async () => {
     verifies('resources:permission:wallet-spend-limit-daily')
     heedsLesson(19)
     const { send, chain, states } = aPaymentsHarness({ record: { wallet_spend_limit_daily_usd: 0.01 } })
@@ -30,7 +30,7 @@ describe('limits', () => {
     }
   })
 
-  test('are asked in their order, each refusal with the number and the field', async () => {
+  test('limits are checked in order, and each refusal names the number and the field', async () => {
     verifies('resources:permission:wallet-spend-limit-per-tx')
     verifies('resources:permission:wallet-rate-limit')
     verifies('resources:permission:wallet-allowed-contracts')
@@ -74,7 +74,7 @@ describe('limits', () => {
     ).toMatchObject(of('wallet_rate_limit_per_hour', 'at most 1 '))
   })
 
-  test('of the fleet hold where a record says 0', async () => {
+  test("the fleet's limits apply where a permission record says 0", async () => {
     const { send } = aPaymentsHarness({ wallet: { approve_above_usd: 99, spend_limit_per_tx_usd: 3 } })
     await expect(send('3.1')).rejects.toMatchObject({ extra: { field: 'wallet_spend_limit_per_tx_usd' } })
     expect(await send('2.9')).toMatchObject({ state: 'paid' })
@@ -82,7 +82,7 @@ describe('limits', () => {
 })
 
 describe('a payment', () => {
-  test('is the same for the same key, and sent with the same bytes', async () => {
+  test('a payment with the same key is the same payment, sent with the same bytes', async () => {
     const { send, chain, states } = aPaymentsHarness()
     const first = await send('0.5', { key: 'run_1:7' })
     const second = await send('0.5', { key: 'run_1:7' })
@@ -92,7 +92,7 @@ describe('a payment', () => {
     expect(states()).toEqual(['sent'])
   })
 
-  test('of another agent is not found by the same key', async () => {
+  test('a payment of another agent is not found by the same key', async () => {
     const { send, pay, database, states } = aPaymentsHarness()
     await send('0.5', { key: 'run_1:7' })
     const other = { ...scout, agentId: 'other' }
@@ -106,7 +106,7 @@ describe('a payment', () => {
     expect(pay.own(other, 9)).toHaveLength(1)
   })
 
-  test('whose sending is said to have failed is found where it landed', async () => {
+  test('a payment whose broadcast seemed to fail is found where it landed', async () => {
     const { send, chain, poll, states, table } = aPaymentsHarness()
     chain.onBroadcast = (take) => {
       take()
@@ -120,7 +120,7 @@ describe('a payment', () => {
     expect(chain.received).toHaveLength(1)
   })
 
-  test('that nobody took is sent again, the same bytes, until it lands', async () => {
+  test('a payment that no node accepted is sent again with the same bytes until it lands', async () => {
     const { send, chain, poll, states } = aPaymentsHarness()
     chain.onBroadcast = () => {
       throw new Error('refused')
@@ -138,7 +138,7 @@ describe('a payment', () => {
     expect(chain.received).toHaveLength(3)
   })
 
-  test('that a reorganisation takes back is followed until a block that stays has it', async () => {
+  test('a payment that a reorganisation reverts is followed until a final block contains it', async () => {
     const { send, chain, poll, states, manage } = aPaymentsHarness()
     await send('0.5')
     chain.mine()
@@ -154,13 +154,13 @@ describe('a payment', () => {
     expect(manage.limits(owner)).toMatchObject({ stopped: null, agents: [{ spent_today_usd: 0.500001 }] })
   })
 
-  test('whose number somebody else took never lands: it counts no more, and the wallet stops until its owner resumes', async () => {
+  test('a payment whose nonce a foreign signer used is refunded, and the wallet stops until its owner resumes it', async () => {
     const { send, chain, poll, states, manage } = aPaymentsHarness()
     chain.onBroadcast = () => {}
     await send('0.5')
     chain.sendElsewhere(sender)
     await poll()
-    // Not deep enough to stay.
+    // Not final yet.
     expect(states()).toEqual(['sent'])
     chain.mine(3)
     await poll()
@@ -178,7 +178,7 @@ describe('a payment', () => {
     expect(states()).toEqual(['confirmed', 'replaced'])
   })
 
-  test('is not signed where the chain knows more transactions than this home has sent', async () => {
+  test('a payment is not signed where the chain knows more transactions than this home has sent', async () => {
     const { send, chain, manage, journal } = aPaymentsHarness()
     await send('0.1')
     chain.mine()
@@ -187,12 +187,12 @@ describe('a payment', () => {
       code: 'wallet-stopped',
       detail: expect.stringContaining('has sent 2 transactions, and this mesh knows of 1'),
     })
-    // Kept, although the payment was refused.
+    // Stored, although the payment was refused.
     expect(manage.limits(owner).stopped).toContain('this home is an older copy')
     expect(journal.map(({ action }) => action)).toContain('wallet.stopped')
   })
 
-  test('takes its place behind those that wait, each number once', async () => {
+  test('payments take consecutive nonces behind pending ones, each once', async () => {
     const { send, chain, table, poll, states } = aPaymentsHarness()
     chain.onBroadcast = () => {
       throw new Error('nobody is there')
@@ -215,7 +215,7 @@ describe('a person is asked', () => {
     return [answer.state, ...(answer.because ?? [])]
   }
 
-  test('of an address that was never paid, and once paid not again', async () => {
+  test('the first payment to an address needs approval, and later ones do not', async () => {
     const harness = aPaymentsHarness()
     expect(await because(harness, harness.send('0.1', { to: stranger }))).toEqual([
       'waiting',
@@ -232,14 +232,14 @@ describe('a person is asked', () => {
     expect(harness.pay.kind.wasDone(args as never)).toBeNull()
     const done = await harness.pay.kind.carryOut(owner as never, args as never)
     expect(done).toContain('is sent')
-    // A mesh that died behind it does it no second time.
+    // A process that restarted after it does not carry it out again.
     expect(harness.pay.kind.wasDone(args as never)).toBe(done)
     await harness.pay.kind.carryOut(owner as never, args as never)
     expect(harness.states()).toEqual(['sent'])
     expect(await harness.send('0.1', { to: stranger })).toMatchObject({ state: 'paid' })
   })
 
-  test('of more than the owner’s threshold, with all limits holding still when it is confirmed', async () => {
+  test("a payment above the owner's threshold needs approval, and all limits apply again at its confirmation", async () => {
     const harness = aPaymentsHarness({ record: { wallet_spend_limit_daily_usd: 3 } })
     expect(await because(harness, harness.send('2'))).toEqual(['waiting', 'it counts for more than 1 USD'])
     await harness.send('0.9')
@@ -251,7 +251,7 @@ describe('a person is asked', () => {
     })
   })
 
-  test('and what has changed since then is not signed', async () => {
+  test('a confirmed payment that has changed since is not signed', async () => {
     const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
     harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
     const moves = (raw: bigint) => {
@@ -276,7 +276,7 @@ describe('a person is asked', () => {
     expect(harness.states()).toEqual([])
   })
 
-  test('of leave to take all of a token, which counts for all that is there', async () => {
+  test('an unlimited allowance needs approval and counts for the whole balance', async () => {
     const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
     harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
     harness.chain.simulation = () => ({
@@ -299,7 +299,7 @@ describe('a person is asked', () => {
       signal: never,
     })
     expect(await because(harness, asked)).toEqual(['waiting', 'it lets somebody take all of a token'])
-    // Whoever reads one line of it is not told that nothing moves.
+    // The summary must not say that nothing moves.
     const { summary, consequences } = harness.pay.kind.describe(harness.asked[0]?.args as never)
     expect(summary).toBe(
       `call approve(address,uint256) of ${token} on base, which lets ${friend} take ALL of the token ${token}`,
@@ -326,7 +326,7 @@ describe('a person is asked', () => {
       return { ...harness, execute }
     }
 
-    test('is a first-time address like any other, the contract itself where it takes a token too', async () => {
+    test('a payee of a nested call is a first-time address like any other, even the token contract', async () => {
       const { execute, asked, pay } = aCall([friend, stranger, token])
       expect(await execute()).toMatchObject({
         state: 'waiting',
@@ -336,7 +336,7 @@ describe('a person is asked', () => {
       expect(consequences).toContain(`It also pays or empowers ${stranger}.`)
     })
 
-    test('or whom it names alone is one too: who may come by something later is not told by what moves now', async () => {
+    test('an address that a call only names needs approval too, because it may receive something later', async () => {
       const { execute, asked, pay, chain } = aCall([])
       const names = (others: readonly string[]) => {
         chain.simulation = () => ({
@@ -364,7 +364,7 @@ describe('a person is asked', () => {
       expect(await pay.simulate(scout, call, never)).toMatchObject({ asks_a_person: [] })
     })
 
-    test('and tokens that everybody knows are nobody', async () => {
+    test('well-known tokens do not count as payees', async () => {
       const { chain, pay } = aCall([])
       const weth = '0x4200000000000000000000000000000000000006'
       const effects = { changes: [], payees: [], grants: [] }
@@ -372,7 +372,7 @@ describe('a person is asked', () => {
       expect(await pay.simulate(scout, call, never)).toMatchObject({ asks_a_person: [] })
     })
 
-    test('are more than twenty in all is refused: nobody reads so many', async () => {
+    test('a call with more than twenty payees is refused, because nobody would review them', async () => {
       const { chain, pay } = aCall([])
       const effects = { changes: [], payees: [], grants: [] }
       const named = (count: number) => {
@@ -387,7 +387,7 @@ describe('a person is asked', () => {
       })
     })
 
-    test('is another when it is confirmed: nothing is signed', async () => {
+    test('a confirmed call whose payee has changed is not signed', async () => {
       const { execute, asked, pay, chain, states } = aCall([stranger])
       await execute()
       chain.simulation = () => paying([stranger, token])
@@ -398,7 +398,7 @@ describe('a person is asked', () => {
       expect(states()).toEqual([])
     })
 
-    test('is another when it lands: the wallet stops', async () => {
+    test('a call that pays another address when it lands stops the wallet', async () => {
       const { execute, chain, poll, manage } = aCall([friend])
       expect(await execute()).toMatchObject({ state: 'paid' })
       const landed = async (payees: readonly string[]) => {
@@ -421,7 +421,7 @@ describe('a person is asked', () => {
   describe('a token that is like one that the owner knows', () => {
     const known = { wallet: { approve_above_usd: 99, known_addresses: { friend, USDC: stranger } } }
 
-    test('waits for a person with a warning, whatever it counts for', async () => {
+    test('a look-alike token needs approval with a warning, whatever amount it counts for', async () => {
       const harness = aPaymentsHarness({ ...known, record: { wallet_allowed_contracts: [token] } })
       harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USD?' })
       const words = `the token ${token} that calls itself USD? is not the USDC that you know`
@@ -431,7 +431,7 @@ describe('a person is asked', () => {
       })
     })
 
-    test('is told of too where it is what one gets', async () => {
+    test('a look-alike token is also flagged when it is received', async () => {
       const harness = aPaymentsHarness({ ...known, record: { wallet_allowed_contracts: ['*'] } })
       harness.chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDC' })
       harness.chain.simulation = () => ({
@@ -445,7 +445,7 @@ describe('a person is asked', () => {
   })
 })
 
-test('a contract is read where the record lists it, and no other is asked anything', async () => {
+test('a contract is read only if the permission record lists it', async () => {
   const { pay, chain } = aPaymentsHarness({ record: { wallet_allowed_contracts: [token] } })
   const asked: unknown[] = []
   chain.read = async (contract, call) => {
@@ -462,7 +462,7 @@ test('a contract is read where the record lists it, and no other is asked anythi
   expect(asked).toEqual([[token, { function: 'total()', args: [], returns: ['uint256'] }]])
 })
 
-test('what an agent writes of a call is one plain line for whoever decides', async () => {
+test("an agent's description of a call is one plain line for the person who decides", async () => {
   const harness = aPaymentsHarness({
     record: { wallet_allowed_contracts: ['*'] },
     wallet: { approve_above_usd: 0 },
@@ -478,7 +478,7 @@ test('what an agent writes of a call is one plain line for whoever decides', asy
   for (const line of [summary, ...consequences]) expect(line).toMatch(/^[\x20-\x7e…]*$/)
 })
 
-test('what is called is told by its name and types, in the chain’s own words, and not by those of an agent', async () => {
+test("a call is described by its name and types from the chain, not by the agent's text", async () => {
   const harness = aPaymentsHarness({
     record: { wallet_allowed_contracts: ['*'] },
     wallet: { allow_unsimulated: [`base:${token}:approve(address,uint256)`] },
@@ -509,7 +509,7 @@ describe('what a call would move', () => {
   const executed = (harness: ReturnType<typeof aPaymentsHarness>) =>
     harness.pay.execute(scout, call, { step: onceOnly(harness.database), key: 'run_1:1', signal: never })
 
-  test('and is not known refuses it, unless the owner named that contract and function', async () => {
+  test('a call with unknown effects is refused, unless the owner named that contract and function', async () => {
     const refused = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
     refused.chain.simulation = () => ({ kind: 'unknown', reason: 'no such method' })
     await expect(executed(refused)).rejects.toMatchObject({ code: 'not-simulated' })
@@ -539,7 +539,7 @@ describe('what a call would move', () => {
     expect(await refused.send('0.1')).toMatchObject({ state: 'paid' })
   })
 
-  test('and is not known of a token counts what it says itself, against all limits and before a person', async () => {
+  test('a token call with unknown effects counts by its arguments, against all limits and for approval', async () => {
     const allow_unsimulated = [`base:${token}:transfer(address,uint256)`]
     const given = (record: object) => {
       const harness = aPaymentsHarness({
@@ -562,7 +562,7 @@ describe('what a call would move', () => {
     expect(consequences).toContain('It counts for 4.000001 USD of the limits of the agent.')
   })
 
-  test('and would be undone refuses it', async () => {
+  test('a call that would revert is refused', async () => {
     const harness = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
     harness.chain.simulation = () => ({ kind: 'fails', reason: 'transfers are paused' })
     await expect(executed(harness)).rejects.toMatchObject({

@@ -19,10 +19,10 @@ import { createSeenTable } from './seen-table.ts'
 import { createSignPayment } from './sign-payment.ts'
 import { createWatchSigners } from './watch-signers.ts'
 
-/** Agents whose limits are told. */
+/** Maximum number of agents whose limits are listed. */
 const payersMax = 1000
 
-/** Everything that pays: what is asked, shown to a person, signed, followed to its end. */
+/** All payment functions: assessment, approval, signature and following. */
 export function createPayments(
   kernel: Kernel,
   needs: WalletChains & {

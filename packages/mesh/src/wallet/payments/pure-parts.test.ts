@@ -13,7 +13,7 @@ const token = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 
 describe('an amount', () => {
-  test('comes back to the last unit, whatever the decimals', () => {
+  test('an amount survives conversion at any number of decimals', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 0n, max: 2n ** 256n - 1n }), fc.nat(36), (raw, decimals) => {
         fc.pre(String(raw).length - decimals <= 60)
@@ -30,7 +30,7 @@ describe('an amount', () => {
   })
 
   test.each(['', '-1', '+1', '1e3', '1,5', '.5', '5.', ' 1', '0x1', '1.2345678', '١'])(
-    '%j is none',
+    '%j is not an amount',
     (text) => {
       expect(() => baseUnits(text, 6)).toThrow(expect.objectContaining({ code: 'bad-request' }))
     },
@@ -66,14 +66,14 @@ describe('a signed payment', () => {
     expect(Object.fromEntries(news.map(([name, one]) => [name, stateAfter(state, one)]))).toEqual(expected)
   })
 
-  test('that has ended stays so, and counts no more where it never lands alone', () => {
+  test('an ended payment stays ended, and is refunded only if it never lands', () => {
     const ended = intentStates.filter(hasEnded)
     expect(ended).toEqual(['confirmed', 'failed', 'replaced', 'expired', 'cancelled'])
     for (const state of ended) for (const [, one] of news) expect(stateAfter(state, one)).toBe(state)
     expect(intentStates.filter(neverLanded)).toEqual(['replaced', 'expired'])
   })
 
-  test('is looked at soon while it is young, and every ten minutes at least', () => {
+  test('a payment is polled soon while it is young, and at least every ten minutes', () => {
     expect([0, 60_000, 3_600_000, 1e9].map((age) => nextPollAfter(0, age) - age)).toEqual([
       2000, 6000, 360_000, 600_000,
     ])
@@ -93,7 +93,7 @@ describe('what a transaction did', () => {
     grants: [{ asset: token, spender, raw, unlimited: false }],
   })
 
-  test('is no more than was planned, by 2 % at most', () => {
+  test('what left is within 2 % of the plan', () => {
     expect(
       [left(-100n), left(-102n), left(5n), grant(friend, 50n)].map((one) => moreThan(planned, one)),
     ).toEqual(Array(4).fill(null))
@@ -103,7 +103,7 @@ describe('what a transaction did', () => {
     expect(moreThan({ ...planned, changes: [] }, left(-1n))).toContain('0 were to leave')
   })
 
-  test('pays nobody whom it was not to pay, and lets nobody take all who was to take a part', () => {
+  test('a payee or an unlimited allowance beyond the plan is detected', () => {
     const pays = (...payees: string[]) => ({ changes: [], payees, grants: [] })
     expect(moreThan(pays(friend, token), pays(friend.toLowerCase()))).toBeNull()
     expect(moreThan(pays(friend), pays(friend, token))).toBe(`${token} was paid, which was not to be`)
@@ -112,14 +112,14 @@ describe('what a transaction did', () => {
       payees: [],
       grants: [{ asset: token, spender: friend, raw, unlimited }],
     })
-    // All of a token of which little is there is no part of it.
+    // An unlimited allowance is never part of a limited one, even if the balance is small.
     expect(moreThan(grants(false, 50n), grants(true, 5n))).toBe(
       `${friend} may take all of ${token}, which it was not to`,
     )
     expect(moreThan(grants(true, 5n), grants(true, 500n))).toBeNull()
   })
 
-  test('counts the coin where the chain tells it, and one asset for another only where it is the same', () => {
+  test('the coin counts where the chain reports it, and assets are compared by identity', () => {
     const coin = (raw: bigint) => ({ changes: [{ asset: null, raw }], payees: [], grants: [] })
     expect(moreThan(coin(-100n), coin(-102n))).toBeNull()
     expect(moreThan(coin(-100n), coin(-103n))).toBe('103 base units of the coin left, and 100 were to leave')
@@ -137,7 +137,7 @@ describe('what a transaction did', () => {
 describe('an address', () => {
   const known = { names: { 'the bakery': friend }, paid: [token] }
 
-  test('is shown by the owner’s name for it, however its letters are cased', () => {
+  test("an address is shown by the owner's name for it, in any letter case", () => {
     expect(describeAddress(friend.toLowerCase(), known)).toEqual({
       words: `${friend.toLowerCase()} (the bakery)`,
       isNamed: true,
@@ -145,7 +145,7 @@ describe('an address', () => {
     expect(describeAddress(token, known)).toEqual({ words: token, isNamed: false })
   })
 
-  test('that only begins and ends like a known one is shown with a warning', () => {
+  test('an address that begins and ends like a known one is shown with a warning', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[0-9a-f]{32}$/), (middle) => {
         const alike = `0x${friend.slice(2, 6)}${middle}${friend.slice(-4)}`
@@ -163,14 +163,14 @@ describe('an address', () => {
     expect(describeAddress(alike, known).words).toContain(`like the bakery (${friend}), and`)
   })
 
-  test('that is like a known one at one end alone is shown as it is', () => {
+  test('an address that resembles a known one at only one end is shown without a warning', () => {
     for (const one of [
       `0x${token.slice(2, 6)}${'0'.repeat(36)}`,
       `0x${'0'.repeat(36)}${token.slice(-4)}`,
       `0x${token.slice(2, 5)}${'0'.repeat(33)}${token.slice(-4)}`,
     ])
       expect(describeAddress(one, known).words).toBe(one)
-    // In base 58 too, where a warning is worth more than the case of a letter.
+    // The warning applies in base 58 too, regardless of letter case.
     const mint = 'So11111111111111111111111111111111111111112'
     const solana = { names: { mint }, paid: [] }
     expect(describeAddress(`sO11${'2'.repeat(35)}1112`, solana).words).toContain('WARNING')
@@ -195,18 +195,18 @@ describe('a token that calls itself', () => {
     ['RNKR', 'MKR'],
     ['S0I', 'SOL'],
     ['DAO-Treasury', 'dao_treasury'],
-  ])('%s is told from %s', (symbol, name) => {
+  ])('the symbol %s is recognized as an imitation of %s', (symbol, name) => {
     expect(imitatedBy({ address: '0x01', symbol }, names)).toBe(name)
   })
 
   test.each(['USDT', 'USDC.e', 'WETH', 'USD', '?', '???', '???C', '', 'ETHX'])(
-    '%j is like none that is known',
+    'the symbol %j imitates no known token',
     (symbol) => {
       expect(imitatedBy({ address: '0x01', symbol }, names)).toBeNull()
     },
   )
 
-  test('what the owner knows it by is no imitation', () => {
+  test("the owner's own name for a token is not an imitation", () => {
     expect(imitatedBy({ address: friend.toLowerCase(), symbol: 'USDC' }, names)).toBeNull()
   })
 })
@@ -221,5 +221,5 @@ describe('a symbol', () => {
     ['\u00c7', 'C'],
     ['a b\n', 'ab'],
     ['x'.repeat(99), 'x'.repeat(20)],
-  ])('%j is shown as %s', (text, shown) => expect(plainSymbol(text)).toBe(shown))
+  ])('the symbol %j is shown as %s', (text, shown) => expect(plainSymbol(text)).toBe(shown))
 })

@@ -7,10 +7,13 @@ import { isSameAddress } from './judge-payees.ts'
 import { orderedAmounts } from './ordered-amounts.ts'
 import type { Ordered } from './ordered-amounts.ts'
 
-/** Others whom a call may pay or empower; more is not understood. */
+/** Maximum number of other addresses that a call may pay or empower; a call with more is not assessed. */
 const payeesMax = 20
 
-/** What an order does by its simulation. Null where it is not known and the owner let it be. Problems `would-fail`, `not-simulated`. Pure. */
+/**
+ * The effects of an order by its simulation. Null if they are unknown and the owner allowed that. Problems
+ * `would-fail`, `not-simulated`. Pure.
+ */
 export function readEffects(
   plan: Plan,
   { chain, order, allowed }: { chain: ChainName; order: Order; allowed: readonly string[] },
@@ -19,7 +22,7 @@ export function readEffects(
   if (simulation.kind === 'moves') return simulation.effects
   if (simulation.kind === 'fails') throw new Problem('would-fail', { detail: simulation.reason })
   if (order.do === 'transfer' && order.asset === null) {
-    // It moves its amount and nothing else of whoever signs.
+    // A coin transfer moves its amount and nothing else of the signer.
     return { changes: [{ asset: null, raw: -order.raw }], payees: [], grants: [] }
   }
   const name =
@@ -30,24 +33,27 @@ export function readEffects(
   throw new Problem('not-simulated', { detail: `${name}: ${simulation.reason}` })
 }
 
-/** In the chain's own words; those of an agent could say anything to whoever reads them. */
+/** The function name from the chain, because the agent's text could mislead a reader. */
 export function calledIn({ called }: Plan, order: Extract<Order, { do: 'call' }>): string {
   return called ?? plainLine(order.call.function)
 }
 
-/** What an order says by itself of amounts; no less than that counts. Pure. */
+/** The amounts that an order itself states; at least these count. Pure. */
 export function orderedBy(plan: Plan, order: Order): Ordered {
   return orderedAmounts(order, { from: plan.from, called: order.do === 'call' ? calledIn(plan, order) : '' })
 }
 
 export interface Payees {
-  /** All, each once. */
+  /** All payees, each once. */
   readonly paid: readonly string[]
-  /** Of them, those that it only names. */
+  /** Those that the order only names. */
   readonly others: readonly string[]
 }
 
-/** Whom an order pays, empowers or names. Problem `not-simulated` for more than anybody could look through. Pure. */
+/**
+ * Addresses that an order pays, empowers or names. Problem `not-simulated` for more than a person could review.
+ * Pure.
+ */
 export function payeesOf(chain: ChainName, { order, plan, effects }: Understood): Payees {
   const ordered = orderedBy(plan, order)
   const direct = [
@@ -56,7 +62,7 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
     ...(effects?.payees ?? []),
     ...(effects?.grants ?? []).map(({ spender }) => spender),
   ]
-  // Tokens that everybody knows do with nothing what they please.
+  // Well-known tokens have fixed behaviour and are not payees.
   const told = [...direct, ...Object.values(knownTokensOf(chain))]
   const others = (plan.simulation.kind === 'moves' ? (plan.simulation.others ?? []) : []).filter(
     (address) => !told.some((one) => isSameAddress(one, address)),
@@ -72,15 +78,15 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
   return { paid, others }
 }
 
-/** An order, what the chain says of it, and what of that is understood. */
+/** An order, the chain's answer about it, and the effects derived from that. */
 export interface Understood {
   readonly order: Order
   readonly plan: Plan
-  /** Null where nobody can say, and the owner let that call be made all the same. */
+  /** Null if they are unknown and the owner allowed the call anyway. */
   readonly effects: Effects | null
 }
 
-/** The case of an address is its checksum's, the one of a function its own. */
+/** The case of an address is a checksum; the case of a function name is significant. */
 function isSameCall(one: string, other: string): boolean {
   const parts = (text: string): readonly string[] => /^([^:]*:[^:]*):(.*)$/.exec(text) ?? []
   const [[, where, what], [, otherWhere, otherWhat]] = [parts(one), parts(other)]

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { aPaymentsHarness, owner, scout, sender } from '../../testing/payments-harness.ts'
 
 describe('a payment that does not land', () => {
-  /** One that waits in the pool of its chain, counted at 0.500001 dollars. */
+  /** A payment that stays in the pool of its chain, counted at 0.500001 dollars. */
   async function stuck(given: Parameters<typeof aPaymentsHarness>[0] = {}) {
     const harness = aPaymentsHarness(given)
     const answer = await harness.send('0.5')
@@ -12,7 +12,7 @@ describe('a payment that does not land', () => {
     return { ...harness, id, first, now }
   }
 
-  test('is signed once more at its number for a higher fee, which counts, and lands once', async () => {
+  test('a stuck payment is signed again with its nonce and a higher fee, which counts, and lands once', async () => {
     const { replace, id, first, chain, poll, now, journal, manage } = await stuck()
     const again = await replace(id, 'speed-up')
     // The fee doubles, from a millionth of a dollar.
@@ -32,7 +32,7 @@ describe('a payment that does not land', () => {
     })
   })
 
-  test('counts once where the one before lands after all', async () => {
+  test('a replaced payment counts once if the earlier signature lands', async () => {
     const { replace, id, first, chain, poll, now, table } = await stuck()
     chain.onBroadcast = () => {
       throw new Error('nobody takes it')
@@ -41,7 +41,7 @@ describe('a payment that does not land', () => {
     expect(again).toMatchObject({ state: 'sent', note: expect.stringContaining('failed inside') })
     chain.mine(1)
     await poll()
-    // Named by its newest signature until a block stays.
+    // Identified by its newest signature until a block is final.
     expect(now()).toMatchObject({ state: 'landed', txId: again.tx_id })
     chain.mine(2)
     await poll()
@@ -49,7 +49,7 @@ describe('a payment that does not land', () => {
     expect(table.list({ agentId: 'scout', limit: 9 })).toHaveLength(1)
   })
 
-  test('is sent as its newest signature alone, also by a mesh that died before it sent that', async () => {
+  test('only the newest signature is sent, also after a restart before its broadcast', async () => {
     const { replace, id, first, chain, poll, now } = await stuck()
     chain.onBroadcast = () => {}
     const again = await replace(id, 'speed-up')
@@ -61,7 +61,7 @@ describe('a payment that does not land', () => {
     expect(now()).toMatchObject({ state: 'confirmed', txId: again.tx_id })
   })
 
-  test('is cancelled by a transaction that moves nothing, and counts for the fee of that', async () => {
+  test('a payment is cancelled by an empty transaction, and counts for its fee', async () => {
     const { replace, id, chain, poll, now, manage, journal } = await stuck()
     const again = await replace(id, 'cancel')
     expect(again).toMatchObject({ counted_usd: 0.500002, state: 'sent' })
@@ -80,7 +80,7 @@ describe('a payment that does not land', () => {
     expect(journal.map(({ action }) => action)).toContain('wallet.cancelling')
   })
 
-  test('and is paid although its owner cancelled it stays paid and counts', async () => {
+  test('a payment that lands although its owner cancelled it stays paid and counts', async () => {
     const { replace, id, chain, poll, now, first } = await stuck()
     chain.onBroadcast = () => {
       throw new Error('nobody takes it')
@@ -91,7 +91,7 @@ describe('a payment that does not land', () => {
     expect(now()).toMatchObject({ state: 'confirmed', txId: first, chargedMicroUsd: 500_002 })
   })
 
-  test('is replaced only where a stranger has its number, whatever was signed of it', async () => {
+  test('a payment is replaced only when a foreign transaction used its nonce', async () => {
     const { replace, id, chain, poll, now, manage } = await stuck()
     await replace(id, 'speed-up')
     chain.sendElsewhere(sender)
@@ -101,7 +101,7 @@ describe('a payment that does not land', () => {
     expect(manage.limits(owner).stopped).toContain('a transaction that this mesh did not sign')
   })
 
-  test('is signed so often, and to so high a fee, and no further', async () => {
+  test('a payment can be signed again only a limited number of times and up to a limited fee', async () => {
     const { replace, id } = await stuck()
     // 2, 4 and 8 times the first fee; the next would be 16 times.
     for (let times = 0; times < 3; times++) await replace(id, 'speed-up')
@@ -124,14 +124,14 @@ describe('a payment that does not land', () => {
     })
   })
 
-  test('is not hurried once it is being cancelled', async () => {
+  test('a payment that is being cancelled cannot be sped up', async () => {
     const { replace, id } = await stuck()
     await replace(id, 'cancel')
     await expect(replace(id, 'speed-up')).rejects.toMatchObject({ detail: `${id} is being cancelled` })
     await expect(replace(id, 'cancel')).resolves.toMatchObject({ counted_usd: 0.500004 })
   })
 
-  test('is left alone once a block has it, where there is none, and while the wallet is stopped', async () => {
+  test('a payment cannot be replaced when it is in a block, does not exist, or the wallet is stopped', async () => {
     const { replace, id, chain, poll, table, manage } = await stuck()
     await expect(replace('pay_none', 'cancel')).rejects.toMatchObject({
       code: 'not-found',
@@ -154,7 +154,7 @@ describe('a payment that does not land', () => {
     expect(chain.received).toHaveLength(1)
   })
 
-  test('of a chain that this release does not know is none to replace', async () => {
+  test('a payment on a chain that this release does not know cannot be replaced', async () => {
     const { replace, id, database } = await stuck()
     database.exec("UPDATE wallet_intents SET chain = 'atlantis'")
     await expect(replace(id, 'cancel')).rejects.toMatchObject({
@@ -163,7 +163,7 @@ describe('a payment that does not land', () => {
     })
   })
 
-  test('is its owner’s to replace, and once at a time', async () => {
+  test('only an owner can replace a payment, and only one replacement runs at a time', async () => {
     const { replace, id, chain } = await stuck()
     await expect(replace(id, 'cancel', scout)).rejects.toMatchObject({ code: 'denied' })
     await expect(

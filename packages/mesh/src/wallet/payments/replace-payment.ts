@@ -25,10 +25,10 @@ const actions = { 'speed-up': 'wallet.sped-up', cancel: 'wallet.cancelling' } as
 export type ReplacePayment = ReturnType<typeof createReplacePayment>
 
 /**
- * A payment that does not land, signed once more at its number by its owner's word: at a higher fee, or as a transaction that
- * moves nothing. Only one of that number lands. What its fee may be more counts with what was counted; no limit is asked, since
- * who may raise the limits has asked for it. Problems `denied`, `not-found`, `conflict`, `unprocessable`, `wallet-stopped`, `no-price`,
- * and those of the chain.
+ * Signs a stuck payment again with its nonce, at its owner's request: with a higher fee, or as a transaction that
+ * moves nothing. Only one transaction of that nonce lands. The additional fee is counted; no limit is checked,
+ * because an owner could raise the limits anyway. Problems `denied`, `not-found`, `conflict`, `unprocessable`,
+ * `wallet-stopped`, `no-price`, and those of the chain.
  */
 export function createReplacePayment({
   guard,
@@ -43,7 +43,7 @@ export function createReplacePayment({
   readonly priceOf: PriceOf
   readonly follow: Pick<FollowPayments, 'send'>
 }) {
-  /** As it is by now, with no block that is known to have it. */
+  /** The current payment, if no block is known to contain it. */
   function requireWaiting(id: string): IntentRecord & { readonly chain: ChainName } {
     const intent = table.find(id)
     const chain = chainNames.find((name) => name === intent?.chain)

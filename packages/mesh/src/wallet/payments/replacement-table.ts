@@ -18,16 +18,16 @@ const rowSchema = z
 
 export type ReplacementTable = ReturnType<typeof createReplacementTable>
 
-/** Signatures of a payment that came before its newest. */
+/** Earlier signatures of a payment. */
 export function createReplacementTable(database: Database) {
   return {
-    /** The first signature first. */
+    /** Oldest signature first. */
     supersededBy: (intentId: string): readonly Superseded[] =>
       database
         .prepare('SELECT * FROM wallet_superseded WHERE intent_id = ? ORDER BY number')
         .all(intentId)
         .map((row) => rowSchema.parse(row)),
-    /** `before`: the payment with the signature that is the newest no more. */
+    /** `before` is the payment with the signature that is now superseded. */
     supersede: (before: IntentRecord, feeRaw: bigint): void => {
       database
         .prepare(

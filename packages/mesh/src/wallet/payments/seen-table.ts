@@ -5,7 +5,7 @@ const rowSchema = z.object({ chain: z.string(), sender: z.string() })
 
 export type SeenTable = ReturnType<typeof createSeenTable>
 
-/** Of each address on a chain without numbers, how far it was looked at what its key signed, in that chain's own words. */
+/** For each address on a chain without nonces, how far its signatures were checked, in the adapter's own form. */
 export function createSeenTable(database: Database) {
   return {
     seen: (chain: string, sender: string): string | null => {
@@ -34,7 +34,7 @@ export function createSeenTable(database: Database) {
         )
         .all(now, limit)
         .map((row) => rowSchema.parse(row)),
-    /** Whatever came of looking, it is looked again no sooner. */
+    /** Schedules the next check, whatever the last one found. */
     putOff: (chain: string, sender: string, nextPollAt: number): void => {
       database
         .prepare('UPDATE wallet_seen SET next_look_at = ? WHERE chain = ? AND sender = ?')
@@ -43,7 +43,7 @@ export function createSeenTable(database: Database) {
     isOwn: (chain: string, txId: string): boolean =>
       database.prepare('SELECT 1 FROM wallet_intents WHERE chain = ? AND tx_id = ?').get(chain, txId) !==
       undefined,
-    /** What is there is believed once more: somebody else signed some of it. */
+    /** Trusts existing signatures again, because another program made some of them. */
     forget: (): void => {
       database.exec('DELETE FROM wallet_seen')
     },

@@ -15,7 +15,7 @@ const doing = (effects: Partial<Effects>, others?: readonly string[]): Simulatio
   ...(others === undefined ? {} : { others }),
 })
 
-/** A call, and all that is told of it to an agent that asks and to a person who decides. */
+/** A call, and its description for the agent that requests it and for the person who decides. */
 async function told(
   simulation: Simulation,
   {
@@ -62,7 +62,7 @@ const from = `On base, from ${sender}.`
 const calls = `Calls swap(uint256) of ${contract} with ["5"].`
 
 describe('a person sees of a call', () => {
-  test('that moves nothing, that it does, and that its fee counts', async () => {
+  test('the description of a call that moves nothing says so, and that its fee counts', async () => {
     const { summary, consequences, price, simulated } = await told(doing({}))
     expect(summary).toBe(`call swap(uint256) of ${contract} on base, which moves nothing but its fee`)
     const lines = [
@@ -80,7 +80,7 @@ describe('a person sees of a call', () => {
     })
   })
 
-  test('all that leaves, comes in and may be taken, who gets it, and what to mind', async () => {
+  test('the description of a call lists what leaves, arrives and may be taken, the recipients and warnings', async () => {
     const effects = {
       changes: [
         { asset: null, raw: -(10n ** 18n) },
@@ -119,7 +119,7 @@ describe('a person sees of a call', () => {
     expect(simulated.counted_usd).toBe(10.000001)
   })
 
-  test('each whom it pays once, however an address is cased, and who only comes by something behind them', async () => {
+  test('the description of a call lists each payee once in any letter case, then addresses that it only names', async () => {
     const { consequences, simulated } = await told(
       doing({ payees: [stranger, stranger.toLowerCase()] }, [
         stranger.toUpperCase().replace('X', 'x'),
@@ -137,7 +137,7 @@ describe('a person sees of a call', () => {
     ])
   })
 
-  test('a token that only calls itself like a known one, and nothing of the one that is it', async () => {
+  test('the description of a call warns about a look-alike token and not about the original', async () => {
     const usdc = knownTokensOf('base')['USDC'] ?? ''
     const real = await told(doing({ changes: [{ asset: usdc, raw: 5n }] }))
     expect(real.consequences.join()).not.toContain('WARNING')
@@ -151,14 +151,14 @@ describe('a person sees of a call', () => {
     expect(reasons).toEqual(['it counts for more than 0 USD', words])
   })
 
-  test('what comes in though nobody can say what it is called', async () => {
+  test('the description of a call lists incoming assets even without a known symbol', async () => {
     const { consequences } = await told(doing({ changes: [{ asset: stranger, raw: 1n }] }))
     expect(consequences).toContain(`Comes in: 1 base units of ${stranger}.`)
     const coin = await told(doing({ changes: [{ asset: null, raw: 9n }] }))
     expect(coin.consequences).toContain('Comes in: 9 base units of ETH.')
   })
 
-  test('its arguments as far as a person reads, and that there are more', async () => {
+  test('the description of a call cuts long arguments and says so', async () => {
     const short = await told(doing({}), { args: ['a'.repeat(496)] })
     expect(short.consequences[1]).toBe(`Calls swap(uint256) of ${contract} with ["${'a'.repeat(496)}"].`)
     const long = await told(doing({}), { args: ['a'.repeat(497)] })
@@ -167,14 +167,14 @@ describe('a person sees of a call', () => {
     )
   })
 
-  test('the name of the contract where the owner gave it one', async () => {
+  test("the description of a call contains the owner's name for the contract", async () => {
     const { consequences } = await told(doing({}), { wallet: { known_addresses: { exchange: contract } } })
     expect(consequences[1]).toBe(`Calls swap(uint256) of ${contract} (exchange) with ["5"].`)
   })
 })
 
 describe('a person is asked', () => {
-  test('above the threshold and not at it', async () => {
+  test('a payment above the threshold needs approval, and one at it does not', async () => {
     const at = async (approve_above_usd: number) => {
       const { send } = aPaymentsHarness({ wallet: { approve_above_usd } })
       return (await send('0.5')).state
@@ -183,7 +183,7 @@ describe('a person is asked', () => {
     expect([await at(0.500001), await at(0.5)]).toEqual(['paid', 'waiting'])
   })
 
-  test('nothing of whoever was paid before, in whatever case', async () => {
+  test('a payee that was paid before needs no approval, in any letter case', async () => {
     const { send, table } = aPaymentsHarness()
     table.knowPayee('base', stranger.toLowerCase())
     expect(await send('0.1', { to: stranger })).toMatchObject({ state: 'paid' })
@@ -191,7 +191,7 @@ describe('a person is asked', () => {
     expect(await send('0.1', { to: token })).toMatchObject({ state: 'waiting' })
   })
 
-  test('of a transfer whose token pays others too, which the recipient is not', async () => {
+  test('a transfer whose token also pays other addresses needs approval for those', async () => {
     const {
       send,
       chain,
@@ -225,20 +225,20 @@ describe('what nobody can say', () => {
     ['the case of another function', `base:${contract}:SWAP(uint256)`],
     ['no function', `base:${contract}`],
     ['nothing', ''],
-  ])('is not let be by an entry of %s', async (_what, entry) => {
+  ])('a call with unknown effects is not allowed by an entry of %s', async (_what, entry) => {
     await expect(told(unknown, { wallet: { allow_unsimulated: [entry] } })).rejects.toMatchObject({
       code: 'not-simulated',
       detail: `base:${contract}:swap(uint256): no such method`,
     })
   })
 
-  test('is let be by its own entry, however the address is cased', async () => {
+  test('a call with unknown effects is allowed by its own entry, in any letter case of the address', async () => {
     const entry = `base:${contract.toLowerCase()}:swap(uint256)`
     const { consequences } = await told(unknown, { wallet: { allow_unsimulated: ['x', entry] } })
     expect(consequences.at(-1)).toBe(asked('it counts for more than 0 USD, and what it moves is not known'))
   })
 
-  test('of a payment of coins is nothing: it moves its amount', async () => {
+  test('the effects of a coin payment are always known: it moves its amount', async () => {
     const { send, chain, table } = aPaymentsHarness()
     chain.simulation = () => unknown
     expect(await send('0.5')).toMatchObject({ state: 'paid', payment: { counted_usd: 0.500001 } })
@@ -251,7 +251,7 @@ describe('what nobody can say', () => {
     await expect(send('0.5')).rejects.toMatchObject({ code: 'would-fail', detail: 'it holds too little' })
   })
 
-  test('of a token is refused by the name under which its owner could let it be', async () => {
+  test('a refused token call names the entry with which its owner could allow it', async () => {
     const { send, chain } = aPaymentsHarness({ record: { wallet_allowed_contracts: ['*'] } })
     chain.tokens.set(token.toLowerCase(), { decimals: 6, symbol: 'USDX' })
     chain.simulation = () => unknown

@@ -10,12 +10,12 @@ import type { IntentRecord } from './intent-record.ts'
 import { nextPollAfter } from './intent-record.ts'
 import type { IntentTable } from './intent-table.ts'
 
-/** Of one address on one chain, without an end: each waits for the one before. */
+/** Maximum number of unfinished payments of one address on one chain; each waits for the one before. */
 const openMax = 16
 const hourMs = 3600 * 1000
 const dayMs = 24 * hourMs
 
-/** Who pays: the address of an agent, and its key for as long as `use` runs. */
+/** The signer: the address of an agent, and its key while `use` runs. */
 export interface Signer {
   readonly address: string
   withKey<T>(use: (key: Uint8Array) => T): T
@@ -27,7 +27,7 @@ export interface PaymentAsked {
   readonly runId: string | null
   readonly chain: ChainName
   readonly signer: Signer
-  /** A contract that is called, also a token's by a transfer; null where the coin alone is sent. */
+  /** The called contract, including a token's for a transfer; null for a transfer of the coin. */
   readonly contract: string | null
   readonly approvedBy: string | null
 }
@@ -41,11 +41,14 @@ interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'clock' | 'newId' | 'l
 }
 
 /**
- * What stands before a payment leaves.
+ * Signs payments under these invariants.
  *
- * - W1 Check, charge, number, signature and row are one transaction; nothing of it waits for anybody.
- * - W2 The same key is the same payment: it is signed once.
- * - W3 A number is given once. A chain that is ahead of what this home gave knows another signer: nothing is signed any more.
+ * - W1 Check, charge, nonce, signature and row are one transaction that awaits nothing.
+ *
+ * - W2 The same key is the same payment; it is signed once.
+ *
+ * - W3 A nonce is used once. If the chain is ahead of this home's nonces, another signer exists and the wallet
+ * stops.
  */
 export function createSignPayment({ table, clock, ...deps }: Deps) {
   function spendOf(
@@ -69,7 +72,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
     }
   }
 
-  /** Problem `wallet-stopped`, `denied` with the field: before a chain is asked, by what is known without it. */
+  /** Problem `wallet-stopped`, or `denied` with the field: the checks that need no chain. */
   function requireMay(asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>): void {
     deps.guard(agent(asked.agentId), {
       ...spendOf(asked, 0),
@@ -95,7 +98,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
 
   return {
     requireMay,
-    /** Whether all limits would hold now, without signing. */
+    /** Checks all limits without signing. */
     requireWithin: (asked: PaymentAsked, assessed: Assessed): void => {
       deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
     },
@@ -103,7 +106,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
       const { spentTodayUsd, spendsLastHour } = spendOf({ agentId, chain: 'base', contract: null }, 0)
       return { spentTodayUsd, spendsLastHour }
     },
-    /** In the caller's transaction, which keeps what refusals have written. */
+    /** Joins the caller's transaction, which also keeps what refusals wrote. */
     sign: (asked: PaymentAsked, assessed: Assessed): IntentRecord => {
       const known = table.findByKey(asked.key)
       if (known !== null) return known
@@ -166,7 +169,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
   }
 }
 
-/** From here on nothing is signed until the owner says so; the first reason stays. */
+/** Stops signing until the owner resumes the wallet; the first reason is kept. */
 export function stopWallet(
   { table, clock, journal, log }: Pick<Deps, 'clock' | 'journal' | 'log'> & { readonly table: IntentTable },
   reason: string,
@@ -183,7 +186,7 @@ export function requireGoing(table: IntentTable): void {
   if (reason !== null) throw new Problem('wallet-stopped', { detail: reason })
 }
 
-/** Limits are its own, whoever carries out what it asked for. */
+/** The limits of the requesting agent apply, whoever carries out the payment. */
 function agent(agentId: string): Caller {
   return { kind: 'agent', agentId, token: 'door', run: null }
 }

@@ -8,11 +8,11 @@ import { usdOfMicro, wholeUnits } from './amounts.ts'
 import { isSameAddress } from './judge-payees.ts'
 import { imitatedBy } from './judge-tokens.ts'
 
-/** How much of an asset, in words, and what it counts for. */
+/** An amount of an asset as text, and the value that counts. */
 export interface Worth {
   /** Null for the chain's own coin. */
   readonly asset: string | null
-  /** What it calls itself. */
+  /** The asset's symbol. */
   readonly symbol: string
   readonly words: string
   readonly microUsd: number
@@ -22,11 +22,11 @@ export interface ValuedOn {
   readonly name: ChainName
   readonly chain: Pick<PayingChain, 'token'>
   readonly priceOf: PriceOf
-  /** What the owner calls addresses. */
+  /** The owner's names for addresses. */
   readonly ownNames: Readonly<Record<string, string>>
 }
 
-/** What so much of an asset is called and counts for; null is the chain's own coin. Problem `no-price`. */
+/** Name and value of an amount; an asset of null is the chain's own coin. Problem `no-price`. */
 export async function worthOf(
   on: ValuedOn,
   { asset, raw }: { readonly asset: string | null; readonly raw: bigint },
@@ -38,13 +38,13 @@ export async function worthOf(
   const { decimals } = facts
   const attoUsd = await on.priceOf({ chain: on.name, token: asset }, signal)
   const microUsd = microUsdOf(raw, { decimals, attoUsd })
-  // What a token calls itself is no proof of what it is.
+  // A token can claim any symbol.
   const called = asset === null ? facts.symbol : `of the token ${asset}, which calls itself ${facts.symbol}`
   const words = `${wholeUnits(raw, decimals)} ${called} (${usdOfMicro(microUsd)} USD)`
   return { asset, symbol: facts.symbol, words, microUsd }
 }
 
-/** What a token could be taken for by what it calls itself; null for one that is what it says, or like no other. Pure. */
+/** A warning if a token's symbol imitates another; null if it does not. Pure. */
 export function imitationBy(
   { name, ownNames }: Pick<ValuedOn, 'name' | 'ownNames'>,
   { token, symbol }: { readonly token: string; readonly symbol: string },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { aPaymentsHarness, never, owner, sender } from '../../testing/payments-harness.ts'
 
-/** A chain without numbers, on which each of these was signed by the key of every address, oldest first. */
+/** A chain without nonces on which the key of every address signed these, oldest first. */
 function aHarness(signed: string[]) {
   const harness = aPaymentsHarness()
   const looks: (string | null)[] = []
@@ -15,7 +15,7 @@ function aHarness(signed: string[]) {
 }
 
 describe('who signs for an address', () => {
-  test('is believed at first, and looked at before each payment', async () => {
+  test('existing signatures of an address are trusted at first, and checked before each payment', async () => {
     const signed = ['long ago']
     const { send, looks, states, manage } = aHarness(signed)
     await send('0.1')
@@ -33,7 +33,7 @@ describe('who signs for an address', () => {
     expect(manage.limits(owner).stopped).toContain('by somebody else')
   })
 
-  test('is looked at every five minutes for whoever has paid, and stops the wallet without a payment', async () => {
+  test('addresses that have paid are checked every five minutes, and a foreign signature stops the wallet', async () => {
     const signed: string[] = []
     const { send, looks, clock, poll, manage, journal } = aHarness(signed)
     await poll()
@@ -50,7 +50,7 @@ describe('who signs for an address', () => {
     await clock.advance(600_000)
     await poll()
     expect(looks).toHaveLength(2)
-    // Believed from here on.
+    // Trusted from here on.
     manage.resume(owner)
     await send('0.1')
     expect(looks.at(-1)).toBeNull()
@@ -59,7 +59,7 @@ describe('who signs for an address', () => {
     expect(manage.limits(owner).stopped).toBeNull()
   })
 
-  test('that cannot be asked refuses a payment, and is asked again a few minutes later', async () => {
+  test('a failed check of foreign signatures refuses the payment and is retried a few minutes later', async () => {
     const harness = aHarness([])
     await harness.send('0.1')
     const asked: number[] = []
@@ -78,7 +78,7 @@ describe('who signs for an address', () => {
     expect(harness.states()).toHaveLength(1)
   })
 
-  test('refuses a payment while there is more to check, and goes on with the next', async () => {
+  test('a payment is refused while signatures remain to be checked, and the next attempt continues the check', async () => {
     const { send, chain, states } = aHarness([])
     await send('0.1')
     let left = 2
@@ -96,7 +96,7 @@ describe('who signs for an address', () => {
     expect(await send('0.1')).toMatchObject({ state: 'paid' })
   })
 
-  test('is nothing that a poll from before its owner resumed says', async () => {
+  test('a check that began before the owner resumed the wallet has no effect', async () => {
     const { send, chain, clock, poll, manage, table } = aHarness([])
     await send('0.1')
     const told = Promise.withResolvers<void>()

@@ -8,14 +8,14 @@ import type { SeenTable } from './seen-table.ts'
 import { stopWallet } from './sign-payment.ts'
 
 const pollEveryMs = 5 * 60_000
-/** Addresses that are checked in one poll, at once. */
+/** Addresses that one poll checks concurrently. */
 const batchMax = 4
 
 export type WatchSigners = ReturnType<typeof createWatchSigners>
 
 /**
- * Notices on chains without numbers that somebody else has a key of this fleet. Before each payment, and every few minutes for
- * each address that has paid: whatever its key signed there and no row of this home tells of stops the wallet.
+ * Detects foreign signers on chains without nonces. Before each payment, and every few minutes for each address
+ * that has paid, it stops the wallet if the address's key signed something that this home has no row of.
  */
 export function createWatchSigners({
   table,
@@ -27,14 +27,14 @@ export function createWatchSigners({
   readonly seen: SeenTable
   readonly chain: (name: ChainName) => PayingChain
 }) {
-  /** Rejects as the chain does: who cannot be asked has not said that all is well. */
+  /** Rejects when the chain fails, because a failed check does not prove that no foreign signer exists. */
   async function check(name: ChainName, address: string, signal: AbortSignal): Promise<number> {
     const since = seen.seen(name, address)
     const isOwn = (id: string): boolean => seen.isOwn(name, id)
     const found = await deps.chain(name).signedElsewhere(address, { since, isOwn }, signal)
     if (found === null) return 0
     deps.database.transaction(() => {
-      // Its owner has resumed since: what was there is believed.
+      // The owner has resumed the wallet in the meantime, so existing signatures are trusted.
       if (since !== null && seen.seen(name, address) === null) return
       seen.setSeen(name, address, { seen: found.seen, nextPollAt: clock.now() + pollEveryMs })
       if (found.foreign === null) return
@@ -45,7 +45,7 @@ export function createWatchSigners({
   }
 
   return {
-    /** Before a payment. Problem `rate-limited` while transactions of the address are left to check. */
+    /** Checks before a payment. Problem `rate-limited` while transactions of the address remain to be checked. */
     check: async (name: ChainName, address: string, signal: AbortSignal): Promise<void> => {
       const unchecked = await check(name, address, signal)
       if (unchecked === 0) return
@@ -54,7 +54,7 @@ export function createWatchSigners({
         retryAfterSeconds: 5,
       })
     },
-    /** Those that are due; a chain that cannot be asked keeps no other waiting. */
+    /** Checks due addresses; a failing chain does not delay the others. */
     poll: async (signal: AbortSignal): Promise<void> => {
       if (table.stopped() !== null) return
       await Promise.all(

@@ -1,10 +1,10 @@
 import type { Quote } from './price-source.ts'
 
-/** Older ones are none. */
+/** Older quotes are ignored. */
 export const freshMs = 5 * 60_000
-/** Ahead of the mesh's clock by more, a time is not believed. */
+/** A quote further ahead of the mesh's clock is ignored. */
 const aheadMs = 60_000
-/** Between the lowest and the highest, in percent of the lowest. */
+/** Maximum difference between the lowest and the highest quote, in percent of the lowest. */
 const apartPercent = 2n
 const sourcesMin = 2
 
@@ -13,8 +13,8 @@ export type AgreedPrice =
   | { readonly kind: 'none'; readonly reason: string }
 
 /**
- * The highest of prices that are fresh and near to one another, since limits are to hold by whichever is right; none where
- * fewer than two different sources say one, or where they disagree. Pure.
+ * The highest of several fresh and similar quotes, so that limits hold whichever is right. No price if fewer than
+ * two different sources have one, or if they disagree. Pure.
  */
 export function agreeOnPrice(quotes: readonly Quote[], now: number): AgreedPrice {
   const fresh = quotes.filter(({ at, attoUsd }) => now - at <= freshMs && at - now <= aheadMs && attoUsd > 0n)
@@ -48,22 +48,22 @@ function formatUsd(attoUsd: bigint): string {
   return `${digits.slice(0, -attoDigits)}.${digits.slice(-attoDigits, -attoDigits + 6)} USD`
 }
 
-/** From what sources write: digits with a point, or a number. Null for what is no price. Pure. */
+/** Parses a price of a source: digits with a point, or a number. Null if invalid. Pure. */
 export function attoUsdOf(price: string | number): bigint | null {
   const text = typeof price === 'number' ? price.toFixed(attoDigits) : price
-  // Past 15 digits a float says nothing of its units, and no asset is worth it.
+  // Beyond 15 digits a float loses units, and no asset is worth that much.
   const [, whole, fraction = ''] = /^(\d{1,15})(?:\.(\d{1,40}))?$/.exec(text) ?? []
   if (whole === undefined) return null
   return BigInt(whole + fraction.slice(0, attoDigits).padEnd(attoDigits, '0'))
 }
 
-/** Millionths of a US dollar, the broken one counted whole. `decimals` of the asset. Pure. */
+/** Millionths of a US dollar, rounded up. `decimals` of the asset. Pure. */
 export function microUsdOf(
   raw: bigint,
   { decimals, attoUsd }: { decimals: number; attoUsd: bigint },
 ): number {
   const divisor = 10n ** BigInt(decimals + attoDigits - 6)
   const micro = (raw * attoUsd + divisor - 1n) / divisor
-  // What is more than nine billion dollars is more than any limit.
+  // More than nine billion dollars exceeds every limit.
   return Number(micro > BigInt(Number.MAX_SAFE_INTEGER) ? BigInt(Number.MAX_SAFE_INTEGER) : micro)
 }

@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { PriceSource } from './price-source.ts'
 
-/** One that says what it is given, for tests; `attoUsd` by token, in small letters. Null talks nonsense. */
+/** A source for tests with fixed prices; `attoUsd` by token, in lower case. Null gives an invalid answer. */
 export function createFakePriceSource(
   name: string,
   knows: () => ReadonlyMap<string | null, bigint> | null,

@@ -16,24 +16,24 @@ import type { PricedAsset, PriceSource } from './price-source.ts'
 
 const answerTimeoutMs = 5000
 const replyMaxBytes = 64 * 1024
-/** Without a name CoinGecko answers nobody (403). */
+/** CoinGecko rejects requests without a User-Agent (403). */
 const headers = { accept: 'application/json', 'user-agent': `flotilla/${productVersion}` }
-/** Below it, DefiLlama says itself that a price is of a market that is too small to believe. */
+/** Below this confidence DefiLlama itself considers a market too small. */
 const confidenceMin = 0.9
 
-/** How one kind of source is asked, and what of its answer is the price. */
+/** How a kind of source is queried, and where its answer holds the price. */
 interface Dialect {
   readonly url: string
-  /** Below `url`; null for what it does not sell. */
+  /** The path below `url`; null for an asset that it does not list. */
   path(asset: PricedAsset): string | null
-  /** Null where it does not know the asset; `at` in seconds, null where it means now. */
+  /** Null if it does not know the asset; `at` in seconds, null for now. */
   read(
     reply: unknown,
     asset: PricedAsset,
   ): { readonly price: string | number; readonly at: number | null } | null
 }
 
-/** By the names that each gives to a chain, and to its coin. Coins of test chains are valued as the real ones. */
+/** The names of each chain and coin at each source. Coins of test chains are valued as the real ones. */
 const names = {
   ethereum: { coingecko: 'ethereum', coin: 'ethereum', llama: 'ethereum' },
   base: { coingecko: 'base', coin: 'ethereum', llama: 'base' },
@@ -68,7 +68,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     url: 'https://api.coinbase.com',
     path: (asset) => {
       const name = exchangeName(asset)
-      // It counts USDC as a dollar, whatever that is worth.
+      // Coinbase always counts USDC as one dollar.
       return name === null || name === 'USDC' ? null : `v2/prices/${name}-USD/spot`
     },
     read: (reply, asset) => {
@@ -84,7 +84,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
     },
     read: (reply) => {
       const [pair, ...others] = Object.values(krakenSchema.parse(reply).result ?? {})
-      // What is asked for it now: the last trade of what few people trade may be of yesterday.
+      // The ask price, because the last trade of a thin market may be a day old.
       const [asked] = pair?.a ?? []
       return asked === undefined || others.length > 0 ? null : { price: asked, at: null }
     },
@@ -108,7 +108,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
   },
   defillama: {
     url: 'https://coins.llama.fi',
-    // Its prices of coins are another source's.
+    // DefiLlama takes its coin prices from another source.
     path: (asset) => (llamaName(asset) === null ? null : `prices/current/${llamaName(asset)}`),
     read: (reply, asset) => {
       const found = llamaSchema.parse(reply).coins[llamaName(asset) ?? '']
@@ -119,7 +119,7 @@ const dialects: Readonly<Record<Settings['wallet']['price_sources'][number]['kin
   },
 }
 
-/** What exchanges sell: coins, and the tokens that everybody knows, which the other two know of one another. */
+/** The name at exchanges for coins and well-known tokens; the other two sources know tokens by address. */
 function exchangeName({ chain, token }: PricedAsset): string | null {
   return token === null ? chains[chain].coin : soldAs({ chain, token })
 }
@@ -129,12 +129,12 @@ function llamaName({ chain, token }: PricedAsset): string | null {
   return llama === null || token === null ? null : `${llama}:${addressKey(token)}`
 }
 
-/** How long somebody between here and there kept an answer (RFC 9111), where they say it. */
+/** How long a cache on the way kept an answer (RFC 9111), if it says so. */
 function keptMs(age: string | undefined): number {
   return /^\d{1,9}$/.test(age ?? '') ? Number(age) * 1000 : 0
 }
 
-/** Sources over HTTP, as the owner's settings name them, through the outbound filter. */
+/** HTTP price sources of the owner's settings, through the egress filter. */
 export function httpPriceSource(
   { kind, url }: Settings['wallet']['price_sources'][number],
   { fetch, clock }: { readonly fetch: PinnedFetch; readonly clock: Clock },

@@ -5,11 +5,11 @@ import { addressKey } from '../payments/judge-payees.ts'
 import { agreeOnPrice } from './agree-on-price.ts'
 import type { PricedAsset, PriceSource, Quote } from './price-source.ts'
 
-/** Asked again no sooner, so that payments in a row ask each source once. */
+/** Cache time, so that consecutive payments ask each source once. */
 const keptMs = 20_000
 const keptMax = 200
 
-/** 10^-18 US dollars a whole unit. Problem `no-price` with the reason, which says who said what. */
+/** 10^-18 US dollars for one whole unit. Problem `no-price` with a reason that lists the quotes. */
 export type PriceOf = (asset: PricedAsset, signal: AbortSignal) => Promise<bigint>
 
 export function createPriceList(deps: {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { PriceSource } from './price-source.ts'
 
-/** A source that knows `token` on Base at 1.5 dollars, no other token, and whose far end can be made to talk nonsense. */
+/**
+ * A source that knows `token` on Base at 1.5 dollars and no other token, and that can be made to answer invalidly.
+ */
 export interface PriceSourceUnderTest {
   readonly source: PriceSource
   readonly token: string
@@ -11,10 +13,10 @@ export interface PriceSourceUnderTest {
 
 const never = new AbortController().signal
 
-/** What every source of prices owes its callers; the words are in `price-source.ts`. */
+/** The contract that every price source must satisfy; `price-source.ts` describes it. */
 export function describePriceSource(name: string, make: () => PriceSourceUnderTest): void {
   describe(`${name} as a source of prices`, () => {
-    test('says what it knows, by whom and when, and null of what it does not know', async () => {
+    test('returns known prices with source and time, and null for unknown assets', async () => {
       const { source, token, now } = make()
       expect(await source.quote({ chain: 'base', token }, never)).toEqual({
         source: source.name,
@@ -25,7 +27,7 @@ export function describePriceSource(name: string, make: () => PriceSourceUnderTe
       expect(await source.quote({ chain: 'base', token: unknown }, never)).toBeNull()
     })
 
-    test('rejects where it makes no sense, and with the reason of a signal that is aborted', async () => {
+    test('rejects on an invalid answer, and with the reason of a signal that is aborted', async () => {
       const { source, token, talkNonsense } = make()
       const reason = new Error('nobody waits')
       await expect(source.quote({ chain: 'base', token }, AbortSignal.abort(reason))).rejects.toBe(reason)

@@ -1,23 +1,23 @@
 import type { ChainName } from '@flotilla/protocol/wallet-api'
 
-/** What a price is asked of: the coin of a chain, or a token by its address. */
+/** The asset of a price query: the coin of a chain, or a token by its address. */
 export interface PricedAsset {
   readonly chain: ChainName
   readonly token: string | null
 }
 
-/** What one whole unit is worth to somebody. */
+/** The value of one whole unit by one source. */
 export interface Quote {
   readonly source: string
   /** 10^-18 US dollars. */
   readonly attoUsd: bigint
-  /** When it was worth that, milliseconds since 1970. */
+  /** When the price was valid, milliseconds since 1970. */
   readonly at: number
 }
 
 /**
- * PORT: somebody who says what things are worth. Null where it does not know the asset. Rejects with the signal's reason, or with
- * a Problem where it cannot be asked or says nothing that makes sense; it never guesses, and keeps nothing.
+ * PORT: a source of prices. Null if it does not know the asset. Rejects with the signal's reason, or with a
+ * Problem if the source fails or answers invalidly; it never guesses and caches nothing.
  */
 export interface PriceSource {
   readonly name: string

@@ -34,7 +34,7 @@ describePriceSource('the one in memory', () => {
   }
 })
 
-/** Answers each path with a value, and keeps what was asked. */
+/** Answers each path with a value, and records the requests. */
 function served(answer: (path: string) => unknown) {
   const asked: string[] = []
   const fetch: PinnedFetch = async ({ url }, signal) => {
@@ -77,7 +77,7 @@ for (const kind of ['coingecko', 'defillama'] as const) {
   })
 }
 
-test('exchanges are asked of coins alone, at where the owner says', async () => {
+test("exchanges are asked only for coins, at the owner's address", async () => {
   const { fetch, asked } = served((path) =>
     path.startsWith('/v2/')
       ? { data: { amount: '2500.5', base: 'ETH', currency: 'USD' } }
@@ -107,7 +107,7 @@ describe('prices agree', () => {
     ['two within 2 %, the higher of them', [quote('a', 100n), quote('b', 102n)], 102n],
     ['two that are 5 minutes old', [quote('a', 100n, 300_000), quote('b', 100n, 300_000)], 100n],
     ['two beside one that is too old', [quote('a', 100n), quote('b', 100n), quote('c', 900n, 300_001)], 100n],
-  ])('of %s', (_name, quotes, price) => {
+  ])('prices agree: %s', (_name, quotes, price) => {
     expect(agreeOnPrice(quotes, now)).toMatchObject({ kind: 'agreed', attoUsd: price })
   })
 
@@ -120,12 +120,12 @@ describe('prices agree', () => {
     ['one that is too old', [quote('a', 100n), quote('b', 100n, 300_001)]],
     ['one of the time to come', [quote('a', 100n), quote('b', 100n, -60_001)]],
     ['one of nothing', [quote('a', 0n), quote('b', 0n)]],
-  ])('not of %s', (_name, quotes) => {
+  ])('prices do not agree: %s', (_name, quotes) => {
     heedsLesson(18)
     expect(agreeOnPrice(quotes, now).kind).toBe('none')
   })
 
-  test('not of two apart, who said what in the words of the refusal', () => {
+  test('quotes that differ too much are refused, and the refusal lists who said what', () => {
     const quotes = [quote('a', 15n * 10n ** 17n), quote('b', 5n * 10n ** 16n), quote('c', 1n)]
     expect(agreeOnPrice(quotes, now)).toEqual({
       kind: 'none',
@@ -147,7 +147,7 @@ describe('a book of prices', () => {
   const coin = { chain: 'base', token: null } as const
   const tokenAt = (at: number) => `0xA${at.toString(16).padStart(39, '0')}`
 
-  /** Two sources that know every asset, and how often the first was asked of each. */
+  /** Two sources that know every asset, and how often the first was asked for each. */
   function aBook(worth: (token: string | null) => bigint = () => dollar) {
     const clock = clockAt()
     const asked: (string | null)[] = []
@@ -164,7 +164,7 @@ describe('a book of prices', () => {
     return { priceOf, clock, asked, warned, sources }
   }
 
-  test('asks each source once for payments in a row, and anew after 20 seconds', async () => {
+  test('consecutive payments ask each price source once, and again after 20 seconds', async () => {
     const { priceOf, clock, asked } = aBook()
     expect(await priceOf(coin, never)).toBe(dollar)
     await clock.advance(19_999)
@@ -175,7 +175,7 @@ describe('a book of prices', () => {
     expect(asked).toHaveLength(2)
   })
 
-  test('takes no asset for another, and one address for itself however its letters are cased', async () => {
+  test('assets are cached separately, and an address in any letter case is one asset', async () => {
     const { priceOf, asked } = aBook((one) =>
       one === null ? 5n : BigInt(one.startsWith('0x') ? one : token),
     )
@@ -186,7 +186,7 @@ describe('a book of prices', () => {
     expect(asked).toEqual([null, token, tokenAt(7)])
     await priceOf({ chain: 'polygon', token }, never)
     expect(asked).toHaveLength(4)
-    // In base 58 the case of a letter is the letter.
+    // In base 58 letter case is significant.
     const mint = 'So11111111111111111111111111111111111111112'
     for (const one of [mint, mint.toLowerCase()]) {
       await expect(priceOf({ chain: 'solana', token: one }, never)).resolves.toBe(BigInt(token))
@@ -194,7 +194,7 @@ describe('a book of prices', () => {
     expect(asked).toHaveLength(6)
   })
 
-  test('keeps 200 of them and begins anew behind that: an agent can name any number of tokens', async () => {
+  test('the price cache is cleared at 200 entries, because an agent can name any number of tokens', async () => {
     const { priceOf, asked } = aBook()
     const ask = (at: number) => priceOf({ chain: 'base', token: tokenAt(at) }, never)
     for (let at = 0; at < 200; at++) await ask(at)
@@ -205,14 +205,14 @@ describe('a book of prices', () => {
     expect(asked).toHaveLength(202)
   })
 
-  test('goes on without a source that fails, which the log names', async () => {
+  test('a failing price source is logged and skipped', async () => {
     const { priceOf, sources, warned, clock } = aBook()
     sources.push(createFakePriceSource('c', () => null, clock.now))
     expect(await priceOf(coin, never)).toBe(dollar)
     expect(warned).toEqual([{ source: 'c', chain: 'base', err: expect.any(Problem) }])
   })
 
-  test('refuses what has no price, and says which asset and why', async () => {
+  test('an asset without a price is refused with its name and the reason', async () => {
     const { priceOf, sources } = aBook()
     sources.pop()
     const reason = '2 sources have to say what it is worth, and a does (1 asked with an answer)'
@@ -225,7 +225,7 @@ describe('a book of prices', () => {
     })
   })
 
-  test('says nothing of prices where nobody waits any more', async () => {
+  test('an aborted price query logs nothing', async () => {
     const { priceOf, sources } = aBook()
     const gone = new AbortController()
     const reason = new Error('nobody waits')
@@ -241,7 +241,7 @@ describe('a book of prices', () => {
 })
 
 describe('what things count for', () => {
-  test('is read from the digits of a source, and from nothing else', () => {
+  test('only decimal digits are accepted as a price', () => {
     expect(['1', '0.000000000000000001', '2500.5', 0.1, 1e-7].map(attoUsdOf)).toEqual([
       dollar,
       1n,
@@ -249,7 +249,7 @@ describe('what things count for', () => {
       100_000_000_000_000_006n,
       100_000_000_000n,
     ])
-    // More digits than are counted are cut off, and more dollars than anything is worth are no price.
+    // Surplus decimals are cut off, and implausibly large prices are rejected.
     expect(attoUsdOf('0.1234567890123456789')).toBe(123_456_789_012_345_678n)
     expect(attoUsdOf('999999999999999')).toBe(999_999_999_999_999n * dollar)
     expect([1e15, '1000000000000000', 1e21].map(attoUsdOf)).toEqual([null, null, null])
@@ -258,14 +258,14 @@ describe('what things count for', () => {
     )
   })
 
-  test('is whole where it comes out even, and never more than can be counted', () => {
+  test('exact values are not rounded, and values are capped at the largest safe integer', () => {
     expect(microUsdOf(5n, { decimals: 0, attoUsd: dollar })).toBe(5_000_000)
     expect(microUsdOf(5n, { decimals: 18, attoUsd: 1n })).toBe(1)
     expect(microUsdOf(0n, { decimals: 18, attoUsd: dollar })).toBe(0)
     expect(microUsdOf(10n ** 60n, { decimals: 0, attoUsd: dollar })).toBe(Number.MAX_SAFE_INTEGER)
   })
 
-  test('is never less than it is, by less than a millionth of a dollar', () => {
+  test('values are rounded up by less than a millionth of a dollar', () => {
     fc.assert(
       fc.property(
         fc.bigInt({ min: 0n, max: 10n ** 24n }),

@@ -27,7 +27,7 @@ const thin = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
 const tickerOf = (pair: string, asked: string, last: string) =>
   `{"error":[],"result":{"${pair}":{"a":["${asked}","2","2.000"],"b":["3432.60000000","11","11.000"],"c":["${last}","0.02380000"],"v":["4151.39287511","18391.11713268"],"p":["3421.05441","3398.72155"],"t":[8046,33170],"l":["3391.00000","3350.01000"],"h":["3447.99000","3447.99000"],"o":"3401.52000"}}}`
 
-/** By the path and question that a source sends. */
+/** Answers by the path and query that a source sends. */
 const told: Readonly<Record<string, string>> = {
   '/v2/prices/ETH-USD/spot': '{"data":{"amount":"3432.195","base":"ETH","currency":"USD"}}',
   '/v2/prices/SOL-USD/spot': '{"data":{"amount":"187.52","base":"SOL","currency":"USD"}}',
@@ -44,7 +44,7 @@ const told: Readonly<Record<string, string>> = {
   [`/prices/current/base:${thin.toLowerCase()}`]: `{"coins":{"base:${thin.toLowerCase()}":{"decimals":18,"symbol":"THIN","price":41.2,"timestamp":${toldAt},"confidence":0.62}}}`,
 }
 
-/** Seconds for which somebody on the way kept what is told; null where nobody did. */
+/** The Age header that a cache on the way sends, seconds; null for none. */
 let keptSeconds: string | null = null
 let url = ''
 const server = createServer((request, reply) =>
@@ -73,7 +73,7 @@ function answer({ url: asked = '', headers }: IncomingMessage, say: (status: num
 const never = new AbortController().signal
 const clock = createManualClock(now)
 
-/** Over the wire, by the fetch of production. */
+/** A source that uses the production fetch over HTTP. */
 function sourceOf(kind: Parameters<typeof httpPriceSource>[0]['kind']) {
   const fetch = createPinnedFetch({
     resolve: async () => [],
@@ -98,12 +98,12 @@ describe('what a platform answers', () => {
   ] as const)('%s, of %j, is a price and its time', async (kind, asset, { price, at }) => {
     const quote = await sourceOf(kind).quote(asset, never)
     expect(quote).toMatchObject({ source: kind, at })
-    // A number in JSON is a float: its digits are right to more than a millionth.
+    // A JSON number is a float, which is exact to more than a millionth here.
     const off = (quote?.attoUsd ?? 0n) - dollars(price)
     expect(off < 10n ** 6n && off > -(10n ** 6n)).toBe(true)
   })
 
-  test('of a coin at CoinGecko has more digits than people write', async () => {
+  test('a CoinGecko coin price has more digits than people write', async () => {
     const quote = await sourceOf('coingecko').quote(coin, never)
     expect(String(quote?.attoUsd).slice(0, 13)).toBe('3432195873104')
   })
@@ -111,7 +111,7 @@ describe('what a platform answers', () => {
   test.each([
     ['kraken', { chain: 'solana', token: null }],
     ['coingecko', { chain: 'base', token: thin }],
-    // By its own word that market is too small to believe.
+    // DefiLlama's own confidence says that this market is too small.
     ['defillama', { chain: 'base', token: thin }],
   ] as const)('%s, of %j, is none where it does not know it', async (kind, asset) => {
     expect(await sourceOf(kind).quote(asset, never)).toBeNull()
@@ -122,18 +122,18 @@ describe('what a platform answers', () => {
     ['86400', 86_400_000],
     ['soon', 0],
     ['-5', 0],
-  ])('of a source that tells no time is as old as it was kept on the way: %s', async (age, ageMs) => {
+  ])('a price without a timestamp is as old as its cache age: %s', async (age, ageMs) => {
     keptSeconds = age
     onTestFinished(() => {
       keptSeconds = null
     })
     for (const kind of ['coinbase', 'kraken'] as const)
       expect(await sourceOf(kind).quote(coin, never)).toMatchObject({ at: now - ageMs })
-    // One that tells a time is believed.
+    // A timestamp in the answer is trusted.
     expect(await sourceOf('coingecko').quote(coin, never)).toMatchObject({ at: toldAt * 1000 })
   })
 
-  test('of the coin and of a token makes a price on which they agree', async () => {
+  test('coin and token prices of the platforms agree', async () => {
     const kinds = ['coinbase', 'kraken', 'coingecko', 'defillama'] as const
     const priceOf = createPriceList({ sources: () => kinds.map(sourceOf), clock, log: silentLog })
     expect(await priceOf(coin, never)).toBe(dollars('3432.61'))

@@ -7,24 +7,24 @@ import { isMnemonic, newMnemonic, plainMnemonic, seedOf } from './make-seed.ts'
 
 /** The first vector of BIP-39, without its passphrase. */
 const abandon = `${'abandon '.repeat(11)}about`
-/** What development chains (Hardhat, Anvil) fund their accounts by. */
+/** The words with which development chains (Hardhat, Anvil) fund their accounts. */
 const junk = `${'test '.repeat(11)}junk`
 
 describe('the seed of words', () => {
-  test('is the one of BIP-39', async () => {
+  test('the seed of words matches BIP-39', async () => {
     expect((await seedOf(abandon)).toString('hex')).toBe(
       '5eb00bbddcf069084889a8ab9155568165f5c453ccb85e70811aaed6f6da5fc19a5ac40b389cd370d086206dec8aa6c43daea6690f20ad3d8d48b2d2ce9e38e4',
     )
   })
 
-  test('words are made of 256 bits of chance, which are wiped, and check themselves', () => {
+  test('words are made of 256 random bits, which are wiped, and contain a valid checksum', () => {
     const drawn: Buffer[] = []
     const words = newMnemonic((count) => {
       const bytes = Buffer.alloc(count)
       drawn.push(bytes)
       return bytes
     })
-    // The vector of BIP-39 for 32 zero bytes.
+    // The BIP-39 vector for 32 zero bytes.
     expect(words).toBe(`${'abandon '.repeat(23)}art`)
     expect(drawn.map(({ length }) => length)).toEqual([32])
     const entropy = Buffer.alloc(32, 7)
@@ -33,7 +33,7 @@ describe('the seed of words', () => {
     expect(isMnemonic(newMnemonic(randomBytes))).toBe(true)
   })
 
-  test('are taken as people type them, and refused with one word wrong, missing or elsewhere', () => {
+  test('words are accepted as people type them, and rejected with one wrong, missing or misplaced', () => {
     expect(isMnemonic(plainMnemonic(`  ${abandon.toUpperCase().replaceAll(' ', '\n \t')} `))).toBe(true)
     expect(isMnemonic(`${'abandon '.repeat(11)}abandon`)).toBe(false)
     expect(isMnemonic(abandon.slice('abandon '.length))).toBe(false)
@@ -44,7 +44,7 @@ describe('the seed of words', () => {
 })
 
 describe('keys on EVM chains', () => {
-  test("are at BIP-44's m/44'/60'/0'/0/index, with addresses by EIP-55", async () => {
+  test("EVM keys are at BIP-44's m/44'/60'/0'/0/index, with EIP-55 addresses", async () => {
     verifies('endpoints:wallet:evm-keys')
     const seed = await seedOf(junk)
     expect([0, 1, 2].map((index) => evmAddress(seed, index))).toEqual([
@@ -56,7 +56,7 @@ describe('keys on EVM chains', () => {
   })
 })
 
-test('the key of an address of the EVM is the one that common wallets show', async () => {
+test('the key of an EVM address is the one that common wallets show', async () => {
   const seed = await seedOf(junk)
   expect(Buffer.from(evmKey(seed, 0)).toString('hex')).toBe(
     'ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80',
@@ -65,9 +65,10 @@ test('the key of an address of the EVM is the one that common wallets show', asy
 })
 
 describe('keys on Solana', () => {
-  test('are the HMAC-SHA512 of the path over the PBKDF2 of the words', async () => {
+  test('Solana keys are the HMAC-SHA512 of the path over the PBKDF2 of the words', async () => {
     verifies('endpoints:wallet:solana-keys')
-    // No wallet publishes vectors of it: these were computed apart, in Python's hashlib and RFC 8032's own arithmetic.
+    // No wallet publishes vectors of it; these were computed independently with Python's hashlib and RFC 8032
+    // arithmetic.
     const seed = await seedOf(abandon)
     expect([0, 1].map((index) => solanaAddress(seed, index, 'hmac'))).toEqual([
       '6fz6eXjPf2wHkMujtswrxnHFD7fdiqrVnvNqmT6h4rJs',
@@ -75,7 +76,7 @@ describe('keys on Solana', () => {
     ])
   })
 
-  test('are those of common wallets by SLIP-10, where the owner says so', async () => {
+  test('Solana keys match common wallets by SLIP-10 if the owner configures it', async () => {
     const seed = await seedOf(abandon)
     expect([0, 1].map((index) => solanaAddress(seed, index, 'slip-10'))).toEqual([
       'HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk',
@@ -84,7 +85,7 @@ describe('keys on Solana', () => {
   })
 })
 
-test('deriving leaves the seed as it is', async () => {
+test('deriving keys does not change the seed', async () => {
   const seed = await seedOf(abandon)
   const before = seed.toString('hex')
   evmAddress(seed, 3)
@@ -95,7 +96,7 @@ test('deriving leaves the seed as it is', async () => {
 })
 
 describe('what a key is made of is overwritten', () => {
-  test('for EVM chains: the root and the node below it', async () => {
+  test('deriving an EVM key wipes the root and the node below it', async () => {
     const seed = await seedOf(junk)
     for (const derive of [evmAddress, evmKey]) {
       const wiped = vi.spyOn(HDKey.prototype, 'wipePrivateData')
@@ -107,7 +108,7 @@ describe('what a key is made of is overwritten', () => {
     }
   })
 
-  test('for Solana: each node on the way, and the form that the key is read in', async () => {
+  test('deriving a Solana key wipes each node and the encoded key', async () => {
     const seed = await seedOf(junk)
     const joined = vi.spyOn(Buffer, 'concat')
     onTestFinished(() => joined.mockRestore())
@@ -116,7 +117,7 @@ describe('what a key is made of is overwritten', () => {
     solanaAddress(seed, 1, 'slip-10')
     expect(joined).toHaveBeenCalledTimes(6)
     for (const { value } of joined.mock.results) expect([...value].every((byte) => byte === 0)).toBe(true)
-    // The second of what is joined is a key each time.
+    // The second joined part is a key each time.
     for (const [[, key] = []] of joined.mock.calls) expect(key?.every((byte) => byte === 0)).toBe(true)
   })
 })

@@ -9,12 +9,12 @@ const header = { owner_address: `0x${'a'.repeat(40)}`, made: 'generated', made_a
 
 const seal = (passphrase: string | null) => sealSeed(seed, header, { key, passphrase, randomBytes })
 
-/** The same length, another value. */
+/** A text of the same length with another value. */
 function turned(text: string): string {
   return `${text.startsWith('A') ? 'B' : 'A'}${text.slice(1)}`
 }
 
-test('the key alone opens what was sealed without a passphrase, and no other key does', async () => {
+test('only its own key opens a seed that was sealed without a passphrase', async () => {
   const sealed = await seal(null)
   expect(sealedSeedSchema.parse(JSON.parse(JSON.stringify(sealed)))).toEqual(sealed)
   expect(await openSeed(sealed, { key, passphrase: null })).toEqual(seed)
@@ -22,13 +22,13 @@ test('the key alone opens what was sealed without a passphrase, and no other key
   expect(await openSeed(sealed, { key, passphrase: 'whatever it may be' })).toBeNull()
 })
 
-test('with a passphrase both are wanted, however its letters are composed', async () => {
+test('a seed with a passphrase needs key and passphrase, in any Unicode composition', async () => {
   const sealed = await seal('caf\u00e9 au lait')
   expect(await openSeed(sealed, { key, passphrase: 'cafe\u0301 au lait' })).toEqual(seed)
   expect(await openSeed(sealed, { key, passphrase: null })).toBeNull()
 })
 
-test('nothing around the box can be changed unnoticed', async () => {
+test('a change of any field of a sealed seed is detected', async () => {
   const sealed = await seal(null)
   const changes: readonly Partial<SealedSeed>[] = [
     { owner_address: `0x${'b'.repeat(40)}` },
@@ -52,7 +52,7 @@ test('two seals of one seed have nothing in common', async () => {
   expect(one.box.slice(0, 20)).not.toBe(other.box.slice(0, 20))
 })
 
-test('a file that asks for more work than ours is not what we wrote', async () => {
+test('a seed file with other scrypt costs than the mesh writes is rejected', async () => {
   const sealed = await seal(null)
   const costly = { ...sealed, scrypt: { salt: 'A'.repeat(22), n: 2 ** 24, r: 8, p: 1 } }
   expect(sealedSeedSchema.safeParse(costly).success).toBe(false)

@@ -4,12 +4,12 @@ import { walletMakings } from '@flotilla/protocol/wallet-api'
 import * as z from 'zod'
 
 /**
- * The seed as it lies on the disk. Nothing opens it but the key in the file beside it, together with the passphrase where
- * there is one; what stands around the box in clear is bound to it, so that none of it can be changed unnoticed.
+ * The seed as stored on disk. It opens only with the key in the file beside it, together with the passphrase if
+ * there is one. The clear fields are authenticated, so that a change of any of them is detected.
  */
 export const sealedSeedSchema = z.strictObject({
   version: z.literal(1),
-  /** The EVM address at index 0, which is public and tells one seed from another. */
+  /** The EVM address at index 0, which is public and identifies the seed. */
   owner_address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
   made: z.enum(walletMakings),
   made_at: z.number().int(),
@@ -23,7 +23,7 @@ export const sealedSeedSchema = z.strictObject({
 export type SealedSeed = z.infer<typeof sealedSeedSchema>
 export type SeedHeader = Pick<SealedSeed, 'owner_address' | 'made' | 'made_at'>
 
-/** Of BIP-39: PBKDF2 with HMAC-SHA512, 2048 rounds, over the words. */
+/** BIP-39: PBKDF2 with HMAC-SHA512, 2048 rounds, over the words. */
 const seedBytes = 64
 export const sealKeyBytes = 32
 const tagBytes = 16
@@ -65,7 +65,7 @@ export async function sealSeed(
   return { ...clear, box: sealed.toString('base64url') }
 }
 
-/** Null where key and passphrase do not open it, or where something of it was changed; the caller wipes what it is given. */
+/** Null if key and passphrase do not open it or a field was changed. The caller wipes the result. */
 export async function openSeed(
   sealed: SealedSeed,
   under: { readonly key: Uint8Array; readonly passphrase: string | null },

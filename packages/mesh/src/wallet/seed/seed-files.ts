@@ -9,22 +9,22 @@ import type { Log } from '../../platform/index.ts'
 import { sealedSeedSchema, sealKeyBytes } from './seal-seed.ts'
 import type { SealedSeed } from './seal-seed.ts'
 
-/** Owner alone reads and writes. */
+/** Only the owner can read and write. */
 const secretMode = 0o600
 
 export type FoundSeed =
   | { readonly kind: 'none' }
-  /** One of the two is missing, or is not what we write; `fault` says which, never with what it holds. */
+  /** One of the two files is missing or invalid; `fault` names it and never contains its content. */
   | { readonly kind: 'lost'; readonly fault: string }
   | { readonly kind: 'sealed'; readonly sealed: SealedSeed; readonly key: Buffer }
 
 export interface SeedFiles {
   read(): Promise<FoundSeed>
-  /** The key first: what it seals is of no use before it is on the disk. */
+  /** Writes the key first, because the sealed seed is useless without it. */
   write(sealed: SealedSeed, key: Uint8Array): Promise<void>
 }
 
-/** The sealed seed and its key, two files for two paths of loss: neither opens without the other. */
+/** The sealed seed and its key in two files, which can be stored apart: neither opens without the other. */
 export function createSeedFiles({
   seedPath,
   keyPath,

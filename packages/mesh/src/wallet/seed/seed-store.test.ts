@@ -9,7 +9,7 @@ import { createSeedStore } from './seed-store.ts'
 const junk = `${'test '.repeat(11)}junk`
 const given = { words: junk, made: 'imported', passphrase: null } as const
 
-/** Its files are kept in memory, the key last written first. */
+/** A store with files in memory, of which the key was written first. */
 function aStore() {
   const keys: string[] = []
   let found: Awaited<ReturnType<SeedFiles['read']>> = { kind: 'none' }
@@ -24,7 +24,7 @@ function aStore() {
   return { keys, create, seed: create() }
 }
 
-test('before anything is loaded there is no wallet, and nothing opens it', async () => {
+test('a store that is not loaded has no wallet, and nothing unlocks it', async () => {
   const { seed } = aStore()
   expect([seed.state(), seed.fault(), seed.header(), seed.hasPassphrase()]).toEqual([
     'none',
@@ -36,7 +36,7 @@ test('before anything is loaded there is no wallet, and nothing opens it', async
   expect(() => seed.opened()).toThrow(expect.objectContaining({ code: 'no-wallet' }))
 })
 
-test('what is held open is overwritten when it is closed, and when another takes its place', async () => {
+test('an open seed is overwritten when it is closed or replaced', async () => {
   const { seed } = aStore()
   const made = vi.spyOn(HDKey, 'fromMasterSeed')
   onTestFinished(() => made.mockRestore())
@@ -56,7 +56,7 @@ test('what is held open is overwritten when it is closed, and when another takes
   expect(seed.state()).toBe('none')
 })
 
-test('the sealing key of a seed stays its own, whichever passphrase comes or goes, and no other seed gets it', async () => {
+test('the sealing key of a seed stays the same with any passphrase, and another seed gets another', async () => {
   const { keys, seed } = aStore()
   await seed.put(given, () => {})
   await seed.put({ ...given, passphrase: 'a horse' }, () => {})
@@ -67,7 +67,7 @@ test('the sealing key of a seed stays its own, whichever passphrase comes or goe
   expect(seed.hasPassphrase()).toBe(false)
 })
 
-test('it is opened by its passphrase alone, once, also in a home whose rows know nothing of it', async () => {
+test('only its passphrase unlocks a seed, also in a home whose rows do not know it', async () => {
   const { create, seed } = aStore()
   await seed.put({ ...given, passphrase: 'a horse' }, () => {})
   const next = create()
@@ -76,12 +76,12 @@ test('it is opened by its passphrase alone, once, also in a home whose rows know
   expect(await next.unlock('another')).toBe(false)
   expect(await next.unlock('a horse')).toBe(true)
   expect([next.state(), next.fault(), next.hasPassphrase()]).toEqual(['open', null, true])
-  // It is open: whatever is said now closes nothing.
+  // The seed is open; another passphrase does not close it.
   expect(await next.unlock('another')).toBe(true)
   expect(next.header()).toMatchObject({ made: 'imported', made_at: 7 })
 })
 
-test('a key is lent while it is used, and overwritten whatever came of that', async () => {
+test('a key is overwritten after its use, whatever the result', async () => {
   const { seed } = aStore()
   await seed.put(given, () => {})
   const expected = Buffer.from(evmKey(await seedOf(junk), 1)).toString('hex')

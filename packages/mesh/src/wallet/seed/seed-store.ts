@@ -4,10 +4,10 @@ import type { SolanaDerivation } from './derive-keys.ts'
 import type { FoundSeed, SeedFiles } from './seed-files.ts'
 import type { SeedHeader } from './seal-seed.ts'
 
-/** Public addresses of an open seed, and what its keys are used for here; no key outlives its use. */
+/** Public addresses of an open seed and access to its keys; no key outlives its use. */
 export interface OpenSeed {
   evmAddress(index: number): string
-  /** At once and not later: the key is overwritten when `use` returns. */
+  /** Synchronous only: the key is overwritten when `use` returns. */
   withEvmKey<T>(index: number, use: (key: Uint8Array) => T): T
   solanaAddress(index: number, derivation: SolanaDerivation): string
   withSolanaKey<T>(index: number, derivation: SolanaDerivation, use: (key: Uint8Array) => T): T
@@ -31,11 +31,13 @@ export interface SeedStore {
   fault(): string | null
   header(): SeedHeader | null
   hasPassphrase(): boolean
-  /** As the files have it; `expected` is the owner's address that the rows know, null where they know none. */
+  /** Loads the files; `expected` is the owner's address in the rows, null if they have none. */
   load(expected: string | null): Promise<void>
-  /** False where the passphrase does not open it. */
+  /** False if the passphrase does not open it. */
   unlock(passphrase: string): Promise<boolean>
-  /** Seals the seed of these words and holds it open; `accept` throws the Problem of an address that must not stand there. */
+  /**
+   * Seals the seed of these words and keeps it open; `accept` throws a Problem for an address that is not allowed.
+   */
   put(given: GivenSeed, accept: (ownerAddress: string) => void): Promise<void>
   /** Problems `no-wallet`, `wallet-locked`, `conflict` while it is lost. */
   opened(): OpenSeed
@@ -45,9 +47,11 @@ export interface SeedStore {
 /**
  * The seed in the memory of this process, and nowhere else in clear.
  *
- * 1. The words are not kept: what is sealed is the seed that they stretch to, from which no word comes back.
- * 2. Files are on the disk before anything of a seed is told or held.
- * 3. What is let go of is overwritten first.
+ * 1. The words are not stored: the sealed seed is derived from them and cannot be reversed.
+ *
+ * 2. Files are on disk before a seed is returned or used.
+ *
+ * 3. A seed is overwritten when it is released.
  */
 export function createSeedStore(deps: {
   readonly files: SeedFiles
@@ -56,7 +60,7 @@ export function createSeedStore(deps: {
 }): SeedStore {
   const { files } = deps
   let held: HeldSeed = { kind: 'none' }
-  /** Loaded with the first seed: a home without one pays nothing for it. */
+  /** Loaded with the first seed, so that a home without one does not pay for it. */
   let keys: typeof import('./derive-keys.ts') | null = null
 
   function hold(next: HeldSeed): void {
@@ -112,7 +116,7 @@ export function createSeedStore(deps: {
       try {
         const ownerAddress = keys.evmAddress(seed, 0)
         accept(ownerAddress)
-        // Of the same seed the key stays, so that whichever of the two files is the older one, they fit together.
+        // The key of the same seed is kept, so that the two files fit together whichever of them is older.
         const before = await files.read()
         const key =
           before.kind === 'sealed' && before.sealed.owner_address === ownerAddress
@@ -153,7 +157,7 @@ function usedOnce<T>(key: Uint8Array, use: (key: Uint8Array) => T): T {
   }
 }
 
-/** Of a seed that was here. */
+/** The problem of a seed that existed and cannot be read. */
 export function lost(fault: string): Problem {
   return new Problem('conflict', {
     detail: `the seed of the wallet cannot be read: ${fault}`,

@@ -14,12 +14,15 @@ import { associatedTokenProgram } from './instructions.ts'
 
 /** What @solana/kit's parts do here; whoever imports this file loads them. */
 
-/** Of bytes that take one packet, signature included. */
+/** Maximum size of a message that fits into one packet with its signature. */
 const messageMaxBytes = 1232 - 65
-/** In the place of a blockhash until one is signed. */
+/** A placeholder until a blockhash is signed. */
 const noHash = { blockhash: blockhash('1'.repeat(32)), lastValidBlockHeight: 0n }
 
-/** The bytes that `from` alone signs, by the format without address tables: all accounts stand in it. */
+/**
+ * The bytes that `from` alone signs, in the legacy format without address tables, so that they contain all
+ * accounts.
+ */
 export function buildMessage(from: Address, instructions: readonly Instruction[]): Buffer {
   const empty = setTransactionMessageFeePayer(from, createTransactionMessage({ version: 'legacy' }))
   const placed = setTransactionMessageLifetimeUsingBlockhash(noHash, empty)
@@ -29,7 +32,7 @@ export function buildMessage(from: Address, instructions: readonly Instruction[]
   return bytes
 }
 
-/** Where a wallet keeps a token: the one account of it that everybody finds. */
+/** The associated token account, the one account of a wallet for a token that everyone can derive. */
 export async function associatedAccount(owner: Address, program: Address, mint: Address): Promise<Address> {
   const { encode } = getAddressEncoder()
   const [found] = await getProgramDerivedAddress({
@@ -39,7 +42,7 @@ export async function associatedAccount(owner: Address, program: Address, mint: 
   return found
 }
 
-/** Whether there can be a key for it: programs' own accounts have none. */
+/** Whether a key can exist for it; accounts that programs derive have none. */
 export function hasKey(text: string): boolean {
   return !isOffCurveAddress(address(text))
 }

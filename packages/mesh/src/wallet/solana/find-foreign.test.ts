@@ -7,7 +7,7 @@ const me = '11111111111111111111111111111112'
 const stranger = '11111111111111111111111111111113'
 const since = JSON.stringify({ signature: 'known', slot: 5 })
 
-/** A far end with these transactions, newest first; `byMe` are those that the address itself signed. */
+/** An endpoint with these transactions, newest first; `byMe` are those that the address itself signed. */
 function aFarEnd(all: readonly string[], byMe: readonly string[] = []) {
   const asked: string[] = []
   const options = (value: unknown) => (value ?? {}) as { limit: number; before?: string; until?: string }
@@ -45,12 +45,12 @@ const numbered = (count: number) => Array.from({ length: count }, (_, at) => `s$
 const isOwn = (id: string) => id !== 's2500'
 
 describe('what the key of an address signed', () => {
-  test('is found on the third page as well', async () => {
+  test('a foreign signature is found on the third page', async () => {
     const { rpc } = aFarEnd([...numbered(2600), 'known'], ['s2500'])
     expect(await findForeign(rpc, me, { since, isOwn })).toMatchObject({ foreign: 's2500' })
   })
 
-  test('is not told where the pages do not end within the bound', async () => {
+  test('foreign signatures are unknown where the pages exceed the limit', async () => {
     const { rpc, asked } = aFarEnd(numbered(1000 * pagesMax + 1))
     await expect(findForeign(rpc, me, { since, isOwn: () => true })).rejects.toMatchObject({
       code: 'upstream-failed',
@@ -59,7 +59,7 @@ describe('what the key of an address signed', () => {
     expect(asked).toHaveLength(pagesMax)
   })
 
-  test('is believed at first by its newest alone', async () => {
+  test('the first check trusts existing signatures and reads only the newest', async () => {
     const { rpc, asked } = aFarEnd(numbered(2600))
     expect(await findForeign(rpc, me, { since: null, isOwn })).toEqual({
       foreign: null,
@@ -72,7 +72,7 @@ describe('what the key of an address signed', () => {
     })
   })
 
-  test('says how much is left to check behind what one call looks through', async () => {
+  test('a check reports how many transactions remain for later calls', async () => {
     const { rpc } = aFarEnd([...numbered(30), 'known'])
     const first = await findForeign(rpc, me, { since, isOwn: () => false })
     expect(first).toMatchObject({ foreign: null, unchecked: 5 })

@@ -4,18 +4,18 @@ import type { SignedElsewhere } from '../chain/paying-chain.ts'
 import { signaturesMax, signaturesOf, transactionOf } from './solana-calls.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
-/** Transactions whose signers are looked at in one go: anybody can send an address next to nothing, as often as they like. */
+/** Transactions whose signers one call checks, because anyone can cheaply send an address any number of them. */
 const checkedMax = 25
 
-/** Pages of what an address had a part in since it was checked last; with more, who signs for it is not known. */
+/** Maximum pages of transactions since the last check; with more, the signers are unknown. */
 export const pagesMax = 10
 
-/** How far was looked. The slot holds where a far end does not know the signature. */
+/** How far was checked. The slot is used if an endpoint does not know the signature. */
 const seenColumn = jsonColumn(z.strictObject({ signature: z.string().nullable(), slot: z.number() }))
 
 /**
- * Whether the key of an address signed something that its own mesh did not. Who only sends it something has signed for
- * themselves. More than `checkedMax` strange ones are looked at in turn, the oldest first, one call after the other.
+ * Whether the key of an address signed something that its own mesh did not. Senders to the address sign for
+ * themselves. More than `checkedMax` unknown transactions are checked over several calls, oldest first.
  */
 export async function findForeign(
   rpc: SolanaRpc,
@@ -49,7 +49,10 @@ export async function findForeign(
     : { foreign: null, seen: upTo(later[0]) }
 }
 
-/** All of them, page by page. Problem `upstream-failed` where they do not end within `pagesMax`: fewer would count too little. */
+/**
+ * All signatures, page by page. Problem `upstream-failed` if they exceed `pagesMax`, because a partial list would
+ * miss some.
+ */
 async function signaturesSince(
   rpc: SolanaRpc,
   address: string,
@@ -61,7 +64,7 @@ async function signaturesSince(
     const entries = await signaturesOf(rpc, address, { before, until: known.signature })
     all.push(...entries)
     const oldest = entries.at(-1)
-    // A far end that does not know where it was looked last goes on to the first of all.
+    // An endpoint that does not know the last checked signature would continue to the very first one.
     if (entries.length < signaturesMax || oldest === undefined || oldest.slot < known.slot) return all
   }
   throw rpc.failed(

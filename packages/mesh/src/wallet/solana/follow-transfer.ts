@@ -3,13 +3,13 @@ import { landedEffects } from './landed-effects.ts'
 import { finalizedEpoch, oldestHeight, signatureStatus, transactionOf } from './solana-calls.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
-/** Blocks for which a blockhash is taken. */
+/** Blocks for which a blockhash is valid. */
 export const blockhashLifeBlocks = 150
 
 /**
- * What became of a signature. `expired` is said only where all of this holds of one far end, asked in this order: a block
- * that stays is past the last height; its view of signatures is no older than that block; it knows of none; and it remembers
- * every block that could have had it.
+ * What became of a signature. `expired` needs all of this from one endpoint, in this order: a final block is
+ * beyond the last height; its view of signatures is not older than that block; it knows no such signature; and it
+ * remembers every block that could contain it.
  */
 export async function followTransfer(
   rpc: SolanaRpc,
@@ -27,10 +27,10 @@ export async function followTransfer(
   const { slot, status } = await signatureStatus(rpc, id)
   if (status !== null) {
     const final = status.confirmationStatus === 'finalized'
-    // One vote more than none says little: a block of that kind is dropped every day.
+    // A block with less than confirmed commitment is often dropped.
     if (!final && status.confirmationStatus !== 'confirmed') return { kind: 'waiting' }
     const succeeded = status.err == null
-    // Undone, it cost its fee and nothing else.
+    // A failed transaction cost its fee and nothing else.
     const effects = final && succeeded ? landedEffects(await transactionOf(rpc, id), from) : null
     return { kind: 'landed', succeeded, block: Number(status.slot), final, effects }
   }

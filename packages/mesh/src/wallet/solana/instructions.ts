@@ -4,7 +4,7 @@ import type { Address } from '@solana/addresses'
 import { address } from '@solana/addresses'
 import { token2022Program } from './token-layout.ts'
 
-/** The few instructions that a transfer is made of, as their programs read them. Little-endian; all of it pure. */
+/** The few instructions of a transfer, encoded for their programs. Little-endian; all functions are pure. */
 
 const systemProgram = address('11111111111111111111111111111111')
 const computeBudgetProgram = address('ComputeBudget111111111111111111111111111111')
@@ -17,7 +17,7 @@ const {
   READONLY_SIGNER: signer,
 } = AccountRole
 
-/** How much work all instructions may be at most. */
+/** The maximum compute units of all instructions. */
 export function computeLimit(units: number): Instruction {
   const data = Buffer.alloc(5)
   data.writeUInt8(2)
@@ -25,7 +25,7 @@ export function computeLimit(units: number): Instruction {
   return { programAddress: computeBudgetProgram, data }
 }
 
-/** What is paid above the fee of the signature, for each unit of that limit. */
+/** The priority fee for each compute unit of that limit. */
 export function computePrice(microLamports: bigint): Instruction {
   const data = Buffer.alloc(9)
   data.writeUInt8(3)
@@ -47,14 +47,14 @@ export function transferCoin(from: Address, to: Address, lamports: bigint): Inst
   }
 }
 
-/** A token, and the program that keeps it. */
+/** A token, and the program that manages it. */
 export interface Token {
   readonly program: Address
   readonly mint: Address
   readonly decimals: number
 }
 
-/** Makes the recipient's account of the token at the sender's cost; does nothing where it is already theirs. */
+/** Creates the recipient's token account at the sender's cost; does nothing if it exists. */
 export function createAccount(
   { program, mint }: Token,
   { from, owner, account }: { readonly from: Address; readonly owner: Address; readonly account: Address },
@@ -73,10 +73,7 @@ export function createAccount(
   }
 }
 
-/**
- * Refused by the program where the mint has other decimals than these, and with `fee` where it keeps back any other amount
- * than that.
- */
+/** The program rejects it if the mint has other decimals, and with `fee` if it would keep back another amount. */
 export function transferToken(
   { program, mint, decimals }: Token,
   { source, target, owner }: { readonly source: Address; readonly target: Address; readonly owner: Address },

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { judgeMint } from './judge-mint.ts'
 import { readMint, readTokenAccount } from './token-layout.ts'
 
-/** What the program writes for a token of nine decimals, with these extensions behind it. */
+/** The account data of a token with nine decimals and these extensions. */
 function mintBytes(extensions: readonly (readonly [number, Buffer])[], canFreeze = false): Buffer {
   const plain = Buffer.alloc(82)
   plain.writeBigUInt64LE(10n ** 15n, 36)
@@ -27,7 +27,7 @@ function verdictOf(...extensions: readonly (readonly [number, Buffer])[]) {
   return judgeMint(mint, 10n)
 }
 
-/** One byte is enough to be somebody. */
+/** An address counts as set if a single byte is not zero. */
 const somebody = Buffer.alloc(32).fill(7, 31)
 const nobody = Buffer.alloc(32)
 
@@ -57,7 +57,7 @@ test.each<readonly [string, readonly [number, Buffer], RegExp]>([
   expect(verdictOf(extension)).toEqual({ refused: expect.stringMatching(words) })
 })
 
-test('a refusal stands, whatever else the mint has', () => {
+test('a refusal holds whatever else the mint contains', () => {
   const fine = fc.constantFrom(3, 4, 18, 19, 20, 22)
   fc.assert(
     fc.property(fc.uniqueArray(fine), fc.nat({ max: 6 }), (numbers, at) => {
@@ -69,7 +69,7 @@ test('a refusal stands, whatever else the mint has', () => {
   )
 })
 
-test('what an issuer may do to holders is said before anybody pays', () => {
+test("the issuer's powers over holders are shown before a payment", () => {
   expect(verdictOf([12, somebody])).toMatchObject({
     refused: null,
     warnings: [expect.stringMatching(/out of any account/)],
@@ -86,7 +86,7 @@ test('what an issuer may do to holders is said before anybody pays', () => {
   expect(judgeMint(frozen, 0n)).toMatchObject({ warnings: [expect.stringMatching(/freeze/)] })
 })
 
-test('the fee is that of the epoch, rounded up, and no more than its most', () => {
+test('the token fee is that of the epoch, rounded up, and at most its maximum', () => {
   const verdict = (epoch: bigint) => {
     const mint = readMint(mintBytes([[1, feeRule([0n, 50n, 100], [10n, 5_000n, 250])]]))
     const said = mint === null ? null : judgeMint(mint, epoch)
@@ -95,7 +95,7 @@ test('the fee is that of the epoch, rounded up, and no more than its most', () =
   }
   expect([1n, 100n, 101n, 1_000_000n].map(verdict(9n))).toEqual([1n, 1n, 2n, 50n])
   expect([1n, 40n, 41n, 1_000_000n].map(verdict(10n))).toEqual([1n, 1n, 2n, 5_000n])
-  // All of it is a fee that can be read.
+  // The whole amount as fee is valid.
   expect(verdictOf([1, feeRule([0n, 9n, 10_000], [0n, 9n, 10_000])])).toMatchObject({ refused: null })
   fc.assert(
     fc.property(fc.bigInt({ min: 1n, max: 2n ** 64n - 1n }), (raw) => {
@@ -106,7 +106,7 @@ test('the fee is that of the epoch, rounded up, and no more than its most', () =
   )
 })
 
-test('bytes of strangers are a mint, an account, or neither, and never break', () => {
+test('untrusted bytes are a mint, an account, or neither, and never throw', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
       const data = Buffer.from(bytes)
@@ -133,12 +133,12 @@ test('bytes of strangers are a mint, an account, or neither, and never break', (
     expect(readMint(bytes), what).toBeNull()
   }
   expect(readMint(whole)).toMatchObject({ decimals: 9, supplyRaw: 10n ** 15n, canFreeze: false })
-  // Zeros end them, and what is behind that is nothing.
+  // Zeros end the extensions, and bytes after them are ignored.
   const filled = readMint(Buffer.concat([whole, Buffer.alloc(9)]))
   expect([...(filled?.extensions.keys() ?? [])]).toEqual([3])
 })
 
-test('an account says whose it is, of which token, how much, and whether it is frozen', () => {
+test('a token account contains owner, token, amount, and whether it is frozen', () => {
   const account = (state: number, behind = Buffer.alloc(0)): Buffer => {
     const plain = Buffer.alloc(165)
     plain.fill(1, 0, 32).fill(2, 32, 64)
@@ -156,7 +156,7 @@ test('an account says whose it is, of which token, how much, and whether it is f
   expect(readTokenAccount(account(2))).toEqual({ ...read, frozen: true })
   for (const state of [0, 3]) expect(readTokenAccount(account(state))).toBeNull()
   expect(readTokenAccount(account(1, Buffer.of(2, 7, 0, 0, 0)))).toEqual(read)
-  // What says that it is a mint, or is cut off behind that, is no account.
+  // Data marked as a mint, or truncated after the marker, is not an account.
   for (const behind of [Buffer.of(1), Buffer.of(2, 7, 0, 1, 0)]) {
     expect(readTokenAccount(account(1, behind))).toBeNull()
   }

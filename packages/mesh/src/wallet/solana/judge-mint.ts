@@ -4,13 +4,16 @@ export type MintVerdict =
   | { readonly refused: string }
   | {
       readonly refused: null
-      /** What whoever decides about a payment should know of the token. */
+      /** What the person who approves a payment should know about the token. */
       readonly warnings: readonly string[]
-      /** What the program keeps back of an amount, in base units; null where the token has no such rule. */
+      /** The amount that the program keeps back, in base units; null if the token has no fee. */
       readonly feeOf: ((raw: bigint) => bigint) | null
     }
 
-/** By the numbers of Token-2022. What is not here is refused: nobody looked at what it does with money. */
+/**
+ * Accepted extensions by their Token-2022 number. Others are refused because their effect on money was not
+ * reviewed.
+ */
 const fine = {
   1: 'transfer fee',
   3: 'close authority',
@@ -35,8 +38,8 @@ const extension = { transferFee: 1, defaultState: 6, permanentDelegate: 12, tran
 const bpsWhole = 10_000n
 
 /**
- * Whether this wallet pays with a token, by what its mint lets others do. `epoch` is the one that the payment lands in,
- * since fees change with epochs. Pure.
+ * Whether this wallet pays with a token, by the powers that its mint grants. `epoch` is the one in which the
+ * payment lands, because fees change with epochs. Pure.
  */
 export function judgeMint(mint: Mint, epoch: bigint): MintVerdict {
   const warnings = mint.canFreeze ? ['its issuer can freeze what anybody holds of it'] : []
@@ -70,7 +73,7 @@ function feeOf(raw: bigint, { maximum, bps }: { readonly maximum: bigint; readon
   return fee < maximum ? fee : maximum
 }
 
-/** Whether 32 bytes name an account: zeros are nobody. What is cut off names somebody. */
+/** Whether 32 bytes name an account: all zeros mean none. Truncated data counts as set. */
 function isSomebody(data: Buffer, at: number): boolean {
   return data.length < at + 32 || data.subarray(at, at + 32).some((byte) => byte !== 0)
 }

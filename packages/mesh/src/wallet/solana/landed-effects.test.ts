@@ -19,25 +19,25 @@ function record(meta: Partial<Meta> | null, accountKeys = [payer, shop]): Transa
 describe('what a transaction did', () => {
   const changes = (meta: Partial<Meta>) => landedEffects(record(meta), payer)?.changes
 
-  test('is what its payer has less, the fee aside', () => {
+  test("a landed transaction's effect is the payer's decrease without the fee", () => {
     expect(changes({})).toEqual([])
     expect(changes({ postBalances: [65n, 30n] })).toEqual([{ asset: null, raw: -30n }])
     expect(changes({ postBalances: [115n, 0n] })).toEqual([{ asset: null, raw: 20n }])
   })
 
-  test('is summed over all accounts of a token that the payer has, and no one else', () => {
+  test("a landed transaction's effect is summed over all token accounts of the payer only", () => {
     const before = { preTokenBalances: [held(payer, 70n), held(payer, 5n), held(shop, 1n)] }
     expect(
       changes({ ...before, postTokenBalances: [held(payer, 60n), held(payer, 5n), held(shop, 11n)] }),
     ).toEqual([{ asset: mint, raw: -10n }])
-    // An account that is closed stands there no more, and a new one did not stand there before.
+    // A closed account is missing after it, and a new one before it.
     expect(changes({ ...before, postTokenBalances: null })).toEqual([{ asset: mint, raw: -75n }])
     expect(changes({ preTokenBalances: null, postTokenBalances: [held(payer, 3n)] })).toEqual([
       { asset: mint, raw: 3n },
     ])
   })
 
-  test('is not known where the chain wrote nothing down, or of another payer', () => {
+  test("a landed transaction's effect is unknown without a record, or for another payer", () => {
     expect(landedEffects(null, payer)).toBeNull()
     expect(landedEffects(record(null), payer)).toBeNull()
     expect(landedEffects(record({}, [shop, payer]), payer)).toBeNull()

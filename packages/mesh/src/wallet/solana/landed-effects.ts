@@ -1,7 +1,7 @@
 import type { Effects } from '../chain/paying-chain.ts'
 import type { TransactionRecord } from './solana-calls.ts'
 
-/** What a transaction did to whoever paid for it, the fee aside, by what the chain wrote down; null where it wrote down nothing. Pure. */
+/** A transaction's effects on its payer without the fee, by the chain's record; null without a record. Pure. */
 export function landedEffects(record: TransactionRecord | null, payer: string): Effects | null {
   if (record === null || record.meta === null) return null
   const { meta, transaction } = record

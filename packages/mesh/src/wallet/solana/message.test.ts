@@ -37,7 +37,7 @@ function aKey() {
   }
 }
 
-/** By the official library's own decoder. */
+/** Decodes with the official library. */
 function decoded(message: Uint8Array) {
   return decompileTransactionMessage(getCompiledTransactionMessageDecoder().decode(message))
 }
@@ -54,7 +54,7 @@ function addressesOf(accounts: Readonly<Record<string, { readonly address: strin
 }
 
 describe('the message of a transfer', () => {
-  test('says to the official decoder what was meant, whatever the addresses and amounts', () => {
+  test('the official decoder reads a coin transfer with the intended addresses and amounts', () => {
     const { from } = aKey()
     fc.assert(
       fc.property(someAddress, u64, someAddress, (to, raw, hash) => {
@@ -73,7 +73,7 @@ describe('the message of a transfer', () => {
     )
   })
 
-  test('of a token says the same', () => {
+  test('the official decoder reads a token transfer as intended', () => {
     const { from } = aKey()
     const three = fc.uniqueArray(someAddress, { minLength: 5, maxLength: 5 })
     fc.assert(
@@ -108,7 +108,7 @@ describe('a signature', () => {
   const { from: to } = aKey()
   const message = withBlockhash(buildMessage(from, [transferCoin(from, to, 5n)]), tokenProgram)
 
-  test('is of those bytes, by the payer’s key, and the same each time', () => {
+  test("a signature covers those bytes with the payer's key and is deterministic", () => {
     const signed = signMessage(message, key)
     expect(signMessage(message, key)).toEqual(signed)
     const wire = Buffer.from(signed.bytes, 'base64')
@@ -120,11 +120,11 @@ describe('a signature', () => {
     expect(verify(null, message, publicKey, own)).toBe(true)
   })
 
-  test('by any other key is refused', () => {
+  test('a signature with any other key is refused', () => {
     expect(() => signMessage(message, aKey().key)).toThrow('not that of the payer')
   })
 
-  test('is never put on what is no message of one signer', () => {
+  test('only a message with one signer is signed', () => {
     for (const bytes of [Buffer.alloc(0), message.subarray(0, 60), Buffer.from([0x80, ...message])]) {
       expect(() => signMessage(bytes, key)).toThrow(/message/)
     }
@@ -133,8 +133,8 @@ describe('a signature', () => {
     expect(() => signMessage(two, key)).toThrow(/one signer/)
   })
 
-  test('wants as many accounts as a message can have, and something behind the blockhash', () => {
-    /** So many accounts, the blockhash, and so many bytes behind it. */
+  test('a message needs a valid number of accounts and data after the blockhash', () => {
+    /** A message with that many accounts, the blockhash, and that many bytes after it. */
     const bytes = (accounts: number, behind: number) => {
       const all = Buffer.alloc(4 + accounts * 32 + 32 + behind)
       all[0] = 1
@@ -151,7 +151,7 @@ describe('a signature', () => {
     }
   })
 
-  test('overwrites the form that the key is read in, whatever came of it', () => {
+  test('the encoded key is overwritten whatever the result', () => {
     const joined = vi.spyOn(Buffer, 'concat')
     onTestFinished(() => joined.mockRestore())
     signMessage(message, key)
@@ -161,7 +161,7 @@ describe('a signature', () => {
     for (const form of forms) expect(form.every((byte: number) => byte === 0)).toBe(true)
   })
 
-  test('changes nothing of the message but the blockhash', () => {
+  test('signing changes only the blockhash of a message', () => {
     const other = withBlockhash(message, token2022Program)
     const differ = [...message.keys()].filter((at) => message[at] !== other[at])
     expect(Math.max(...differ) - Math.min(...differ)).toBeLessThan(32)

@@ -3,19 +3,20 @@ import { base58 } from '@scure/base'
 import { readAddress } from './solana-address.ts'
 
 /**
- * A message of one signer as the chain signs it: three counts, the accounts behind their number, the blockhash, the
- * instructions. What is decided about is all of it but the 32 bytes of the blockhash; signing puts those in and nothing else.
+ * A message with one signer as the chain signs it: three counts, the number of accounts and the accounts, the
+ * blockhash, the instructions. Approvals cover all of it except the 32 bytes of the blockhash, which signing fills
+ * in.
  */
 
 const headerBytes = 3
 const hashBytes = 32
-/** What stands before 32 bytes of an Ed25519 key in PKCS #8 (RFC 8410). */
+/** The PKCS #8 header of a 32-byte Ed25519 key (RFC 8410). */
 const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** Where the blockhash of a message of one signer begins; throws for any other bytes. Pure. */
+/** The offset of the blockhash in a message with one signer; throws for any other bytes. Pure. */
 function blockhashAt(message: Uint8Array): number {
   const [signers, , , accounts = 0] = message
-  // A version has the highest bit set, and so has a count of more than 127.
+  // Versioned messages have the highest bit set, and so does a count of more than 127.
   if (signers !== 1 || accounts === 0 || accounts > 127) throw new Error('this is no message of one signer')
   const at = headerBytes + 1 + accounts * hashBytes
   if (message.length <= at + hashBytes) throw new Error('this message is cut off')
@@ -31,20 +32,20 @@ export function withBlockhash(message: Uint8Array, blockhash: string): Buffer {
   return placed
 }
 
-/** The message as it goes over the wire, signed with zeros: for a far end that is told to look at no signature. Pure. */
+/** The wire form with a zero signature, for an endpoint that is told not to verify it. Pure. */
 export function unsignedWire(message: Uint8Array): string {
   return wire(Buffer.alloc(64), message)
 }
 
 /**
- * The transaction and the signature by which the chain names it. `key` are the 32 bytes of an Ed25519 key; throws where it
- * is not that of the message's one signer. Pure.
+ * The signed transaction and its signature, which is its id. `key` are the 32 bytes of an Ed25519 key; throws if
+ * it is not the key of the message's one signer. Pure.
  */
 export function signMessage(
   message: Uint8Array,
   key: Uint8Array,
 ): { readonly id: string; readonly bytes: string } {
-  // Throws for what is no message.
+  // Throws if it is not a message.
   blockhashAt(message)
   const signer = message.subarray(headerBytes + 1, headerBytes + 1 + hashBytes)
   const pkcs8 = Buffer.concat([pkcs8Head, key])

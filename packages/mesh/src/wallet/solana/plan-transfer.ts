@@ -18,48 +18,51 @@ import { readTokenAccount } from './token-layout.ts'
 
 export type Transfer = Extract<Order, { readonly do: 'transfer' }>
 
-/** Of one signature. */
+/** The fee of one signature. */
 const signatureFeeLamports = 5_000n
-/** Above it, to be let in sooner: 0.0001 SOL. */
+/** Maximum priority fee: 0.0001 SOL. */
 const priorityFeeMaxLamports = 100_000n
-/** Two equal transfers under one blockhash would be one transaction: each has its own of so many limits and prices. */
+/**
+ * Equal transfers under one blockhash would be one transaction, so each gets its own of this many limits and
+ * prices.
+ */
 const limitsOfEqual = 1024
 const pricesOfEqual = 1024n
 /** Three instructions of builtin programs take 450; the token programs and a new account some 50,000. */
 const computeUnits = { coin: 1_000, token: 150_000 } as const
-/** For the recipient's account of a token, which stays theirs: 0.00203928 SOL for a plain one. */
+/** Maximum rent of the recipient's token account, which stays theirs: 0.00203928 SOL for a plain one. */
 const rentMaxLamports = 10_000_000n
 const rawMax = 2n ** 64n - 1n
-/** Three of four recent payments that wrote to these accounts offered no more. */
+/** Three of four recent payments that wrote to these accounts offered at most this fee. */
 const priceQuantile = 0.75
 
-/** A transfer as instructions, and what it should do to the accounts that it writes to. */
+/** A transfer as instructions, and its intended effects on the accounts that it writes to. */
 interface Draft {
   readonly instructions: readonly Instruction[]
   readonly units: number
-  /** The sender first, where the money comes to last. */
+  /** The sender first, the receiving account last. */
   readonly writes: readonly string[]
   readonly before: { readonly slot: bigint; readonly accounts: readonly (Account | null)[] }
-  /** What the sender has less of after it. */
+  /** The decrease of the sender's accounts. */
   readonly lost: (after: readonly (Account | null)[]) => Lost
-  /** The same as it was ordered, without the fee. */
+  /** The ordered decrease, without the fee. */
   readonly meant: Omit<Lost, 'rent'>
   readonly asset: string | null
-  /** Why it fails with this fee, where what stands there says it already. */
+  /** Why it must fail with this fee, by the current accounts. */
   readonly known: (fee: bigint) => string | null
   readonly warnings: readonly string[]
 }
 
 interface Lost {
-  /** With the fee; without what the recipient's new account of a token keeps, which is the rent. */
+  /** With the fee; without the rent of the recipient's new token account. */
   readonly lamports: bigint
   readonly tokenRaw: bigint
   readonly rent: bigint
 }
 
 /**
- * One transfer with all that is signed but the blockhash, simulated as it stands. The sender pays the fee and, where the
- * recipient has no account of the token yet, what that account costs.
+ * One transfer with everything that is signed except the blockhash, simulated as it is. The sender pays the fee
+ * and, if the recipient has no account of the token yet, its rent.
  */
 export async function planTransfer(
   rpc: SolanaRpc,

@@ -3,7 +3,10 @@ import { readMint, readTokenAccount, token2022Program, tokenProgram } from './to
 
 const systemProgram = '11111111111111111111111111111111'
 
-/** Why nobody would get what is sent to this address; null where somebody does. `account`: what stands there. Pure. */
+/**
+ * Why a payment to this address would be lost; null if a wallet can receive it. `account` is its current content.
+ * Pure.
+ */
 export function recipientFault(account: Account | null): string | null {
   if (account === null) return null
   if (account.executable) return 'it is a program'
@@ -18,7 +21,7 @@ export function recipientFault(account: Account | null): string | null {
   return account.data.length === 0 ? null : 'it is not somebody’s wallet'
 }
 
-/** Why a token could not be put there; null where it can. Pure. */
+/** Why a token could not be received there; null if it can. Pure. */
 export function tokenAccountFault(
   account: Account | null,
   { mint, owner, program }: { readonly mint: string; readonly owner: string; readonly program: string },

@@ -8,7 +8,7 @@ import { token2022Program, tokenProgram } from './token-layout.ts'
 
 const bytes32 = fc.uint8Array({ minLength: 32, maxLength: 32 })
 
-test('an address is 32 bytes in base 58, to the last zero', () => {
+test('a Solana address is 32 bytes in base 58, including leading zeros', () => {
   fc.assert(
     fc.property(bytes32, (bytes) => {
       expect(readAddress(base58.encode(bytes))).toEqual(bytes)
@@ -19,7 +19,7 @@ test('an address is 32 bytes in base 58, to the last zero', () => {
   expect(readAddress('1'.repeat(31))).toBeNull()
 })
 
-test('any other length is none', () => {
+test('any other length is not a Solana address', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {
       expect(readAddress(base58.encode(bytes)) === null).toBe(bytes.length !== 32)
@@ -27,7 +27,7 @@ test('any other length is none', () => {
   )
 })
 
-test('what the official library takes for an address is one here, and nothing else', () => {
+test('addresses are accepted exactly as by the official library', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.string({ unit: 'grapheme', maxLength: 50 })), (text) => {
       expect(readAddress(text) !== null).toBe(isAddress(text))
@@ -45,12 +45,12 @@ test.each([
   ['a line after it', `${tokenProgram}\n`],
   ['a zero-width space', `${tokenProgram.slice(0, 9)}\u200b${tokenProgram.slice(9)}`],
   ['hexadecimal', '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'],
-])('%s makes an address none', (_what, text) => {
+])('%s makes a Solana address invalid', (_what, text) => {
   expect(readAddress(tokenProgram)).not.toBeNull()
   expect(readAddress(text)).toBeNull()
 })
 
-test('an address that a program derives has no key, and one of a key has', async () => {
+test('an address derived by a program has no key, and one of a key has', async () => {
   const key = address('HAgk14JpMQLgt6rVgv7cBQFJWFto5Dqxi472uT3DKpqk')
   expect(hasKey(key)).toBe(true)
   expect(hasKey(await associatedAccount(key, address(tokenProgram), address(token2022Program)))).toBe(false)

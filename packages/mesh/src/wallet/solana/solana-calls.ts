@@ -2,12 +2,12 @@ import * as z from 'zod'
 import { hashSchema } from './solana-rpc.ts'
 import type { SolanaRpc } from './solana-rpc.ts'
 
-/** `getMultipleAccounts` takes no more. */
+/** The limit of `getMultipleAccounts`. */
 export const accountsMax = 100
-/** Of what a program wrote while it was simulated. */
+/** Maximum program log lines of a simulation. */
 const logLinesMax = 40
 
-/** 64 bits; above what a float holds they come as text (`readJsonExactly`). */
+/** 64 bits; values above the exact range of a float come as text (`readJsonExactly`). */
 const u64 = z
   .union([z.int().min(0), z.string().regex(/^\d{1,20}$/)])
   .transform(BigInt)
@@ -35,13 +35,15 @@ const statusSchema = z.looseObject({
 export type Account = z.infer<typeof accountSchema>
 export type SignatureStatus = z.infer<typeof statusSchema>
 
-/** Of the newest block that more than two thirds of the stake voted for. */
+/** The newest block that more than two thirds of the stake voted for. */
 const confirmed = { commitment: 'confirmed' } as const
 const finalized = { commitment: 'finalized' } as const
 
 const at = <T>(value: z.ZodType<T>) => z.looseObject({ context: z.looseObject({ slot: u64 }), value })
 
-/** As of the newest confirmed block, in the order of the addresses, at most `accountsMax`; null where there is none. */
+/**
+ * Accounts at the newest confirmed block, in the order of the addresses, at most `accountsMax`; null if missing.
+ */
 export async function readAccounts(
   { ask, failed }: SolanaRpc,
   addresses: readonly string[],
@@ -55,7 +57,7 @@ export async function readAccounts(
   return { slot: context.slot, accounts: value }
 }
 
-/** Lamports of each address, without what else stands there. */
+/** Lamports of each address, without its data. */
 export async function readLamports(
   { ask, failed }: SolanaRpc,
   addresses: readonly string[],
@@ -78,7 +80,7 @@ export async function latestBlockhash({ ask }: SolanaRpc) {
   return value
 }
 
-/** Where the chain is, by what no reorganisation takes back. */
+/** The epoch of the last finalized block. */
 export function finalizedEpoch({ ask }: SolanaRpc) {
   return ask(
     'getEpochInfo',
@@ -87,7 +89,7 @@ export function finalizedEpoch({ ask }: SolanaRpc) {
   )
 }
 
-/** What was paid above the fee for each unit, micro-lamports, in each of the last blocks that wrote to these accounts. */
+/** Priority fees for each unit, micro-lamports, in the last blocks that wrote to these accounts. */
 export async function recentPrices({ ask }: SolanaRpc, addresses: readonly string[]): Promise<bigint[]> {
   const said = await ask(
     'getRecentPrioritizationFees',
@@ -97,7 +99,7 @@ export async function recentPrices({ ask }: SolanaRpc, addresses: readonly strin
   return said.map(({ prioritizationFee }) => prioritizationFee)
 }
 
-/** What would become of these accounts if the transaction landed now; its signatures are not looked at. */
+/** These accounts after a simulation of the transaction now; signatures are not verified. */
 export async function simulate(
   { ask }: SolanaRpc,
   wire: string,
@@ -126,12 +128,12 @@ export async function simulate(
 }
 
 export function sendWire({ ask }: SolanaRpc, wire: string): Promise<string> {
-  // It was simulated before; a second check there would only refuse what is there already.
+  // It was simulated before; another preflight would only reject a transaction that was already sent.
   const options = { encoding: 'base64', skipPreflight: true, ...confirmed }
   return ask('sendTransaction', [wire, options], z.string().max(88))
 }
 
-/** Of one signature, by all that the far end remembers. */
+/** The status of one signature, in everything that the endpoint remembers. */
 export async function signatureStatus(
   { ask, failed }: SolanaRpc,
   signature: string,
@@ -146,12 +148,15 @@ export async function signatureStatus(
   return { slot: context.slot, status }
 }
 
-/** Entries of what an address had a part in; the far end gives no more at once. */
+/** Maximum entries of one page. */
 export const signaturesMax = 1000
 
 const entrySchema = z.looseObject({ signature: z.string().max(88), slot: z.int().min(0) })
 
-/** One page of the transactions that an address has a part in, newest first, from behind `before` back to `until`; of blocks that stay. */
+/**
+ * One page of the transactions that involve an address, newest first, from after `before` back to `until`; final
+ * blocks only.
+ */
 export function signaturesOf(
   { ask }: SolanaRpc,
   address: string,
@@ -206,13 +211,13 @@ const recordSchema = z
 
 export type TransactionRecord = NonNullable<z.infer<typeof recordSchema>>
 
-/** What the chain wrote down of a transaction in a block that stays; null where the far end does not have it. */
+/** The record of a transaction in a final block; null if the endpoint does not have it. */
 export function transactionOf({ ask }: SolanaRpc, signature: string): Promise<TransactionRecord | null> {
   const options = { encoding: 'json', maxSupportedTransactionVersion: 0, ...finalized }
   return ask('getTransaction', [signature, options], recordSchema)
 }
 
-/** The height of the oldest block whose transactions the far end still knows. */
+/** The height of the oldest block whose transactions the endpoint still knows. */
 export async function oldestHeight({ ask }: SolanaRpc): Promise<number> {
   const slot = await ask('getFirstAvailableBlock', [], u64)
   const { blockHeight } = await ask(
@@ -228,7 +233,7 @@ export async function oldestHeight({ ask }: SolanaRpc): Promise<number> {
 
 const logged = 'Program log: '
 
-/** One line for people: what the chain calls it, and what the program said last. Pure. */
+/** One line for people: the chain's error, and the program's last log. Pure. */
 export function failureText(err: unknown, logs: readonly string[]): string {
   const said = logs.findLast((line) => line.startsWith(logged))
   const name = typeof err === 'string' ? err : JSON.stringify(err)

@@ -8,9 +8,9 @@ import * as z from 'zod'
 
 export type SolanaRpcDeps = JsonRpcDeps & { readonly name: SolanaChainName }
 
-/** A far end that has said that it is of this chain, by the hash that the chain began with. */
+/** An endpoint of this chain, verified by the genesis hash. */
 export interface SolanaRpc extends Pick<RpcSession, 'ask'> {
-  /** For what has the right form and still cannot be. */
+  /** For an answer that matches the schema but is impossible. */
   failed(what: string): Problem
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { secondText } from './token-facts.ts'
 
-/** Texts one after the other, each behind its length, as both programs write them. */
+/** Texts with length prefixes, as both programs write them. */
 function texts(...all: readonly string[]): Buffer {
   return Buffer.concat(
     all.flatMap((text) => {
@@ -13,7 +13,7 @@ function texts(...all: readonly string[]): Buffer {
   )
 }
 
-test('a symbol is the second text, in plain characters', () => {
+test('a token symbol is the second text, in plain characters', () => {
   expect(secondText(texts('USD Coin', 'USDC', 'https://'), 0)).toBe('USDC')
   expect(secondText(Buffer.concat([Buffer.alloc(65), texts('x'.repeat(32), 'BONK\0\0\0\0\0\0')]), 65)).toBe(
     'BONK',
@@ -22,7 +22,7 @@ test('a symbol is the second text, in plain characters', () => {
   expect(secondText(texts('', 'long'.repeat(50)), 0)).toHaveLength(20)
 })
 
-test('what is cut off, or says that it is longer than it is, has none', () => {
+test('truncated token metadata, or a false length, has no symbol', () => {
   const whole = texts('USD Coin', 'USDC')
   for (let end = 0; end < whole.length; end += 1) expect(secondText(whole.subarray(0, end), 0)).toBeNull()
   fc.assert(

@@ -11,12 +11,14 @@ import type { SolanaRpc } from './solana-rpc.ts'
 import { readMint, readTokenAccount, token2022Program, tokenProgram } from './token-layout.ts'
 import type { Mint } from './token-layout.ts'
 
-/** Where tokens of the older program keep their names. */
+/** The program in which tokens of the older program keep their names. */
 const metadataProgram = address('metaqbxxUerdq28cj1RbAWkYQm3ybzjb6a8bt518x1s')
 const metadataExtension = 19
 const symbolMaxBytes = 32
 
-/** Decimals as the mint has them, and the symbol that its issuer wrote there; its address's first letters where there is none. */
+/**
+ * Decimals of the mint, and the symbol that its issuer wrote; the first letters of its address if there is none.
+ */
 export async function tokenFacts(rpc: SolanaRpc, mint: string): Promise<TokenFacts> {
   if (readAddress(mint) === null) throw noToken(mint)
   const { encode } = getAddressEncoder()
@@ -37,7 +39,7 @@ export async function tokenFacts(rpc: SolanaRpc, mint: string): Promise<TokenFac
   return { decimals: read.decimals, symbol: symbol === null || symbol === '' ? mint.slice(0, 6) : symbol }
 }
 
-/** Of an owner's associated account, from which alone is paid here. */
+/** The balance of an owner's associated account, the only one that this wallet pays from. */
 export async function tokenHeld(rpc: SolanaRpc, mint: string, owner: string): Promise<bigint> {
   if (readAddress(mint) === null) throw noToken(mint)
   const { accounts } = await readAccounts(rpc, [mint])
@@ -47,7 +49,7 @@ export async function tokenHeld(rpc: SolanaRpc, mint: string, owner: string): Pr
   return held === null ? 0n : (readTokenAccount(held.data)?.raw ?? 0n)
 }
 
-/** A mint and the program that keeps it; Problem `bad-request` for what is none. Pure. */
+/** A mint and the program that manages it; Problem `bad-request` if it is not a mint. Pure. */
 export function mintOf(
   account: Account | null,
   named: string,
@@ -59,7 +61,7 @@ export function mintOf(
   return { mint, program: address(program) }
 }
 
-/** The second of the texts that stand there one after the other, each behind its length. Pure. */
+/** The second of several texts with length prefixes. Pure. */
 export function secondText(data: Buffer, at: number): string | null {
   if (at + 4 > data.length) return null
   const from = at + 4 + data.readUInt32LE(at)
@@ -69,7 +71,7 @@ export function secondText(data: Buffer, at: number): string | null {
   return plainSymbol(
     data
       .subarray(from + 4, from + 4 + Math.min(bytes, symbolMaxBytes))
-      // The older format fills up with zeros, of which nothing is seen.
+      // The older format pads with zeros, which are removed.
       .toString('utf8'),
   )
 }

@@ -1,6 +1,6 @@
 import { base58 } from '@scure/base'
 
-/** What both token programs write into an account, and nothing else of it is believed. Little-endian throughout. */
+/** The account layout that both token programs share; other programs' accounts are not trusted. Little-endian. */
 
 export const tokenProgram = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 export const token2022Program = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
@@ -11,13 +11,13 @@ const accountBytes = 165
 const multisigBytes = 355
 const kinds = { mint: 1, account: 2 } as const
 
-/** By number, as Token-2022 counts them; what each holds is its own. */
+/** Extensions by their Token-2022 number; each has its own content. */
 export type Extensions = ReadonlyMap<number, Buffer>
 
 export interface Mint {
   readonly supplyRaw: bigint
   readonly decimals: number
-  /** Whether somebody may freeze accounts of this token. */
+  /** Whether an authority may freeze accounts of this token. */
   readonly canFreeze: boolean
   readonly extensions: Extensions
 }
@@ -29,7 +29,7 @@ export interface TokenAccount {
   readonly frozen: boolean
 }
 
-/** Null for what is no mint, or not yet one. Pure. */
+/** Null if the data is not an initialized mint. Pure. */
 export function readMint(data: Buffer): Mint | null {
   const extensions = readExtensions(data, mintBytes, kinds.mint)
   if (extensions === null || data.readUInt8(45) !== 1) return null
@@ -41,7 +41,7 @@ export function readMint(data: Buffer): Mint | null {
   }
 }
 
-/** Null for what is no account of a token, or not yet one. Pure. */
+/** Null if the data is not an initialized token account. Pure. */
 export function readTokenAccount(data: Buffer): TokenAccount | null {
   const extensions = readExtensions(data, accountBytes, kinds.account)
   if (extensions === null) return null
@@ -56,8 +56,8 @@ export function readTokenAccount(data: Buffer): TokenAccount | null {
 }
 
 /**
- * What stands behind the first bytes. Both kinds are filled up to the length of an account; then comes which of the two
- * it is, then number, length and bytes of one extension after the other, until zeros or the end.
+ * The extensions after the base data. Both kinds are padded to the length of an account; then comes the account
+ * kind, then number, length and bytes of each extension, until zeros or the end.
  */
 function readExtensions(data: Buffer, plainBytes: number, kind: number): Extensions | null {
   const found = new Map<number, Buffer>()
