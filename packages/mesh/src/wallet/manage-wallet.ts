@@ -29,9 +29,7 @@ interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'database' | 'clock' |
 export function createManageWallet({ guard, journal, seed, table, ...deps }: Deps) {
   let changing = false
 
-  /**
-   * Runs one change at a time: each needs a CPU and 128 MB for a while, and two seeds must not be made at once.
-   */
+  /** Runs one change at a time: each needs a CPU and 128 MB, and two seeds must not be made at once. */
   async function alone<T>(work: () => Promise<T>): Promise<T> {
     if (changing) {
       throw new Problem('rate-limited', {
@@ -118,8 +116,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
           const before = table.seed()?.ownerAddress ?? ownerAddress
           if (before === ownerAddress || table.count() === 0) {
-            // The row comes before the files, which can be written again from the words; the first index must
-            // never be lost.
+            // Before the files, which the words can restore; the first index must never be lost.
             table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
             return
           }
