@@ -2,6 +2,7 @@ import type { Oddity } from './oddity.ts'
 import { callOddities } from './rows/calls.ts'
 import { endOddities } from './rows/ends.ts'
 import { errorOddities } from './rows/errors.ts'
+import { furtherOddities } from './rows/further.ts'
 import { streamOddities } from './rows/streams.ts'
 
 /** What providers of chat completions are known to send, whatever the API says. */
@@ -10,4 +11,5 @@ export const oddities: readonly Oddity[] = [
   ...callOddities,
   ...endOddities,
   ...errorOddities,
+  ...furtherOddities,
 ]

@@ -1,7 +1,7 @@
 import type { Thought } from '@flotilla/protocol/normal-answer'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { parseFirst, readJson, readJsonAsWritten } from '../../../intake/index.ts'
+import { parseFirst, readJson, readJsonAsWritten, readJsonQuietly } from '../../../intake/index.ts'
 import { redact } from '../../../credentials/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import { isRecord } from '../empty-answer.ts'
@@ -59,7 +59,7 @@ const nothing: SaidNews = { text: '', thoughts: [], usage: null }
 /** Data of events that only keep a connection open. */
 const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
 const doneMark = /^\[?done\]?$/i
-const objectArguments = /"arguments"\s*:\s*[{[]/
+const objectArguments = /"(?:arguments|parameters|input)"\s*:\s*[{[]/
 
 interface ReadSoFar {
   id: string
@@ -73,6 +73,8 @@ interface ReadSoFar {
   reason: NormalEnd | null
   isRefused: boolean
   isDone: boolean
+  /** The usage came alone: the end, unless a choice comes behind it. */
+  isTold: boolean
   usage: Usage | null
   /** What was there and could not be read as anything. */
   strange: string | null
@@ -91,6 +93,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
     reason: null,
     isRefused: false,
     isDone: false,
+    isTold: false,
     usage: null,
     strange: null,
   }
@@ -99,8 +102,8 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
     const text = data.trim()
     if (doneMark.test(text)) so.isDone = true
     if (so.isDone || signOfLife.test(text)) return nothing
-    const value = valueIn(text, secrets)
-    const failure = toldError(event === 'error' ? { error: value } : value, { secrets, judge })
+    const value = event === 'error' ? { error: jsonOr(text) } : valueIn(text, secrets)
+    const failure = toldError(value, { secrets, judge })
     if (failure !== null) throw failure
     // Arguments that are no text are printed again, and no number of theirs may become another one.
     const hasObjects = objectArguments.test(text)
@@ -143,7 +146,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
       const half = so.half.toWellFormed()
       so.half = ''
       const said = heard(so, { text: half + rest.text, thoughts })
-      if (so.reason === null && !so.isDone) {
+      if (so.reason === null && !so.isDone && !so.isTold) {
         if (so.strange !== null && so.chars === 0) throw unreadable(so.strange)
         throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
       }
@@ -167,6 +170,11 @@ function valueIn(text: string, secrets: readonly Secret[]): Readonly<Record<stri
   return object
 }
 
+/** An error may be told in plain words. */
+function jsonOr(text: string): unknown {
+  return readJsonQuietly(text, jsonLimits.modelAnswer) ?? text
+}
+
 /** Google wraps its errors in a list. */
 function inner(value: unknown): unknown {
   return Array.isArray(value) && value.length === 1 ? value[0] : value
@@ -186,11 +194,12 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   const choices = choicesIn(chunk)
   const choice = choices.find((one) => so.choice === null || one.index === null || one.index === so.choice)
   if (!choice) {
-    // The usage alone comes once nothing is generated any more.
-    if (choices.length === 0 && usage !== null && so.chars > 0) so.isDone = true
+    // Most send the usage alone once nothing is generated any more; some send it in between.
+    if (choices.length === 0 && usage !== null && so.chars > 0) so.isTold = true
     else if (choices.length === 0 && usage === null) so.strange ??= `an object of ${namesOf(by.value)}`
     return { ...nothing, usage }
   }
+  so.isTold = false
   if (so.choice === null) so.choice = choice.index
   const said = choice.delta ?? choice.message
   const isWhole = !choice.delta
@@ -203,9 +212,17 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   return { ...news, usage }
 }
 
-function choicesIn({ choices, message, done_reason: reason }: WireChunk): readonly WireChoice[] {
-  // Ollama's own API sends its pieces so.
-  if (message && !choices) return [{ index: 0, delta: message, text: '', finish_reason: reason }]
+function choicesIn({
+  choices,
+  message,
+  done: isDone,
+  done_reason: reason,
+}: WireChunk): readonly WireChoice[] {
+  // Ollama's own API sends its pieces so; older ones give no reason at the end.
+  if (message && !choices) {
+    const finish = reason === '' && isDone ? 'stop' : reason
+    return [{ index: 0, delta: message, text: '', finish_reason: finish }]
+  }
   return (choices ?? []).filter((choice) => choice !== null)
 }
 
@@ -218,22 +235,29 @@ type WireChoice = Pick<
 function piecesIn(said: WireSaid, isWhole: boolean): readonly CallPiece[] {
   const pieces = said.tool_calls.map((call, position) => pieceOf(call, isWhole ? position : null))
   const legacy = said.function_call
-  if (!legacy) return pieces
-  return [
-    ...pieces,
-    { index: pieces.length, id: '', name: legacy.name, arguments: legacy.arguments, seal: '' },
-  ]
+  // Beside `tool_calls` it is the same call again, for older clients.
+  if (!legacy || pieces.length > 0) return pieces
+  return [{ index: 0, id: '', name: legacy.name, arguments: argumentsOf(legacy), seal: '' }]
 }
 
 function pieceOf(call: WireCall, position: number | null): CallPiece {
-  const { function: named } = call
+  const named = call.function ?? call.custom
   return {
     index: position ?? call.index ?? named?.index ?? null,
     id: call.id.length > idMaxChars ? '' : call.id,
     name: named?.name || call.name,
-    arguments: named?.arguments || call.arguments,
+    arguments: (named && argumentsOf(named)) || argumentsOf(call),
     seal: call.extra_content?.google?.thought_signature ?? '',
   }
+}
+
+/** Under the name that OpenAI gives them, else under one of Cohere's and Llama's, or of Anthropic's. */
+function argumentsOf(call: {
+  readonly arguments: string
+  readonly parameters: string
+  readonly input: string
+}): string {
+  return call.arguments || call.parameters || call.input
 }
 
 /** A longer id is none. */
@@ -258,7 +282,10 @@ function charsOf(value: unknown): number {
 function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
   const groq = value['x_groq']
   const ollama = { prompt_tokens: value['prompt_eval_count'], completion_tokens: value['eval_count'] }
-  for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, ollama]) {
+  const first: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
+  // Moonshot tells it inside the last choice.
+  const moonshot = isRecord(first) ? first['usage'] : null
+  for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, moonshot, ollama]) {
     if (!isRecord(usage)) continue
     const counted = countsInNumbers(usage)
     if (usageFrom(counted) !== null) return counted

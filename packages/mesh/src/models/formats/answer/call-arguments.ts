@@ -16,7 +16,8 @@ const objectsMax = 256
  * 2. they are a JSON text that holds an object (encoded twice);
  * 3. each piece repeats all that came before it, and the last is an object;
  * 4. they are several objects in a row: equal ones and empty ones count once, others are calls of their own;
- * 5. an object stands before stray closing brackets, or between the fences of a code block.
+ * 5. an object stands before stray closing brackets or marks of the model's template, or between the fences of a code
+ *    block.
  *
  * Pure.
  */
@@ -49,12 +50,15 @@ function objectIn(text: string): string | null {
 
 function severalIn(text: string): readonly string[] | null {
   const { objects, rest } = objectsIn(text)
-  if (objects.length === 0 || !/^[\s}\]]*$/.test(rest)) return null
+  if (objects.length === 0 || !templateMarks.test(rest)) return null
   if (objects.some((one) => !isJsonObject(readJsonQuietly(one, jsonLimits.modelAnswer)))) return null
   const distinct = [...new Set(objects)]
   const filled = distinct.filter((one) => !/^\{\s*\}$/.test(one))
   return filled.length === 0 ? distinct.slice(0, 1) : filled
 }
+
+/** What servers leave behind an object: brackets, and ends such as `</tool_call>` and `<|im_end|>`. */
+const templateMarks = /^(?:[\s}\]]|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/
 
 /** Objects that stand one behind the other, by their brackets, and what is left. */
 function objectsIn(text: string): { readonly objects: readonly string[]; readonly rest: string } {

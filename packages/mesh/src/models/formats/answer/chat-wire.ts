@@ -13,7 +13,9 @@ import * as z from 'zod'
  * | `arguments`            | a text; any other value as its JSON text                                               |
  * | `index`                | a whole number, also as a text; anything else is no index                              |
  * | `finish_reason`        | a text, or an object with `type` or `reason`                                           |
- * | a call                 | `function.name`, or `name` and `arguments` beside the id                               |
+ * | a call                 | `function` or `custom`, or `name` and `arguments` beside the id                        |
+ * | `arguments`            | also `parameters` or `input`, where there are none                                     |
+ * | refusal, thinking      | `false` is the same as none                                                            |
  * | a choice               | `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it   |
  */
 
@@ -88,14 +90,23 @@ function plain(text: string): SaidPart {
   return { type: 'text', text, thinking: '', refusal: '', known: true }
 }
 
-const functionSchema = z.looseObject({ index: place, name: words, arguments: argumentsText })
+const functionSchema = z.looseObject({
+  index: place,
+  name: words,
+  arguments: argumentsText,
+  parameters: argumentsText,
+  input: argumentsText,
+})
 
 const callSchema = z.looseObject({
   index: place,
   id: words,
   name: words,
   arguments: argumentsText,
+  parameters: argumentsText,
+  input: argumentsText,
   function: functionSchema.nullish(),
+  custom: functionSchema.nullish().catch(null),
   extra_content: z
     .looseObject({ google: z.looseObject({ thought_signature: words }).nullish() })
     .nullish()
@@ -112,10 +123,15 @@ const calls = z
   .nullish()
   .transform((list) => list ?? [])
 
+/** A flag where a text belongs: nothing of it is said. */
+function orFalse<S extends z.ZodType, V>(schema: S, none: V) {
+  return z.union([z.literal(false).transform(() => none), schema])
+}
+
 const saidSchema = z.looseObject({
   content: parts,
-  refusal: words,
-  reasoning_content: parts,
+  refusal: orFalse(words, ''),
+  reasoning_content: orFalse(parts, []),
   reasoning: z.union([parts, z.unknown().transform(() => [])]).optional(),
   reasoning_text: words,
   thinking: z.union([parts, z.unknown().transform(() => [])]).optional(),
@@ -152,6 +168,10 @@ export const chatWireSchema = z.looseObject({
   model: words,
   choices: z.array(choiceSchema.nullable()).nullish(),
   message: z.union([saidSchema, z.string().transform(() => null)]).nullish(),
+  done: z
+    .unknown()
+    .optional()
+    .transform((value) => value === true),
   done_reason: reason,
   usage: z.unknown().optional(),
 })

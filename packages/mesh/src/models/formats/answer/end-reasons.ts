@@ -42,6 +42,10 @@ const ends: Readonly<Record<string, NormalEnd | 'error'>> = {
   blocklist: 'content_filter',
   prohibited_content: 'content_filter',
   spii: 'content_filter',
+  image_safety: 'content_filter',
+  image_prohibited_content: 'content_filter',
+  image_recitation: 'content_filter',
+  error_toxic: 'content_filter',
   error: 'error',
   error_finish: 'error',
   network_error: 'error',
@@ -49,30 +53,44 @@ const ends: Readonly<Record<string, NormalEnd | 'error'>> = {
   engine_overloaded: 'error',
   malformed_function_call: 'error',
   unexpected_tool_call: 'error',
+  malformed_tool_use: 'error',
+  malformed_model_output: 'error',
+  malformed_response: 'error',
+  missing_thought_signature: 'error',
+  too_many_tool_calls: 'error',
+  failed: 'error',
+  server_error: 'error',
+  internal_error: 'error',
   abort: 'error',
   aborted: 'error',
   cancelled: 'error',
+  canceled: 'error',
   timeout: 'error',
 }
 
 /** What stands for no reason at all. */
-const none: readonly string[] = ['', 'null', 'none', 'unknown', 'finish_reason_unspecified']
+const none: readonly string[] = ['', 'null', 'none', 'false', '0', 'unknown', 'finish_reason_unspecified']
 
 const shownMaxChars = 60
 
 /**
- * Null where nothing is said of an end yet. An end that nobody has heard of counts as `stop`: what was said before it is
- * judged by itself. Throws the Problem `upstream-failed` where the provider ended by a failure of its own. Pure.
+ * Null where nothing is said of an end yet. Google writes a general word, a colon and its own word: its own is looked up
+ * first. An unknown end counts as `stop`: what was said before it is judged by itself. Throws the Problem `upstream-failed` where the provider ended by a failure of its own. Pure.
  */
 export function endOf(reason: string): NormalEnd | null {
-  const word = reason
-    .trim()
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, '_')
-  if (none.includes(word)) return null
-  const end = Object.hasOwn(ends, word) ? ends[word] : 'stop'
-  if (end !== 'error') return end ?? 'stop'
+  const words = [reason, ...reason.split(':').toReversed()].map(plainWord)
+  if (none.includes(words[0] ?? '')) return null
+  const word = words.find((one) => Object.hasOwn(ends, one)) ?? 'stop'
+  const end = ends[word] ?? 'stop'
+  if (end !== 'error') return end
   throw new Problem('upstream-failed', {
     detail: `the model ended its answer with ${reason.slice(0, shownMaxChars)}`,
   })
+}
+
+function plainWord(reason: string): string {
+  return reason
+    .trim()
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '_')
 }

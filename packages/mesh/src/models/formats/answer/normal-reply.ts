@@ -104,8 +104,8 @@ export function createNormalWriter(options: NormalReplyOptions, write: (text: st
   function head() {
     const { id, model } = reader.head()
     return {
-      id: id === '' ? 'answer' : id.slice(0, 128),
-      model: model === '' ? options.model : model.slice(0, 200),
+      id: id === '' ? 'answer' : id.slice(0, 128).toWellFormed(),
+      model: model === '' ? options.model : model.slice(0, 200).toWellFormed(),
       createdSeconds: options.createdSeconds,
     }
   }

@@ -37,6 +37,8 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   if (value['type'] === 'error' || value['object'] === 'error') return value
   const isAnswer = Array.isArray(choices) || isRecord(value['message']) || value['usage'] !== undefined
   if (isAnswer) return firstFilled(Array.isArray(choices) ? choices : [])
+  // Cloudflare tells a list of errors beside an empty result.
+  if (isFilled(value['errors'])) return value['errors']
   const hasWords = messageNames.some((name) => typeof value[name] === 'string' && value[name] !== '')
   const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
     isFilled(value[name]),
@@ -51,12 +53,14 @@ function firstFilled(choices: readonly unknown[]): unknown {
 }
 
 function isFilled(value: unknown): boolean {
-  if (value === undefined || value === null || value === false || value === '') return false
+  if (value === undefined || value === null || value === false || value === '' || value === 0) return false
+  if (Array.isArray(value)) return value.length > 0
   return !isRecord(value) || Object.keys(value).length > 0
 }
 
 function messageIn(error: unknown): string {
   if (typeof error === 'string') return error
+  if (Array.isArray(error)) return messageIn(error[0])
   if (!isRecord(error)) return ''
   for (const name of messageNames) {
     const value = error[name]
