@@ -66,16 +66,16 @@ export interface WalletSpend {
   readonly valueUsd: number
   readonly spentTodayUsd: number
   readonly spendsLastHour: number
-  /** What holds where a limit of the record is 0; 0 for none. */
+  /** The fleet's limits, which apply if a limit of the record is 0; 0 for none. */
   readonly fleet: { readonly perTxUsd: number; readonly dailyUsd: number; readonly perHour: number }
 }
 
 export type Decision =
   | {
       readonly allowed: true
-      /** The field of the permission record that allows it; left out where no field is asked. */
+      /** The field of the permission record that allows it; absent if no field is checked. */
       readonly field?: PermissionField
-      /** Which entry of a list field, from 0. */
+      /** Index of the matching entry of a list field. */
       readonly entry?: number
     }
   | {

@@ -183,7 +183,7 @@ const table: readonly (readonly [
 
 describe('each field of the permission record', () => {
   test('is in the table below', () => {
-    // It allows nothing: it says behind which walls the agent runs.
+    // This field allows nothing: it sets the agent's isolation level.
     const granting = Object.keys(permissionFields).filter((field) => field !== 'required_isolation')
     expect(table.map(([field]) => field)).toEqual(granting)
   })

@@ -24,7 +24,7 @@ export interface PermissionRecords {
 /** Allowed, and no field of a record had to be asked. */
 const allowed: Decision = { allowed: true }
 
-/** Programs in a container hold a token for these alone. */
+/** The only APIs that accept program tokens. */
 const programApis: readonly string[] = ['llm', 'http']
 
 /** Decides whether this caller may do this. An action that no rule allows is denied. Pure. */

@@ -1,4 +1,4 @@
-/** US dollars; null where there is no limit. */
+/** US dollars; null for no limit. */
 interface PeriodLimits {
   readonly dailyUsd: number | null
   readonly monthlyUsd: number | null
@@ -10,8 +10,8 @@ export interface RaisedPeriod {
 }
 
 /**
- * The first period in which `after` lets more be spent than `before`, or null. A limit that is taken away raises, one
- * where none was lowers. Pure.
+ * The first period in which `after` allows more spending than `before`, or null. Removing a limit raises it, adding one
+ * lowers it. Pure.
  */
 export function raisedPeriod(before: PeriodLimits, after: PeriodLimits): RaisedPeriod | null {
   const raised = (

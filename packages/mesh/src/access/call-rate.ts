@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Calls per minute of each agent at one API. In memory, within one mesh. */
+/** Limits the calls per minute of each agent at one API. Counts are in memory and belong to one mesh process. */
 export interface CallRate {
   /** Counts the call, or throws the Problem `rate-limited` with the seconds to wait. */
   take(agentId: string): void
@@ -82,7 +82,10 @@ export function createCallRate(deps: {
   }
 }
 
-/** After so long one more call fits, if none is made meanwhile: in this window, or else in the next one. Pure. */
+/**
+ * The time after which one more call is allowed if none is made meanwhile: in this window, or else in the next one.
+ * Pure.
+ */
 function msUntilFree(
   { calls, callsBefore }: Pick<Window, 'calls' | 'callsBefore'>,
   elapsedMs: number,

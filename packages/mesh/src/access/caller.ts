@@ -28,7 +28,7 @@ export type Caller =
       readonly agents?: readonly string[]
       /** True for the owner's own program on this machine; an outside session does not identify a person. */
       readonly local?: true
-      /** When the token ends that they came by, in milliseconds; none where it does not, or they came without. */
+      /** The expiry of the token that was used, in milliseconds; absent without a token or an expiry. */
       readonly expiresAt?: number
       /** A browser sent it for a page; whether that brought the owner's proof. None for programs and chats. */
       readonly page?: 'proved' | 'unproved'

@@ -19,7 +19,7 @@ export interface Explanation {
   readonly reason: string
   readonly field: string | null
   readonly file: string
-  /** From 1; null where no line of the file decides. */
+  /** Line number from 1; null if no line of the file decides. */
   readonly line: number | null
   /** What would change a denial; empty where nothing would, or nothing has to. */
   readonly repair: string
@@ -32,7 +32,7 @@ const actionOf: {
   readonly [Name in PermissionActionName]: (resource: string) => Extract<Action, { readonly do: Name }>
 } = {
   'message-agent': (to) => ({ do: 'message-agent', to }),
-  // As for work that others gave: the harder question.
+  // Asked as for work that others gave, which is the stricter case.
   'steer-agent': (to) => ({ do: 'steer-agent', to, gave: false }),
   'publish-topic': (topic) => ({ do: 'publish-topic', topic }),
   'subscribe-topic': (topic) => ({ do: 'subscribe-topic', topic }),
@@ -77,8 +77,8 @@ const actionOf: {
 }
 
 /**
- * What `authorize` says on the question and which line of the file it goes by. Problem `bad-request` for an action
- * that does not exist or lacks its resource; it lists what there is. Pure.
+ * The decision of `authorize` and the line of the file that causes it. Problem `bad-request` for an unknown action or a
+ * missing resource, with the list of actions. Pure.
  */
 export function explain(snapshot: PermissionSnapshot, question: Question): Explanation {
   const action = readAction(question)

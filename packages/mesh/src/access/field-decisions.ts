@@ -10,7 +10,7 @@ type FieldOf<Value> = {
 export type ListField = FieldOf<string[]>
 export type FlagField = FieldOf<boolean>
 
-/** The first entry that matches allows; none denies. */
+/** The first matching entry allows; without one the action is denied. */
 export function byList(
   record: PermissionRecord,
   field: ListField,
@@ -32,7 +32,7 @@ export function byFlag(record: PermissionRecord, field: FlagField): Decision {
   return record[field] ? { allowed: true, field } : denied(`${field} is not set`, field)
 }
 
-/** Null and a lone `*` mean every action that the browser knows; an empty list none. */
+/** Null and a single `*` mean every action of the browser; an empty list means none. */
 export function byBrowserAction(record: PermissionRecord, browserAction: string): Decision {
   const flag = byFlag(record, 'can_use_browser')
   const actions = record.browser_actions

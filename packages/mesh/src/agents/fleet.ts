@@ -84,7 +84,7 @@ export function createFleet(deps: FleetDeps): Fleet {
   })
   deps.hooks.runSettled.subscribe(({ agentId, state }) => {
     sandboxes.lastUsed.set(agentId, deps.clock.now())
-    // Work that came to its end is the best sign that an agent is well.
+    // A completed run shows that an agent is healthy.
     if (state === 'done') forgiveLosses(context, agentId)
   })
   return {

@@ -55,7 +55,7 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
   }
   readonly permissions: PermissionStore
   readonly briefsFolder: string
-  /** Of the mesh: what agents know it by is derived from it. */
+  /** The secret of the mesh, from which its identity towards agents is derived. */
   readonly secret: string
 }
 

@@ -62,7 +62,10 @@ export function createKeptThings(deps: {
       guard(caller, { do: 'view-fleet' })
       return shownFolder(await asking(agentId, (connection, signal) => connection.listFolder(path, signal)))
     },
-    /** Its bytes count as held until they are given back. Problems `not-found`, `path-refused`, `body-too-large`, `rate-limited`. */
+    /**
+     * The bytes count as held until they are released. Problems `not-found`, `path-refused`, `body-too-large`,
+     * `rate-limited`.
+     */
     file: async (
       caller: Caller,
       agentId: string,

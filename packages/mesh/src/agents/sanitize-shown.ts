@@ -36,7 +36,7 @@ export function shownFact(fact: FactView): FactView {
   }
 }
 
-/** What people see of a tool. Pure. */
+/** The description of a tool for people. Pure. */
 export function shownTool({ name, description, source }: ListedTool) {
   return {
     name: sanitizeForPrompt(name),

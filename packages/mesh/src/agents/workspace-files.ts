@@ -11,7 +11,7 @@ export interface WorkspaceFiles {
     caller: Caller,
     file: { readonly agentId: string; readonly path: string; readonly content: Uint8Array },
   ): Promise<{ readonly path: string; readonly size: number }>
-  /** One of the texts that the agent works by. Problems `unknown-agent`, `not-found`. */
+  /** Reads one of the agent's workspace texts. Problems `unknown-agent`, `not-found`. */
   read(caller: Caller, agentId: string, file: string): Promise<string>
 }
 

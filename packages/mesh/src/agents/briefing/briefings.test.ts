@@ -55,7 +55,7 @@ test('two concurrent refreshes leave the state of the second change', async () =
   harness = await aWorker({
     projectText: () => {
       const seen = text
-      // The second change comes as the first one is about to be written.
+      // The second change arrives right before the first one is written.
       if (seen.startsWith('first')) {
         text = 'second'
         second = harness!.fleet.briefing.refreshBriefings()

@@ -34,7 +34,7 @@ export interface Briefings {
     agentId: string,
     given: { readonly doorToken: string; readonly link: AgentLinkKey | null },
   ): Promise<void>
-  /** Takes that away again. Idempotent. */
+  /** Removes the one-time secrets again. Idempotent. */
   takeOnce(agentId: string): Promise<void>
   /** Refreshes every 5 minutes until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
@@ -68,7 +68,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
   let last: Promise<unknown> = Promise.resolve()
   let waiting: Promise<void> | null = null
 
-  /** One after the other: of two at once the one that looked first could write last. */
+  /** Serializes refreshes: of two concurrent ones, the one with the older state could write last. */
   function inTurn(work: () => Promise<void>): Promise<void> {
     const done = last.then(work)
     last = done.catch(() => {})
@@ -158,7 +158,7 @@ async function replaceServers(path: string, briefs: ReturnType<typeof mcpBriefs>
   else await replaceText(path, JSON.stringify(briefs))
 }
 
-/** An untouched file keeps its time, by which the agent knows that its prompt still holds. */
+/** An unchanged file keeps its modification time, by which the agent knows that its prompt is current. */
 async function replaceText(path: string, text: string): Promise<void> {
   if ((await readTextFile(path)) !== text) await writeFileAtomically(path, text, 0o644)
 }

@@ -25,7 +25,7 @@ export interface Colleague {
  */
 export function systemBrief(facts: {
   readonly agent: AgentRecord
-  /** Those that the agent may message, by id. */
+  /** The agents that this agent may message, by id. */
   readonly colleagues: readonly Colleague[]
   /** Null where it has no record: then nothing is allowed. */
   readonly permissions: PermissionRecord | null
@@ -63,7 +63,7 @@ function identity(agent: AgentRecord): PromptText {
   )
 }
 
-/** Whether it may give work to anybody; otherwise nothing is said of how that is done. */
+/** Whether it may give work to any agent; otherwise hand-offs are not described. */
 function mayRoute(record: PermissionRecord | null): boolean {
   return record !== null && record.can_route_tasks && record.can_message.length > 0
 }

@@ -7,7 +7,7 @@ export interface AgentUnderTest {
   readonly line: AgentConnection
   /** Resolves when the agent works on a run that asks its model. */
   working(): Promise<void>
-  /** Lets the run that works, and asks its model, come to its end with these words. */
+  /** Ends the running run, which waits for its model, with this answer. */
   finish(words: string): Promise<void>
   /** Ends its process; unfinished work is lost. */
   die(): Promise<void>
@@ -90,7 +90,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         // It may have attached just after the end, and is answered all the same.
         expect(await second.result).toEqual(ended)
         expect(await chat(agent, ask('run_1', 3)).result).toEqual(ended)
-        // Under a newer fence too, as the answer to that one.
+        // The outcome is also returned under a newer fencing token, as the answer to that attempt.
         expect(await chat(agent, ask('run_1', 5)).result).toEqual({ ...ended, fence: 5 })
         expect(await agent.line.result('run_1', 0, patientSignal)).toMatchObject({ result: { fence: 5 } })
       }),
@@ -217,9 +217,9 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
 
 export interface ConnectionsUnderTest {
   readonly connections: AgentConnections
-  /** Of an agent that is known and does not run. */
+  /** Id of a known agent that is not running. */
   readonly agentId: string
-  /** Its process ends by itself. */
+  /** Ends its process without a request of the mesh. */
   die(): Promise<void>
   close(): Promise<void>
 }

@@ -50,7 +50,7 @@ export interface AgentSelf {
   status(signal: AbortSignal): Promise<AgentStatus>
   /** The states of the agent's MCP servers. */
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
-  /** Its tools as its model sees them; the schemas are an agent's word. */
+  /** Its tools as its model sees them; the schemas come from the agent and are untrusted. */
   tools(signal: AbortSignal): Promise<readonly ListedTool[]>
   /** The facts by which a heartbeat is decided, as the agent reports them. */
   heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
@@ -99,9 +99,12 @@ export interface AgentConversations {
 
 /** The agent's files below /data, and its memory. */
 export interface AgentData {
-  /** One folder below /data; empty for the first one. Its names are an agent's word. */
+  /** The content of one folder below /data; empty for the top one. Its names come from the agent and are untrusted. */
   listFolder(path: string, signal: AbortSignal): Promise<z.infer<typeof folderSchema>>
-  /** All of a file, which is given back once it was handed on. Problem `body-too-large` above `keptLimits.fileReadMaxBytes`. */
+  /**
+   * The content of a file, which counts as held until it is released. Problem `body-too-large` above
+   * `keptLimits.fileReadMaxBytes`.
+   */
   readFile(path: string, signal: AbortSignal): Promise<HeldFile>
   writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
   /** A picture from the agent's history, by the SHA-256 of its bytes; the caller must verify its content. */
@@ -122,8 +125,8 @@ export interface AgentWorkspace {
 /** What the run ledger needs from the fleet. */
 export interface AgentConnections {
   /**
-   * Starts the agent's sandbox when it does not run and waits until it answers. Problem `agent-unavailable`,
-   * `fleet-paused`, `unknown-agent`; `not-configured` where the agent has no model, unless the work asks none.
+   * Starts the agent's sandbox if necessary and waits until it answers. Problems `agent-unavailable`, `fleet-paused`,
+   * `unknown-agent`; `not-configured` if the agent has no model, unless the work needs none.
    */
   ensureRunning(
     agentId: string,

@@ -21,10 +21,10 @@ export interface AgentAddress {
   readonly port: number
 }
 
-/** Of one reply, names and values together. */
+/** The maximum size of one reply's headers, names and values together. */
 const replyHeadersMaxBytes = 16 * 1024
 
-/** The far end said nothing for too long, said too much, or hung up. */
+/** The agent was silent for too long, sent too much, or disconnected. */
 export class BrokenLine extends Error {
   override readonly name = 'BrokenLine'
 }
@@ -94,7 +94,7 @@ export async function readBody(
   return Buffer.concat(chunks)
 }
 
-/** The body as it comes. Leaving the loop early hangs up. */
+/** Yields the body as it arrives. Leaving the loop early closes the connection. */
 export async function* bodyChunks(
   reply: IncomingMessage,
   maxBytes: number,

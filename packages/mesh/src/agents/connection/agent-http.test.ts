@@ -18,7 +18,7 @@ afterEach(async () => {
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: Buffer) => void
 
-/** An agent that answers as the test says, and a line to it. */
+/** An agent with the test's replies, and a connection to it. */
 async function anAgent(answer: Answer, idleTimeoutMs = 5000) {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []

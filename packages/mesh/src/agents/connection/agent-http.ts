@@ -7,7 +7,7 @@ import { callDeadlineMs, createAgentLine, unavailable } from './agent-line.ts'
 import type { AgentLineDeps } from './agent-line.ts'
 
 const healthDeadlineMs = 5000
-/** 50 MB into a container with a small share of a core. */
+/** The deadline for 50 MB into a container with a small share of a core. */
 const uploadDeadlineMs = 300_000
 /** The most that is read of one file, out of such a container. */
 const downloadDeadlineMs = 60_000

@@ -99,7 +99,7 @@ export interface Send {
   readonly onTaken?: (() => void) | undefined
 }
 
-/** The line to an agent's process over HTTP. What comes back is from a hostile place: bounded and parsed. */
+/** The HTTP connection to an agent's process. Replies are untrusted: bounded and parsed. */
 interface AgentLine {
   /**
    * One reply of the expected form. Rejects with `agent-unavailable`, or with a problem that may be passed
@@ -113,7 +113,7 @@ interface AgentLine {
   bytes(send: Send, maxBytes: number): Promise<HeldFile>
   /** An outcome that the mesh has no room or time for now is not lost: it is asked for again until `send.signal` aborts. */
   callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
-  /** Frames as they come, and the result at their end; null where the line broke before. */
+  /** Passes on frames as they arrive and returns the result at their end; null if the connection broke before. */
   stream(send: Send, followed: FollowedStream): Promise<TaskResult | null>
   /** The same for show alone: whatever is wrong with the line is no matter. */
   watch(send: Send, followed: FollowedStream): Promise<void>
@@ -253,7 +253,7 @@ interface Share {
   spend<T>(work: () => T): T
   /** Counts bytes that are kept of one reply. */
   hold(): Holding
-  /** The same of a file. */
+  /** The same for a file. */
   holdFile(): Holding
 }
 
@@ -304,7 +304,7 @@ async function followStream(
         takeFrames(events.push(decoder.decode(bytes, { stream: true })), stream),
       )
       if (result !== null) return result
-      // What has come of a frame is kept until its end.
+      // The received part of a frame is held until its end.
       if (frames > 0) held.giveBack()
       else held.take(bytes.length)
       await share.room(stream.signal)

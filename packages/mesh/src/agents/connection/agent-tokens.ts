@@ -31,8 +31,8 @@ export interface AgentTokens {
   /** Makes the tokens of a start; those of earlier starts of the agent stop counting. */
   issue(agentId: string, startId: string): IssuedTokens
   /**
-   * Null for anything but a live token. Looked up by hash, so that the time it takes says nothing of how much
-   * of a guess was right.
+   * Null for anything but a live token. Looked up by hash, so that the time does not reveal how much of a guess is
+   * right.
    */
   verify(token: string): TokenOwner | null
   revoke(agentId: string): void
@@ -46,7 +46,7 @@ export function createAgentTokens(deps: {
   readonly randomToken: () => string
 }): AgentTokens {
   const { database, agents } = deps
-  /** By hash, with the agent's row as it was: a token counts from memory only while that row has not changed. */
+  /** Cached by hash with the agent's row: an entry is valid only while that row has not changed. */
   const known = new Map<string, { readonly owner: TokenOwner; readonly agent: AgentRow }>()
 
   function forget(agentId: string): void {

@@ -13,7 +13,7 @@ import { createMeshIdentity } from './mesh-identity.ts'
 const patient = new AbortController().signal
 const mib = 1024 * 1024
 
-/** An agent that answers every call as the test says, and what its replies take of the mesh. */
+/** An agent with the test's replies, and the resources of the mesh that they use. */
 async function anAgent(
   answer: (response: ServerResponse) => void,
   bounds: { readonly perAgentMax?: number; readonly cpuMsOfEach?: number } = {},

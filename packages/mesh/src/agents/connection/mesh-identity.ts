@@ -16,7 +16,7 @@ export interface MeshIdentity {
    * signature is Ed25519 over the payload's ASCII. Good for that agent alone.
    */
   signFor(agentId: string): string
-  /** Of the line to one start of an agent on another machine, 256 bits; kept nowhere, since it is derived. */
+  /** The 256-bit key of the connection to one start of an agent on another machine; derived and never stored. */
   linkKeyOf(agentId: string, startId: string): Buffer
 }
 

@@ -41,14 +41,14 @@ export interface AgentContext extends Pick<
 
 /** In-memory state of running sandboxes and their connections; lost when the process ends. */
 export interface LiveSandboxes {
-  /** Where agents that run are reached. */
+  /** Addresses of running agents. */
   readonly addresses: Map<string, AgentAddress>
   /**
    * Sandboxes whose agent was changed since, with the model that each was started with. Re-created before
    * the next run.
    */
   readonly outdated: Map<string, string | null>
-  /** The model that each sandbox was started with; one without can do what asks none. */
+  /** The model that each sandbox was started with; a sandbox without a model can do work that needs none. */
   readonly startedModels: Map<string, string | null>
   /** When something was last asked of each agent that runs. */
   readonly lastUsed: Map<string, number>
@@ -61,7 +61,7 @@ export interface LiveSandboxes {
 
 /** Settings, read at each use. */
 export interface FleetSettings {
-  /** Model for agents that name none; null when the owner has chosen none either. */
+  /** Model for agents without one of their own; null if the owner has not chosen a default. */
   readonly defaultModel: () => string | null
   /** Explains to the owner what to do if there is no default model. */
   readonly missingModel: () => Promise<string>

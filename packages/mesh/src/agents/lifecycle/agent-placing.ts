@@ -3,7 +3,7 @@ import type { Placement } from '../../isolation/index.ts'
 
 /** What agents run behind, and where they can. */
 export interface AgentPlacing {
-  /** By settings and record as they are now. */
+  /** Computed from the current settings and record. */
   readonly wishOf: (agentId: string) => IsolationWish
   /** Problem `isolation-unavailable`. */
   readonly place: (wish: IsolationWish) => Promise<Placement>

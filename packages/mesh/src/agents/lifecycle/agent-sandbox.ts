@@ -32,7 +32,7 @@ const isolationLabels = {
 export interface MeshEndpoint {
   readonly host: string
   readonly port: number
-  /** Of the forward proxy, on the same address. */
+  /** Port of the forward proxy, on the same address. */
   readonly proxyPort: number
   readonly publicKeyBase64url: string
 }
@@ -40,7 +40,7 @@ export interface MeshEndpoint {
 /** Builds the sandbox spec of an agent. Pure. */
 export function agentSandbox(asked: {
   readonly agent: AgentRecord
-  /** Null where the owner has chosen none yet. */
+  /** Null if the owner has not chosen a model yet. */
   readonly model: string | null
   readonly startId: string
   readonly tokens: IssuedTokens

@@ -51,10 +51,10 @@ export type AgentEvent =
   | { readonly kind: 'miss'; readonly at: number; readonly reason: string }
   /** Its sandbox ended, had to be ended, or could not be started. */
   | { readonly kind: 'lose'; readonly at: number; readonly reason: string; readonly dueAt: number }
-  /** The same, once too often. */
+  /** The same, after too many restarts. */
   | { readonly kind: 'quarantine'; readonly at: number; readonly reason: string; readonly dueAt: number }
   | { readonly kind: 'stop'; readonly at: number; readonly to: RestingState; readonly reason: string }
-  /** Its sandbox is gone, as was wanted. */
+  /** Its sandbox is gone, as requested. */
   | { readonly kind: 'end'; readonly at: number }
   /** It is taken back from the archive. */
   | { readonly kind: 'restore'; readonly at: number }
@@ -138,7 +138,7 @@ function isWeaker(wanted: RestingState, than: RestingState): boolean {
   return restingStates.indexOf(wanted) < restingStates.indexOf(than)
 }
 
-/** Where the agent rests, or shall rest once it has stopped; null for one that works or wants to. */
+/** The state in which the agent rests, or will rest once it has stopped; null for a working one. */
 export function restOf(state: AgentState): RestingState | null {
   const { kind } = state
   if (kind === 'stopping') return state.to
@@ -157,7 +157,7 @@ export function isAtRest(state: AgentState, wanted: RestingState): boolean {
   return !isWeaker(rest, wanted) || (rest === 'stopped' && wanted === 'hibernated')
 }
 
-/** When the state began; null where that says nothing. */
+/** When the state began; null if that is unknown. */
 export function sinceOf(state: AgentState): number | null {
   return state.kind === 'created' ? null : state.since
 }

@@ -24,12 +24,14 @@ export interface FleetLifecycle {
   /** After the runtime is prepared and the agent API's port is known; before anything else. */
   reconcile(): Promise<ReconcileReport>
   ensureOperator(): Promise<void>
-  /** The model that the agent's sandbox works with: the record's, or the one before while a run goes on. */
+  /** The model of the agent's sandbox: the record's, or the previous one while a run continues. */
   modelInUse(agentId: string): string | null
   readonly restart: RestartAgent
   readonly stop: StopAgent
   readonly hibernate: HibernateAgent
-  /** Stops whatever may run, as the mesh ends; what does not end in time goes on, and is adopted by the next start. */
+  /**
+   * Stops all sandboxes when the mesh ends; one that does not stop in time continues and is adopted by the next start.
+   */
   stopAll(reason: string): Promise<void>
   /** Asks every agent now; `run` does so every 30 s. */
   sweep(): Promise<void>

@@ -106,7 +106,7 @@ describe('a sandbox that ends by itself', () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     const [spec] = harness.runtime.started
-    // As a backup that was put back on the engine would leave it there.
+    // A restored backup of the engine could leave such a sandbox.
     await harness.runtime.plant({ ...spec!, labels: { ...spec!.labels, [startIdLabel]: 'start_of_another' } })
     harness.runtime.tellEnd('w', 137)
     await settle()

@@ -20,7 +20,7 @@ const answerMaxMs = 5000
 const machineAnswerMaxMs = 25_000
 /** Well for this long, and earlier losses are forgotten. */
 const wellAgainMs = 600_000
-/** Agents asked at once. */
+/** The number of agents checked concurrently. */
 const askedAtOnce = 16
 
 interface FleetHealth {

@@ -9,12 +9,12 @@ import { stopInTurn } from './stop-agent.ts'
  * like any other start.
  */
 export function createHibernate(context: AgentContext): {
-  /** Where the agent is idle for long enough. */
+  /** Hibernates the agent if it was idle for the configured time. */
   readonly idle: (row: AgentRow) => Promise<void>
   /** Now, unless something is going on in it: then false. */
   readonly now: (agentId: string, reason: string) => Promise<boolean>
 } {
-  /** Asked in the agent's turn, with nothing awaited before its row is written: no run can begin in between. */
+  /** Checked in the agent's turn, with no await before its row is written, so that no run can begin in between. */
   const isBusy = (agentId: string): boolean => context.hooks.reasonsToStayAwake.ask(agentId).length > 0
 
   function isIdle({ record, state }: AgentRow): boolean {
@@ -40,7 +40,7 @@ export function createHibernate(context: AgentContext): {
         const row = context.agents.require(agentId)
         refuseArchived(row)
         const { state } = row
-        // One that was stopped, or never started, sleeps as deep.
+        // An agent that was stopped or never started needs no hibernation.
         if (isAtRest(state, 'hibernated')) return true
         if (state.kind !== 'running' || isBusy(agentId)) return false
         await stopInTurn(context, agentId, { to: 'hibernated', reason })

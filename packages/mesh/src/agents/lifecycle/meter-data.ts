@@ -62,7 +62,7 @@ export function createDataMeter(context: AgentContext): DataMeter {
       if (state.kind !== 'restarting' && state.kind !== 'quarantined') return
       const { id } = record
       const over = await overLimits([id]).catch((error: unknown) => {
-        // Where counting does not work the start itself says why, or the next sweep counts.
+        // If counting fails, the start itself gives the reason, or the next sweep counts.
         context.log.warn(
           { agentId: id, err: error },
           'failed to measure the data of an agent; its limit uses the previous measurement',

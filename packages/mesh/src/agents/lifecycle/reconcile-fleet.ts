@@ -42,14 +42,14 @@ export async function reconcileFleet(context: AgentContext): Promise<ReconcileRe
     sandboxes.delete(id)
   }
   for (const stray of sandboxes.keys()) {
-    // Only a deletion destroys data; a sandbox without a row may come from a database that was put back.
+    // Only a deletion destroys data; a sandbox without a row may result from a restored database.
     await context.runtime.remove(stray, { data: false })
     report.removed.push(stray)
   }
   return report
 }
 
-/** Whether its row says that its sandbox runs, or is about to. */
+/** Whether its row says that its sandbox is running or starting. */
 function wasUp({ state }: AgentRow): boolean {
   return isLive(state.kind) || state.kind === 'starting'
 }
@@ -59,7 +59,8 @@ async function isOurs(context: AgentContext, row: AgentRow, sandbox: SandboxStat
   if (!sandbox.running || !sandbox.address) return false
   if (row.startId === null || sandbox.labels[startIdLabel] !== row.startId) return false
   if (sandbox.labels[meshEndpointLabel] !== meshEndpointMark(context.sandboxes.endpoint())) return false
-  // One that ran may be slow over its work: the health sweep is patient with it. A half-made start is not kept.
+  // A running agent may be slow because of its work, so only the health sweep judges it. An incomplete start is not
+  // adopted.
   if (isLive(row.state.kind)) return true
   return context.sandboxes
     .connect(row.record.id, sandbox.address)
@@ -109,7 +110,7 @@ async function settleAsStopped(
 ): Promise<void> {
   const { id } = row.record
   context.tokens.revoke(id)
-  // One that has ended stays for its log; any start takes it away.
+  // An ended sandbox is kept for its log; the next start removes it.
   if (sandbox?.running) await context.runtime.remove(id, { data: false })
   const at = context.clock.now()
   // A stop that the previous mesh did not complete is complete by now; a deletion continues with the next

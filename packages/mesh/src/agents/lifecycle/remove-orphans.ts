@@ -31,7 +31,7 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
   }
 }
 
-/** One that has ended stays for its log as long as its agent is there; any start takes it away. Pure. */
+/** An ended sandbox is kept for its log as long as its agent exists; the next start removes it. Pure. */
 function isWanted(row: AgentRow | null, sandbox: SandboxState): boolean {
   if (row === null) return false
   if (!sandbox.running) return true

@@ -6,7 +6,7 @@ import type { Isolation } from './ensure-running.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-/** `step` for a call that may come again: a sandbox of a later start than the one it was to end is fresh enough. */
+/** With `step`, for a call that may be repeated: a sandbox of a later start than the replaced one is recent enough. */
 export type RestartAgent = (
   caller: Caller,
   agentId: string,

@@ -17,9 +17,9 @@ export interface Losses {
 }
 
 /**
- * It is started again 30 s after it was lost, doubled for each restart within the last hour, 10 minutes at most; after
- * so many restarts within an hour it is in quarantine, where it is tried every 20 minutes, and comes back there at once
- * until it was well.
+ * A lost agent is restarted after 30 s, doubled for each restart within the last hour, up to 10 minutes. After too many
+ * restarts within an hour it goes into quarantine, where it is tried every 20 minutes. Until it was healthy again,
+ * another loss returns it there at once.
  */
 export function judgeLoss(
   { restarts, quarantinedAt }: Losses,

@@ -19,9 +19,9 @@ const stopGraceMs = 2000
 /** Starts in progress; callers that need an agent that is being started share the start. */
 export interface AgentStarts {
   /**
-   * Resolves when the agent answers; at once when it runs and `fresh` is not set. `fresh` re-creates the sandbox,
-   * unless a start is under way, which is as fresh. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
-   * `data-full`, `isolation-unavailable`.
+   * Resolves when the agent answers; at once if it is running and `fresh` is not set. `fresh` re-creates the sandbox,
+   * unless a start is in progress. Problems `unknown-agent`, `agent-unavailable`, `not-configured`, `data-full`,
+   * `isolation-unavailable`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
   /** Breaks off the start that is under way; it fails with this reason. */
@@ -113,7 +113,7 @@ async function startOnce(
   context.sandboxes.outdated.delete(id)
   context.sandboxes.startedModels.set(id, model)
   context.sandboxes.placed.set(id, placed)
-  // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
+  // The tokens of the previous sandbox are invalid from here on, so its listeners are notified (F4).
   if (isLive(before.state.kind)) context.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
   try {
     await context.briefings.write(id)

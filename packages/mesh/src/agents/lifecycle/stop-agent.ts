@@ -11,7 +11,7 @@ const stopGraceMs = 5000
 export type StopAgent = (
   agentId: string,
   reason: string,
-  /** For a call that may come again: one that was started since is not the one that was to be stopped. */
+  /** For a call that may be repeated: a sandbox that was started since is not stopped. */
   step?: Pick<Resumable<unknown>, 'begun' | 'begin'>,
 ) => Promise<void>
 
@@ -53,7 +53,7 @@ export async function stopInTurn(
   try {
     await context.runtime.stop(agentId, { graceMs: stopGraceMs })
   } finally {
-    // Without tokens it can do nothing more, also where the engine did not end it.
+    // Without tokens it can do nothing, even if the engine did not stop it.
     if (isLive(state.kind)) context.hooks.sandboxGone.tell({ agentId, reason: gone })
   }
   context.database.transaction(() => {

@@ -4,11 +4,14 @@ import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentSelf } from '../connection/agent-connection.ts'
 
 const firstPollMs = 25
-/** Most agents answer within this; until then none waits for a poll that comes late. */
+/** Most agents answer within this time, in which polls are more frequent. */
 const eagerMs = 500
 const pollMaxMs = 500
 const readyDeadlineMs = 60_000
-/** Its kernel starts before it, in software and within an agent's share a minute at worst, and beside other work more. */
+/**
+ * A machine boots its kernel first: with software emulation and an agent's share a minute at worst, and longer on a
+ * busy machine.
+ */
 const machineReadyDeadlineMs = 180_000
 /**
  * Once the pause has grown to this, the engine is also asked whether the process is alive; that costs more
@@ -28,7 +31,7 @@ export async function waitUntilReady(
   const deadline = startedAt + withinMs
   let pauseMs = firstPollMs
   let held: Promise<void> | undefined
-  /** As soon as it listens: the engine takes about as long over it as the agent over its first answer. */
+  /** Requested as soon as the port is open, because the engine takes about as long as the agent's first answer. */
   const hold = (): Promise<void> => {
     held ??= deps.runtime.endStartShare(connection.agentId)
     // A rejection is handled where the promise is awaited.
@@ -38,7 +41,7 @@ export async function waitUntilReady(
   // QEMU accepts connections before the machine's kernel has booted, and the boot needs the start share.
   const onTaken = agent.rung === 'microvm' ? undefined : () => void hold()
   for (;;) {
-    // The first says that it is this start's process, the second that it can work.
+    // The first call shows that it is the process of this start, the second that it can work.
     if (await connection.started(doorToken, signal, onTaken)) {
       const [healthy] = await Promise.all([connection.healthy(signal), hold()])
       if (healthy) return

@@ -19,7 +19,7 @@ export interface AgentAdmin {
   readonly create: CreateAgent
   /** Writes changes of the record; a sandbox that runs is re-created before its next run where it has to be. */
   readonly change: ChangeAgent
-  /** Many at once, in the turn of each and in one transaction of the caller's. */
+  /** Changes many agents, in the turn of each and in one transaction of the caller. */
   readonly write: WriteAgents
   readonly archive: Archive
   readonly delete: DeleteAgent

@@ -30,10 +30,10 @@ export interface AgentRegistry {
   readonly setProject: (agentId: string, project: string | null) => void
   readonly mcpServers: McpServerTable
   readonly seedFiles: Pick<SeedFiles, 'of' | 'given'>
-  /** By id; Problem `unknown-agent`. */
+  /** The view of one agent. Problem `unknown-agent`. */
   viewOf(agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView
   view(activityOf: (agentId: string) => AgentActivity): readonly AgentView[]
-  /** Those that the caller may message. */
+  /** The agents that the caller may message. */
   listAgents(caller: Caller): readonly AgentSummary[]
 }
 

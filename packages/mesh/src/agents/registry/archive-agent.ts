@@ -57,7 +57,7 @@ export function createArchive(deps: {
         const row = context.agents.require(agentId)
         refuseDeleted(row)
         if (!isArchived(row)) return
-        // An engine that refused to stop it is asked once more, so that it does not go on beside its archive.
+        // Retries a stop that the engine refused, so that an archived agent does not keep running.
         if (row.state.kind === 'stopping')
           await stopInTurn(context, agentId, { to: 'archived', reason: 'archived' })
         context.database.transaction(() => {

@@ -3,8 +3,8 @@ import type { AgentContext } from '../lifecycle/agent-context.ts'
 import type { AgentChanges } from './agent-table.ts'
 
 /**
- * Writes changes of an agent's record, in the caller's transaction where there is one. Says whether a sandbox that
- * runs has to be re-created first; it is, before its next run. Decides nothing about who may. Problem `unknown-agent`.
+ * Changes an agent's record, in the caller's transaction if there is one. Returns whether a running sandbox must be
+ * re-created before its next run. Does not check permissions. Problem `unknown-agent`.
  */
 export type ChangeAgent = (
   agentId: string,

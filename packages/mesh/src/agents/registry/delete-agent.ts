@@ -41,7 +41,7 @@ export function deleteAgent(deps: {
     deps.starts.breakOff(agentId, 'the agent is being deleted')
     await context.mutex.take(agentId, async () => {
       requireSame(context.agents.require(agentId), only)
-      // Before anything is gone: an agent that is half deleted is of no use to anybody.
+      // Called before anything is removed, because a half deleted agent is useless.
       await context.hooks.agentLeaving.tell(agentId)
       await deleteInTurn(deps, agentId, actorOf(caller))
     })
@@ -50,8 +50,8 @@ export function deleteAgent(deps: {
 }
 
 /**
- * For callers that hold the agent's turn. That it is deleted is a row before anything is taken away; where that breaks
- * off, the sweep of health goes on with it.
+ * For callers that hold the agent's turn. The deletion is stored before anything is removed; if it is interrupted, the
+ * health sweep continues it.
  */
 export async function deleteInTurn(
   { context, grants }: { readonly context: AgentContext; readonly grants: PermissionGrants },

@@ -6,7 +6,7 @@ import { jsonColumn } from '../../storage/index.ts'
 
 /** `mcpServers` of agents. They go with the agent's row. */
 export interface McpServerTable {
-  /** None for an agent that has none, or is not there. */
+  /** Empty for an agent without servers and for an unknown agent. */
   of(agentId: string): McpServers
   /** Instead of all that were there. The agent is a row. */
   put(agentId: string, servers: McpServers): void

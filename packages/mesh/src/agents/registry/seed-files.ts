@@ -59,7 +59,7 @@ export function createSeedFiles(deps: {
         if (findWorkspaceFile(path)) await connection.writeWorkspaceFile(path, content, bounded)
         else await connection.writeFile(path, Buffer.from(content), bounded)
       } catch (error) {
-        // One that the agent will not have now, it will not have later; a line that broke is another matter.
+        // A file that the agent refuses now would be refused later, too; a broken connection is retried.
         if (!(error instanceof Problem) || !refusals.includes(error.code)) throw error
         refused(agentId, path, error)
       }

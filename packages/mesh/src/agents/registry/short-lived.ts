@@ -13,7 +13,7 @@ import { deleteInTurn } from './delete-agent.ts'
  * exist.
  */
 export interface ShortLived {
-  /** Row, permissions and what `step` writes come about together or not at all. Problems `conflict`, `unprocessable`. */
+  /** Row, permissions and the writes of `step` are one transaction. Problems `conflict`, `unprocessable`. */
   make(
     made: Pick<AgentRecord, 'id' | 'role' | 'model' | 'instructions' | 'budget' | 'project'> & {
       readonly permissions: PermissionRecord

@@ -45,7 +45,7 @@ export function writeAgents(deps: {
   const change = changeAgent(context)
 
   function inTurns<T>(agentIds: readonly string[], work: () => Promise<T>): Promise<T> {
-    // In one order for all, so that two who want the same agents never wait for each other.
+    // Sorted, so that two callers that lock the same agents cannot deadlock.
     const [first, ...rest] = [...new Set(agentIds)].toSorted()
     if (first === undefined) return work()
     return context.mutex.take(first, () => inTurns(rest, work))

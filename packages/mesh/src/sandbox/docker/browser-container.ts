@@ -50,7 +50,7 @@ export function browserContainerOptions(
   return {
     name: browserName(ground.homeId, spec.agentId),
     Image: ground.image,
-    // Root only until the seccomp filter is installed; the server and all its children run as UID 1000.
+    // Root only until the egress filter is installed; the server and all its children run as UID 1000.
     User: '0:0',
     WorkingDir: '/data',
     Hostname: 'browser',
