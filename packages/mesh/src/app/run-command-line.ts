@@ -155,6 +155,8 @@ async function runNamed(name: string, { variables, output, values }: Started): P
     ...(values.isolation ? { FLOTILLA_ISOLATION: values.isolation } : {}),
   }
   const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
+  // Programs that it starts, such as npm, apt and the engine, inherit the environment of this process.
+  Object.assign(variables, environment.proxies.forPrograms())
   const [run] = await Promise.all([command.load(output), useProxies(environment.proxies)])
   return run({
     environment,

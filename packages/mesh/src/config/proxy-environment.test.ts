@@ -21,6 +21,16 @@ describe('the proxy of an address', () => {
     expect(through(variables as Record<string, string>, url)).toBe(expected)
   })
 
+  test('goes to programs that the mesh starts, in both spellings, from .env too', () => {
+    const rules = readProxies({ HTTPS_PROXY: proxy }, { no_proxy: 'a.com' })
+    expect(rules.forPrograms()).toEqual({
+      https_proxy: proxy,
+      HTTPS_PROXY: proxy,
+      no_proxy: 'a.com',
+      NO_PROXY: 'a.com',
+    })
+  })
+
   test.each(['10.64.0.2', '10.127.255.254', '[::ffff:10.70.4.1]'])(
     'is none for the private network of a fleet: %s',
     (host) => {

@@ -19,6 +19,8 @@ export interface ProxyRules {
   readonly proxies: readonly { readonly name: string; readonly proxy: Proxy }[]
   /** Addresses that are connected to directly, as `NO_PROXY` has them. */
   readonly direct: readonly string[]
+  /** The variables in both spellings, for programs that this process starts: apt reads the lower-case ones alone. Secret. */
+  readonly forPrograms: () => Readonly<Record<string, string>>
   /** One sentence per variable that has no effect; never with its value, which may hold a password. */
   readonly faults: readonly string[]
 }
@@ -26,9 +28,16 @@ export interface ProxyRules {
 type Variables = Readonly<Record<string, string | undefined>>
 
 /** Nothing goes through a proxy. */
-export const noProxies: ProxyRules = { of: () => null, proxies: [], direct: [], faults: [] }
+export const noProxies: ProxyRules = {
+  of: () => null,
+  proxies: [],
+  direct: [],
+  faults: [],
+  forPrograms: () => ({}),
+}
 
 const defaultPorts = { 'http:': 80, 'https:': 443 } as const
+const names = ['http_proxy', 'https_proxy', 'all_proxy', 'no_proxy'] as const
 /** The maximum number of evaluated NO_PROXY entries. */
 const entriesMax = 1000
 
@@ -68,6 +77,13 @@ export function readProxies(variables: Variables, file: Variables = {}): ProxyRu
     proxies,
     direct,
     faults,
+    forPrograms: () =>
+      Object.fromEntries(
+        names.flatMap((name) => {
+          const value = spellingsOf(name).find(([, text]) => text !== '')?.[1]
+          return value === undefined ? [] : [name, name.toUpperCase()].map((spelled) => [spelled, value])
+        }),
+      ),
     of: (url) => {
       const isPlain = url.protocol === 'http:' || url.protocol === 'ws:'
       const proxy = isPlain ? byProtocol.http : byProtocol.https

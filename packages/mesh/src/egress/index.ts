@@ -4,6 +4,7 @@ import { createScrubs } from '../credentials/index.ts'
 import type { OpenCredentials, Vault } from '../credentials/index.ts'
 import type { HeldBytes, LoopShare } from '../intake/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { OutboundProxies } from '../platform/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { egressAgentRoutes } from './agent.routes.ts'
@@ -41,6 +42,8 @@ export interface Egress {
 }
 
 export interface EgressNeeds {
+  /** The proxies of what the mesh itself asks; what agents ask is direct. */
+  readonly environment: { readonly proxies: OutboundProxies }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
   /** As they are written where the engine is named. */
   readonly engineAddresses: readonly string[]
@@ -66,6 +69,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   const { holdLease } = needs.runs
   const { liveRunOf } = needs.runs.lifecycle.live
   const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
+  const { proxies } = needs.environment
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
   // Requests as calls are counted at the agent API; those through the proxy and for models share their bucket.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
@@ -103,7 +107,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
     // Where searches go is the owner's word and no agent's, so an agent's own list of hosts has no say.
     fetchFor: (agentId) => {
       const { isHostAllowed: _narrowed, ...filter } = filterFor(agentId)
-      return createPinnedFetch(filter)
+      return createPinnedFetch({ ...filter, proxies })
     },
   })
   return {

@@ -23,7 +23,8 @@ describe('what doctor says of proxies', () => {
     const [one, other] = proxyFindings({ proxies, direct: ['.corp'], faults: [], certificates })
     expect(one).toMatchObject({
       level: 'ok',
-      detail: 'HTTPS_PROXY: http://proxy:3128 answers; connected to directly are loopback, .corp',
+      detail:
+        'HTTPS_PROXY: http://proxy:3128 answers; connected to directly are loopback, the networks of agents, .corp, and what agents ask',
     })
     expect(other).toMatchObject({
       level: 'error',

@@ -28,10 +28,10 @@ export function proxyFindings(known: {
   readonly certificates: CertificatesKnown
 }): readonly DoctorFinding[] {
   const { proxies, direct, faults, certificates } = known
-  const exempt = ['loopback', ...direct].join(', ')
+  const exempt = ['loopback', 'the networks of agents', ...direct].join(', ')
   const tried = proxies.map(({ name, shown, fault }) =>
     fault === null
-      ? ok('proxy', `${name}: ${shown} answers; connected to directly are ${exempt}`)
+      ? ok('proxy', `${name}: ${shown} answers; connected to directly are ${exempt}, and what agents ask`)
       : failure(
           'proxy',
           `${name}: ${fault}`,

@@ -1,3 +1,4 @@
+import type { LookupAddress } from 'node:dns'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
@@ -6,6 +7,8 @@ import type { Destination } from '../policy/destination.ts'
 import { destinationOf } from '../policy/destination.ts'
 import { createCheckDestination, pinnedLookup } from '../policy/check-destination.ts'
 import type { CheckDestinationDeps } from '../policy/check-destination.ts'
+import { connectorThrough, ProxyFailed } from '../../platform/index.ts'
+import type { OutboundProxies } from '../../platform/index.ts'
 import type { Carried } from '../../credentials/index.ts'
 
 /**
@@ -42,7 +45,14 @@ export interface PinnedReply {
 
 const connectTimeoutMs = 10_000
 
-export function createPinnedFetch(deps: CheckDestinationDeps): PinnedFetch {
+export interface PinnedFetchDeps extends CheckDestinationDeps {
+  /** A proxy is asked for the address that was checked, since it would resolve the name again. Absent: always direct. */
+  readonly proxies?: OutboundProxies
+}
+
+const noProxy: OutboundProxies = { of: () => null }
+
+export function createPinnedFetch(deps: PinnedFetchDeps): PinnedFetch {
   const check = createCheckDestination(deps)
   return async (request, signal) => {
     const { url } = request
@@ -57,7 +67,7 @@ export function createPinnedFetch(deps: CheckDestinationDeps): PinnedFetch {
       }
     }
     const client = new Client(url.origin, {
-      connect: connectorFor(pinnedLookup(addresses), mayLeave),
+      connect: connectorFor(deps, addresses, mayLeave),
       pipelining: 0,
       maxHeaderSize: 64 * 1024,
     })
@@ -92,10 +102,19 @@ export function createPinnedFetch(deps: CheckDestinationDeps): PinnedFetch {
 }
 
 function connectorFor(
-  lookup: ReturnType<typeof pinnedLookup>,
+  { proxies = noProxy, isAllowed }: PinnedFetchDeps,
+  addresses: readonly LookupAddress[],
   onLeaving: () => void,
 ): buildConnector.connector {
-  const connect = buildConnector({ lookup, timeout: connectTimeoutMs })
+  const direct = buildConnector({ lookup: pinnedLookup(addresses), timeout: connectTimeoutMs })
+  // A private place that the owner opened is on this side of the proxy.
+  const isPublic = addresses.every(({ address }) => isAllowed(address))
+  const checked = addresses[0]?.address
+  const connect = connectorThrough(
+    isPublic ? proxies : noProxy,
+    direct,
+    ({ hostname }) => checked ?? hostname,
+  )
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) {
@@ -164,6 +183,7 @@ function single(value: string | string[] | undefined): string | null {
 }
 
 function codeOf(error: unknown): string {
+  if (error instanceof ProxyFailed) return `: ${error.message}`
   return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
 }
 

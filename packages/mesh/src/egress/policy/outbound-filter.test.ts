@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { defaultSettings } from '../../config/index.ts'
+import { defaultSettings, noProxies } from '../../config/index.ts'
 import { createHooks } from '../../kernel/index.ts'
 import { silentLog, systemClock } from '../../platform/index.ts'
 import { createCheckDestination } from './check-destination.ts'
@@ -19,7 +19,11 @@ async function checkPlaces(places: readonly string[], guarded: readonly number[]
       }),
       ports: { agentApi: 0, proxy: 0, open: [...guarded] },
     },
-    { runtime: { networks: async () => [] }, engineAddresses: ['tcp://127.0.0.1:2375'] },
+    {
+      runtime: { networks: async () => [] },
+      engineAddresses: ['tcp://127.0.0.1:2375'],
+      environment: { proxies: noProxies },
+    },
   )
   await networks.refresh()
   const check = createCheckDestination(filterAt(places))

@@ -4,6 +4,8 @@ import { networkInterfaces } from 'node:os'
 import { rootOf } from '../../kernel/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
+import type { OutboundProxies } from '../../platform/index.ts'
+import type { PinnedFetchDeps } from '../fetch/pinned-fetch.ts'
 import type { AddressRange } from './address-ranges.ts'
 import type { CheckDestinationDeps } from './check-destination.ts'
 import { createClosedNetworks } from './closed-networks.ts'
@@ -20,7 +22,7 @@ export interface OutboundFilter {
   /** The filter as the settings have it for one agent. */
   filterFor(agentId: string): CheckDestinationDeps
   /** The filter for what the mesh asks in nobody's name, where the owner says. */
-  readonly filterOfMesh: CheckDestinationDeps
+  readonly filterOfMesh: PinnedFetchDeps
   /** The filter of the mesh's own looks: these places, as exact `host:port`, and no other, whatever the settings open. */
   filterAt(places: readonly string[]): CheckDestinationDeps
 }
@@ -31,7 +33,9 @@ export function createOutboundFilter(
   {
     runtime,
     engineAddresses,
+    environment,
   }: {
+    readonly environment: { readonly proxies: OutboundProxies }
     readonly runtime: Pick<SandboxRuntime, 'networks'>
     /** As they are written where the engine is named. */
     readonly engineAddresses: readonly string[]
@@ -71,6 +75,7 @@ export function createOutboundFilter(
       exceptions: openedBy(() => places),
     }),
     filterOfMesh: {
+      proxies: environment.proxies,
       resolve: (name, signal) => resolve(name, signal),
       isAllowed: networks.isAllowed,
       get allowedPorts() {
