@@ -5,22 +5,24 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { nextWaitMs } from './event-stream.ts'
 import { systemClock } from './system-clock.ts'
 
-/** A socket is dead after this many signs of life that did not come. */
+/** A socket counts as dead after this many missed heartbeats. */
 const silenceMs = wireLimits.keepAliveMs * 3
 
 export interface SocketListener {
-  /** In order, each once. */
+  /** Called for each event, in order and exactly once. */
   onEvent(event: FleetEvent): void
-  /** Events that were asked for and are no longer kept will not come. */
+  /** Called if requested events are no longer stored. */
   onDropped(dropped: EventsDropped): void
-  /** Whether the line stands; told at each change. */
+  /** Called with the connection state at each change. */
   onState(state: 'live' | 'broken'): void
 }
 
 export interface SocketOptions {
   /** `ws://` or `wss://`, with the path. */
   readonly url: string
-  /** Events with a greater sequence number come; below 0, so many of the newest that are kept. */
+  /**
+   * Requests events with a greater sequence number; a negative number requests that many of the newest stored events.
+   */
   readonly since: number
   readonly signal: AbortSignal
   readonly connect?: (url: string) => WebSocket

@@ -6,10 +6,10 @@ import { parseJson, sendCall, versionMismatch } from './mesh-call.ts'
 import { isMeshUnreachable } from './unreachable.ts'
 
 export interface FollowOptions {
-  /** Events with a greater sequence number come; 0 gives all that are kept. */
+  /** Requests events with a greater sequence number; 0 requests all stored events. */
   readonly since?: number
   readonly signal: AbortSignal
-  /** Told where events that were asked for are no longer kept: those up to this number will not come. */
+  /** Called if requested events up to this number are no longer stored. */
   readonly onDropped: (dropped: EventsDropped) => void
   /** How often in a row a connection may fail before the Problem is thrown; each success starts the count again. */
   readonly failuresMax?: number

@@ -9,7 +9,7 @@ export interface SeenCall {
   readonly body: string
 }
 
-/** For tests: a real HTTP server on a free port of 127.0.0.1 that answers as told and remembers what it was asked. */
+/** For tests: an HTTP server on a free port of 127.0.0.1 that sends given answers and records requests. */
 export async function startLoopbackServer(
   answer: (call: SeenCall, reply: ServerResponse, nth: number) => void,
 ): Promise<{ url: string; calls: readonly SeenCall[]; [Symbol.asyncDispose](): Promise<void> }> {

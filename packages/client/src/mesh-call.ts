@@ -44,7 +44,7 @@ export interface MeshConnection {
   readonly userAgent?: string | undefined
   /** What a write says it was sent by, where no `User-Agent` can be set. */
   readonly requestedWith?: string | undefined
-  /** The owner's proof that a page holds at the moment. */
+  /** The owner's proof that the page currently has. */
   readonly proof?: (() => string | undefined) | undefined
   /** The home that every call means; the mesh of another refuses it. */
   readonly home?: MeantHome | undefined
@@ -55,7 +55,7 @@ export interface MeantHome {
   readonly folder: string
 }
 
-/** Sends one call. Rejects with a Problem when nobody answers or the answer refuses; an abort keeps its reason. */
+/** Sends one call. Rejects with a Problem if there is no answer or an error; an abort keeps its reason. */
 export async function sendCall<N extends PeopleEndpointName>(
   connection: MeshConnection,
   name: N,

@@ -14,7 +14,7 @@ export interface MeshClientOptions {
   readonly baseUrl: string
   readonly fetch?: typeof globalThis.fetch
   readonly cookie?: string | undefined
-  /** A personal token, of somebody whom the mesh's people file names. */
+  /** The personal token of a person in the mesh's people file. */
   readonly token?: string | undefined
   readonly clock?: Clock
   /** How the program calls itself; the mesh writes down through which surface a person came. */
@@ -23,7 +23,7 @@ export interface MeshClientOptions {
   readonly requestedWith?: string
   /** The owner's proof that a page holds, for what cannot be undone. */
   readonly proof?: () => string | undefined
-  /** The home whose mesh is meant; any other refuses. */
+  /** The home of the intended mesh; a mesh of another home rejects the call. */
   readonly home?: MeantHome | undefined
 }
 
@@ -32,14 +32,14 @@ export interface MeshClient {
   readonly baseUrl: string
   /** One call with a JSON reply, read through the schema of its endpoint. */
   call<N extends PeopleEndpointName>(name: N, parts?: CallParts<N>): Promise<Reply<N>>
-  /** One call whose reply is bytes: an artifact, a cassette, metrics. */
+  /** Sends a call whose reply is bytes: an artifact, a cassette, metrics. */
   bytes<N extends PeopleEndpointName>(name: N, parts?: CallParts<N>): Promise<Uint8Array>
-  /** One call whose reply is bytes without a known end, as they come. */
+  /** Sends a call whose reply is a stream of bytes. */
   stream<N extends PeopleEndpointName>(
     name: N,
     parts?: CallParts<N>,
   ): AsyncGenerator<Uint8Array, void, undefined>
-  /** Fleet events in order, each once, across broken connections. */
+  /** Yields fleet events in order, each once, across reconnects. */
   events(options: FollowOptions): AsyncGenerator<FleetEvent, void, undefined>
   /** One chat turn as it happens, until its outcome. */
   chatStream(

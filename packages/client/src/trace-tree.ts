@@ -1,6 +1,6 @@
 import type { SpanView } from '@flotilla/protocol/trace-api'
 
-/** Spans stand this deep at most: hand-offs are bounded, and what claims to be deeper is drawn at the edge. */
+/** The maximum indentation of spans. Hand-offs are bounded; spans that claim to be deeper are drawn at this depth. */
 const depthMax = 16
 
 export interface TraceRow {
@@ -10,7 +10,7 @@ export interface TraceRow {
   readonly below: number
 }
 
-/** Each span behind its parent, in the order of their beginnings; one whose parent is not there stands at the edge. Pure. */
+/** Orders spans after their parents by start time; spans with a missing parent are drawn at the top level. Pure. */
 export function traceTree(spans: readonly SpanView[]): readonly TraceRow[] {
   const known = new Set(spans.map((span) => span.span_id))
   const children = new Map<string | null, SpanView[]>()

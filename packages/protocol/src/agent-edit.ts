@@ -26,7 +26,7 @@ const entries = z.record(z.string(), permissionEntriesSchema)
 export const permissionChangeSchema = z.strictObject({
   /** The whole new value of each field. */
   set: z._default(submitted, {}),
-  /** Entries that a list shall have or lack, whatever else is in it: two such edits at once lose nothing. */
+  /** Entries to add to or remove from a list; concurrent edits of this kind do not overwrite each other. */
   add: z._default(entries, {}),
   remove: z._default(entries, {}),
 })
@@ -35,12 +35,12 @@ export type PermissionChange = z.infer<typeof permissionChangeSchema>
 const reason = z._default(z.string().check(z.maxLength(reasonMaxChars)), '')
 
 /**
- * What stood there when it was looked at, in the form of the `before` of a change. An edit that names it is refused with
- * `edit-overtaken` where something else stands there now; without it the edit writes over whatever stands there.
+ * The value that the editor saw, in the form of the `before` of a change. If the field has another value by now, the
+ * edit is rejected with `edit-overtaken`. Without it, the edit replaces any value.
  */
 const seen = z.optional(jsonValueSchema)
 
-/** One edit of an agent. Applied at once; the reply says how long it can be taken back. */
+/** One edit of an agent. It applies immediately; the reply says how long it can be undone. */
 export const agentEditSchema = z.discriminatedUnion('field', [
   z.strictObject({
     field: z.literal('role'),
@@ -72,7 +72,7 @@ export const agentEditSchema = z.discriminatedUnion('field', [
   z.strictObject({ field: z.literal('permissions'), value: permissionChangeSchema, reason, seen }),
   z.strictObject({
     field: z.literal('mcpServers'),
-    /** By name, so that two edits at once lose nothing. Those that are not named stay. */
+    /** By name, so that concurrent edits do not overwrite each other. Fields that are not named stay. */
     value: z.strictObject({
       set: z._default(mcpServersSchema, {}),
       remove: z._default(
@@ -125,9 +125,9 @@ export const approvalViewSchema = z.strictObject({
   /** What it is done to, such as an agent's id. */
   subject: z.string(),
   summary: z.string(),
-  /** What will happen, a sentence each, as it is at this moment. */
+  /** The effects of the approval as of now, one sentence each. */
   consequences: z.array(z.string()),
-  /** What is known of its cost while it waits, a sentence each, as it is at this moment. */
+  /** What is currently known about its cost, one sentence each. */
   costs: z.array(z.string()),
   /** Exactly what was asked for. */
   args: jsonObjectSchema,

@@ -21,7 +21,7 @@ export interface AgentLinkKey {
   readonly key: Uint8Array
 }
 
-/** Files that an agent finds once, at its start, and nobody after it. */
+/** Bootstrap files that can be read only once: by the agent at its start. */
 export const doorTokenFile = 'door-token'
 export const linkKeyFile = 'link-key'
 export const onceFiles: readonly string[] = [doorTokenFile, linkKeyFile]
@@ -37,7 +37,7 @@ export const onceFolderVariable = 'FLOTILLA_ONCE'
 /** From the first byte of a connection to both sides being known. */
 export const agentLinkHandshakeMaxMs = 10_000
 
-/** For `tls.connect`. A far end that shows any certificate in the place of the key is refused, whoever signed it. Pure. */
+/** Options for `tls.connect`. A peer that presents a certificate instead of the key is rejected. Pure. */
 export function agentLinkClient({ identity, key }: AgentLinkKey) {
   return {
     ...agentLinkOptions,

@@ -32,7 +32,7 @@ export function browserProofSubject(agentId: string): string {
 export const browserServiceVariables = {
   agentId: 'FLOTILLA_AGENT_ID',
   meshPublicKey: 'FLOTILLA_MESH_PUBLIC_KEY',
-  /** IPv4 address and port of the mesh's browser proxy, the one way out. */
+  /** IPv4 address and port of the mesh's browser proxy, the only allowed destination. */
   gateway: 'FLOTILLA_BROWSER_GATEWAY',
   proxyPort: 'FLOTILLA_BROWSER_PROXY_PORT',
 } as const
@@ -44,7 +44,9 @@ export const browserServiceVariables = {
 export const browserTokenFile = 'proxy-token'
 export const browserProxyUser = 'browser'
 
-/** The status with which the container ends when its filter does not stand; the reason is the last line on stderr. */
+/**
+ * The exit code of the container if its egress filter could not be installed; the last line of stderr is the reason.
+ */
 export const browserFilterExitCode = 78
 
 export const browserLimits = {
@@ -213,7 +215,7 @@ export type CaptchaAnswer = z.infer<typeof captchaAnswerSchema>
 /** False where the page asks that no more, and where a person has it. */
 export const captchaAnsweredSchema = z.strictObject({ answered: z.boolean() })
 
-/** What stands in the result of every action that did its work. */
+/** The fields in the result of every successful action. */
 const ofEvery = {
   page: pageSchema,
   /** Dialogs since the last result; each was dismissed, and a page that asked before it was left was left. */
@@ -222,7 +224,7 @@ const ofEvery = {
       z.strictObject({ kind: z.enum(['alert', 'confirm', 'prompt', 'beforeunload']), message: text(500) }),
     )
     .check(z.maxLength(browserLimits.dialogsMax)),
-  /** What happened besides since the last result, in words of ours: a pop-up that became a tab, one that was closed. */
+  /** Other events since the last result, worded by the service: a pop-up that became a tab, or a closed tab. */
   notices: z.array(text(500)).check(z.maxLength(browserLimits.noticesMax)),
 }
 const plain = z.strictObject(ofEvery)
@@ -237,7 +239,7 @@ export const browserActionData = {
     text: text(browserLimits.snapshotMaxChars),
     /** References that `text` gives out. */
     elements: count,
-    /** What is not in `text`, in words of ours; empty where all is. */
+    /** What `text` leaves out, worded by the service; empty if it is complete. */
     left_out: text(500),
   }),
   click: z.strictObject({ ...ofEvery, captcha: captchaSchema }),
@@ -305,7 +307,7 @@ export type BrowserActionData = {
 }
 
 export const browserProblemCodes = [
-  /** Parameters of the wrong form, or an action that nobody knows. */
+  /** Invalid parameters, or an unknown action. */
   'bad-params',
   /** The reference is not of the last snapshot, or its element is gone: take a snapshot. */
   'stale-reference',
@@ -326,7 +328,7 @@ export const browserProblemCodes = [
   'person-in-control',
   /** Chromium or its screen did not come up; the next action tries again. */
   'launch-failed',
-  /** Chromium or its screen ended during the action; the next action starts anew, with the tabs. */
+  /** Chromium or its screen ended during the action; the next action restarts it with the same tabs. */
   'browser-crashed',
   /** An error of the service itself. */
   'internal',
@@ -358,7 +360,7 @@ export type WatchMode = z.infer<typeof watchModeSchema>['mode']
 export const vncQuerySchema = z.strictObject({ watcher: z._default(z.enum(['view', 'control']), 'view') })
 
 export const browserStatusSchema = z.strictObject({
-  /** The filter stands and the token was taken. */
+  /** The egress filter is installed and the token was read. */
   ready: z.boolean(),
   /** Another with each start of the container. */
   boot_id: someText(64),

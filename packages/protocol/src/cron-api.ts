@@ -11,7 +11,7 @@ export const cronLimits = {
   whenMaxChars: 500,
   /** Rows that one request shows. */
   rowsShownMax: 200,
-  /** Due times to come that are told. */
+  /** How many upcoming due times are listed. */
   nextShown: 5,
 } as const
 
@@ -85,8 +85,8 @@ export const cronChangeSchema = z.strictObject({
 export type CronChange = z.output<typeof cronChangeSchema>
 
 /**
- * What stood in the fields when they were looked at, as text; empty for none. A change that names it is refused with
- * `edit-overtaken` where something else stands there now.
+ * The values of the fields that the editor saw, as text; empty for none. If a field has another value by now, the
+ * change is rejected with `edit-overtaken`.
  */
 export const cronSeenSchema = z.strictObject({
   schedule: z.optional(z.string().check(z.maxLength(cronLimits.scheduleMaxChars))),
@@ -100,11 +100,11 @@ export type CronSeen = z.output<typeof cronSeenSchema>
 export const cronRowStates = ['firing', 'fired', 'skipped'] as const
 
 export const cronRowSchema = z.strictObject({
-  /** The first due time that the row stands for, milliseconds since 1970. */
+  /** The first due time that the row covers, milliseconds since 1970. */
   due_at: z.number(),
-  /** The last; the same where it stands for one. */
+  /** The last due time; equal to the first if the row covers one. */
   due_until: z.number(),
-  /** How many it stands for, or at least this many where `count_exact` is false. */
+  /** How many due times it covers, or a lower bound if `count_exact` is false. */
   count: z.int(),
   count_exact: z.boolean(),
   state: z.enum(cronRowStates),
@@ -117,10 +117,10 @@ export const cronRowSchema = z.strictObject({
   late_ms: z.number(),
   late: z.boolean(),
   run_id: z.nullable(z.string()),
-  /** How the run ended, or null while it goes on. */
+  /** How the run ended, or null while it is active. */
   outcome: z.nullable(z.string()),
   text: z.string(),
-  /** The answer said nothing new, and nobody was told of it. */
+  /** True if the answer said nothing new, so no notice was sent. */
   quiet: z.boolean(),
   /** All of it, for a person. */
   words: z.string(),
@@ -157,7 +157,7 @@ export type CronJobView = z.infer<typeof cronJobViewSchema>
 
 const listResponse = z.strictObject({
   jobs: z.array(cronJobViewSchema),
-  /** With line and reason, why the file as it stands is not used; null while it is. */
+  /** Line and reason if the current file is invalid; null while it is in use. */
   broken: z.nullable(z.string()),
 })
 const removeResponse = z.strictObject({ removed: z.boolean(), id: z.string() })

@@ -10,7 +10,7 @@ const agentId = z.string()
 /** Of the agent that made the call; none when it made it itself. */
 const subagent = z.optional(z.string())
 
-/** What people's surfaces hear. Names are noun.past-verb; a new one must be drawn before the dashboard compiles. */
+/** Events for people's clients. Names are noun.past-verb; the dashboard compiles only if it draws each of them. */
 export const fleetEventBodySchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('agent.created'), agent_id: agentId, role: z.string() }),
   z.strictObject({ type: z.literal('agent.started'), agent_id: agentId, ready_ms: z.number() }),
@@ -28,7 +28,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     parent_id: agentId,
     ends_at: z.number(),
   }),
-  /** It moved on in its life; `reason` says why it shall stop, or what is wrong with it. */
+  /** Its lifecycle state changed; `reason` says why it stops, or what is wrong with it. */
   z.strictObject({
     type: z.literal('agent.changed'),
     agent_id: agentId,
@@ -50,7 +50,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     type: z.literal('steer.changed'),
     agent_id: agentId,
     steer_id: z.string(),
-    /** The run that it is attached to; where there is none, the run that it became. */
+    /** The run that it is attached to, or else the run that it became. */
     run_id: z.string(),
     state: z.enum(steerStates),
     text: z.string(),
@@ -135,10 +135,10 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     prompt_tokens: z.optional(z.number()),
     completion_tokens: z.optional(z.number()),
     cost_usd: z.number(),
-    /** Nobody can tell what it cost, for this reason: `cost_usd` is all that was set aside for it. */
+    /** Why the real cost is unknown; `cost_usd` is then the whole reservation. */
     unconfirmed: z.optional(z.string()),
     duration_ms: z.number(),
-    /** When it began, Unix milliseconds: it is told once its cost is kept, which is later than its end. Missing in events that older releases kept. */
+    /** Its start, Unix milliseconds. The event is published after settlement. Missing in events of older releases. */
     started_at: z.optional(z.number()),
   }),
   /**
@@ -343,7 +343,7 @@ export interface FleetEvent {
 }
 export const fleetEventSchema = z.strictObject({ seq: z.int(), at: z.number(), body: fleetEventBodySchema })
 
-/** Name of the server-sent event that tells a reader what it will not get. It has no sequence number of its own. */
+/** The server-sent event that reports to a client which events it misses. It has no sequence number. */
 export const eventsDroppedName = 'events.dropped'
 /** Events with numbers from `since` (left out) to `dropped_until` were asked for and are no longer kept. */
 export const eventsDroppedSchema = z.strictObject({ since: z.int(), dropped_until: z.int() })

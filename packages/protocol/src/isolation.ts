@@ -1,14 +1,15 @@
 import * as z from 'zod/mini'
 
 /**
- * What may stand between an agent and the machine's kernel, the weaker first: a `container` shares it behind a filter of
- * system calls, behind `gvisor` a program answers them as a kernel of its own, and a `microvm` is a machine of its own.
+ * Isolation levels between an agent and the kernel of the machine, weakest first: a `container` shares the kernel
+ * behind a system call filter, `gvisor` answers system calls with its own kernel in user space, a `microvm` is a
+ * virtual machine.
  */
 export const isolationRungs = ['container', 'gvisor', 'microvm'] as const
 export type IsolationRung = (typeof isolationRungs)[number]
 export const isolationRungSchema = z.enum(isolationRungs)
 
-/** Where the rung cannot be had: a `preferred` one falls back to what must be, a `required` one is not done without. */
+/** If the level is not available: `preferred` falls back to the minimum, `required` does not start the agent. */
 export const isolationModes = ['preferred', 'required'] as const
 export type IsolationMode = (typeof isolationModes)[number]
 export const isolationModeSchema = z.enum(isolationModes)
@@ -26,10 +27,10 @@ export const isWeaker = (one: IsolationRung, other: IsolationRung): boolean =>
 export const strongerRung = (one: IsolationRung, other: IsolationRung): IsolationRung =>
   isWeaker(one, other) ? other : one
 
-/** How agents run on a rung now, for those who look. */
+/** The current state of an isolation level, for people. */
 export const rungViewSchema = z.strictObject({
   rung: isolationRungSchema,
-  /** Null where nobody has asked for it since the engine is there. */
+  /** Null if no agent or setting has requested it since the engine became available. */
   available: z.nullable(z.boolean()),
   /** What it is made of, or why it cannot be had. */
   detail: z.string(),

@@ -123,7 +123,7 @@ export const shownFolderSchema = z.strictObject({ ...folder, entries: entries(sh
 /** The name of a fact, as the agent's own tools show it. */
 export const factNameSchema = z.string().check(z.regex(/^fact_\d{1,15}$/, 'a fact is named like fact_12'))
 
-/** How far a fact may be believed: by the least trusted text that whoever saved it had read. */
+/** The trust in a fact: that of the least trusted text that its author had read. */
 export const factTrusts = ['owner', 'self', 'agent', 'outside'] as const
 
 const sourceWord = text(memoryLimits.sourceWordMaxChars)
@@ -175,11 +175,11 @@ export const agentUseSchema = z.strictObject({
   memory_bytes: z.nullable(z.number()),
   /** Null where nothing bounds it. */
   memory_limit_bytes: z.nullable(z.number()),
-  /** Of one processor, since it was looked at before; null where it was not. */
+  /** Load of one processor since the previous measurement; null without one. */
   cpu_percent: z.nullable(z.number()),
   /** Of its last model call, with the answer; null before the first since the mesh was started. */
   context_tokens: z.nullable(z.number()),
-  /** Tokens that fit into its model; null where nobody knows. */
+  /** The context window of its model in tokens; null if unknown. */
   context_window: z.nullable(z.number()),
 })
 export type AgentUse = z.infer<typeof agentUseSchema>
@@ -189,7 +189,7 @@ export const permissionOriginSchema = z.strictObject({
   value: jsonValueSchema,
   /** `none` gives nothing, `default` is what every new agent of its kind gets, `grant` was given to this one. */
   from: z.enum(['none', 'default', 'grant']),
-  /** Who set the value that stands, as the journal has it; null where it does not say. */
+  /** The actor who set the current value, from the audit log; null if the log does not contain it. */
   by: z.nullable(z.string()),
   at: z.nullable(z.number()),
   /** Line of the file, from 1; null where the file leaves the field out. */

@@ -35,7 +35,7 @@ const transportHeaders: readonly string[] = [
   'proxy-authorization',
   'transfer-encoding',
 ]
-/** Headers that hold nothing but secrets: written out, they would stand in the fleet's database and in its replies. */
+/** Headers that contain only secrets. In plain text they would be stored in the database and sent in replies. */
 const secretHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token']
 
 function text(name: string, maxChars: number) {
@@ -103,7 +103,7 @@ export function isRemote(server: McpServer): server is RemoteMcpServer {
   return 'url' in server
 }
 
-/** One server as somebody wrote it, or in words what is wrong with it. Pure. */
+/** Parses one server, or returns a description of the error. Pure. */
 export function readMcpServer(
   raw: unknown,
 ): { readonly server: McpServer; readonly fault: null } | { readonly server: null; readonly fault: string } {
@@ -213,7 +213,7 @@ export const mcpServersSchema = z.pipe(
   }),
 )
 
-/** What an agent is told of one server: without headers and handles, which the mesh adds. */
+/** What an agent receives about one server: no headers and no credential handles, which the mesh adds. */
 export type McpBrief =
   | {
       readonly kind: 'local'
@@ -228,7 +228,7 @@ export type McpBrief =
   | {
       readonly kind: 'remote'
       readonly name: string
-      /** A stand-in for each handle; asked for under this address, the mesh takes the true one. */
+      /** The address with a placeholder for each handle; the mesh maps requests for it to the real address. */
       readonly url: string
       readonly transport: 'http' | 'sse' | 'either'
       readonly startupTimeoutMs: number
@@ -236,7 +236,7 @@ export type McpBrief =
       readonly tools: readonly string[] | null
     }
 
-/** The servers that are not disabled, as their agent is told of them. Pure. */
+/** Returns the enabled servers in the form that their agent receives. Pure. */
 export function mcpBriefs(servers: McpServers): readonly McpBrief[] {
   return Object.entries(servers).flatMap(([name, server]): McpBrief[] => {
     if (server.disabled === true) return []
@@ -254,7 +254,7 @@ export function mcpBriefs(servers: McpServers): readonly McpBrief[] {
   })
 }
 
-/** The address as an agent is told it: no user name, and words in the place of handles. Pure. */
+/** Returns the address for the agent: without a user name, and with placeholders instead of handles. Pure. */
 export function toldAddress(url: string): string {
   const told = new URL(url.replace(handle, 'handle'))
   told.username = ''

@@ -86,7 +86,7 @@ export const agentViewSchema = z.strictObject({
   kind: z.enum(['operator', 'worker']),
   role: z.string(),
   model: z.string(),
-  /** Where it stands in its life. */
+  /** Its lifecycle state. */
   state: z.enum(agentStates),
   /** Since when, milliseconds since 1970; null for one that was never started. */
   state_since: z.nullable(z.number()),
@@ -142,7 +142,7 @@ export const agentCreateSchema = z.strictObject({
 
 export const readyReplySchema = z.strictObject({
   ready: z.boolean(),
-  /** Those that stop agents make it not ready; the others are told, and everything goes on. */
+  /** Problems that stop agents make the mesh not ready; others are only reported. */
   problems: z.array(
     z.strictObject({ id: z.string(), detail: z.string(), stops_agents: z.optional(z.boolean()) }),
   ),
@@ -183,7 +183,7 @@ export const meshHumanApi = {
       default_model: z.nullable(z.strictObject({ name: z.string(), from: z.string() })),
       ready: readyReplySchema,
       pauses: z.array(pauseViewSchema),
-      /** Null where the wallet signs, where there is none, and for whoever is no owner. */
+      /** Null if the wallet signs, if there is none, and for callers who are not owners. */
       wallet_halt: z.nullable(walletHaltSchema),
       agents: z.array(agentViewSchema),
       runs: z.record(z.string(), z.int()),
@@ -194,7 +194,7 @@ export const meshHumanApi = {
   chat: {
     request: z.strictObject({
       message: z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars)),
-      /** Without it the conversation of whoever asks: the terminal's own, or one for each channel and person. */
+      /** Default: the conversation of the caller, which is that of the terminal, or one for each channel and person. */
       session: z.optional(sessionNameSchema),
       /** What this run and all that it gives away may spend, US dollars. */
       max_usd: z.optional(z.number().check(z.minimum(0.000_001), z.maximum(1_000_000))),
@@ -226,7 +226,7 @@ export const meshHumanApi = {
     }),
     response: z.strictObject({
       runs: z.array(runViewSchema),
-      /** The `before` of the question that goes on from here; null where no run is left to be looked at. */
+      /** The `before` of the next page; null if there are no more runs. */
       older: z.nullable(runIdSchema),
     }),
   },

@@ -1,14 +1,14 @@
 import type { PermissionActionName } from './permission-actions.ts'
 import type { ControlPlaneFlag } from './permission-record.ts'
 
-/** Kinds of work that the operator is told more of while it is at them: `operator-playbooks.ts`. */
+/** Kinds of work for which the operator receives a playbook: `operator-playbooks.ts`. */
 export type Playbook = 'team_build' | 'edit' | 'monitor' | 'feedback' | 'credentials'
 
 export interface OperatorTool {
   readonly name: string
   /** What the operator must be allowed; the tool is offered only then. */
   readonly needs: PermissionActionName
-  /** What it is told of how such work is done, once it has used the tool. */
+  /** The playbook that is added to the conversation once the operator has used the tool. */
   readonly playbook: Playbook
   /** One line for the operator's briefing. */
   readonly summary: string

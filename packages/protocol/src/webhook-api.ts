@@ -51,7 +51,7 @@ export const webhookLimits = {
   instructionsMaxChars: 4000,
   /** Of the safe language of conditions. */
   whenMaxChars: 500,
-  /** A secret that the sender made; 16 characters are the least that nobody tries out. */
+  /** A secret that the sender generated; 16 characters are the minimum against guessing. */
   secretMinChars: 16,
   secretMaxChars: 256,
   perMinuteMax: 10_000,
@@ -69,9 +69,9 @@ export const deliveryWays = ['sender', 'test', 'replay'] as const
 export type DeliveryWay = (typeof deliveryWays)[number]
 
 /**
- * What the same body is that comes again under a signature of the body alone (`x-webhook-signature`, GitHub's), which
- * says nothing of moment or delivery: `refuse`, the same delivery, whatever unsigned id it bears; `accept`, another
- * event, unless it bears the id of one that the history has. Who overhears one can then send it again.
+ * How to treat a repeated body whose signature covers only the body (`x-webhook-signature`, GitHub), without a
+ * timestamp or delivery id. `refuse`: it is the same delivery, whatever its unsigned id. `accept`: it is a new event,
+ * unless the history has its id; an attacker who recorded a delivery can then replay it.
  */
 export const hookRepeats = ['refuse', 'accept'] as const
 export type HookRepeats = (typeof hookRepeats)[number]
@@ -95,7 +95,7 @@ export const webhookViewSchema = z.strictObject({
   agent_id: agentIdSchema,
   /** To be put behind the address under which the mesh is reached from outside. */
   path: z.string(),
-  /** What the agent is told to do with an event; empty for the default sentence. */
+  /** Instructions to the agent for an event; empty for the default sentence. */
   instructions: z.string(),
   /** Only payloads for which this holds make a run. */
   when: z.nullable(z.string()),
@@ -126,7 +126,7 @@ export const deliveryViewSchema = z.strictObject({
   /** What the sender called it. */
   sender_id: z.nullable(z.string()),
   size_bytes: z.number(),
-  /** How many of the same kind this row stands for; refusals of one minute share a row. */
+  /** How many deliveries of the same kind this row covers; rejections within one minute share a row. */
   count: z.number(),
   run_id: z.nullable(z.string()),
   /** How the run ended; null while it has not. */
@@ -142,7 +142,7 @@ export const deliveryViewSchema = z.strictObject({
 })
 export type DeliveryView = z.infer<typeof deliveryViewSchema>
 
-/** What the sender is told. Never a word of the agent's. */
+/** The reply to the sender. It never contains text of the agent. */
 export const webhookReceiptSchema = z.strictObject({
   status: z.enum(['accepted', 'skipped']),
   run_id: z.nullable(z.string()),
@@ -153,7 +153,7 @@ export type WebhookReceipt = z.infer<typeof webhookReceiptSchema>
 
 const shownOnce = z.strictObject({
   webhook: webhookViewSchema,
-  /** Shown here and never again; null where there is none, or where the caller brought it. */
+  /** Shown only once; null if there is no secret or the caller supplied it. */
   secret: z.nullable(z.string()),
 })
 
@@ -170,7 +170,7 @@ export const webhookApi = {
       instructions: z._default(instructions, ''),
       when: z._default(when, null),
       per_minute: z._default(perMinute, null),
-      /** False leaves the hook without a secret: whoever knows its address may deliver. */
+      /** False leaves the hook without a secret: anyone who knows its address may deliver. */
       signed: z._default(z.boolean(), true),
       repeats: z._default(z.enum(hookRepeats), 'refuse'),
       /** One that the sender made; without it the mesh makes one. */
@@ -200,7 +200,7 @@ export const webhookApi = {
   webhookRotate: {
     request: z.strictObject({
       secret: z.optional(secret),
-      /** How long the secret before holds too; 0 ends it at once. */
+      /** How long the previous secret stays valid; 0 revokes it immediately. */
       overlap_hours: z._default(
         z.number().check(z.minimum(0), z.maximum(webhookLimits.overlapHours.max)),
         webhookLimits.overlapHours.default,

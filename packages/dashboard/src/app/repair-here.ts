@@ -29,6 +29,8 @@ const here: Partial<Record<ProblemCode, string>> = {
   'provider-refused': 'Check its key and its model under Settings, Providers and models.',
   'provider-quota-exhausted':
     'Add credit to the account at the provider, or choose another model under Settings, Providers and models.',
+  'provider-unreadable':
+    'Try again; if it happens again, check under Settings, Providers and models, that its address is that of the API.',
   'history-refused': 'Rephrase the message, or start a new session in Chat.',
   'provider-unreachable':
     'Check its address under Settings, Providers and models, and the network of the mesh.',

@@ -4,14 +4,14 @@ import type { PinnedFetch } from '../egress/index.ts'
 import { isModelList, modelNamesIn } from '../models/index.ts'
 import type { LocalPlace } from './local-places.ts'
 
-/** On this machine: what is there answers at once, also while it loads a model. */
+/** Local servers answer within this time, even while they load a model. */
 const probeTimeoutMs = 2000
-/** Of a list of models; what is longer is none. */
+/** The maximum size of a list of models; longer answers are rejected. */
 const listMaxBytes = 1024 * 1024
 
 /**
- * Asks each place for its list of models, all at once. Nothing but `GET /v1/models` is sent, and nothing of ours; whatever
- * answers is a stranger until it is such a list. Never throws but for the signal's reason.
+ * Asks all addresses for their lists of models in parallel. It sends only `GET /v1/models`, without keys or data,
+ * because any program may listen there. Throws only the reason of the signal.
  */
 export async function findLocalServers(
   { fetchAt, clock }: { readonly fetchAt: (places: readonly string[]) => PinnedFetch; readonly clock: Clock },

@@ -102,7 +102,7 @@ test('an address that was allowed without a key is not kept beside one that some
   const home = await aHome('', () => home.store({ key: 'sk-theirs' }))
   await expect(home.store({ base_url: own })).rejects.toMatchObject({
     code: 'conflict',
-    detail: 'somebody else set openai up meanwhile; nothing was kept',
+    detail: 'openai was set up by another person meanwhile; nothing was saved',
   })
   expect(home.kept()).toEqual({ key: 'sk-theirs', address: null })
   expect(home.rows).toEqual(['provider.stored'])

@@ -29,13 +29,13 @@ export async function checkProvider(
   })
   const model = input.model ?? usualModelOf(input.provider)
   if (model !== null) await context.tryProvider.ask(candidate, model, signal)
-  // A key that was kept meanwhile would go to the address that is tried here.
+  // Otherwise a key that was stored meanwhile would be sent to the address under test.
   requireUntouched()
   const models = await context.tryProvider.models(candidate, signal)
   return { answered: model === null ? null : `${input.provider}/${model}`, models: [...models] }
 }
 
-/** Nothing is kept unless the model has answered, and what was allowed before that still is. */
+/** Stores the provider only if the model has answered and the setup did not change meanwhile. */
 export async function storeProvider(
   context: SetupContext,
   caller: Caller,
@@ -89,7 +89,7 @@ export async function removeProvider(context: SetupContext, caller: Caller, prov
   await vault.changeSystem(() => Object.fromEntries(kept.map((name) => [name, null])))
   recordSetup(context, caller, { action: 'provider.removed', subject: provider, detail: {} })
   const usual = settings().default_model
-  // Agents would be told of a missing key at each call; without a default they are told that none is set up.
+  // With a default but no key, each call would fail with a missing key; without a default the error names the setup.
   if (usual?.startsWith(`${provider}/`)) await settingsFile.edit(['default_model'], undefined)
   return { removed: provider }
 }
@@ -107,8 +107,8 @@ function permittedCandidate(
 }
 
 /**
- * What a provider has now; returns a check that it still has that. A model may take a minute to answer, and a key that
- * somebody else kept in it would go to an address that was allowed without one.
+ * Takes a snapshot of a provider's setup and returns a check that it is unchanged. A model may take a minute to answer;
+ * a key that another owner stores meanwhile would be sent to an address that was allowed without a key.
  */
 function standingOf(context: SetupContext, provider: string): () => void {
   const look = () => {
@@ -128,15 +128,14 @@ function standingOf(context: SetupContext, provider: string): () => void {
     const now = look()
     if (before.every((part, index) => part === now[index])) return
     throw new Problem('conflict', {
-      detail: `somebody else set ${provider} up meanwhile; nothing was kept`,
-      repair: 'Look at what is set up now, and try again.',
+      detail: `${provider} was set up by another person meanwhile; nothing was saved`,
+      repair: 'Check the current setup, and try again.',
     })
   }
 }
 
 /**
- * The key and the address as they are kept, together. An address that is the usual one is none of the owner's, and takes
- * the place of one that was.
+ * The stored key and address, together. The usual address is not stored as the owner's own; it replaces a stored one.
  */
 function keptOf(
   { vault, settings }: Pick<SetupContext, 'vault' | 'settings'>,

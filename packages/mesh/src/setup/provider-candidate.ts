@@ -8,9 +8,9 @@ import type { ProviderInput, SetupContext } from './setup-context.ts'
 
 export interface ProviderCandidate {
   readonly provider: string
-  /** Null for the key that is kept. */
+  /** Null for the stored key. */
   readonly key: string | null
-  /** Null for the address that stands; a new key never goes to one that is not the usual unless it was given with it. */
+  /** Null for the current address; a new key is sent to a custom address only if both were entered together. */
   readonly baseUrl: string | null
 }
 
@@ -69,7 +69,10 @@ export function plainAddress(address: string): string {
   return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
-/** Nothing thinks here yet but the recording, nothing is kept of this provider, and it is where everybody's is. */
+/**
+ * True if no model but the scripted one is set, nothing is stored for this provider, and its address is the usual
+ * one.
+ */
 export function isFirstProvider(
   { settings, catalog, vault, places }: SetupContext,
   { provider, base_url: baseUrl }: ProviderInput,
@@ -91,7 +94,7 @@ export function requireOurs({ vault }: Pick<SetupContext, 'vault'>, name: string
   })
 }
 
-/** Problem `conflict` where an address that is kept here would be asked by nobody. */
+/** Throws `conflict` if an address stored here would never be used. */
 function requireFreeAddress(context: SetupContext, provider: string, now: string | null): void {
   const source = addressSourceOf(context, provider)
   if (source === 'environment') requireOurs(context, credentialNamesOf(context.settings(), provider).baseUrl)
@@ -119,7 +122,7 @@ export function isUsual(places: SetupContext['places'], provider: string, baseUr
   )
 }
 
-/** A kept key would go to whoever is at the new address. */
+/** Prevents that a stored key is sent to the server at a new address. */
 function requireSameAddress(
   { vault, tryProvider }: SetupContext,
   {
@@ -137,7 +140,9 @@ function requireSameAddress(
   })
 }
 
-/** A new key goes where its provider usually is, unless the address is said beside it: what is kept may be anybody's. */
+/**
+ * Sends a new key to the provider's usual address unless an address was entered with it; a stored one may be foreign.
+ */
 function requireUsualPlace({ tryProvider }: Pick<SetupContext, 'tryProvider'>, provider: string): void {
   const usual = providerPresets[provider]?.baseUrl ?? null
   const now = tryProvider.addressOf(provider)

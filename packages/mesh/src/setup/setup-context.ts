@@ -10,12 +10,12 @@ import type { KnownModels } from '../models/index.ts'
 import type { LocalPlace } from './local-places.ts'
 
 /**
- * What agents think with, chosen by an owner at a page or a terminal; nobody edits a file by hand. A key is tried before it
- * is kept, and written to `.env` of the home; the default model goes to `config/settings.json`. A key that is kept is sent
- * where it was kept for and nowhere else, whoever asks, and a new one goes to an address that is not the usual only where
- * that is given with it; an address of one's own is for the owner on the machine of the mesh, since what is there answers in
- * words. The first provider of a home is free to choose at a page; whatever changes where
- * prompts go after that wants the owner's proof there.
+ * The setup of the model, by an owner in the dashboard or a terminal, without editing files. A key is tested before
+ * it is stored in `.env` of the home; the default model is stored in `config/settings.json`. A stored key is sent
+ * only to the address that it was stored for. A new key is sent to a custom address only if both were entered
+ * together. Custom addresses are reserved for the owner on the machine of the mesh, because error texts of the server
+ * are shown. The dashboard may choose the first provider freely; later changes of where prompts go need the owner's
+ * code.
  *
  * Problems: `denied`; `unprocessable` for a provider or a value that cannot be; `conflict` for what the environment of the
  * mesh decides; and those of the provider's own refusal.
@@ -28,11 +28,11 @@ export interface SetupContext extends Pick<Kernel, 'guard' | 'journal' | 'settin
   readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom'>
   readonly fingerprint: Credentials['fingerprint']
   readonly fetchAt: Egress['fetchAt']
-  /** Where servers of models are looked for on this machine. */
+  /** The addresses on this machine that are checked for model servers. */
   readonly places: readonly LocalPlace[]
 }
 
-/** What somebody typed; what is left out is what is kept, or what is usual. */
+/** The input of an owner; missing fields default to the stored value, or else to the usual one. */
 export interface ProviderInput {
   readonly provider: string
   readonly key?: string | undefined
@@ -48,14 +48,14 @@ export function recordSetup(
   journal.append({ actor: actorOf(caller), ...row })
 }
 
-/** Why nobody can choose the default model here; null where somebody can. Pure. */
+/** Returns why the default model cannot be chosen here, or null if it can. Pure. */
 export function defaultLocked({
   defaultModel,
   defaultModelFrom,
 }: SetupContext['environment']): string | null {
   if (defaultModel === null) return null
   const where = defaultModelFrom === '.env' ? '.env of the home' : 'the environment of the mesh'
-  return `FLOTILLA_DEFAULT_MODEL in ${where} chooses ${defaultModel}; take it out there and start the mesh again`
+  return `FLOTILLA_DEFAULT_MODEL in ${where} chooses ${defaultModel}; remove it there and restart the mesh`
 }
 
 /** Problem `conflict` where the environment decides. */
