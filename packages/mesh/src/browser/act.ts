@@ -157,7 +157,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     try {
       const filled = await ready(action, params, { caller, credentials, signal })
       return await sessions.use(agentId, signal, async (service): Promise<BrowserActReply> => {
-        // Taken while the browser came up.
+        // A person may have taken over while the browser started.
         const taken = heldByPerson(caller)
         if (taken !== null) return taken
         // The agent may have lost the permission or its run meanwhile.
@@ -189,7 +189,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     }
   }
 
-  /** To who answers for money, or to a person. */
+  /** Passes a CAPTCHA to the paid solver, or to a person. */
   async function answerOrAsk(
     caller: AgentCaller,
     captcha: AskedCaptcha['captcha'],
@@ -239,7 +239,7 @@ function readParams<Action extends BrowserAction>(
   throw badRequest(issues.join('; ').slice(0, 500))
 }
 
-/** Values of credentials never come back, wherever a page shows them. */
+/** Removes values of credentials from a reply, wherever a page shows them. */
 function scrubbed(value: unknown, credentials: CredentialCall): unknown {
   if (typeof value === 'string') return credentials.scrub.text(value)
   if (Array.isArray(value)) return value.map((item: unknown) => scrubbed(item, credentials))

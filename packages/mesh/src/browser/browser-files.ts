@@ -6,7 +6,7 @@ import type { Reach } from '../agents/index.ts'
 
 /** Files of the agent that its browser is given, and that it brings; the agent's own checks of paths hold. */
 export interface BrowserFiles {
-  /** Problems of the agent's, and `body-too-large` for more than the browser takes at once. */
+  /** Problems of the agent, and `body-too-large` for more than the browser accepts at once. */
   read(
     agentId: string,
     paths: readonly string[],

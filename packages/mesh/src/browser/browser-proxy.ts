@@ -3,7 +3,7 @@ import type { ConnectProxy } from '../egress/index.ts'
 import { SandboxError } from '../sandbox/index.ts'
 import type { BrowserContainers } from '../sandbox/index.ts'
 
-/** So long walls that held are believed to; those of agents are tried as often. */
+/** How long a successful wall test is valid; agents' walls are tested at the same interval. */
 const believedMs = 10 * 60_000
 
 interface Opened {

@@ -13,7 +13,7 @@ interface Owned {
   readonly session: HeldSession
 }
 
-/** Once, however many ask; resolves when its container is gone. */
+/** Closes the browser once for all concurrent callers; resolves when its container is gone. */
 export function closeSession(context: SessionsContext, agentId: string, reason: string): Promise<void> {
   const session = heldSession(context, agentId)
   if (session.state.kind === 'closing') return session.moving ?? Promise.resolve()
@@ -59,7 +59,7 @@ async function goDown(
   }
 }
 
-/** It did not come up, or ended unasked. */
+/** Handles a browser that failed to start or ended by itself. */
 export async function failSession(
   context: SessionsContext,
   { agentId, session }: Owned,

@@ -20,9 +20,9 @@ const statusWithinMs = 10_000
  */
 export interface ControlBrowser {
   list(caller: Caller): readonly BrowserView[]
-  /** Once more changes nothing. Problems `denied`, `unknown-agent`. */
+  /** Idempotent. Problems `denied`, `unknown-agent`. */
   close(caller: Caller, agentId: string): Promise<ClosedBrowser>
-  /** Opens it where it is not. Problem `conflict` where another person has it, or its agent may have none. */
+  /** Opens the browser if necessary. Problem `conflict` if another person has it, or its agent may not have one. */
   takeOver(caller: Caller, agentId: string, signal: AbortSignal): Promise<BrowserView>
   /** Problem `conflict` if no person has it. */
   giveBack(caller: Caller, agentId: string): Promise<BrowserView>
@@ -76,7 +76,7 @@ export function createControlBrowser(deps: {
     const { agentId } = handOver
     const { service } = sessions.of(agentId)
     const signal = AbortSignal.timeout(statusWithinMs)
-    // One that does not answer is no reason to let its agent wait for ever.
+    // A browser that does not answer must not block its agent forever.
     await service?.setWatchMode('view', signal).catch(() => undefined)
     const status = await service?.status(signal).catch(() => null)
     const page = status ? shownPage(status) : null

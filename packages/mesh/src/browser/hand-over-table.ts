@@ -62,7 +62,7 @@ export function createHandOverTable(database: Database) {
     take: (id: string, by: string): void => {
       database.prepare('UPDATE browser_hand_overs SET taken_by = ? WHERE id = ?').run(by, id)
     },
-    /** A person, from now on. */
+    /** From now on a person is asked. */
     ask: (id: string, at: number): void => {
       database
         .prepare('UPDATE browser_hand_overs SET taken_by = NULL, created_at = ? WHERE id = ?')

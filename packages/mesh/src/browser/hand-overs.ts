@@ -34,9 +34,9 @@ export interface HandOvers {
   ask(agentId: string, page: ShownPage): HandOver
   /** A CAPTCHA is answered without a person; null where it is handed over already. Joins the caller's transaction. */
   beginSolving(agentId: string, page: ShownPage): HandOver | null
-  /** What came to nothing goes to a person, where a run still waits for it. */
+  /** After a failed solver, asks a person if a run still waits. */
   askAfterAll(handOver: HandOver): void
-  /** A person has it from here on. */
+  /** Records that a person has the browser now. */
   take(agentId: string, by: string, page: ShownPage): HandOver
   /** This run goes on when it is over. */
   wait(handOver: HandOver, runId: string): void
@@ -46,7 +46,7 @@ export interface HandOvers {
       readonly how: HandOverEnd
       /** The current page; null if it is unknown. */
       readonly page: ShownPage | null
-      /** As the journal names callers. */
+      /** In the form of the audit log. */
       readonly by: string
     },
   ): void
@@ -63,7 +63,7 @@ export function createHandOvers(deps: {
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
   readonly notifyRun: NotifyRun
-  /** Joins the transaction. */
+  /** Joins the caller's transaction. */
   readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
 }): HandOvers {
   const { database, clock, journal, events } = deps
@@ -85,7 +85,7 @@ export function createHandOvers(deps: {
     events.publish({ type: 'browser.handed', agent_id: agentId, kind, by: takenBy, host })
   }
 
-  /** In the caller's transaction. */
+  /** Joins the caller's transaction. */
   function tellPerson(asked: HandOver): void {
     const { agentId, host } = asked
     record(asked, `agent:${agentId}`, 'browser.person-asked')

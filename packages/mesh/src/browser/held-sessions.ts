@@ -15,7 +15,7 @@ export interface Session {
   readonly state: SessionState
   readonly service: BrowserService | null
   readonly page: ShownPage
-  /** Actions under way, and people who look on. */
+  /** The numbers of running actions and of watchers. */
   readonly acting: number
   readonly watchers: number
   /** When it was last used or watched, milliseconds since 1970. */

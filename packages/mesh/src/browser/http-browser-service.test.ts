@@ -11,7 +11,7 @@ afterAll(async () => {
   await Promise.all(closing.map((close) => close()))
 })
 
-/** So little that any answer of megabytes uses it up. */
+/** So small a share that any reply of megabytes uses it up. */
 const msPerMinute = 1
 const loop = createLoopShare({
   clock: systemClock,

@@ -11,7 +11,7 @@ import { keptAliveReply } from './kept-alive-reply.ts'
 import { openEventStream } from './server-sent-events.ts'
 import { createServer } from './server.ts'
 
-/** A people's API, with an answer of every kind. */
+/** A people's API with one route for each kind of response. */
 async function aServer(): Promise<number> {
   const server = createServer(silentLog, connectionBounds, answerHeaders)
   server.get('/data', async () => ({ a: 1 }))
@@ -24,7 +24,7 @@ async function aServer(): Promise<number> {
     return alreadySent
   })
   server.get('/late', async (_request, reply) => {
-    // Its answer comes once the reply has begun without it.
+    // The handler resolves only after the response has begun.
     const begun = async () => {
       while (!reply.raw.headersSent) await setImmediate()
     }

@@ -41,7 +41,7 @@ export function answersWith(headers: AnswerHeaders): typeof ServerResponse {
   }
 }
 
-/** As the proxy says that the browser spoke to: the first of several, which is the one next to it. Pure. */
+/** The scheme that the browser used, according to the nearest proxy: the first of several values. Pure. */
 export function isBehindTls(headers: IncomingHttpHeaders): boolean {
   const [said] = String(headers['x-forwarded-proto'] ?? '').split(',')
   if (said?.trim().toLowerCase() === 'https') return true

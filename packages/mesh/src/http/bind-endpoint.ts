@@ -35,7 +35,7 @@ export interface BoundRequest<E extends Endpoint, Schemas extends EndpointSchema
 
 /** Schemas of the endpoint, and properties that are known before the body is read. */
 export interface BindOptions extends EndpointSchemas {
-  /** Its own bound, where it differs from the surface's. */
+  /** The endpoint's own body limit, if it differs from the surface's. */
   readonly bodyMaxBytes?: number
   /**
    * The action that the call needs, if method and path determine it. It is the same action that the use case
@@ -47,7 +47,7 @@ export interface BindOptions extends EndpointSchemas {
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly needs?: BindOptions['needs']
-    /** As the protocol has it: `METHOD /path/{with}/{*braces}`. */
+    /** In the form of the protocol: `METHOD /path/{with}/{*braces}`. */
     readonly route?: string
   }
 }

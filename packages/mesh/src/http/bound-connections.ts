@@ -2,7 +2,7 @@ import type { Server } from 'node:net'
 import { linkedAgentOf } from './link/linked-sockets.ts'
 
 export interface ConnectionBounds {
-  /** Of one source address, or of one agent where the connection is opened with its key. */
+  /** The limit for one source address, or for one agent if the connection is opened with its key. */
   readonly perAddressMax: number
   readonly totalMax: number
   /** How many bytes the sender of a refused request may still send before the connection is closed. */
@@ -16,7 +16,7 @@ export const connectionBounds: ConnectionBounds = {
   refusedMaxBytes: 16 * 1024 * 1024,
 }
 
-/** Of containers: far below the sum, so that one of them leaves room for all others. */
+/** Limits of containers: far below the total, so that one of them leaves room for all others. */
 export const agentConnectionBounds: ConnectionBounds = {
   perAddressMax: 128,
   totalMax: 8192,

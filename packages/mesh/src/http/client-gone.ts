@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** One for all: an abort with a fresh error costs its stack. */
+/** One shared error, because creating an error for each abort costs its stack trace. */
 export const clientWentAway = new Problem('client-gone')
 
 /**

@@ -4,7 +4,7 @@ import { isUpgrade } from './event-socket.ts'
 import type { KnownPeople } from './gates/known-people.ts'
 import type { HumanGate } from './gates/people-gate.ts'
 
-/** The longest that one wait for the end of a token lasts, in milliseconds; a timer of more than 24 days ends at once. */
+/** The longest single wait for the expiry of a token, in milliseconds; a timer of more than 24 days fires at once. */
 const waitMaxMs = 24 * 3_600_000
 
 /**

@@ -63,7 +63,7 @@ async function aServer(
     sockets.push(socket)
     return socket
   }
-  /** Reads the head of the answer and nothing after it. */
+  /** Reads the head of the response and nothing after it. */
   const slowReader = (person: string) =>
     new Promise<{ socket: Socket; head: string }>((resolve) => {
       const socket = send(person)

@@ -10,13 +10,13 @@ import type { SocketReader } from './socket-room.ts'
  * logs of agents.
  */
 export const downloadLimits = {
-  /** At once, of one person. */
+  /** Concurrent downloads of one person. */
   perPersonMax: 4,
-  /** At once, of all; as many of these as one person may have are for the owner of this mesh alone. */
+  /** Concurrent downloads of all people; one person's number of them is reserved for the owner of this mesh. */
   totalMax: 16,
   /** A reader that takes no byte for this time, in milliseconds, is disconnected. */
   stalledMaxMs: 30_000,
-  /** And one that takes next to none, after so many milliseconds in all. */
+  /** A slow reader is disconnected after this total time, in milliseconds. */
   takingMaxMs: 15 * 60_000,
 } as const
 

@@ -10,7 +10,7 @@ import { createServer } from './server.ts'
 const bodyBytes = 5_000_000
 const part = Buffer.alloc(65_536, 'x')
 
-/** An API that refuses every body above `bodyLimit`, and what came in on its only connection. */
+/** An API that refuses every body above `bodyLimit`, and the bytes received on its only connection. */
 async function aServer() {
   const server = createServer(silentLog, connectionBounds)
   server.post('/take', { bodyLimit: 1000 }, () => 'taken')

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyReply } from 'fastify'
 
-/** How long a refused sender may go on sending, and may be silent in between, milliseconds. */
+/** How long a refused sender may continue to send, and be silent in between, in milliseconds. */
 const drainMaxMs = 10_000
 const silenceMaxMs = 1000
 
@@ -15,7 +15,7 @@ export async function drainRefused(
   reply: FastifyReply,
   bytesMax: number,
 ): Promise<void> {
-  // Read to its end, as a framework may give it that never was on a wire.
+  // The body is complete already, or was injected by a test framework without a socket.
   if (request.complete || request.readableEnded) return
   void reply.header('connection', 'close')
   if (request.destroyed) return

@@ -15,7 +15,7 @@ export interface EffectOnCall {
 
 const keyMaxChars = 200
 
-/** Problems `bad-request` without a key, `stale-fence` without a run. */
+/** Problems `bad-request` without an idempotency key, `stale-fence` without a run. */
 export function effectOnCall(
   effects: EffectOnce,
   {

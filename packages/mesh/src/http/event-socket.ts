@@ -16,7 +16,7 @@ import type { SocketReader } from './socket-room.ts'
 const heardMaxBytes = 256
 /** After so many seconds one that was refused may ask again. */
 const refusedRetrySeconds = 5
-/** So long one that was refused keeps its line to read why, milliseconds. */
+/** How long a refused client may keep its connection to read the reason, in milliseconds. */
 const refusedLingerMs = 250
 
 /** Codes of RFC 6455 and of its registry. */
@@ -34,7 +34,7 @@ interface Upgrade {
 
 const upgrades = new WeakMap<IncomingMessage, Upgrade>()
 
-/** A browser that wants a WebSocket. What asks for another protocol is answered as if it had not. */
+/** Whether a client requests a WebSocket. An upgrade to another protocol is ignored. */
 export function wantsSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'
 }
@@ -117,8 +117,8 @@ export interface EventSocket {
 }
 
 /**
- * Makes a socket of a request that a gate let in as `caller`. Throws the Problems `bad-request` where it asked for none, and
- * `rate-limited` where `caller` or all have as many as they may.
+ * Opens a socket for a request that a gate admitted as `caller`. Throws the Problems `bad-request` if it requested no
+ * socket, and `rate-limited` if `caller` or all callers have the maximum number.
  */
 export function openEventSocket(
   { raw }: FastifyRequest,
@@ -140,7 +140,7 @@ export function openEventSocket(
       by: readerOf(caller),
       opened: (reader) => resolve(socketOf(reader, { line: upgrade.socket, keepAliveMs, alive })),
     })
-    // From here on the line is the socket's; no answer of HTTP may be written into it.
+    // The connection now belongs to the socket; no HTTP response may be written to it.
     reply.hijack()
     reply.raw.detachSocket(upgrade.socket as Parameters<ServerResponse['detachSocket']>[0])
   })

@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 
 const keyMaxChars = 200
 
-/** The key under which a person's call may come again; nothing where none was sent. Problem `bad-request`. */
+/** The idempotency key of a person's call; empty if none was sent. Problem `bad-request`. */
 export function idempotencyKeyIn(raw: FastifyRequest): { readonly idempotencyKey?: string } {
   const key = raw.headers[headers.idempotencyKey]
   if (key === undefined) return {}

@@ -9,7 +9,7 @@ import { silentLog } from '../platform/log.ts'
 import { agentConnectionBounds, connectionBounds } from './bound-connections.ts'
 import { createServer } from './server.ts'
 
-/** An API, and how many requests came as far as its framework, on how many connections. */
+/** An API that counts the requests that reach its framework, and its connections. */
 async function aServer(bounds = connectionBounds) {
   const server = createServer(silentLog, bounds)
   const seen = { requests: 0, sockets: new Set<unknown>() }

@@ -63,7 +63,7 @@ async function aServer() {
   return { server, port }
 }
 
-/** A peer that says its piece and then neither reads its end nor hangs up. */
+/** A peer that sends its text and then neither reads nor disconnects. */
 async function keepOpen(port: number, text: string) {
   const line = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   lines.push(line)

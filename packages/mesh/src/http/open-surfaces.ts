@@ -34,7 +34,7 @@ export interface PeopleSurface {
   readonly guard: Guard
   readonly people: Pick<KnownPeople, 'onChange' | 'isProven'>
   readonly keepAliveMs: number
-  /** One for all of the people's API: its bounds are of a person, wherever they come in. */
+  /** Shared by the whole people's API, because its limits are per person. */
   readonly downloads: DownloadRoom
   readonly clock: Clock
 }
@@ -81,7 +81,7 @@ export function openInternal(server: FastifyInstance, modules: Offered, gate: In
   )
 }
 
-/** All that agents come to: their own calls, the operator's, and the model surface. */
+/** Registers all routes for agents: their own calls, the operator's, and the model gateway. */
 export function openAgents(
   server: FastifyInstance,
   modules: Offered,

@@ -6,7 +6,7 @@ export interface BodyBounds {
   readonly maxBytes: number
   /** The whole body must be there so long after its headers, milliseconds. */
   readonly maxMs: number
-  /** Bodies of all callers that are held at once, bytes. */
+  /** The maximum bytes of all bodies that are held at once. */
   readonly heldMaxBytes: number
   /** The part of these bytes that one route may hold: a flood on one does not block the others. */
   readonly heldPerPlaceMaxBytes: number
@@ -14,8 +14,9 @@ export interface BodyBounds {
 
 export interface BodyReader {
   /**
-   * The whole body of a request. Problems `body-too-large` once a byte more than `maxBytes` came, however its length was
-   * said; `body-late`; `rate-limited` where too much is held already; `bad-request` where the sender broke off.
+   * Reads the whole body of a request. Problems `body-too-large` once more than `maxBytes` arrived, whatever length was
+   * announced; `body-late`; `rate-limited` if too many bytes are held already; `bad-request` if the sender
+   * disconnected.
    */
   read(request: IncomingMessage, place: string, tooLarge: () => Problem): Promise<Buffer>
 }
@@ -48,7 +49,7 @@ export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
         return await new Promise<Buffer>((resolve, reject) => {
           const late = () =>
             reject(new Problem('body-late', { detail: `the body took longer than ${bounds.maxMs} ms` }))
-          // Most bodies come with their headers, and are whole before a timer is worth its price.
+          // Most bodies arrive with their headers and are complete before a timer would be needed.
           const soon = setImmediate(() => clock.sleep(bounds.maxMs, done.signal).then(late, () => undefined))
           done.signal.addEventListener('abort', () => clearImmediate(soon))
           listen(request, done.signal, {

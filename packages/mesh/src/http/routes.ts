@@ -63,7 +63,7 @@ type Stated<E extends Endpoint> = `${E['method']} ${E['path']}` extends PeopleRo
   ? unknown
   : { readonly peopleRolesHasNoRowFor: `${E['method']} ${E['path']}` }
 
-/** Each route states the least role that it wants, in the protocol's `people-roles.ts`. */
+/** Each route states its minimum role, in the protocol's `people-roles.ts`. */
 export interface PeopleSurface {
   readonly bind: <E extends Endpoint, const Schemas extends BindOptions>(
     endpoint: E & Stated<E>,
@@ -85,5 +85,5 @@ export interface ModelSurface extends Surface<AgentCaller> {
   readonly gate: Pick<AgentGate, 'hold' | 'keep' | 'spend' | 'turn'>
 }
 
-/** One of the two ways to know who calls. */
+/** One of the two ways to authenticate a caller. */
 export type CallerOf<Who> = (request: FastifyRequest) => Who

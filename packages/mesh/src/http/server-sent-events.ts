@@ -8,7 +8,7 @@ interface EventLabels {
 }
 
 export interface EventStream {
-  /** False once the reader is gone. */
+  /** False once the reader has disconnected. */
   send(frame: unknown, more?: EventLabels): boolean
   /** The same for text that is JSON already. */
   sendJson(json: string, more?: EventLabels): boolean
@@ -33,7 +33,7 @@ export function openEventStream(
     'x-content-type-options': 'nosniff',
     'x-accel-buffering': 'no',
   })
-  // Node keeps headers back until there is a body; a reader of a quiet stream would wait for the first keep-alive.
+  // Node holds headers back until there is a body, so a reader of a quiet stream would wait for the first keep-alive.
   socket.flushHeaders()
   const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs)
   socket.once('close', () => {

@@ -23,12 +23,12 @@ import { readBody } from './take-bodies.ts'
 /** A client that takes longer than this to send its request is disconnected. */
 const requestTimeoutMs = 120_000
 
-/** Of one request, names and values together; what passes it is refused while it comes. */
+/** The size limit of one request's headers, names and values together; more is refused while it arrives. */
 const headersMaxBytes = 16 * 1024
 /** Headers of one request. Beyond it Node leaves them out, so that a refusal could be got round: it is refused instead. */
 const headersMax = 200
 
-/** One HTTP server: bounded bodies, problem replies, `headers` on every answer, no framework banner. */
+/** Creates an HTTP server: bounded bodies, problem responses, `headers` on every response, no framework banner. */
 export function createServer(
   log: Log,
   connections: ConnectionBounds = connectionBounds,
@@ -73,7 +73,7 @@ export function createServer(
     void reply.header('x-content-type-options', 'nosniff')
     void reply.header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
     await drainRefused(request.raw, reply, connections.refusedMaxBytes)
-    // Who knows no path, or shows no identity, does not get another try for the price of a line.
+    // A client with an unknown path or without valid credentials must open a new connection for another try.
     if (request.is404 || reply.statusCode === 401) void reply.header('connection', 'close')
   })
   server.removeAllContentTypeParsers()

@@ -15,8 +15,8 @@ export function readBody(body: Buffer): unknown {
 }
 
 /**
- * JSON bodies of agents' calls: each byte is counted as it comes, so that what all of them keep is bounded, and what
- * `read` makes of them is charged to the agent; left out, they stay bytes. Comes after the gate has let the call in.
+ * Reads JSON bodies of agents' calls. Each received byte is counted, so that their total is bounded, and parsing with
+ * `read` is charged to the agent; without `read` the bodies stay bytes. Runs after the gate has admitted the call.
  */
 export function takeBodies(
   scope: FastifyInstance,
@@ -66,7 +66,7 @@ function gather(
     payload.once('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, size)))
     payload.once('error', reject)
     payload.once('close', () => {
-      // Asked first: a problem has a stack, which would cost every call a hundredth of its time.
+      // Checked first, because creating a problem with its stack would add a hundredth to every call's time.
       if (!payload.readableEnded) reject(new Problem('bad-request', { detail: 'the body broke off' }))
     })
   })

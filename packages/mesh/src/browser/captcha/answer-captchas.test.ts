@@ -214,7 +214,7 @@ describe('a person is asked at once, and nothing leaves,', () => {
       await harness.person('take-over', 'ada', person)
       await harness.person('give-back', 'ada', person)
       await harness.clock.settle()
-      // The same page again, and a turn of its own each time.
+      // The same page again, with a separate turn each time.
       expect(harness.state(shop.run)).toBe('running')
     }
     expect(keysAsked(harness)).toHaveLength(3)

@@ -28,12 +28,14 @@ export interface AskedCaptcha {
 }
 
 /**
- * CAPTCHAs answered for money, where the owner has set that up.
+ * Paid answers to CAPTCHAs, if the owner has configured them.
  *
- * 1. Nothing leaves before its money is set aside, the caps of all agents are counted up and the journal has it.
+ * 1. Before a request is sent, its cost is reserved, it counts towards the limits of all agents, and it is in the audit
+ *    log.
  * 2. Meanwhile the browser is handed over as to a person, and the run waits parked.
- * 3. What comes to nothing ends where it would have begun without: a person is asked.
- * 4. Keys go to who answers and nowhere else; into the page goes the answer alone, and only where it still asks just that.
+ * 3. A failure ends where a run without a solver begins: a person is asked.
+ * 4. Keys are sent only to the solver. Only the answer is inserted into the page, and only if the page still shows the
+ *    same CAPTCHA.
  */
 export interface AnswerCaptchas {
   /** Null if a person must answer; the person has not been notified yet. */

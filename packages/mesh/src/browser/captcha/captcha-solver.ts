@@ -32,7 +32,7 @@ export type SolverAnswer =
   | { readonly kind: 'solved'; readonly token: string; readonly costNano: number | null }
   /** Nothing was taken on, or nothing is charged for it. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** It was taken on and no answer came: it may cost all the same. */
+  /** The task was accepted and no answer came: it may be charged all the same. */
   | { readonly kind: 'lost'; readonly why: string }
 
 /**

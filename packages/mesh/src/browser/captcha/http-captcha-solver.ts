@@ -77,7 +77,7 @@ export function httpCaptchaSolver({
     }
   }
 
-  /** Polls until there is an answer; a poll that fails is only one of many. */
+  /** Polls until there is an answer; a failed poll is repeated. */
   async function awaitAnswer(call: SolverCall, taskId: number | string): Promise<SolverAnswer> {
     for (;;) {
       await clock.sleep(bounds.pollEveryMs, call.signal)

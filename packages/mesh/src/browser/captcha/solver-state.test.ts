@@ -53,7 +53,7 @@ describe('three failures in a row', () => {
     const third = failed(second.state, 2)
     expect([first.rests, second.rests, third.rests]).toEqual([false, false, true])
     expect(beginSolve(third.state, { now: 30 * minute + 1, day }, free)).toBe('it rests after failures')
-    // One more is tried then, and where that fails it rests again, untold.
+    // One more call is tried then; if it fails, the cooldown starts again without a notification.
     const fourth = failed(third.state, 30 * minute + 2)
     expect(fourth.rests).toBe(false)
     expect(beginSolve(fourth.state, { now: 31 * minute, day }, free)).toBe('it rests after failures')

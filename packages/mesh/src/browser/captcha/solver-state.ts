@@ -8,7 +8,7 @@ const hourMs = 60 * 60_000
  * 1970.
  */
 export const solverStateSchema = z.strictObject({
-  /** Of the last hour. */
+  /** Times of the calls in the last hour. */
   startedAt: z.array(z.int()).max(bounds.perHour.max),
   /** UTC, `2026-11-23`. */
   day: z.string().max(10),
@@ -34,7 +34,7 @@ export interface SolverMoment {
 
 export type SolverRefusal = 'it rests after failures' | 'its hour is full' | 'its day is spent'
 
-/** With one more that is asked, and `mostNano` set aside for it; or why none is. Pure. */
+/** The state with one more call and its reservation of `mostNano`; or why the solver is not called. Pure. */
 export function beginSolve(
   state: SolverState,
   { now, day }: SolverMoment,
@@ -48,12 +48,12 @@ export function beginSolve(
   return { ...state, startedAt: [...startedAt, now], day, dayNano, restsUntil: null }
 }
 
-/** What one came to. `rests`: it rests from here on, and did not at the failure before. Pure. */
+/** The state after the result of a call. `rests`: a cooldown starts with this failure. Pure. */
 export function endSolve(
   state: SolverState,
   now: number,
   end: {
-    /** On which it began. */
+    /** The day on which the call began. */
     readonly day: string
     readonly mostNano: number
     readonly costNano: number

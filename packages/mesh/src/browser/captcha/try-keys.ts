@@ -4,23 +4,23 @@ import type { CaptchaTask, SolveCaptcha, SolverAnswer } from './captcha-solver.t
 import type { SolverKeys } from './solver-keys.ts'
 
 export interface TriedKeys {
-  /** Of the last that was tried. */
+  /** The answer for the last key that was tried. */
   readonly answer: SolverAnswer
   readonly key: 'primary' | 'secondary'
-  /** Of all that were tried. */
+  /** The cost of all calls. */
   readonly costNano: number
   /** Why part of the cost is the reservation and not a reported cost; null if every cost was reported. */
   readonly unconfirmed: UnknownCost | null
 }
 
-/** The primary key, and the secondary where that comes to nothing; each once. */
+/** Tries the primary key, and the secondary one if that fails; each once. */
 export async function tryKeys(
   solve: SolveCaptcha,
   asked: {
     readonly task: CaptchaTask
     readonly keys: SolverKeys
     readonly settings: CaptchaSettings
-    /** Set aside for each. */
+    /** The reservation for each call. */
     readonly eachNano: number
     readonly signal: AbortSignal
   },

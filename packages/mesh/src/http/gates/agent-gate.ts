@@ -33,17 +33,24 @@ interface Admitted extends TokenHolder {
    * from them lives as long.
    */
   heldBytes: number
-  /** The client, until it has its reply or has hung up, and what goes on for the call without it. */
+  /**
+   * The number of holders: the client until it has its response or has disconnected, and work that continues without
+   * it.
+   */
   holders: number
 }
 
-/** Calls that one agent may have open at once, its programs' and those it hung up on among them: each may hold a body of megabytes. */
+/**
+ * The maximum number of open calls of one agent, including those of its programs and those it disconnected from: each
+ * may hold a body of megabytes.
+ */
 const openCallsMax = 64
 const openCallsRetrySeconds = 1
 
 /**
- * Who is on the agent API. The token says which agent; nothing in a body, path or hint header does. A door token
- * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
+ * Authenticates callers of the agent API. Only the token identifies the agent; bodies, paths and hint headers do not.
+ * An agent token comes with run and fencing token. A program token opens only the model gateway, and is charged to the
+ * lane's live run.
  */
 export function createAgentGate(deps: AgentGateDeps) {
   /**
@@ -151,7 +158,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     modelSurface,
     admitDoorToken: admit(doorTokenOnly),
     admitToModels: admit(modelSurface),
-    /** Counts bytes of a body that comes in; throws the Problem `rate-limited` where too many are kept already. */
+    /** Counts received bytes of a body; throws the Problem `rate-limited` if too many are held already. */
     hold(request: FastifyRequest, bytes: number): void {
       const admitted = identify(request)
       // Without holders, nothing would release the bytes.
@@ -173,7 +180,7 @@ export function createAgentGate(deps: AgentGateDeps) {
         isKept = false
       }
     },
-    /** Does what returns at once for a call, on the agent's share of the loop. */
+    /** Runs synchronous work for a call, on the agent's share of the event loop. */
     spend: <T>(request: FastifyRequest, work: () => T): T => deps.loop.spend(identify(request).agentId, work),
     /** What to await before the next work for a call; null if its agent has taken little of the loop lately. */
     turn: (request: FastifyRequest): Promise<void> | null => deps.loop.turn(identify(request).agentId),

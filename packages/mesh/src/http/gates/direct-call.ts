@@ -5,7 +5,7 @@ import { isForwarded, isLoopbackAddress, isOwnHost } from './loopback.ts'
 
 export interface DirectCallDeps {
   readonly port: () => number
-  /** User id of the program at the far end; see `createPeerUsers`. */
+  /** User id of the program at the other end; see `createPeerUsers`. */
   readonly userOf: (socket: Socket) => number | null | 'unknown'
   /** May a program of this user act for the owner? */
   readonly isOwner: (userId: number) => boolean

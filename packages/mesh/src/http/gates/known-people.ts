@@ -7,7 +7,7 @@ export interface KnownPeople {
   /** Why no person is known now; null while the file is valid or missing. */
   broken(): string | null
   byToken(token: string): Person | null
-  /** By the number of an account of this machine. */
+  /** Finds a person by the id of a user account on this machine. */
   byUser(userId: number): Person | null
   /** The name of the owner with this identity; null if no entry has one. */
   ownerBy(identity: OwnerIdentity): string | null

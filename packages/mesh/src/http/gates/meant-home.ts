@@ -8,9 +8,8 @@ export interface OwnHome {
 }
 
 /**
- * Another mesh may answer on the port that a person knows. A call that says which home it means is refused with
- * `wrong-home` by the mesh of any other; one that says nothing is taken. Asked once it is known that the caller may
- * know of this home.
+ * Another mesh may answer on a known port. A call that names its home is refused with `wrong-home` by the mesh of any
+ * other home; a call without a name is accepted. Checked once the caller is known to have access to this home.
  */
 export function requireMeantHome(request: FastifyRequest, own: OwnHome): void {
   const meant = request.headers[headers.home]

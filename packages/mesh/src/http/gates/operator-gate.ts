@@ -3,8 +3,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../access/index.ts'
 
 /**
- * Zone 2.5: the operator's own process by its door token, or a program of this machine through the internal gate.
- * Comes before anything is looked up, so that a refusal says nothing about what there is. Problem `denied`.
+ * Zone 2.5: the operator's own process by its agent token, or a program of this machine through the internal gate. Runs
+ * before any lookup, so that a refusal reveals nothing. Problem `denied`.
  */
 export function requireOperatorOrInternal(caller: Caller): Caller {
   const isOperator = caller.kind === 'agent' && caller.token === 'door' && caller.agentId === operatorAgentId

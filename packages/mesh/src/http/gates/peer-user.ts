@@ -1,7 +1,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import type { Socket } from 'node:net'
 
-/** Both ends of a connection as the server sees it. */
+/** Both ends of a connection from the server's view. */
 export interface ConnectionEnds {
   readonly localAddress: string
   readonly localPort: number
@@ -58,7 +58,7 @@ export function userInTable(pieces: Iterable<string>, ends: ConnectionEnds): num
   return null
 }
 
-/** Null where the row is not there, or not yet to its end. */
+/** Null if the row is missing or incomplete. */
 function userOfRow(text: string, row: string): number | null {
   const at = text.indexOf(row)
   const end = text.indexOf('\n', at)
@@ -80,7 +80,7 @@ function rowsOf(ends: ConnectionEnds): readonly string[] {
   })
 }
 
-/** As the kernel writes it, in the one table and in the other: bytes of each 32-bit word from the last to the first, in hex. */
+/** The kernel's notation in both tables: the bytes of each 32-bit word in reverse order, in hex. */
 function addressesOf(address: string): readonly string[] {
   const dotted = /^(?:::ffff:)?(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(address)
   if (!dotted) return address === '::1' ? [loopback6] : []

@@ -15,7 +15,7 @@ import { isValidSession, readCookie } from './session-cookie.ts'
 
 export interface HumanGateDeps {
   readonly clock: Clock
-  /** See `readAccessToken`. Read at each call. */
+  /** See `readAccessToken`. Called for each request. */
   readonly accessToken: () => string | null
   readonly home: OwnHome
   /** Null for an API that other machines reach: there a cookie or a personal token is the only way in. */
@@ -144,7 +144,7 @@ function accountOf(
   const user = direct.userOf(request.socket)
   if (typeof user !== 'number' || direct.isOwner(user)) return null
   const person = people.byUser(user)
-  // All else that makes a call a direct one is asked of it as well.
+  // The other conditions of a direct call apply, too.
   if (person) requireDirectCall(request, { ...direct, isOwner: () => true })
   return person
 }
@@ -160,7 +160,7 @@ function requireSession({ clock }: HumanGateDeps, request: FastifyRequest, token
   }
 }
 
-/** Where a browser says that its call comes from: this origin, or the person themselves. All else is another's page. */
+/** Values with which a browser marks requests of this origin or of the person; all others come from foreign pages. */
 const ownSites: ReadonlySet<unknown> = new Set(['same-origin', 'none'])
 
 const pageRoutes: ReadonlySet<string> = new Set(

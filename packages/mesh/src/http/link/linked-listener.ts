@@ -8,7 +8,7 @@ import { boundConnections } from '../bound-connections.ts'
 import type { ConnectionBounds } from '../bound-connections.ts'
 import { linkSocket } from './linked-sockets.ts'
 
-/** One address may hold such a part of all connections, also while it has shown no key. */
+/** The fraction of all connections that one address may have before it has shown a key. */
 const sharesOfAddress = 4
 
 /** Finds the agent and key of an identity; null if it may not connect. */
@@ -22,8 +22,8 @@ export interface LinkedListener {
 }
 
 /**
- * Lets agents on other machines come to `server`, which does not listen itself: each connection by the key of the agent's
- * last start, and by nothing else. Who came in is known by `linkedAgentOf`.
+ * Accepts connections of agents on other machines for `server`, which does not listen itself. The only authentication
+ * is the key of the agent's last start. `linkedAgentOf` returns the agent of a connection.
  */
 export function createLinkedListener(deps: {
   readonly server: HttpServer
@@ -60,7 +60,7 @@ export function createLinkedListener(deps: {
         listener.once('error', reject)
         listener.listen(port, host, () => {
           listener.off('error', reject)
-          // From then on Node looks after connections that are slow.
+          // From then on Node closes slow connections.
           deps.server.emit('listening')
           resolve()
         })
