@@ -10,20 +10,27 @@ const askEveryMs = 100
 /** Who ends the mesh of a home: its supervisor where it has one, which would else start it again. */
 export interface MeshToStop {
   readonly pid: number
+  /** Of the mesh itself: a supervisor that is killed leaves it running. */
+  readonly meshPid: number
   readonly isAlive: (pid: number) => Promise<boolean>
 }
 
 /** Null where neither a mesh nor a supervisor of one runs on the home. */
 export async function meshToStop(home: string): Promise<MeshToStop | null> {
   const supervisor = await askSupervisor(home)
-  if (supervisor !== null) return { pid: supervisor.pid, isAlive: isSupervisor }
+  if (supervisor !== null) {
+    const { pid, mesh_pid: meshPid } = supervisor
+    return { pid, meshPid: meshPid === 0 ? pid : meshPid, isAlive: isSupervisor }
+  }
   const found = await readMeshFile(home)
-  return found?.alive === true ? { pid: found.mesh.pid, isAlive: isMeshProcess } : null
+  if (found?.alive !== true) return null
+  const { pid } = found.mesh
+  return { pid, meshPid: pid, isAlive: isMeshProcess }
 }
 
 /** Asks a mesh to end and waits until it has. Rejects with CommandFailed when it does not in 60 s. */
 export async function stopMeshProcess(
-  { pid, isAlive }: MeshToStop,
+  { pid, meshPid, isAlive }: MeshToStop,
   clock: Clock,
   signal: AbortSignal,
 ): Promise<void> {
@@ -40,8 +47,8 @@ export async function stopMeshProcess(
   while (await isAlive(pid)) {
     if (clock.now() > end) {
       throw new CommandFailed('stop-timed-out', {
-        detail: `The mesh (process ${pid}) has not ended after ${endsWithinMs / 1000} s.`,
-        repair: `Its log shows what it waits for. kill -9 ${pid} loses nothing: the next start adopts its containers.`,
+        detail: `The mesh (process ${meshPid}) has not ended after ${endsWithinMs / 1000} s.`,
+        repair: `Its log shows what it waits for. kill -9 ${meshPid} loses nothing: the next start adopts its containers.`,
       })
     }
     await clock.sleep(askEveryMs, signal)
