@@ -15,7 +15,7 @@ export function commandAction(
 ): (...parameters: unknown[]) => Promise<void> {
   return async (...parameters) => {
     const command = parameters.at(-1) as Command // commander passes the command last, always
-    // Late: whoever asks for help needs no mesh, and no half of the program that speaks to one.
+    // Loaded only here, because the help needs neither a mesh nor the code of its client.
     const { contextOf } = await import('./context.ts')
     const context = contextOf(deps, command)
     const { progress } = context.terminal

@@ -21,14 +21,14 @@ export interface CliDeps {
   readonly out: TextSink
   readonly err: TextSink
   readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
-  /** A fresh key per request to the mesh, so that a broken stream can be taken up again. */
+  /** Returns a new idempotency key for each request, so that a broken stream can be resumed. */
   readonly newKey: () => string
   /** Aborts on the second Ctrl-C, or the first where no command takes it. */
   readonly signal: AbortSignal
   /** A command that catches Ctrl-C itself registers here; returns the way to give it back. */
   readonly onInterrupt: (listener: () => void) => () => void
   readonly setExitCode: (code: ExitCode) => void
-  /** Runs another line of the command line within this one. Usage errors have been told; all others reject. */
+  /** Runs another command line within this one. Usage errors are already printed; all other errors reject. */
   /** The command line with all its commands, to be written about. */
   readonly wholeProgram: () => Promise<Command>
   readonly runLine: (deps: CliDeps, words: readonly string[]) => Promise<void>
@@ -38,9 +38,11 @@ export interface CliDeps {
 export interface CommandContext extends CliDeps {
   readonly terminal: Terminal
   readonly place: Place
-  /** Calls that take their time are told of, unless the terminal is somebody else's to write to meanwhile. */
+  /** The client of the mesh. It shows a status line during slow calls, unless another writer uses the terminal. */
   mesh(options?: { readonly silent: boolean }): Promise<MeshClient>
-  /** The same for a mesh of this machine whose address and home are known, whatever home the command names. */
+  /**
+   * The same for a mesh of this machine with a known address and home, regardless of the home that the command names.
+   */
   meshAt(mesh: { readonly url: string; readonly home: string }): Promise<MeshClient>
 }
 
@@ -51,7 +53,7 @@ const sharedSchema = z.looseObject({
   url: z.optional(z.string()),
 })
 
-/** The same client; a call that takes its time is told of. */
+/** Wraps a client so that slow calls show a status line. */
 function telling(client: MeshClient, terminal: Terminal): MeshClient {
   const call: MeshClient['call'] = async (...parts) => {
     const ended = terminal.working(() => 'Waiting for the mesh')
@@ -64,7 +66,7 @@ function telling(client: MeshClient, terminal: Terminal): MeshClient {
   return { ...client, call }
 }
 
-/** Reads the options that every command has, wherever on the line they stood. */
+/** Reads the global options, which may appear anywhere on the command line. */
 export function contextOf(deps: CliDeps, command: Command): CommandContext {
   const shared = sharedSchema.parse(command.optsWithGlobals())
   const place: Place = {

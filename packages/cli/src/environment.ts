@@ -12,7 +12,7 @@ export interface Environment {
   readonly url: string | undefined
   /** Value of the session cookie, for a hosted mesh. */
   readonly sessionCookie: string | undefined
-  /** The personal token of whoever is not the owner of the machine. */
+  /** The personal token of a user who is not the owner of the machine. */
   readonly personToken: string | undefined
   readonly colors: Colors
   /** Somebody sits before a screen that can show a browser. */
@@ -27,23 +27,23 @@ export interface Environment {
   readonly noInstall: boolean
   /** Agents must run in containers; anything else fails. */
   readonly requireEngine: boolean
-  /** This is the pod of a mesh, which the cluster starts and stops, and no command of ours. */
+  /** True in the pod of a mesh: the cluster starts and stops the mesh, not these commands. */
   readonly isPod: boolean
-  /** Names of those variables that are set here and name a proxy or what needs none. */
+  /** The names of the proxy variables that are set here, including exceptions (`NO_PROXY`). */
   readonly proxyVariables: readonly string[]
   readonly model: {
     readonly apiKey: string | undefined
     readonly baseUrl: string | undefined
     readonly name: string | undefined
   }
-  /** The environment of the mesh that this command starts: ours, with these changes. */
+  /** The environment of the mesh that this command starts: that of this process with these changes. */
   childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
 }
 
 /** What `bin/flotilla` was called as where the PATH does not find it: it says so itself. */
 const calledAs = 'FLOTILLA_CALLED_AS'
 
-/** Called by a script of this repository, by `npx`, by its path, or from the PATH, as a script of somebody else's does. */
+/** How a person calls this program: a script of this repository, `npx`, its path, or a name on the PATH. */
 function commandOf(value: (name: string) => string | undefined): string {
   const script = value('npm_lifecycle_event')
   if (script === 'npx') return 'npx flotilla'
@@ -51,7 +51,7 @@ function commandOf(value: (name: string) => string | undefined): string {
   return value(calledAs) ?? 'flotilla'
 }
 
-/** As Node reads them: `FORCE_COLOR` is heard before `NO_COLOR`, and `FORCE_COLOR=0` says no. */
+/** The same rules as in Node: `FORCE_COLOR` overrides `NO_COLOR`, and `FORCE_COLOR=0` disables colours. */
 function colorsOf(value: (name: string) => string | undefined): Colors {
   const forced = value('FORCE_COLOR')
   if (forced !== undefined) return forced === '0' || forced === 'false' ? 'off' : 'on'

@@ -1,4 +1,4 @@
-/** What a script can tell apart. They never change meaning; docs/exit-codes.md says the same. */
+/** Exit codes for scripts. Their meaning never changes; docs/exit-codes.md documents them. */
 export const exitCodes = {
   ok: 0,
   failed: 1,

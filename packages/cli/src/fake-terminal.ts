@@ -19,7 +19,7 @@ export function keepText(isTTY = false): KeptText {
   }
 }
 
-/** For tests: time stands still and no wait ends but by its signal. */
+/** For tests: time does not advance, and waits end only by their signal. */
 export const stillClock: Clock = {
   now: () => 0,
   sleep: (_ms, signal) =>

@@ -1,6 +1,6 @@
 /** Columns that help is written for when the program is built; in a wider terminal it keeps to the widest. */
 export const helpWidths: readonly number[] = [80, 100, 120]
-/** Where nobody looks: a file or a pipe. */
+/** The width for a file or a pipe. */
 const beyondTerminal = 100
 
 /** Columns of help in a terminal that has so many. Pure. */

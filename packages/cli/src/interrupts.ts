@@ -1,6 +1,6 @@
 /** What Ctrl-C means right now: the newest listener's business, else the end of the command. */
 export interface Interrupts {
-  /** Aborts when no listener takes an interrupt, or when one comes again within the same listener. */
+  /** Aborts if no listener handles an interrupt, or at the second interrupt during the same listener. */
   readonly signal: AbortSignal
   /** To be called for every interrupt of the process. */
   readonly interrupt: () => void

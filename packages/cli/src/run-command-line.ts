@@ -11,7 +11,7 @@ import { createProgram, createWholeProgram } from './program.ts'
 import { commandFor } from './terminal/typed-command.ts'
 import type { TextSink } from './terminal/text-sink.ts'
 
-/** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
+/** Runs the command line and returns the exit code. Errors are printed on standard error. */
 export async function runCommandLine(given: readonly string[]): Promise<ExitCode> {
   const interrupts = createInterrupts(systemClock.now)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupts.interrupt)
@@ -70,7 +70,7 @@ export async function runWords(line: readonly string[], around: Surroundings): P
   }
 }
 
-/** The same stream, which tells when anything is written to it. */
+/** Wraps a stream and calls `onWrite` before each write. */
 function watched(sink: TextSink, onWrite: () => void): TextSink {
   return {
     write(text) {
@@ -88,7 +88,7 @@ function watched(sink: TextSink, onWrite: () => void): TextSink {
   }
 }
 
-/** Wherever on the line it stands, but for words that are no options. */
+/** True if `--json` is anywhere on the line before `--`. */
 function isJsonAsked(words: readonly string[]): boolean {
   const end = words.indexOf('--')
   return (end === -1 ? words : words.slice(0, end)).includes('--json')

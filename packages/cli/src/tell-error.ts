@@ -10,7 +10,7 @@ import { jsonLine } from './terminal/json-line.ts'
 import type { TextSink } from './terminal/text-sink.ts'
 import { asTyped } from './terminal/typed-command.ts'
 
-/** The same for a program, as the one value on standard output of a command that came to none of its own. */
+/** The same for programs: the only JSON value on standard output of a failed command. */
 export function tellErrorValue(
   error: unknown,
   at: { readonly out: TextSink; readonly environment: Environment; readonly interrupted: boolean },
@@ -33,7 +33,7 @@ function wordsOf(error: unknown): FormattedError {
   return { code: 'usage', detail, repair: 'Run it with --help to see its arguments and options.' }
 }
 
-/** Says on standard error what ended a command, and gives the code to exit with. */
+/** Prints the error of a command on standard error, and returns the exit code. */
 export function tellError(
   error: unknown,
   at: { readonly err: TextSink; readonly environment: Environment; readonly interrupted: boolean },

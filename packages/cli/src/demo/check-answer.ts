@@ -6,7 +6,7 @@ export interface AnswerCheck {
   readonly facts: readonly { readonly fact: string; readonly found: boolean }[]
 }
 
-/** How far a number may stand from the licence it belongs to, in characters. */
+/** The maximum distance between a licence and its number, in characters. */
 const nearChars = 60
 
 /**

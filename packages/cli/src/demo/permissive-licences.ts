@@ -17,7 +17,7 @@ export const permissiveLicences = [
 
 export const question = "Which licences do this project's dependencies carry, and which are not permissive?"
 
-/** The question with all that somebody needs who has never seen the project. */
+/** The question with all facts that an agent needs without knowing the project. */
 export const questionWithDefinitions = [
   question,
   '',

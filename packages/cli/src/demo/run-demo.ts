@@ -96,7 +96,10 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
 
 type AttackerPlace = Pick<AgentIsolation, 'wanted' | 'runs_on' | 'fallback'>
 
-/** Told before the attack, so that nobody takes what a weaker rung held for what a stronger one would. */
+/**
+ * Printed before the attack, so that results of a weaker isolation level are not mistaken for those of a stronger
+ * one.
+ */
 async function attackerPlace(
   { terminal, signal }: CommandContext,
   fleet: DemoFleet,

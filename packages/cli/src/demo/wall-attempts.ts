@@ -30,7 +30,7 @@ const attempts = 'demo/attempts'
 
 const outcomesSchema = z.object({ outcomes: z.array(z.object({ target: z.string(), outcome: z.string() })) })
 const fetchesSchema = z.object({
-  /** Whether programs of this agent are told of a proxy at all. */
+  /** Whether the programs of this agent have a proxy. */
   proxied: z.boolean(),
   fetches: z.array(z.object({ url: z.string(), exit: z.number(), words: z.string() })),
 })
@@ -44,7 +44,7 @@ const secretsSchema = z.object({
   files: z.number(),
   processes: z.number(),
   unreadable: z.number(),
-  /** Processes beside our own whose memory could be read. */
+  /** The number of other processes whose memory was readable. */
   memories: z.number(),
   found: z.record(z.string(), z.string()),
   token_shaped: z.number(),
@@ -218,7 +218,7 @@ export const wallAttempts: readonly WallAttempt[] = [
       const { none, program, forged, healthz, listens } = chatSchema.parse(report)
       const asked = [none, program, forged]
       const refused = healthz === 200 && asked.every((code) => code === 401 || code === 403)
-      // In a cluster nothing is spoken with whoever has not the agent's key, and be it from its own pod.
+      // In a cluster an agent answers only clients with its key, even inside its own pod.
       const unheard = healthz === 0 && listens && asked.every((code) => typeof code === 'string')
       return {
         held: refused || unheard,

@@ -43,7 +43,7 @@ export function callFailures(
   return failures
 }
 
-/** Whether what is expected stands in what was given: every field of an object, and lists whole. Pure. */
+/** True if the given value contains the expected one: every field of an object; lists must be equal. Pure. */
 export function isPartOf(expected: JsonValue, given: JsonValue | undefined): boolean {
   if (typeof expected !== 'object' || expected === null) return expected === given
   if (Array.isArray(expected)) {
@@ -79,7 +79,7 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)} ...` : text)
 }
 
-/** The verdict of a judge: the last JSON object in its words. Anything else is none, and none is a failure. Pure. */
+/** Returns the verdict of a judge, the last JSON object in its text. Without a verdict the check fails. Pure. */
 export function readVerdict(words: string): { readonly pass: boolean; readonly reason: string } {
   const objects = words.match(/\{[^{}]*\}/g) ?? []
   for (const text of objects.toReversed()) {

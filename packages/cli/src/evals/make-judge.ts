@@ -41,7 +41,7 @@ export async function makeJudge(
     })
   }
   const end = async () => {
-    // Also where the command was interrupted: nobody else would delete it.
+    // The judge is deleted even after an interrupt, because nothing else would delete it.
     if (isScratch) await client.call('agentDelete', { params: { id: agent } })
   }
   try {

@@ -23,7 +23,7 @@ export async function readMeshFile(home: string): Promise<{ mesh: MeshFile; aliv
   return parsed.success ? { mesh: parsed.data, alive: await isAuthor(parsed.data) } : null
 }
 
-/** A process of the same id that was born at another moment is another: it may be the mesh of another home. */
+/** Compares start times, because process ids are reused: the process may be the mesh of another home. */
 async function isAuthor({ pid, process_started: born }: MeshFile): Promise<boolean> {
   if (!(await isMeshProcess(pid))) return false
   if (born === undefined || born === null) return true
@@ -31,7 +31,7 @@ async function isAuthor({ pid, process_started: born }: MeshFile): Promise<boole
   return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19]) === born
 }
 
-/** True when the process lives and, where the system can tell, is a mesh: process ids are used again. */
+/** True if the process runs and, where the system shows it, is a mesh; process ids are reused. */
 export async function isMeshProcess(pid: number): Promise<boolean> {
   try {
     process.kill(pid, 0)

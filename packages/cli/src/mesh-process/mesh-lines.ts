@@ -1,6 +1,6 @@
 import * as z from 'zod/mini'
 
-/** A line that the mesh writes for whoever started it; all other lines are its log. */
+/** A line that the mesh writes for the process that started it; all other lines are its log. */
 export type MeshLine =
   /** `failed` is a step before that came to nothing, and why. */
   | {
@@ -8,13 +8,13 @@ export type MeshLine =
       readonly words: string
       readonly failed?: { readonly step: string; readonly why: string }
     }
-  /** How far a copy is; `of` is null where nobody knows the whole. */
+  /** The progress of a copy; `of` is null if the total is unknown. */
   | { readonly kind: 'moved'; readonly bytes: number; readonly of: number | null }
   | {
       readonly kind: 'ready'
       readonly url: string
       readonly pid: number
-      /** What whoever started it has to know, a sentence each. */
+      /** Notices for the person who started it, one sentence each. */
       readonly notices: readonly string[]
     }
   | { readonly kind: 'problem'; readonly code: string; readonly detail: string; readonly repair: string }

@@ -19,7 +19,7 @@ const firstDelayMs = 500
 const longestDelayMs = 30_000
 /** A start that the storage of the machine refused waits no longer, since the storage may heal at any time. */
 const storageDelayMs = 2000
-/** A mesh that worked for this long begins the delays anew, milliseconds. */
+/** A mesh that ran for this long resets the restart delays, milliseconds. */
 const soundAfterMs = 60_000
 
 const storageProblems: readonly (string | null)[] = ['disk-full', 'storage-failing', 'too-many-files']

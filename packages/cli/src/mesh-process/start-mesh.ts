@@ -46,7 +46,7 @@ export interface StartedMesh {
   readonly pid: number
   readonly url: string
   readonly logPath: string
-  /** What it says to whoever started it, a sentence each. */
+  /** Notices for the person who started the mesh, one sentence each. */
   readonly notices: readonly string[]
   /** Resolves with the exit code when the process has ended; 1 for a death by signal. */
   readonly ended: Promise<number>
@@ -90,7 +90,7 @@ export async function startMesh(options: StartMeshOptions): Promise<StartedMesh>
 /** How long a mesh may take to end its agents and itself. */
 const endsWithinMs = 60_000
 
-/** Asks a mesh of ours to end and waits until it has, at most 60 s. */
+/** Asks a mesh that this process started to stop, and waits for its end for at most 60 s. */
 export async function endMesh(mesh: Pick<StartedMesh, 'ended' | 'stop'>, clock: Clock): Promise<void> {
   const waiting = new AbortController()
   mesh.stop()
@@ -105,7 +105,7 @@ async function openLog(logPath: string): Promise<{ readonly log: FileHandle; rea
   const { size, ino } = await log.stat()
   if (size <= logMaxBytes) return { log, from: size }
   await log.close()
-  // Another start may have put it aside a moment ago.
+  // Another start may have moved it just before.
   if (fs.statSync(logPath, { throwIfNoEntry: false })?.ino === ino) fs.renameSync(logPath, `${logPath}.1`)
   return { log: await open(logPath, 'a+', 0o600), from: 0 }
 }
@@ -183,7 +183,7 @@ async function untilReady(
   }
 }
 
-/** Resolves when the mesh says that it is ready; rejects with the problem that it tells. */
+/** Resolves when the mesh reports that it is ready; rejects with the problem that it reports. */
 function readyOf({ progress }: StartMeshOptions, starting: Starting): Promise<Ready> {
   return new Promise((resolve, reject) => {
     starting.child.on('message', (message: unknown) => {

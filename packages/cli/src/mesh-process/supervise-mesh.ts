@@ -96,7 +96,7 @@ function tellStarter(line: Readonly<Record<string, unknown>>): void {
   if (process.connected) process.send?.(line, () => undefined)
 }
 
-/** A home that was removed meanwhile is not made anew. */
+/** Stops if the home was removed meanwhile, so that a restart does not create it again. */
 function isHome(home: string): boolean {
   try {
     return statSync(join(home, 'data'), { throwIfNoEntry: false }) !== undefined

@@ -45,7 +45,7 @@ export async function answerAsSupervisor(home: string, state: () => SupervisorSt
   })
 }
 
-/** Null where none keeps the mesh of this home running. Other users can take the name, so the process is looked at too. */
+/** Returns null if this home has no supervisor. Other users can take the socket name, so the process is checked too. */
 export async function askSupervisor(home: string): Promise<SupervisorState | null> {
   const said = await answerOf(await socketOf(home))
   const state = stateSchema.safeParse(parseJsonLine(said))

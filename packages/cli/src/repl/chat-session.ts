@@ -26,7 +26,7 @@ const openingWords =
 
 /**
  * A conversation at the prompt until `/quit`, end of input, or Ctrl-C at an empty prompt. Ctrl-C during a run
- * cancels the run; what is typed during a run is said to it; a refused request is shown and the conversation goes on.
+ * cancels the run; text typed during a run is sent to it; a rejected request is shown and the conversation continues.
  */
 export async function chatSession(
   context: CommandContext,
@@ -78,7 +78,7 @@ export async function chatSession(
       shown?.()
     }
   }
-  // A script is read line by line; only a person types while an answer comes.
+  // Input of a script is read line by line; only a person types during an answer.
   const talk: Conversation = {
     client,
     agentId,
@@ -130,7 +130,7 @@ async function turn(context: CommandContext, talk: Conversation, text: string): 
   return followed(context, talk, asks)
 }
 
-/** Asks one after the other and follows each to its end, with what was said too late for it. */
+/** Asks one message after the other and follows each run, and the runs of steers that were too late for it. */
 async function followed(context: CommandContext, talk: Conversation, asks: LateWords[]): Promise<TurnEnd> {
   for (let ask = asks.shift(); ask; ask = asks.shift()) {
     const answer = await answered(context, talk, ask)
@@ -140,7 +140,7 @@ async function followed(context: CommandContext, talk: Conversation, asks: LateW
   return 'answered'
 }
 
-/** Asks and follows to the end; gives what was said too late for that run, as runs to follow next. */
+/** Asks and follows the run to its end. Returns steers that were too late for it, as runs to follow next. */
 async function answered(
   context: CommandContext,
   talk: Conversation,
@@ -149,7 +149,7 @@ async function answered(
   const steering = steeringOf(context, talk)
   const leaving = new AbortController()
   let ended: RunView | null = null
-  /** Commands that were typed while the answer came; what they print belongs above the next prompt, not into it. */
+  /** Commands typed during the answer; their output is printed above the next prompt. */
   const meanwhile: Promise<void>[] = []
   const endBeside = talk.beside?.()
   if (talk.beside !== null) {
@@ -177,7 +177,7 @@ async function answered(
   return steering.late(ended)
 }
 
-/** Resolves when all have ended, those too that come meanwhile, or when the person leaves. */
+/** Resolves when all have ended, including those added meanwhile, or when the person leaves. */
 async function allEnded(works: readonly Promise<void>[], leaving: AbortSignal): Promise<void> {
   const left = new Promise<void>((resolve) => leaving.addEventListener('abort', () => resolve()))
   for (let at = 0; at < works.length && !leaving.aborted; at++) await Promise.race([works[at], left])
@@ -245,7 +245,7 @@ async function askCancellable(
   }
 }
 
-/** At a terminal readline takes Ctrl-C, elsewhere it comes as a signal; both mean the same. */
+/** At a terminal readline reports Ctrl-C, elsewhere it is a signal; both have the same effect. */
 function interruptions(context: CommandContext, lines: Interface): Interruptions {
   let cancel: (() => void) | null = null
   const interrupt = () => {

@@ -3,7 +3,7 @@ import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { RunView } from '@flotilla/protocol/run'
 import type { FormattedError } from '../terminal/format-error.ts'
 
-/** How a run that did not end well is told: its words, its code, and what the catalogue says to do. Pure. */
+/** Formats the outcome of a failed run: its text, its code, and the repair from the catalogue. Pure. */
 export function formatOutcome(run: RunView): FormattedError {
   const code = run.outcome?.code ?? run.state
   const detail = run.outcome?.text ?? ''

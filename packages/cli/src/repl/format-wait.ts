@@ -6,7 +6,7 @@ export type DelayedEvent = Extract<FleetEventBody, { type: 'model.delayed' }>
 
 const nameColumnsMax = 40
 
-/** Why nothing comes, as it stands so many seconds after it was told; null once something does. Pure. */
+/** Says why the answer takes long, given the seconds since the event; null once the model answers. Pure. */
 export function formatWait(event: DelayedEvent, secondsSince = 0): string | null {
   const provider = oneLine(event.provider ?? 'the model', nameColumnsMax)
   if (event.state === 'over') return null
@@ -16,7 +16,7 @@ export function formatWait(event: DelayedEvent, secondsSince = 0): string | null
   return `${left > 0 ? `tries again in ${left} s` : 'tries again now'}: ${reasonWords(event, provider)}`
 }
 
-/** A run that begins at once is not told of. */
+/** A run that starts within this time is not reported as waiting. */
 const turnToldSeconds = 2
 
 /** What a run waits for that others of its agent go before; null while that is not worth telling. Pure. */

@@ -17,7 +17,7 @@ export interface LiveAsk {
   readonly signal?: AbortSignal
   /** Told the run's id as soon as the mesh has it, so that it can be cancelled. */
   readonly onAccepted?: (runId: string) => void
-  /** Events are lines beside the result (standard error) instead of in it. */
+  /** True prints event lines on standard error instead of in the result. */
   readonly eventsBeside: boolean
 }
 
@@ -63,13 +63,13 @@ interface RunScreen {
 
 /** Keeps streamed words and event lines apart, and the last words from being shown twice. */
 function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
-  /** What stands before a command in a line: of the command line, or of the prompt of the conversation. */
+  /** The prefix of commands in messages, for the command line or the prompt of a conversation. */
   const before = ask.eventsBeside ? `${terminal.command} ` : '/'
   let paragraph = ''
   let last = ''
-  /** The run whose wait is told. */
+  /** The run whose waiting time is shown. */
   let waiting: string | null = null
-  /** Its end is told whole. */
+  /** The run whose complete outcome is shown. */
   let asked: string | null = null
 
   function endParagraph(): void {
@@ -103,13 +103,13 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
       if (event.type === 'run.changed' && event.run_id === asked && event.outcome !== null) return
       const whole = eventLine(event, terminal.color, before)
       const isQuote = event.type === 'tool.started' || event.type === 'tool.ended'
-      // What a tool is given and gives is looked up elsewhere; here it keeps to its row.
+      // Input and output of a tool are cut to one row; the record of the run has all of it.
       const text =
         whole !== null && isQuote && terminal.isInteractive ? fitLine(whole, terminal.columns - 1) : whole
       const isSteer = event.type === 'steer.changed'
       const isQueued = event.type === 'run.changed' && event.state === 'queued'
       if (!isSteer && !isQueued && 'run_id' in event && event.run_id === waiting) endWait()
-      // Other news may come in the middle of an answer, and ends none.
+      // Other events may arrive during an answer and do not end it.
       if (endsAnswer(event, ask.agentId)) endParagraph()
       line(text)
     },
@@ -131,7 +131,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   }
 }
 
-/** What the agent does between two answers: it calls a tool, waits for others, or reads what was said to it. */
+/** True for events between two answers of the agent: a tool call, a wait, or a steer that it has read. */
 function endsAnswer(event: FleetEventBody, agentId: string): boolean {
   if (event.type === 'run.changed') return event.agent_id === agentId && event.state === 'waiting'
   if (event.type === 'tool.started' || event.type === 'tool.ended') return event.agent_id === agentId

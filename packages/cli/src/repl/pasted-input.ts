@@ -6,7 +6,7 @@ const pasteEnds = '\u001B[201~'
 export const askForPasteMarks = '\u001B[?2004h'
 export const endPasteMarks = '\u001B[?2004l'
 
-/** Stands for a line break in the one row that is typed in; nobody types it. */
+/** The sign for a pasted line break in the typed row; a keyboard cannot produce it. */
 const lineBreakSign = '\u2424'
 
 /** What was typed, with the line breaks that were pasted. Pure. */
@@ -14,10 +14,10 @@ export function withLineBreaks(typed: string): string {
   return typed.replaceAll(lineBreakSign, '\n')
 }
 
-/** Takes input piece by piece; pasted lines become one, so that none of them is sent by itself. */
+/** Processes input in chunks and joins pasted lines, so that none of them is submitted separately. */
 export function createPasteReader(): (piece: string) => string {
   let pasting = false
-  /** The beginning of a mark whose rest has not come. */
+  /** The start of a paste mark whose rest has not arrived. */
   let rest = ''
   return (piece) => {
     let text = rest + piece
@@ -40,7 +40,7 @@ export function createPasteReader(): (piece: string) => string {
 
 const oneRow = (text: string): string => text.replaceAll(/\r\n?|\n/g, lineBreakSign).replaceAll('\t', '    ')
 
-/** How many characters at the end, `least` or more, may be the beginning of a mark: a lone escape that is typed is none. */
+/** Counts the characters at the end that may start `mark`; fewer than `least` do not count (a typed Escape). Pure. */
 function unfinishedMark(text: string, mark: string, least: number): number {
   for (let count = Math.min(mark.length - 1, text.length); count >= least; count--)
     if (mark.startsWith(text.slice(-count))) return count

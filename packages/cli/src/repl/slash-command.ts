@@ -10,14 +10,14 @@ export interface SlashCall {
   readonly agentId: string
   /** The conversation at the prompt. */
   readonly session: { readonly name: () => string; readonly change: (name: string) => void }
-  /** The project that is looked at; null for the whole fleet. */
+  /** The selected project; null for the whole fleet. */
   readonly project: { readonly name: () => string | null; readonly change: (name: string | null) => void }
   /** The run that was followed last; null before the first. */
   readonly lastRun: string | null
   readonly rest: readonly string[]
   /** Says something to what the agent works on. */
   readonly say: (text: string) => Promise<void>
-  /** From now on another agent is asked; rejects where there is none of that name. */
+  /** Switches the conversation to another agent; rejects if it does not exist. */
   readonly use: (agentId: string) => Promise<void>
   /** Rejects where there is no agent of that name. */
   readonly requireAgent: (agentId: string) => Promise<void>
@@ -33,16 +33,16 @@ export interface SlashCall {
 export interface SlashCommand {
   readonly name: string
   readonly summary: string
-  /** How its words go, for the list and for a line that is none. */
+  /** Its arguments, for the list of commands and for usage errors. */
   readonly usage?: string
   /** Its first words, for completion. */
   readonly verbs?: readonly string[]
-  /** What may stand after its name, or after its verb: completed from the fleet. */
+  /** The kind of its first argument, which is completed from the fleet. */
   readonly takes?: 'agent' | 'project'
   readonly run: (call: SlashCall) => Promise<void>
 }
 
-/** A word that a line must have; without it the line is told how it goes. */
+/** Returns a required argument; throws the usage of the command if it is missing. */
 export function wanted(word: string | undefined, usage: string): string {
   if (word !== undefined && word !== '') return word
   throw new CommandFailed('wrong-usage', {

@@ -13,7 +13,7 @@ const historyPath = (home: string): string => join(home, 'data', 'typed-lines.js
 
 const historySchema = z.array(z.string())
 
-/** The lines of earlier conversations, newest first; none where there are none or they cannot be read. */
+/** Returns the lines of earlier conversations, newest first; empty if the file is missing or unreadable. */
 export async function readTypedHistory(home: string): Promise<string[]> {
   try {
     const kept = historySchema.safeParse(parseJsonLine(await readFile(historyPath(home), 'utf8')))
@@ -23,7 +23,7 @@ export async function readTypedHistory(home: string): Promise<string[]> {
   }
 }
 
-/** Keeps the lines, newest first. A home that cannot be written to remembers nothing, and nobody is troubled with it. */
+/** Stores the lines, newest first. Ignores a home that is not writable, because the history is a convenience. */
 export async function keepTypedHistory(home: string, lines: readonly string[]): Promise<void> {
   const path = historyPath(home)
   const kept = lines.filter((line) => line.length <= lineMaxChars).slice(0, linesMax)

@@ -1,13 +1,13 @@
 import type { Interface } from 'node:readline'
 
-/** Lines that are kept for later; beyond it the input is not read on. */
+/** The maximum number of queued lines; beyond it the input is not read. */
 const keptMax = 100
 
-/** What is typed, taken one by one when there is time for it, or heard at once while an answer streams. */
+/** A queue of typed lines, read one by one, or passed to a listener immediately while an answer streams. */
 export interface TypedLines {
-  /** The next line that nobody heard; null at the end of the input. */
+  /** Returns the next queued line; null at the end of the input. */
   next(): Promise<string | null>
-  /** Who hears lines at once from now on; null: they are kept for `next`. */
+  /** Sets the listener that receives lines immediately; null queues them for `next`. */
   hear(listener: ((line: string) => void) | null): void
 }
 

@@ -7,9 +7,9 @@ import { askForPasteMarks, endPasteMarks, pastedInput } from './pasted-input.ts'
 /** The line that a person types in a terminal, which something else may stream into at the same time. */
 export interface TypingRow {
   readonly lines: Interface
-  /** Shows nothing of what is typed, and remembers none of it, until the function that it gives is called. */
+  /** Hides typed text and keeps it out of the history until the returned function is called. */
   hide(): () => void
-  /** From now on what is said stands above what is typed; gives the way to end that. */
+  /** Prints output above the typed row until the returned function is called. */
   beside(): () => void
 }
 
@@ -47,7 +47,7 @@ export function createTypingRow(
       if (area === null) out.write(String(text))
       else if (!isDrawn) {
         isDrawn = true
-        // readline has taken the key in only after it has drawn it.
+        // readline stores the key only after it has drawn it.
         queueMicrotask(refresh)
       }
       done()

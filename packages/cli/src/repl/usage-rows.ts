@@ -1,12 +1,12 @@
 import { columnsOf } from '../terminal/columns.ts'
 
-/** A command whose words are longer has what it does below it. */
+/** The summary of a longer command is printed below it. */
 const wordsColumnsMax = 32
 const gap = '  '
-/** In a narrower terminal what a command does always stands below it. */
+/** In a narrower terminal all summaries are printed below the commands. */
 const besideColumnsMin = 60
 
-/** Commands with what they do beside them, broken between words. Pure. */
+/** Formats commands with their summaries beside them, wrapped at words. Pure. */
 export function usageRows(
   rows: readonly { readonly words: string; readonly summary: string }[],
   columns: number,

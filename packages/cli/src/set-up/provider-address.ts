@@ -7,7 +7,7 @@ import { oneLine } from '../terminal/color.ts'
 
 const addressColumnsMax = 60
 
-/** An address as somebody typed it; a host and port alone would be read as a scheme. */
+/** Parses a typed address. A scheme is required, because `host:port` would be parsed as a scheme. */
 export function requireWebAddress(typed: string): string {
   if (/^https?:\/\//i.test(typed) && URL.canParse(typed)) return typed
   throw new CommandFailed('bad-address', {

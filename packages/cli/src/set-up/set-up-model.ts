@@ -14,7 +14,7 @@ const nameColumnsMax = 60
 /** Wrong answers to one question; then it is left for later. */
 const triesMax = 3
 
-/** Asks the person at the terminal what agents shall think with. To be called only where somebody sits there. */
+/** Asks the person at the terminal for the model of agents. Call it only with an interactive terminal. */
 export async function askForModel(
   context: CommandContext,
   client: MeshClient,

@@ -30,7 +30,7 @@ export function createColor(enabled: boolean): Color {
   }
 }
 
-/** Turns the order of what is read round, or stands in a word unseen; joiners stay, since scripts and emoji need them. */
+/** Bidirectional controls and invisible characters. Joiners are allowed, because scripts and emoji need them. */
 const deceiving = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g
 
 /** Marks, joiners and tones that one character may have; more than any script or emoji needs. */
@@ -70,7 +70,7 @@ export function singleLine(line: string, keepsColors = false): string {
     .join('')
 }
 
-/** Text that may have lines, each but the first marked, so that none can pass for a line of ours. */
+/** Marks every line of foreign text but the first, so that none can pass for a line of Flotilla. */
 export function markedLines(text: string): string[] {
   return printable(text)
     .split(/[\n\u2028\u2029]/)

@@ -4,9 +4,9 @@ import { exitCodes } from '../exit-codes.ts'
 import { askLine } from './ask-line.ts'
 
 export interface Confirmation {
-  /** What will happen, for where nobody can be asked: `reset removes X for good`. */
+  /** The effect, for the error without a terminal: `reset removes X permanently`. */
   readonly what: string
-  /** The question without its end: `Remove X for good?`. */
+  /** The question without the hint what to type: `Remove X permanently?`. */
   readonly question: string
   /** What has to be typed. */
   readonly answer: string

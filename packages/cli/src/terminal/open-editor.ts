@@ -7,7 +7,7 @@ import { CommandFailed } from '../command-failed.ts'
 /** A text that a person has left an editor with. */
 export interface EditedText {
   readonly text: string
-  /** Where it lies until it is taken; whoever cannot use it leaves it there. */
+  /** The path of the text until `taken` removes it; a caller that fails to use the text leaves the file. */
   readonly path: string
   taken(): Promise<void>
 }
@@ -34,7 +34,7 @@ export async function openEditor(
   }
   const written = await readFile(path, 'utf8')
   return {
-    // Most editors end a file with a line break, which is none of the person's.
+    // Most editors append a line break that the person did not type.
     text: text.endsWith('\n') ? written : written.replace(/\n$/, ''),
     path,
     taken: () => rm(folder, { recursive: true, force: true }),

@@ -4,7 +4,7 @@ import type { Color } from './color.ts'
 import { formatDuration } from './format.ts'
 import type { TextSink } from './text-sink.ts'
 
-/** Says what long work is doing: a spinner where somebody watches, plain lines elsewhere. */
+/** Shows the progress of long work: a spinner at a terminal, plain lines elsewhere. */
 export interface Progress {
   /** A new step begins; the one before it is done. */
   step(words: string): void
@@ -12,9 +12,9 @@ export interface Progress {
   done(words?: string): void
   /** The work failed; the step stays visible. */
   fail(): void
-  /** A step came to nothing, and other work goes on in its place: marks it, and says why. */
+  /** Marks a step as failed with the reason; other work continues in its place. */
   failed(words: string, why: string): void
-  /** Clears the spinner's line because somebody else is about to write. */
+  /** Clears the spinner's line before other output. */
   pause(): void
   /** Whether a step is under way. */
   isShown(): boolean

@@ -20,7 +20,7 @@ export interface PromptArea {
   close(): void
 }
 
-/** What stands on the screen below all that was said for good. */
+/** The rows on the screen below all final output. */
 interface DrawnArea {
   /** Rows above the one that is typed in, in columns. */
   readonly above: readonly number[]
@@ -70,7 +70,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
     if (from === null) return '\r\u001B[J'
     if (from.columns === columns()) return `\r${move(from.above.length, 'A')}\u001B[J`
     const offset = saidColumns % columns()
-    // What was said stays where it is, and the tail gets a row of its own.
+    // The final output stays in place, and the tail gets a separate row.
     if (offset > 0) saidColumns = 0
     return `${toTail(from, offset, columns())}\u001B[J${offset > 0 ? '\n' : ''}`
   }
@@ -86,7 +86,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
     return `${staysInRow}${rows}${row.text}\r${move(row.cursorColumn, 'C')}${wraps}`
   }
 
-  /** Said for good, above everything that is drawn again. */
+  /** Prints final output above the rows that are redrawn. */
   function draw(said = ''): void {
     // A full row goes on in the next one only when something is written there.
     const onNextRow = said === '' || said.endsWith('\n') ? '' : ' \r'
@@ -127,7 +127,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
   function say([first, ...rows]: readonly string[]): void {
     if (first === undefined) return draw()
     const lines = takeHeld()
-    // A row that the terminal ends by itself stays one line for whoever copies it.
+    // A row that the terminal wraps automatically stays one line when a person copies it.
     const ended = lines === '' || first.endsWith('\n') ? first : `${first}\n`
     draw([ended, lines, ...rows].join(''))
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 
-/** What is waited for, in words that change with the seconds since the wait was told; null while it is not worth a line. */
+/** Returns the status text for the seconds since the wait started; null while no line is needed. */
 export type StatusWords = (seconds: number) => string | null
 
 /** One line that is replaced by the next. */
@@ -8,7 +8,7 @@ export interface StatusLine {
   show(words: StatusWords): void
   isShown(): boolean
   clear(): void
-  /** Takes it away because somebody else is about to write; it comes back with its next second. */
+  /** Clears the line before other output; it returns with its next second. */
   pause(): void
 }
 
@@ -23,7 +23,7 @@ export function createStatusLine({
   readonly write: (line: string | null) => void
 }): StatusLine {
   let shown: AbortController | null = null
-  /** Nothing is taken away where nothing stands. */
+  /** True while a status line is on the screen, so that only then it is cleared. */
   let isDrawn = false
 
   function draw(line: string | null): void {

@@ -26,23 +26,23 @@ export interface Terminal {
   readonly color: Color
   /** How this program was called: what a person types before a command. */
   readonly command: string
-  /** Each of them one line for a person, whoever's text is in it (`singleLine`); silent in JSON mode. */
+  /** Prints each argument as one line, even with foreign text in it (`singleLine`); silent in JSON mode. */
   print(...lines: readonly string[]): void
-  /** The same for words of ours alone: commands in them are named as this person types them. */
+  /** The same for Flotilla's own text: its commands are printed as this person types them. */
   hint(...lines: readonly string[]): void
-  /** Text of anybody that is meant to have lines; silent in JSON mode. */
+  /** Prints foreign text that may have several lines; silent in JSON mode. */
   printText(text: string): void
   /** Text without a line break, as it streams in; silent in JSON mode. */
   stream(text: string): void
-  /** Ends the row that streamed text stands in. */
+  /** Ends the row of streamed text. */
   endRow(): void
   /** The result for a program; silent outside JSON mode. */
   printJson(value: unknown): void
   /** The same as `print` beside the result: hints, warnings, errors. */
   note(...lines: readonly string[]): void
-  /** What went wrong, beside the result. */
+  /** Prints an error on standard error. */
   tell(error: FormattedError): void
-  /** A text of ours with its commands as this person types them, for what stands beside other people's words. */
+  /** Returns Flotilla's own text with commands as this person types them, to combine it with foreign text. */
   typed(text: string): string
   /** What long work is doing. */
   readonly progress: Progress
@@ -56,7 +56,7 @@ export interface Terminal {
    * something else is shown, and at the prompt of a conversation. Gives the way to end it.
    */
   working(words: () => string): () => void
-  /** From now on everything is said above what a person types, until the area that this returns is closed. */
+  /** Prints all output above the typed text until the returned area is closed. */
   openPrompt(input: () => InputRow): Pick<PromptArea, 'refresh' | 'close'>
 }
 
@@ -72,10 +72,10 @@ export interface TerminalOptions {
 
 const columnsDefault = 100
 
-/** Work that takes less is not told of. */
+/** Shorter work shows no status line. */
 const workToldSeconds = 1
 
-/** Some terminals do not know their size, and say none at all. */
+/** The width for terminals that do not report their size. */
 const columnsIn = ({ columns }: TextSink): number =>
   columns === undefined || columns === 0 ? columnsDefault : columns
 

@@ -3,7 +3,7 @@ export interface TextSink {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
-  /** A terminal tells when its window gets another size. */
+  /** A terminal reports when its window is resized. */
   on?(event: 'resize', listener: () => void): unknown
   off?(event: 'resize', listener: () => void): unknown
 }

@@ -1,4 +1,4 @@
-/** Commands in a text of ours as this person calls them: in a checkout `flotilla` alone is no program. Pure. */
+/** Replaces commands in text with the form that this person types: a checkout has no program `flotilla`. Pure. */
 export function asTyped(text: string, command: string): string {
   return text.replaceAll(/(?<!npx |[\w/.-])flotilla (?=[a-z]|COMMAND)/g, `${command} `)
 }

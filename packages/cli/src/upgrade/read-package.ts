@@ -7,7 +7,7 @@ import * as z from 'zod/mini'
 import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
 
-/** A package of ours as `npm pack` writes it, looked into and not yet unpacked. */
+/** A package of Flotilla from `npm pack` that was verified but not unpacked. */
 export interface ReadPackage {
   readonly file: string
   readonly version: string

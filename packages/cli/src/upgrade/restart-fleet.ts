@@ -96,7 +96,7 @@ function reasonIn(printed: string): string {
 
 const copyPattern = /^mesh\.db\.before-\d+$/
 
-/** A copy that an upgrade made of a home's database, and what tells it from a later one of the same name. */
+/** A copy of a home's database made by an upgrade, with what distinguishes it from a later copy of the same name. */
 export interface DatabaseCopy {
   readonly name: string
   readonly madeAs: string

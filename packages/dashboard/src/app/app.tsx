@@ -104,7 +104,7 @@ export function App({ services }: { readonly services: Services }) {
   )
 }
 
-/** A home whose agents have nothing to think with begins with that. */
+/** A home without a model starts with its setup. */
 function Home() {
   const status = useMesh('status')
   if (status.isPending) return <Loading rows={6} />

@@ -1,12 +1,12 @@
 /** The owner's proof as this page holds it, and the question for it. Nothing of it is stored. */
 export interface ProofStore {
-  /** What calls bring along; undefined while there is none. */
+  /** The proof that calls send; undefined while there is none. */
   readonly current: () => string | undefined
   readonly set: (proof: string) => void
   /** Asks the person, who reads `words` first: what is confirmed. Resolves once there is one, to false where they would not. */
   readonly ask: (words: string) => Promise<boolean>
   readonly answer: (given: boolean) => void
-  /** What all who wait want to do; empty while nobody does. */
+  /** The calls that wait for a proof; empty if there are none. */
   readonly question: () => string
   subscribe(listener: () => void): () => void
 }

@@ -1,7 +1,7 @@
 import { lazy } from 'react'
 import { arrived } from './arrived.ts'
 
-// Each page is loaded when it is first looked at.
+// Each page is loaded at its first visit.
 export const ChatPage = lazy(async () => ({
   default: (await arrived(() => import('../pages/chat/chat-page.tsx'))).ChatPage,
 }))

@@ -10,7 +10,7 @@ import { entryOf, menu } from './menu.ts'
 import { applyTheme, readTheme, themes } from './theme.ts'
 import type { Theme } from './theme.ts'
 
-/** How much waits for a person: what agents ask leave for, and browsers that ask for somebody. */
+/** The number of items that wait for a person: approvals, and browsers that need a person. */
 function useWaiting(): number {
   const isOwner = useRefusal({ call: 'pending' }) === null
   const pending = useMesh('pending', { query: { state: 'open', limit: 200 } }, { enabled: isOwner })
@@ -73,7 +73,7 @@ export function Side({ onPalette }: { readonly onPalette?: () => void }) {
   )
 }
 
-/** As whom the page is looked at, where that is not the owner of this machine. */
+/** The name and role of the user, if it is not the owner of this machine. */
 function Who() {
   const { data: me } = useMesh('me')
   if (!me || (me.name === null && me.role === 'owner')) return null

@@ -7,7 +7,7 @@ export interface Toast {
   readonly title: string
   /** What to do now. */
   readonly repair?: string | undefined
-  /** Takes back what the message tells; resolves to what to say then. */
+  /** Undoes the reported change; resolves to the next message. */
   readonly undo?: (() => Promise<string>) | undefined
 }
 

@@ -1,6 +1,6 @@
 import { useSearchParams } from 'wouter'
 
-/** What is chosen on a page, kept in its address so that it can be sent to somebody. */
+/** A choice on a page, stored in its address so that the link can be shared. */
 export function useChoice<const Name extends string>(
   names: readonly Name[],
 ): readonly [Readonly<Record<Name, string>>, (name: Name, value: string) => void] {

@@ -24,7 +24,7 @@ export interface MeshQuery {
   readonly staleTime?: number
   /** How long an answer is kept that no page shows. */
   readonly gcTime?: number
-  /** For what no event tells of: asked again so often while the page is looked at. */
+  /** The polling interval for data without events, while the page is visible. */
   readonly refetchInterval?: number | false
   /** `keepPreviousData`: what was shown stays until the next is there. */
   readonly placeholderData?: typeof keepPreviousData
@@ -44,7 +44,7 @@ export function useMesh<N extends PeopleEndpointName>(
   })
 }
 
-/** Why whoever looks at the page may not do it; null where they may. The mesh decides all the same. */
+/** Returns why the user may not do it, or null if they may. The mesh decides in any case. */
 export function useRefusal(deed: Deed): string | null {
   return refusalOf(useMesh('me').data, deed)
 }
@@ -90,7 +90,7 @@ export function useAction<N extends PeopleEndpointName>(
     },
     onError: (error) => {
       if (options.failsInPlace !== true) toasts.fail(error)
-      // Somebody may have another role by now than the page has heard of.
+      // The user's role may have changed since the page loaded it.
       if (error instanceof Problem && error.code === 'denied')
         void queries.invalidateQueries({ queryKey: ['me'] })
     },

@@ -3,7 +3,7 @@ import { useEffect, useState } from 'react'
 /** Until a person has typed to an end. */
 const settleMs = 250
 
-/** What stands in a field once nobody types in it, for what the mesh is asked with it. */
+/** Returns the value of a field after typing has paused, for requests to the mesh. */
 export function useSettled(value: string): string {
   const [settled, setSettled] = useState(value)
   useEffect(() => {

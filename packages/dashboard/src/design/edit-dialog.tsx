@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { DiffView } from './diff-view.tsx'
 import './form-dialog.css'
 
-/** Something is changed in fields, looked at as a difference, and saved. */
+/** A dialog that edits fields, shows the difference, and saves. */
 export function EditDialog({
   title,
   before,
@@ -19,7 +19,7 @@ export function EditDialog({
   /** Both as lines that can be read beside each other. */
   readonly before: string
   readonly after: string
-  /** What is wrong with what stands in the fields; null for nothing. */
+  /** The error of the current input; null if it is valid. */
   readonly fault: string | null
   readonly busy: boolean
   readonly children: ReactNode

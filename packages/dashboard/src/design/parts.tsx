@@ -14,7 +14,7 @@ export function Badge({
   return <span className={`badge ${tone}`}>{children}</span>
 }
 
-/** A coloured point; what it means stands beside it in words. */
+/** A coloured point; its meaning is written beside it. */
 export function Dot({ tone }: { readonly tone: Tone }) {
   return <span className={`dot ${tone}`} aria-hidden="true" />
 }

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { Scrolls } from './parts.tsx'
 
-/** The title over a column; numbers stand at its right. */
+/** The title of a column; numbers are aligned right. */
 type Column = string | { readonly right: string }
 
 /**

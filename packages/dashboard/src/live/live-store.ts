@@ -20,7 +20,7 @@ export interface LiveState {
   readonly dropped: number
 }
 
-/** What the fleet tells, as pages read it; hears a socket. */
+/** The events of the fleet for the pages, received from a socket. */
 export interface LiveStore extends SocketListener {
   read(): LiveState
   subscribe(listener: () => void): () => void

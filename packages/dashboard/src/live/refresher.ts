@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query'
 
 /** An answer of the mesh is asked for again so long after it was last given, and not sooner. */
 export const refreshEveryMs = 700
-/** Whoever does not answer for so long is asked anew. */
+/** A request without an answer for this time is repeated. */
 export const refreshPatienceMs = 15_000
 
 /** All answers that the page holds, whatever their name. */

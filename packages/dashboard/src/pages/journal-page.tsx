@@ -24,7 +24,7 @@ const ranges = [
 /** Where the address names none. */
 const usualRange = ranges[1]
 const rowHeightPx = 40
-/** No event tells that a row was written. */
+/** There is no event for a new row, so the page polls. */
 const readEveryMs = 3000
 
 export function JournalPage() {

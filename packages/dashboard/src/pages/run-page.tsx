@@ -126,7 +126,7 @@ function Fact({ name, value }: { readonly name: string; readonly value: React.Re
   )
 }
 
-/** What the run did, with the moment since it was asked. */
+/** The events of the run, with the time since its start. */
 function Happened({ run }: { readonly run: RunView }) {
   const told = useMesh('runEvents', { params: { id: run.id } })
   return (

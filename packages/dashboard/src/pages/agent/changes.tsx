@@ -9,7 +9,7 @@ import { DiffView } from '../../design/diff-view.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
 const shownMax = 20
-/** Of what an agent may and which servers it has nobody else disposes. */
+/** Only owners may change permissions and MCP servers. */
 const ownersFields: readonly string[] = ['permissions', 'mcpServers']
 
 /** What was changed of an agent, by whom, and what can still be taken back. */

@@ -1,6 +1,6 @@
 import type { PermissionField } from '@flotilla/protocol/permission-record'
 
-/** What each permission lets an agent do, for whoever reads its name for the first time. */
+/** Explains each permission to a first-time reader. */
 export const permissionWords: Readonly<Record<PermissionField, string>> = {
   can_message: 'agents that it may ask and give tasks to',
   can_publish: 'topics that it may speak on',

@@ -4,7 +4,7 @@ import { formatLogLine } from './format-log.ts'
 import { Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
 const counts = [100, 200, 500, 1000] as const
-/** Nothing tells when a process prints. */
+/** There is no event for output of a process, so the page polls. */
 const everyMs = 2000
 
 /** The last lines that its process printed, and those that come. */

@@ -9,7 +9,7 @@ export const mcpBeginnings = {
   container: '{\n  "command": "",\n  "args": [],\n  "env": {}\n}',
 } as const
 
-/** A server as somebody wrote it, or what is wrong with it. Pure. */
+/** Parses a typed server, or returns the error. Pure. */
 export function readWritten(
   name: string,
   text: string,

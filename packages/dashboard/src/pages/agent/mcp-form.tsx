@@ -18,7 +18,7 @@ export function McpForm({
   readonly onClose: () => void
 }) {
   const edits = useEdits(agentId)
-  // As it was when the form was opened, whatever somebody else makes of it meanwhile.
+  // The value when the form was opened, regardless of later changes by others.
   const [server] = useState(now)
   const before = server === null ? '' : JSON.stringify(server.config, null, 2)
   const [name, setName] = useState(server?.name ?? '')

@@ -5,7 +5,7 @@ import type { PermissionField } from '@flotilla/protocol/permission-record'
 
 export type PermissionKind = 'list' | 'flag' | 'number' | 'rung'
 
-/** What every field is where nobody has given it; the form of its values shows there. */
+/** The default of every field, which also shows the type of its values. */
 const nothing = permissionRecordSchema.parse({})
 
 export function isPermissionField(name: string): name is PermissionField {
@@ -30,7 +30,7 @@ export function permissionText(value: JsonValue): string {
 
 const entryText = (entry: JsonValue): string => (typeof entry === 'string' ? entry : JSON.stringify(entry))
 
-/** The entries of a list as somebody wrote them, each once. Pure. */
+/** Parses the typed entries of a list, without duplicates. Pure. */
 export function entriesOf(text: string): readonly string[] {
   const lines = text.split('\n').map((line) => line.trim())
   return [...new Set(lines.filter((line) => line !== ''))]

@@ -30,7 +30,7 @@ export function PermissionForm({
   readonly onClose: () => void
 }) {
   const edits = useEdits(agentId)
-  // As it was when the form was opened, whatever somebody else makes of it meanwhile.
+  // The value when the form was opened, regardless of later changes by others.
   const [value] = useState(now)
   const before = permissionText(value)
   const [after, setAfter] = useState(before)

@@ -4,10 +4,10 @@ import { useMesh } from '../../data/use-mesh.ts'
 import { Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 
-/** Chains are asked anew no sooner than this, but by a press. */
+/** The minimum interval between automatic requests to chains; the button asks immediately. */
 const balancesFreshMs = 60_000
 
-/** Whose address is whose, and what each holds of the coins of the chains. */
+/** The addresses of agents with their balances in the native coins of the chains. */
 export function Addresses({ owner }: { readonly owner: string | null }) {
   const given = useMesh('walletAddresses')
   const held = useMesh('walletBalances', {}, { staleTime: balancesFreshMs })
@@ -91,7 +91,7 @@ function Holds({ balances }: { readonly balances: readonly WalletBalance[] }) {
   )
 }
 
-/** Why a chain tells nothing, once for all addresses. */
+/** Why the balances of a chain are unknown, once for all addresses. */
 function Troubles({ balances }: { readonly balances: readonly WalletBalance[] }) {
   const told = new Set(
     balances.flatMap(({ chain, problem }) => (problem === null ? [] : [`${chain}: ${problem}`])),

@@ -1,2 +1,2 @@
-/** No event tells what became of a payment or of the seed: they are asked for so often while the page is looked at. */
+/** The polling interval for payments and the seed, which have no events, while the page is visible. */
 export const followedMs = 10_000

@@ -71,7 +71,7 @@ function OfAgent({ agent }: { readonly agent: Spent }) {
   )
 }
 
-/** A limit of 0 is none. */
+/** A limit of 0 means no limit. */
 function Used({
   name,
   whose,
