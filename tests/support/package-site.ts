@@ -57,7 +57,7 @@ export async function startPackageSite(host: string): Promise<PackageSite> {
   }
 }
 
-async function makeCertificate(folder: string, host: string): Promise<[string, string]> {
+export async function makeCertificate(folder: string, host: string): Promise<[string, string]> {
   const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
   const form = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
   const named = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]

@@ -1,5 +1,6 @@
 import { request as requestPlain } from 'node:http'
 import { request as requestTls } from 'node:https'
+import { isIP } from 'node:net'
 import type { Socket } from 'node:net'
 
 /** The proxy that a tunnel goes through. */
@@ -52,6 +53,8 @@ export function openTunnel(
   const asked = open({
     host: proxy.host,
     port: proxy.port,
+    // Node would take the name of the far end from the Host header.
+    servername: isIP(proxy.host) === 0 ? proxy.host : '',
     method: 'CONNECT',
     path: target,
     // A connection of its own, and never by what the environment says of proxies.
