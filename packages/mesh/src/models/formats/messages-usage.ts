@@ -17,7 +17,7 @@ export function messagesUsageFrom(value: unknown): TokenUsage | null {
   const written = (countIn(creation['ephemeral_5m_input_tokens']) ?? 0) + cacheWriteLongTokens
   const cacheWriteTokens = Math.max(created, written)
   const promptTokens = read + cachedTokens + cacheWriteTokens
-  // Nobody was ever asked nothing; who tells so has not counted.
+  // A call always has tokens: a provider that reports zero has not counted.
   if (promptTokens + completionTokens === 0) return null
   return {
     promptTokens,

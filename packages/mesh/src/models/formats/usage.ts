@@ -11,7 +11,7 @@ export interface TokenUsage {
   readonly cacheWriteTokens?: number
   /** Part of those that stay longer there, which is dearer still. */
   readonly cacheWriteLongTokens?: number
-  /** The answer and what was thought, if the latter stands beside the answer and is no part of it. */
+  /** Answer plus reasoning tokens, for providers that do not count reasoning as part of the answer. */
   readonly besideTokens?: number
   /** The cost as the provider tells it, where it does, US dollars. */
   readonly toldUsd?: number
@@ -69,11 +69,11 @@ export function usageFrom(value: unknown): TokenUsage | null {
   const promptTokens = countIn(usage['prompt_tokens'])
   const spoken = countOrNone(usage['completion_tokens'])
   if (promptTokens === null || spoken === null) return null
-  // Nobody was ever asked nothing; who tells so has not counted.
+  // A call always has tokens: a provider that reports zero has not counted.
   if (promptTokens + spoken === 0) return null
   const ofPrompt = membersOf(usage['prompt_tokens_details'])
   const ofAnswer = membersOf(usage['completion_tokens_details'])
-  // Perplexity's stands beside the answer, all others' among the details.
+  // Perplexity reports reasoning tokens beside the answer, all other providers in the details.
   const thought = Math.max(
     countIn(ofAnswer['reasoning_tokens']) ?? 0,
     countIn(usage['reasoning_tokens']) ?? 0,
@@ -95,7 +95,7 @@ export function usageFrom(value: unknown): TokenUsage | null {
   }
 }
 
-/** What is told of money and of tools that ran. Pure. */
+/** Returns the cost and the tool calls that the provider reports. Pure. */
 export function told(usage: Members): Pick<TokenUsage, 'toldUsd' | 'serverToolCalls'> {
   const toldUsd = usdIn(usage)
   const calls = callsIn(usage['server_tool_use'])

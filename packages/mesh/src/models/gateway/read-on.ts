@@ -5,10 +5,10 @@ import type { ShareBounds } from '../../intake/index.ts'
 import type { UnknownCost } from '../../spending/index.ts'
 
 /**
- * What becomes of a call whose client has left. A provider bills what it generates, and hanging up on it tells neither
- * whether it stopped nor what it had made by then. So the answer is read on, for nobody, until it tells its usage; its
- * money stays set aside meanwhile. Within bounds in time and bytes, and in calls of one agent and of all: past any of
- * them the provider is cut off, and the call is booked as set aside.
+ * Continues to read an answer after its client has disconnected. A provider bills what it generates, and closing the
+ * connection shows neither whether it stopped nor what it had generated. So the answer is read until it reports its
+ * usage; the reservation stays open meanwhile. Time, bytes, and calls (for each agent and in total) are limited:
+ * beyond a limit the provider is cut off, and the whole reservation is charged.
  */
 export interface ReadOn {
   begin(agentId: string): Hearing
@@ -22,12 +22,12 @@ export interface ReadOn {
 export interface Hearing {
   /** Aborts when the provider is to be cut off. */
   readonly cut: AbortSignal
-  /** Aborts when nobody waits for the answer any more. */
+  /** Aborts when the client has disconnected. */
   readonly left: AbortSignal
   /** Null as long as the provider is not cut off by us. */
   why(): UnknownCost | null
   readerLeft(reason?: unknown): void
-  /** Bytes that nobody reads have come. */
+  /** Counts bytes that arrived after the client had disconnected. */
   heard(bytes: number): void
   /** An attempt of the call is open; what costs nothing is not worth hearing out. Returns what is called at its end. */
   opened(costs: boolean): () => void

@@ -14,7 +14,7 @@ import type { UnknownCost } from '../../spending/index.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 import type { KeepAlive, Watched } from './keep-alive.ts'
 
-/** A comment that server-sent event readers skip, so that nobody on the way takes a silent connection for dead. */
+/** A comment that readers of server-sent events skip; it keeps proxies from closing a silent connection. */
 const keepAliveComment = Buffer.from(': keep-alive\n\n')
 
 /** A stream that has said its first words, and whose it is. */
@@ -25,12 +25,12 @@ export interface SpokenStream {
   readonly signature: () => readonly string[]
   /** Begins to watch for silences between its words. */
   readonly waiting: () => Watched
-  /** Hears once that the stream broke off; a stream that has begun is never asked for again. */
+  /** Called once when the stream breaks off; a stream that has begun is never retried. */
   readonly broke: (problem: Problem) => void
 }
 
 interface RelayInput {
-  /** Whoever makes it has closed every account when it rejects. */
+  /** The code that creates this promise has settled every reservation when it rejects. */
   readonly spoken: Promise<SpokenStream>
   readonly apiFormat: ApiFormat
   /** The client has waited in silence so far. */
@@ -152,7 +152,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     if (!isRead) return
     const problem = asProblem(error)
     call.spoken?.broke(problem)
-    // Whoever has heard part of it decides alone whether to pay for it a second time.
+    // A client that has received part of the answer decides whether to pay for a second attempt.
     const final = call.spoken ? retold(problem, { extra: { attempts: 1, ...problem.extra } }) : problem
     sink.write(input.apiFormat.errorEvent(final))
     sink.end()

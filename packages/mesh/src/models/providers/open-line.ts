@@ -14,9 +14,9 @@ export interface FarEnd {
   readonly proxy: TunnelProxy | null
 }
 
-/** What is heard of a line. */
-export interface LineHears {
-  /** It carries bytes, over TLS where that is asked for. */
+/** Callbacks for the events of a connection. */
+export interface LineHandlers {
+  /** Called when the connection can carry bytes, after the TLS handshake if there is one. */
   open(): void
   taken(bytes: Buffer): void
   end(): void
@@ -37,14 +37,17 @@ export interface Line extends Pick<Socket, 'writableLength'> {
 const keepAliveProbeMs = 60_000
 
 /** Opens a line to the far end, directly or through its proxy. */
-export function openLine(far: FarEnd, hears: LineHears): Line {
-  return far.proxy === null ? openDirect(far, hears) : openProxied(far, far.proxy, hears)
+export function openLine(far: FarEnd, handlers: LineHandlers): Line {
+  return far.proxy === null ? openDirect(far, handlers) : openProxied(far, far.proxy, handlers)
 }
 
-/** What any connection reads comes here first, and is copied out before the next one reads: no memory is made for what is short. */
+/**
+ * All connections read into this buffer. The bytes are copied out before the next read, so a short read allocates no
+ * more memory than it needs.
+ */
 const readInto = Buffer.allocUnsafeSlow(64 * 1024)
 
-function openDirect(far: FarEnd, hears: LineHears): Line {
+function openDirect(far: FarEnd, handlers: LineHandlers): Line {
   const address = {
     host: far.host,
     port: far.port,
@@ -56,35 +59,35 @@ function openDirect(far: FarEnd, hears: LineHears): Line {
       callback(length: number) {
         const bytes = Buffer.allocUnsafe(length)
         readInto.copy(bytes, 0, 0, length)
-        hears.taken(bytes)
+        handlers.taken(bytes)
         return true
       },
     },
   }
   const { tls } = far
   const socket = tls === null ? connectPlain(address) : connectTls({ ...address, ...tlsOptions(tls) })
-  socket.on(tls === null ? 'connect' : 'secureConnect', hears.open)
-  return heard(socket, far, hears)
+  socket.on(tls === null ? 'connect' : 'secureConnect', handlers.open)
+  return attach(socket, far, handlers)
 }
 
-/** TLS is spoken with the far end: the proxy sees its name and no more. */
-function openProxied(far: FarEnd, proxy: TunnelProxy, hears: LineHears): Line {
+/** TLS ends at the provider, not at the proxy: the proxy sees only the host name. */
+function openProxied(far: FarEnd, proxy: TunnelProxy, handlers: LineHandlers): Line {
   let socket: Socket | null = null
   let isRef = true
   const giveUp = openTunnel({ proxy, host: far.host, port: far.port }, (error, tunnel) => {
     if (tunnel === null) {
-      hears.error(error ?? new Error('no tunnel'))
+      handlers.error(error ?? new Error('no tunnel'))
       return
     }
     tunnel.setNoDelay(true).setKeepAlive(true, keepAliveProbeMs)
     const { tls } = far
     socket = tls === null ? tunnel : connectTls({ socket: tunnel, ...tlsOptions(tls) })
     if (!isRef) socket.unref()
-    // The reader changes what it is given.
-    socket.on('data', (bytes: Buffer) => hears.taken(Buffer.from(bytes)))
-    heard(socket, far, hears)
-    if (tls === null) hears.open()
-    else socket.on('secureConnect', hears.open)
+    // The reader modifies the bytes that it gets, so it gets a copy.
+    socket.on('data', (bytes: Buffer) => handlers.taken(Buffer.from(bytes)))
+    attach(socket, far, handlers)
+    if (tls === null) handlers.open()
+    else socket.on('secureConnect', handlers.open)
   })
   return {
     get writableLength() {
@@ -108,8 +111,8 @@ function openProxied(far: FarEnd, proxy: TunnelProxy, hears: LineHears): Line {
   }
 }
 
-function heard(socket: Socket, { tls }: FarEnd, hears: LineHears): Socket {
-  socket.on('end', hears.end).on('error', hears.error).on('close', hears.close)
+function attach(socket: Socket, { tls }: FarEnd, handlers: LineHandlers): Socket {
+  socket.on('end', handlers.end).on('error', handlers.error).on('close', handlers.close)
   if (tls !== null) {
     socket.on('session', (session: Buffer) => {
       tls.session = session

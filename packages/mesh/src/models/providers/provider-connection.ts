@@ -3,7 +3,7 @@ import type { FarEnd } from './open-line.ts'
 import { createReplyReader } from './reply-reader.ts'
 import type { ReplyHead } from './reply-reader.ts'
 
-/** Whoever waits for the answer to one call. Hears of one end, and then nothing more. */
+/** Receives the answer to one call. It is notified of one end, and of nothing after that. */
 export interface Answering {
   /** False once its asker has left: then nothing is sent. */
   isWanted(): boolean
@@ -108,7 +108,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
       silentMs = 0
       idleMaxMs = Math.min(bounds.idleMs, told === null ? bounds.idleMs : told - bounds.idleMarginMs)
       goOn()
-      // One that waits for a call holds up nobody's end.
+      // An idle connection must not keep the process alive.
       socket.unref()
       // An answer that comes before the call has left was not given to all of it.
       if (isKept && idleMaxMs > 0 && socket.writableLength === 0) owner.free(connection)
@@ -127,7 +127,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     }
   }
 
-  /** Tells whoever waits, once, and ends the connection. */
+  /** Closes the connection and notifies the waiting call once. */
   function close(error: Error | null): void {
     if (isGone) return
     isGone = true
@@ -151,7 +151,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     socket.ref()
     reader.begin(hears)
     next.onSent(flowOf(next))
-    // Whoever has left meanwhile has ended it.
+    // A client that has disconnected meanwhile has closed the connection.
     if (!isGone) socket.write(bytes)
   }
 
@@ -165,7 +165,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     }
   }
 
-  /** Of one call: the connection may carry another by the time that it is used. */
+  /** Controls one call only: the connection may already carry another call when a method is called. */
   function flowOf(mine: Answering): ReplyFlow {
     return {
       pause() {

@@ -1,35 +1,35 @@
-/** The head of an answer, as far as anybody here looks at it. */
+/** The status and headers of an HTTP response. */
 export interface ReplyHead {
   readonly status: number
-  /** By name in small letters; of one that comes twice the first. */
+  /** By lower-case name; the first value wins if a header is repeated. */
   readonly headers: ReadonlyMap<string, string>
 }
 
 interface ReplyHears {
   head(head: ReplyHead): void
-  /** A piece of the body, in memory of the reader's own; never empty. */
+  /** Passes a piece of the body; never empty. The piece is a view of the bytes given to `take`. */
   data(bytes: Uint8Array): void
-  /** It is whole. May the connection carry another call, and for how long may it lie idle? */
+  /** Reports the end of the response: whether the connection can be reused, and how long it may be idle. */
   over(reuse: { readonly isKept: boolean; readonly idleMaxMs: number | null }): void
 }
 
 interface ReplyReader {
-  /** Takes what came; changes these bytes. Throws `BrokenReply`. */
+  /** Parses received bytes and modifies them in place. Throws `BrokenReply`. */
   take(bytes: Buffer): void
-  /** Nothing more comes. Throws `BrokenReply` where more was promised. */
+  /** Reports that the provider closed the connection. Throws `BrokenReply` if the response is incomplete. */
   end(): void
-  /** For the next answer on the same connection. */
+  /** Prepares for the next response on the same connection. */
   begin(hears: ReplyHears): void
 }
 
-/** What is no answer of HTTP/1.1, or passes a bound. */
+/** The bytes are no valid HTTP/1.1 response, or exceed a limit. */
 export class BrokenReply extends Error {}
 
-/** Names and values together, and what stands behind the last chunk, bytes. */
+/** The limit of all headers together, and of the trailers after the last chunk, in bytes. */
 const headMaxBytes = 16 * 1024
-/** Answers that only announce another one, before it. */
+/** The limit of 1xx responses before the final response. */
 const informationalMax = 16
-/** The length of a chunk in hexadecimal digits, and with what may stand behind it, bytes. */
+/** Limits of a chunk size: its hexadecimal digits, and the line with chunk extensions in bytes. */
 const sizeDigitsMax = 12
 const sizeLineMaxBytes = 256
 
@@ -40,20 +40,20 @@ const lineFeed = 10
 const headEnd = Buffer.from('\r\n\r\n')
 
 /**
- * Reads answers of HTTP/1.1, one after the other. What could be read in two ways is refused and not guessed: two lengths,
- * a length beside chunks, lines that end otherwise than in CR LF. Nothing is kept of a body.
+ * Parses HTTP/1.1 responses one after the other. Ambiguous responses are rejected, which prevents response smuggling:
+ * two different lengths, a length together with chunks, lines that do not end in CR LF. The body is not stored.
  */
 export function createReplyReader(): ReplyReader {
   let hears: ReplyHears | null = null
   let state: State = 'over'
-  /** Of a head or a line that is not whole. */
+  /** The bytes of an incomplete head or line. */
   let rest: Buffer | null = null
-  /** Bytes of the body, or of the chunk, that are to come. */
+  /** How many bytes of the body or chunk have not arrived yet. */
   let left = 0
   let informational = 0
   let trailerBytes = 0
   let reuse = { isKept: false, idleMaxMs: null as number | null }
-  /** Where the body stands in the bytes at hand: chunks are moved together, so that it is one piece. */
+  /** The range of the body in the current bytes; chunks are moved together to make it one piece. */
   let bodyFrom = 0
   let bodyTo = 0
 
@@ -77,7 +77,7 @@ export function createReplyReader(): ReplyReader {
     return end
   }
 
-  /** Behind the next line end, with the line; null and all of it kept while it is not whole. */
+  /** Returns the next line and the index after it; stores the bytes and returns null while the line is incomplete. */
   function lineAt(bytes: Buffer, at: number, maxBytes: number): { line: string; end: number } | null {
     const found = bytes.indexOf(lineFeed, at)
     const end = found === -1 ? bytes.length : found + 1
@@ -96,9 +96,9 @@ export function createReplyReader(): ReplyReader {
   function takeHead(bytes: Buffer, at: number): number {
     const kept = rest === null ? 0 : rest.length
     const whole: Buffer = rest === null ? bytes.subarray(at) : Buffer.concat([rest, bytes.subarray(at)])
-    // The mark may begin in what was kept.
+    // The empty line may begin in the bytes that were stored.
     const end = whole.indexOf(headEnd, Math.max(0, kept - 3))
-    // All but the last byte of the mark may stand at its end.
+    // The bytes may end with all but the last byte of the empty line, which do not count as head.
     const least = end === -1 ? whole.length - headEnd.length + 1 : end
     if (least > headMaxBytes) {
       throw new BrokenReply('the head of the answer is too long')
@@ -145,7 +145,7 @@ export function createReplyReader(): ReplyReader {
       state = 'size'
       return at + 2
     }
-    // Nothing but a line end has room in it.
+    // The limit of two bytes allows only a line end.
     const found = lineAt(bytes, at, 2)
     if (found === null) return bytes.length
     state = 'size'
@@ -200,7 +200,7 @@ export function createReplyReader(): ReplyReader {
       bodyFrom = bodyTo = 0
       let at = 0
       try {
-        // What comes behind an answer makes it no worse, and ends its connection.
+        // Bytes after a complete response do not invalidate it, but the connection is not reused.
         while (at < bytes.length && state !== 'over') at = step(bytes, at)
       } finally {
         tellBody(bytes)
@@ -221,7 +221,7 @@ export function createReplyReader(): ReplyReader {
   }
 }
 
-/** Whatever may stand in a name of a header (RFC 9110), and in its value: no control characters but the tab. */
+/** The characters of a header name (RFC 9110); values may have no control characters except the tab. */
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 // oxlint-disable-next-line no-control-regex -- they are what is looked for
 const control = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)|(?<!\r)\n/
@@ -229,7 +229,7 @@ const statusLine = /^HTTP\/1\.([01]) (\d{3})(?: |$)/
 
 interface ReadHead extends ReplyHead {
   readonly isOld: boolean
-  /** Of those that say where the body ends every one counts. */
+  /** All values of the headers that define the end of the body, since a second one makes it ambiguous. */
   readonly lengths: readonly string[]
   readonly encodings: readonly string[]
   readonly idleMaxMs: number | null
@@ -247,7 +247,7 @@ function readHead(text: string): ReadHead {
     const line = lines[index] ?? ''
     const colon = line.indexOf(':')
     const name = line.slice(0, colon).toLowerCase()
-    // Also a value that goes on in the next line, as long ago.
+    // This also rejects obsolete folded header values.
     if (colon < 1 || !token.test(name)) throw new BrokenReply('a header has no name')
     const value = line.slice(colon + 1).trim()
     if (name === 'content-length') lengths.push(value)
@@ -272,7 +272,7 @@ function idleMaxMsOf(said: string | undefined): number | null {
 
 interface Framing {
   readonly isChunked: boolean
-  /** Null for what ends with its connection. */
+  /** Null if the body ends when the connection closes, and for chunks. */
   readonly length: number | null
   readonly isKept: boolean
 }
@@ -293,13 +293,13 @@ function framingOf({ status, isOld, headers, lengths, encodings }: ReadHead): Fr
   return { isChunked: false, length: Number(length), isKept }
 }
 
-/** Of each byte; 255 for one that is none. */
+/** The value of each byte as a hexadecimal digit; 255 if it is not a digit. */
 const digitOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   const digit = Number.parseInt(String.fromCharCode(byte), 16)
   return Number.isNaN(digit) ? 255 : digit
 })
 
-/** Where the digits end that stand here with nothing but a line end behind them; -1 for what is to be looked at closely. */
+/** Returns the end of a chunk size without extensions; -1 if the line needs the complete parser. */
 function plainSizeEnd(bytes: Buffer, at: number): number {
   let end = at
   while (end < bytes.length && end - at <= sizeDigitsMax && digitOf[bytes[end] ?? 0] !== 255) end++

@@ -38,7 +38,10 @@ export interface AnswerEnd extends SaidNews {
   readonly isRefused: boolean
 }
 
-/** Reads one answer of a model, whoever gave it. Throws the Problems `provider-unreadable`, `upstream-failed` and `prompt-too-long`. */
+/**
+ * Reads one model answer of any provider. Throws the Problems `provider-unreadable`, `upstream-failed` and
+ * `prompt-too-long`.
+ */
 export interface AnswerReader {
   take(frame: Frame): SaidNews
   end(): AnswerEnd
@@ -64,7 +67,7 @@ const objectArguments = /"(?:arguments|parameters|input)"\s*:\s*[{[]/
 interface ReadSoFar {
   id: string
   model: string
-  /** Which of several answers is read: the first that is told. */
+  /** The index of the choice that is read: the first one that arrives. Null until then. */
   choice: number | null
   text: string
   /** The first half of a surrogate pair, until the second comes. */
@@ -297,7 +300,10 @@ function namesOf(value: Readonly<Record<string, unknown>>): string {
   return Object.keys(value).slice(0, 8).join(', ').slice(0, 100)
 }
 
-/** What was said wins over what is told of its end: calls that are there are made, and none are waited for that are not. */
+/**
+ * The content decides, not the stated finish reason: an answer with tool calls ends as `tool_calls`, one without them
+ * as `stop`. Only a refusal, a length limit and a content filter keep their own reason.
+ */
 function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
   if (so.isRefused) return 'content_filter'
   if (so.reason === 'length' || so.reason === 'content_filter') return so.reason

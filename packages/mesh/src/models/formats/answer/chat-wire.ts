@@ -1,9 +1,9 @@
 import * as z from 'zod'
 
 /**
- * The wire of chat completions as providers really write it: what stands here is read, and anything else in these places
- * makes the answer unreadable. Where a provider uses another type than OpenAI's own, the type stands here with what is
- * made of it. Null is the same as a member that is missing.
+ * The schema of chat completions as providers really write them. A value of any other type in these places makes the
+ * answer unreadable. The table lists the types that differ from OpenAI's, and how each is converted. Null is the same
+ * as a missing member.
  *
  * | place                  | taken                                                                                  |
  * | ---------------------- | -------------------------------------------------------------------------------------- |

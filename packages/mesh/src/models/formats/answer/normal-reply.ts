@@ -24,8 +24,8 @@ export interface NormalReplyOptions {
 }
 
 /**
- * The same answer in the normal form, whoever gave it and however it was written. What cannot be read fails with the
- * Problem `provider-unreadable`, and nothing of it goes on as an empty answer.
+ * Converts an answer of any provider to the normal form. An answer that cannot be read fails with the Problem
+ * `provider-unreadable`; it is never passed on as an empty answer.
  */
 export function normalReply(reply: ProviderReply, options: NormalReplyOptions): ProviderReply {
   return {

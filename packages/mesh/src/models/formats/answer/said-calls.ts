@@ -33,7 +33,7 @@ interface OpenCall {
 
 /** Calls of one answer; a model that makes more is broken. */
 const callsMax = 256
-/** The longest name that is looked at, characters; names that providers take have 64. */
+/** The longest tool name that is read, in characters; providers accept at most 64. */
 const nameMaxChars = 512
 
 export interface SaidCalls {
@@ -124,8 +124,8 @@ function joinedName(call: OpenCall, piece: string): string {
 }
 
 /**
- * Without the marks of a model's own template: `functions.` before the name and `<|channel|>…` behind it are none of it. A
- * call without a name keeps one that no tool has, so that the model hears of it.
+ * Removes the marks of a model's chat template: `functions.` before the name and `<|channel|>…` after it. A call
+ * without a name gets a name that no tool has, so that the model receives an error for it.
  */
 function plainName(name: string): string {
   const plain = name
@@ -142,7 +142,7 @@ interface Brackets {
   areClosed(): boolean
 }
 
-/** Follows brackets through pieces of a JSON text; each character is looked at once. */
+/** Tracks open brackets across pieces of a JSON text; reads each character once. */
 function createBrackets(): Brackets {
   let depth = 0
   let hasBegun = false

@@ -7,7 +7,7 @@ import type { SaidPart, WireSaid } from './chat-wire.ts'
  * wire this stood, so that the provider gets it back in the form that it knows and no other gets it at all.
  */
 
-/** Where thinking stands in the wire of a provider. */
+/** The field in which a provider sends the thinking of a model. */
 export type ThoughtField =
   | 'reasoning_content'
   | 'reasoning'

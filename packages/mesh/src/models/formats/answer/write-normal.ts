@@ -4,7 +4,7 @@ import type { AnswerEnd, SaidNews } from './answer-reader.ts'
 import type { SaidCall } from './said-calls.ts'
 import { geminiFormat } from './thoughts.ts'
 
-/** What stands around an answer in the normal form. */
+/** The members of an answer in the normal form that do not depend on its content. */
 export interface NormalHead {
   readonly id: string
   readonly model: string

@@ -8,8 +8,9 @@ import type { HistoryRules } from './history-rules.ts'
 import { thoughtsFor } from './thoughts-for.ts'
 
 /**
- * A conversation in the normal form as its next reader takes it, whoever has answered so far. Every provider refuses some
- * of what another has said, and then refuses all that follows, so each rule here holds for the whole conversation:
+ * Converts a conversation in the normal form to what the next provider accepts, also if other providers have answered
+ * so far. A provider rejects every further call while one message breaks its rules, so each rule here holds for the
+ * whole conversation:
  *
  * - ids of tool calls are unique, and of the form that this provider takes;
  * - names of tools that the model made up are written as a name may be;

@@ -18,7 +18,7 @@ export type ThinkingRule =
   | { readonly takes: 'nothing' }
   /** Takes its own, in the form in which it came. */
   | { readonly takes: 'own' }
-  /** Refuses a call without the thinking before it, whoever made the call. */
+  /** Rejects a tool call without the thinking before it, also if a model of another provider made the call. */
   | { readonly takes: 'text'; readonly field: Extract<ThoughtField, 'reasoning_content'> }
   /** Takes what models of the family of this one have sealed. */
   | { readonly takes: 'details'; readonly formats: readonly string[] }

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { geminiFormat } from '../answer/thoughts.ts'
 import type { HistoryRules } from './history-rules.ts'
 
-/** Earlier thinking as it stands in a message to one provider. */
+/** Earlier thinking in the form in which a message to one provider carries it. */
 interface FittedThoughts {
   readonly members: JsonObject
   /** By the id of the call that they belong to. */
