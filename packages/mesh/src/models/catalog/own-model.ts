@@ -3,13 +3,13 @@ import type { ModelCatalog } from './model-catalog.ts'
 import { windowOfModel } from './model-window.ts'
 import { fullName, resolveModel } from './resolve-model.ts'
 
-/** What an agent is told of the model that it thinks with. */
+/** What an agent learns about its own model. */
 export interface OwnModel {
-  /** The one that it is set to, or the fleet's default; null where there is none. */
+  /** The configured model of the agent, or the default of the fleet; null if neither exists. */
   modelOf(agentId: string): string | null
-  /** Tokens that fit into it; null where nobody knows. */
+  /** The context window in tokens; null if it is unknown. */
   windowOf(agentId: string): number | null
-  /** The owner's word alone, null where there is none: no public list says it well. */
+  /** The owner's setting, null if it is not set; public model lists are not reliable here. */
   seesImages(agentId: string): boolean | null
 }
 

@@ -21,7 +21,7 @@ interface StreamRules {
   /** The client asked for the usage: its chunk goes on, with the cost. Otherwise the chunk that has only that stays here. */
   readonly wantsUsage: boolean
   readonly costUsdOf: (usage: TokenUsage) => number
-  /** Beside the cost, for a client that is told it. */
+  /** Further members beside the cost, for a client that receives the cost. */
   readonly more?: () => object
   /** Called before the bytes that end the stream are passed on. */
   readonly onDone: () => void
@@ -29,7 +29,7 @@ interface StreamRules {
 
 /** How one kind of stream says what must be known of it. */
 export interface StreamForm {
-  /** Stands in the last event, and may stand in others. */
+  /** A text that the last event contains; other events may contain it too. */
   readonly endMark: Buffer
   /** Is this the event after which nothing comes? */
   isEnd(data: Buffer, from: number, end: number): boolean
@@ -63,9 +63,9 @@ interface SseParser {
 }
 
 /**
- * Passes whole events on, the same bytes but for the usage, in one piece where all stays as it is. Only events that bear
- * a mark are looked at, and only those that name a usage are parsed. `take` throws the Problem `upstream-failed` for an
- * event beyond any reason.
+ * Passes whole events on, unchanged except for the usage, and in one piece if nothing changes. Only events that contain
+ * a mark are checked, and only those that name a usage are parsed. `take` throws the Problem `upstream-failed` for an
+ * event that is too large.
  */
 export function createSseParser(
   progress: StreamProgress,

@@ -17,10 +17,10 @@ import type { Hearing } from './read-on.ts'
 const silentMaxBytes = 64 * 1024
 
 /**
- * The same reply, once its stream has said something; nothing is lost of what came before. Until then nobody has
- * heard of it, so that an empty, broken or failed answer can still be given by another. Rejects with the Problem
- * `model-failed` for a stream that ends without a word, with what its provider refuses for one that tells an error, or with
- * what the reply fails with; then the account is settled by the usage that the stream told, or by all that was set aside.
+ * Resolves with the same reply, no byte lost, once its stream contains content. Until then the client has received
+ * nothing, so another model can still answer. Rejects with the Problem `model-failed` for a stream that ends without
+ * content, with the provider's refusal for a stream that contains an error, or with the error of the reply. Before it
+ * rejects, it charges the reported usage, or else the whole reservation.
  */
 export async function awaitFirstToken(reply: ProviderReply, of: Told): Promise<ProviderReply> {
   const held: Uint8Array[] = []
@@ -42,7 +42,7 @@ interface Told {
   readonly model?: Pick<RefusedBy, 'provider' | 'baseUrl'>
 }
 
-/** Reads on its own until the first words; from then on, and with them, it waits for its reader. */
+/** Reads and stores the stream until its first content; then the reader of the returned stream sets the pace. */
 function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
     const hears = createListener(of)

@@ -14,7 +14,7 @@ import type { TokenUsage, UsageRule } from '../formats/usage.ts'
  */
 export interface CallAccount {
   settle(usage: TokenUsage): void
-  /** For an answer that may have been made and whose cost nobody can tell: all that was set aside, or more if that was told. */
+  /** Charges an answer of unknown cost: the whole reservation, or more if the provider has reported more so far. */
   settleUnconfirmed(why: UnknownCost, toldSoFar?: TokenUsage | null): void
   refund(): void
 }
@@ -29,11 +29,11 @@ export interface CallAccountInput {
   readonly usageRule?: UsageRule
   readonly reservation: Reservation
   readonly promptTokens: number
-  /** What its prompt may have at most, and each of its answers: what nobody can tell is no more than that. */
+  /** The limit in tokens of the prompt and of each answer; an unknown cost is charged up to this limit. */
   readonly windowTokens: number
-  /** Answers asked for at once. */
+  /** The number of answers that the call requests. */
   readonly answers: number
-  /** Hears how many tokens prompt and answer had, where that was told. */
+  /** Called with the tokens of prompt and answer, if the provider reported them. */
   readonly answered: (told: { readonly promptTokens: number; readonly completionTokens: number }) => void
   readonly closed: () => void
 }

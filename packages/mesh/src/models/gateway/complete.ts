@@ -34,7 +34,7 @@ import type { ModelWatch } from './watch-models.ts'
  * One call of a model for an agent, in any form of the model surface: the rules are the same for all of them.
  *
  * 1. Nothing leaves before the guard, the list of models and the budget have said yes; the gateway has counted the call.
- * 2. Every reservation is settled or refunded, on every path, also when nobody reads the answer.
+ * 2. Every reservation is settled or refunded, on every path, also when the client has disconnected.
  * 3. When `signal` aborts (the client has gone), this rejects at once, nothing more is asked, and an answer that is
  *    paid for is read on for its usage (`read-on.ts`).
  */
@@ -69,7 +69,7 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<ReadForDeps, 'apiF
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
   readonly keepAliveMs?: number
-  /** Of a wait for a provider, before whoever asked is told; the default is a second. */
+  /** How long a call waits for a provider before the caller is notified; the default is a second. */
   readonly toldAfterMs?: number
   /** Ends what waits between calls. */
   readonly stopped?: AbortSignal
@@ -148,7 +148,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
   const answered = stream
     ? streamedAnswer({ keepAlive, watch, apiFormat, wantsUsage, dispatched: dispatched(), hearing, waits })
     : dispatched().then(wholeAnswer)
-  // Whoever left waits for nothing, and holds no lease by an answer that it never reads.
+  // A client that has disconnected must not extend the lease of the run by an answer that it never reads.
   return await new Promise((resolve, reject) => {
     const left = () => {
       release()

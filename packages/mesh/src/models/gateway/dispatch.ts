@@ -16,16 +16,16 @@ import type { ModelWatch } from './watch-models.ts'
 interface ChainCall<Answer> {
   /** The model that was asked for and what may stand in for it, in order; never empty. */
   readonly chain: readonly CatalogModel[]
-  /** Sets the money of one attempt aside; throws where it may not be spent. */
+  /** Reserves the cost of one attempt; throws if the budget does not allow it. */
   readonly open: (model: CatalogModel) => Promise<Opened>
   /**
-   * Takes a reply with status 200 up to where it may be passed on. Until it resolves, nobody has heard of the answer,
-   * so another may take its place. When it throws, it has settled the account.
+   * Reads a reply with status 200 until it may be passed on. Until it resolves, the client has received no part of the
+   * answer, so another model may answer instead. When it throws, it has settled the reservation.
    */
   readonly receive: (reply: ProviderReply, opened: Opened) => Promise<Answer>
-  /** Once nobody waits any more, an attempt under way is heard out and no other begins. */
+  /** Once the client has disconnected, the current attempt is read to its end and no other begins. */
   readonly hearing: Hearing
-  /** Tells whoever asked why nothing comes. */
+  /** Notifies the caller why it has to wait. */
   readonly waits: CallWaits
 }
 
@@ -100,7 +100,7 @@ interface Walk {
   refusal: Problem | null
 }
 
-/** Without an answer, whom to ask next; null for nobody. */
+/** The answer, or the model to try next; null if no model is left. */
 type Tried<Answer> = Answered<Answer> | { readonly next: Choice | null }
 
 /** All attempts at one model. Throws what is no failure of the model: a refusal of our own, or the signal's reason. */

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { createRoster } from '../../platform/index.ts'
 
-/** Rings for whoever has heard nothing for an interval; one timer for all of them, however many there are. */
+/** Calls back each watcher that was silent for an interval; one timer serves all watchers. */
 export interface KeepAlive {
   /** `onSilent` is called after each whole interval without `heard`, until `end`. */
   watch(onSilent: () => void): Watched
@@ -19,8 +19,8 @@ interface Entry {
 }
 
 /**
- * Whoever joins during a sleep is due after everybody the sleep was meant for, since the interval is the same for all,
- * so the timer never has to be set anew. It goes on for one interval after the last, or until `stopped`.
+ * All watchers have the same interval, so one that joins during a sleep is due after those that the sleep is for, and
+ * the timer is never reset. The timer runs for one interval after the last watcher has ended, or until `stopped`.
  */
 export function createKeepAlive(deps: {
   readonly clock: Clock
@@ -51,7 +51,7 @@ export function createKeepAlive(deps: {
         await clock.sleep(Math.max(1, waitMs), deps.stopped)
       }
     } catch {
-      // Only `stopped` ends the sleep, and then nobody listens any more.
+      // Only `stopped` aborts the sleep, and then no watcher is left to call.
     } finally {
       isWatching = false
     }

@@ -59,7 +59,7 @@ export interface AskedCall {
   readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }
 }
 
-/** What was learned of the answers of this model to this agent bounds whoever can ask again; null for nobody else. */
+/** The limit learned from earlier answers of this model to this agent; null for callers that cannot ask again. */
 function learnedBound(
   { answerBounds, apiFormat }: OpenCallDeps,
   agentId: string,

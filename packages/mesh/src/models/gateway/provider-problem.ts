@@ -154,7 +154,7 @@ function accountWords(
       }
 }
 
-/** The answer to a call; what keeps it from coming is told with the names of this provider. */
+/** Waits for the reply of a call; a failure names the environment variables of this provider. */
 export async function replyOf(reply: Promise<ProviderReply>, provider: string): Promise<ProviderReply> {
   try {
     return await reply

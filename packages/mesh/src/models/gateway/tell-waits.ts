@@ -7,9 +7,9 @@ import type { CatalogModel } from '../catalog/model-catalog.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import type { Watched } from './keep-alive.ts'
 
-/** A wait is told once whoever asked is in the second second of it; a silence then again after twice as long. */
+/** The caller is notified of a wait after one second, and of further silence after twice as long each time. */
 const defaultToldAfterMs = 1000
-/** Of one call: twenty doublings are eleven days. */
+/** The limit of notifications for one call; twenty doublings are eleven days. */
 const toldPerCallMax = 20
 /**
  * In one second: of all agents together, of one, and what each has though others took the rest, for 25 agents. What finds
@@ -27,7 +27,7 @@ export interface TellWaits {
   begin(call: {
     readonly agentId: string
     readonly runId: string | null
-    /** Aborts when nobody waits any more. */
+    /** Aborts when the client has disconnected. */
     readonly left: AbortSignal
   }): CallWaits
 }
@@ -46,7 +46,7 @@ export function createTellWaits(deps: {
   readonly clock: Clock
   readonly events: Pick<EventBus, 'publish'>
   readonly stopped?: AbortSignal
-  /** Of a wait, before it is told. */
+  /** How long a call waits before the caller is notified. */
   readonly toldAfterMs?: number
 }): TellWaits {
   const { clock, events, toldAfterMs = defaultToldAfterMs } = deps

@@ -7,11 +7,11 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'transcription'
 
 /**
- * PORT. Somebody who answers calls of models in one or more forms; to a form that is not among its `forms` it owes
- * nothing, and nobody asks it.
+ * PORT. A provider that answers model calls in one or more API forms. The gateway never calls it with a form that is
+ * missing in its `forms`.
  *
  * `complete` sends `body` as it is and resolves with the status and the bytes of the answer as they come; bytes are
- * not looked at, not buffered beyond one chunk, and not changed. It resolves once the status is known, whatever the
+ * not parsed, not buffered beyond one chunk, and not changed. It resolves once the status is known, whatever the
  * status is: a refusal by the far end is a reply and not an error. A streamed answer is `text/event-stream` and ends
  * with `data: [DONE]` (chat) or the event `message_stop` (messages).
  *
@@ -61,7 +61,7 @@ export interface ProviderRequest {
   readonly contentType?: string
 }
 
-/** `loop` for the conversation of the run itself, else what stands beside it. */
+/** `loop` is the conversation of the run itself; the others are calls outside it. */
 export type CallPurpose = 'loop' | 'subagent' | 'aside'
 
 export interface RunCall {

@@ -35,9 +35,9 @@ export interface ProviderCall {
 
 /** Connections to one provider's origin, and to no other. */
 export interface ProviderPool {
-  /** Sends it on a connection of its own; `answering` hears what becomes of it. Returned is how a call leaves that was not sent yet. */
+  /** Sends the call on a free connection and notifies `answering`. Returns a function that withdraws an unsent call. */
   dispatch(call: ProviderCall, answering: Answering): () => void
-  /** Cuts what is open. */
+  /** Closes all open connections. */
   destroy(): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export function openProviderPool(
     }
   }
 
-  /** A connection that was kept may have ended meanwhile, or brought what nobody asked for: that is heard first. */
+  /** Sends later, because a kept connection may have closed or received stray bytes; those events come first. */
   function reuse(one: Waiting, connection: Connection): void {
     if (due.length === 0) setImmediate(sendDue)
     due.push({ one, connection })
@@ -167,7 +167,7 @@ function requestBytes(host: string, { method, path, headers, body }: ProviderCal
   return bytes
 }
 
-/** Written here and by nobody else. */
+/** Headers that only the pool may set. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
 
 /** Visible characters and blanks, so that a line is one line. */

@@ -4,9 +4,9 @@ import type { Problem } from '@flotilla/protocol/problem'
 import { badRequest } from '../json-body.ts'
 import type { PromptFound } from './prompt-found.ts'
 
-/** One pass over a request: where it stands, and what it has met on its way. */
+/** The state of one pass over a request: the current path, and what was found so far. */
 export interface Reading {
-  /** Pushed and popped on the way; where a rule throws, it says where. */
+  /** The path of the current value; the error of a rule names it. */
   readonly path: (string | number)[]
   readonly found: PromptFound
 }
@@ -53,7 +53,7 @@ export const flag: Rule = (value, reading) => {
   return value
 }
 
-/** Whatever it is, it is data of the client's own that nobody looks things up by. */
+/** Accepts any value: data of the client that no lookup uses. */
 export const anything: Rule = (value) => value
 
 export function oneOf(...allowed: readonly string[]): Rule {
@@ -87,8 +87,8 @@ export function listOf(rule: Rule): Rule {
 }
 
 /**
- * An object of these members. Others stay here; where `strict`, they are refused, since whoever wrote them meant
- * something by them. A member that is null is one that is not there.
+ * Accepts an object and keeps only these members. With `strict`, other members are rejected, since the client expects
+ * an effect from them. A member that is null counts as missing.
  */
 export function objectOf(
   members: Readonly<Record<string, Rule>>,
@@ -138,7 +138,7 @@ export function kindOf(by: string, kinds: Readonly<Record<string, Rule>>): Rule 
   }
 }
 
-/** What stands here would refer to something that only the provider has. */
+/** Rejects a value that would refer to data that only the provider has. */
 export function refusing(why: string): Rule {
   return (_value, reading) => {
     throw refused(reading, why)
