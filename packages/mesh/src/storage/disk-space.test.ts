@@ -103,6 +103,7 @@ test.each([
   [13, 'disk-full'],
   [10, 'storage-failing'],
   [778, 'storage-failing'],
+  [4874, 'disk-full'],
   [8, 'storage-failing'],
   [776, 'storage-failing'],
   [14, 'storage-failing'],
