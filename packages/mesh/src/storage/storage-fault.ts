@@ -15,7 +15,7 @@ const systemFaults: Readonly<Record<string, StorageFault>> = {
   ENFILE: 'too-many-files',
 }
 
-/** Result codes of SQLite; their higher bits are not needed. */
+/** Primary result codes of SQLite; one extended code is read besides. */
 const sqliteFaults: Readonly<Record<number, StorageFault>> = {
   5: 'storage-failing', // SQLITE_BUSY: another program holds the database
   8: 'storage-failing', // SQLITE_READONLY
@@ -23,6 +23,9 @@ const sqliteFaults: Readonly<Record<number, StorageFault>> = {
   13: 'disk-full', // SQLITE_FULL
   14: 'storage-failing', // SQLITE_CANTOPEN
 }
+
+/** SQLITE_IOERR_SHMSIZE: the shared index of the log could not grow, as at a start on a full disk. */
+const sqliteIndexFull = 4874
 
 /** Errors that wrap others are opened so deep. */
 const causesMax = 5
@@ -45,6 +48,7 @@ export function isDiskFull(error: unknown): boolean {
 
 function ownFault(error: Error): StorageFault | null {
   if ('errcode' in error && typeof error.errcode === 'number') {
+    if (error.errcode === sqliteIndexFull) return 'disk-full'
     return sqliteFaults[error.errcode & 0xff] ?? null
   }
   return 'code' in error && typeof error.code === 'string' ? (systemFaults[error.code] ?? null) : null
