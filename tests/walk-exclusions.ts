@@ -150,6 +150,7 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/agent/src/loop/notices.ts',
       'packages/agent/src/loop/run-provenance.ts',
       'packages/agent/src/loop/task-result.ts',
+      'packages/agent/src/loop/usable-calls.ts',
     ],
   },
 ]

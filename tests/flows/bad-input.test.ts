@@ -257,7 +257,7 @@ describe('a model call that cannot be made', () => {
     ['fake/status-429', 'rate-limited'],
     ['fake/status-401', 'provider-refused'],
     ['fake/breaks', 'upstream-failed'],
-    ['fake/babbles', 'upstream-failed'],
+    ['fake/babbles', 'provider-unreadable'],
   ] as const)(
     'ends the run as failed with a code and words: %s is %s',
     { concurrent: true },

@@ -165,7 +165,7 @@ describe('what an owner is told unasked', () => {
     await mesh.createWorker('poor', { model: 'dear/one', budget: { daily_usd: 0.01, monthly_usd: 1 } })
     await say('poor', { conversation, text: '@poor go' })
     await eventually('the budget is told', () => told('The agent poor has spent USD 0.00 of USD 0.01') > 0)
-    expect(told('what is left is too little for its next call')).toBeGreaterThan(0)
+    expect(told('the rest is too small for its next call')).toBeGreaterThan(0)
     expect(told(tells)).toBe(1)
     expect(await run('channels', 'notices', '--to', 'none')).toMatchObject({ code: 0 })
   })
@@ -229,7 +229,7 @@ describe('many people at once', () => {
     const told = () => [...platform.in('flood'), ...platform.in('crowd 0')]
     await eventually('all is told', () => told().length === flood.length + 1)
     expect(
-      told().filter(({ text }) => !text.includes(answer) && !text.includes('takes no more now')),
+      told().filter(({ text }) => !text.includes(answer) && !text.includes('accepts no more messages now')),
     ).toEqual([])
   })
 

@@ -150,7 +150,7 @@ describe('permissions through the people’s API', () => {
     const given = await flotilla('permissions', 'set', 'edited', 'can_spawn=true', '--yes')
     expect(given.out).toContain('flotilla undo change_')
     expect((await recordOf('edited'))?.can_spawn).toBe(true)
-    expect((await flotilla('undo', '--yes')).out).toContain('as it was before')
+    expect((await flotilla('undo', '--yes')).out).toContain('is restored')
     expect((await recordOf('edited'))?.can_spawn).toBe(false)
   })
 })

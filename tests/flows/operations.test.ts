@@ -25,9 +25,11 @@ describe('a mesh that cannot start', () => {
     const second = await runMeshCommand(
       meshArguments('serve', '--home', mesh.home, '--port', '0', '--runtime', 'process'),
     )
-    expectEndedWith(second, 'home-in-use', mesh.home)
+    expect(second.code, second.errors).toBe(1)
+    expectProblem(second, 'home-in-use', mesh.home)
     const reset = await mesh.command('reset')
-    expectEndedWith(reset, 'home-in-use', mesh.home)
+    expect(reset.code, reset.errors).toBe(1)
+    expectProblem(reset, 'home-in-use', mesh.home)
     expect((await mesh.ask('hello', { session: 'still there' })).state).toBe('done')
   })
 
@@ -37,14 +39,17 @@ describe('a mesh that cannot start', () => {
     const refused = await runMeshCommand(
       meshArguments('serve', '--home', home, '--port', String(port), '--runtime', 'process'),
     )
-    expectEndedWith(refused, 'conflict', String(port))
+    expect(refused.code, refused.errors).toBe(1)
+    expectProblem(refused, 'conflict', String(port))
     expect(refused.lines.filter((line) => 'progress' in line)).toEqual([])
     await openMesh(home).stop()
   })
 
   it('names a setting, a command or a flag that is wrong', async () => {
     const port = await runMeshCommand(meshArguments('serve', '--home', `${mesh.home}-x`, '--port', '99999'))
-    expectEndedWith(port, 'unprocessable', 'FLOTILLA_PORT')
+    // 78: only the owner can repair it, so that no supervisor starts it again.
+    expect(port.code).toBe(78)
+    expectProblem(port, 'unprocessable', 'FLOTILLA_PORT')
     const command = await runMeshCommand(meshArguments('serv'))
     expect(command.code).toBe(2)
     expect(command.lines.at(-1)).toMatchObject({ problem: { code: 'bad-request' } })
@@ -145,9 +150,9 @@ describe('the journal', () => {
   })
 })
 
-/** Exit code 1, and as the last line a problem of the catalogue whose words name what is in the way. */
-function expectEndedWith({ code, lines, errors }: CommandEnd, problemCode: string, named: string): void {
-  expect(code, errors).toBe(1)
+/** Its last line is a problem of the catalogue whose detail names the cause. */
+function expectProblem({ lines, errors }: CommandEnd, problemCode: string, named: string): void {
+  expect(lines, errors).not.toEqual([])
   const problem = lines.at(-1)?.['problem'] as { code: string; detail: string; repair: string }
   expect(problem).toMatchObject({ code: problemCode, detail: expect.stringContaining(named) as unknown })
   expect(isProblemCode(problem.code)).toBe(true)

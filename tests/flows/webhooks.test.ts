@@ -361,7 +361,7 @@ describe('a person at the terminal', () => {
     const [refused, accepted] = await deliveries(hook)
     const shown = await cli('webhooks', 'deliveries', hook.id)
     expect(shown.out).toMatch(new RegExp(`${accepted?.delivery} .* accepted +7 +${first.run_id} +done`))
-    expect(shown.out).toContain('no secret of this webhook made the signature')
+    expect(shown.out).toContain('the signature does not match any secret of this webhook')
     const notKept = { params: { id: hook.id, delivery: `${refused?.delivery}` } }
     expectProblem(await mesh.call(webhookEndpoints.webhookReplay, notKept), 'conflict')
     const replayed = await cli('webhooks', 'replay', hook.id, `${accepted?.delivery}`, '--json')

@@ -258,7 +258,7 @@ describe('people with curl', () => {
     const listed = await flotilla(mesh, 'people')
     expect(listed.code).not.toBe(0)
     expect(listed.err).toMatch(/config\/people\.json line \d+: people\.0\.role/)
-    expect(listed.err).toContain('Mend config/people.json by hand')
+    expect(listed.err).toContain('Repair config/people.json by hand')
     await writeFile(path, whole)
     await eventually(
       'to be let in',

@@ -27,7 +27,7 @@ test.each([
     'has more than 8388608 bytes',
   ],
 ])('%s is not a packet', (_what, data, fault) => {
-  expect(readPacket(data, anything)).toEqual({ fault })
+  expect(readPacket(data, anything)).toMatchObject({ fault })
 })
 
 test('a packet of the maximum size is accepted', () => {

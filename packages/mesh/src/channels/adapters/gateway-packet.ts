@@ -14,13 +14,13 @@ export const gatewayLimits = {
   urlMaxChars: 500,
 } as const
 
-export type ReadPacket<T> = { readonly packet: T } | { readonly fault: string }
+export type ReadPacket<T> = { readonly packet: T } | { readonly fault: string; readonly isTooLong?: true }
 
 /** Parses one packet, or returns why not, without quoting its content. Pure. */
 export function readPacket<T extends z.ZodType>(data: unknown, schema: T): ReadPacket<z.output<T>> {
   if (typeof data !== 'string') return { fault: 'is not text' }
   if (Buffer.byteLength(data) > gatewayLimits.packetMaxBytes) {
-    return { fault: `has more than ${gatewayLimits.packetMaxBytes} bytes` }
+    return { fault: `has more than ${gatewayLimits.packetMaxBytes} bytes`, isTooLong: true }
   }
   const value = readJsonQuietly(data, jsonLimits.gatewayPacket)
   if (value === undefined) return { fault: 'is not JSON, or exceeds the limits' }

@@ -72,7 +72,12 @@ function guardShard(given: unknown, { api, onDispatch, onFault, onNoSession }: S
   shard.onMessage = async (data) => {
     readBytes = 0
     const read = readPacket(data, gatewayPacketSchema)
-    if ('fault' in read) return onFault(read.fault)
+    if ('fault' in read) {
+      onFault(read.fault)
+      // The end of a packet just above the limit arrives here before its last bytes are counted.
+      if (read.isTooLong === true) shard.connection?.terminate()
+      return
+    }
     const { packet } = read
     const known = packetForLibrary(packet, api)
     // Each hello would start another heartbeat timer.
