@@ -5,12 +5,12 @@ import type { RunStyle, RunText } from './text-run.ts'
 const emphasisCharsMax = 240
 
 /** An address without the brackets or quotes around it. The scheme is bounded, because longer ones do not exist. */
-const address = /[a-z][a-z0-9+.-]{0,30}:\/\/[\w\-.~:/?#[\]@!$&'()*+,;=%]+/giu
+const address = /[a-z][a-z0-9+.-]{0,30}:\/\/[\w\p{L}\p{M}\p{N}\-.~:/?#[\]@!$&'()*+,;=%]+/giu
 /**
  * How far an address is searched on both sides of a place, in UTF-16 code units. A longer one fits into no message.
  */
 const addressReachChars = 16_384
-const addressSign = /[\w\-.~:/?#[\]@!$&'()*+,;=%]/u
+const addressSign = /[\w\p{L}\p{M}\p{N}\-.~:/?#[\]@!$&'()*+,;=%]/u
 const opening = /[([<"'\u2018\u201C\u00AB]/u
 
 export interface WholePart {

@@ -61,6 +61,18 @@ describe.each(everyChannel)('parts that belong together, on %s', (channel) => {
     },
   )
 
+  test.each(['https://example.com/путь/', 'https://пример.example/a/', 'https://example.com/日本語/'])(
+    'an address with letters of another script is not divided, also without a blank before it: %s',
+    (start) => {
+      const address = start + start.slice(-4).repeat(20)
+      for (let before = max - address.length - 40; before < max; before += 7) {
+        const made = pieces(channel, `${'漢字'.repeat(before / 2)}：${address} and more`)
+        const read = made.map((piece) => plain(readSpelled[channel](piece)))
+        expect(read.filter((piece) => piece.includes(address))).toHaveLength(1)
+      }
+    },
+  )
+
   test('inline code and emphasized text are not divided if they fit into a message', () => {
     const code = 'let x = 1; '.repeat(60).trim()
     for (const text of [`\`${code}\``, `**${before(200).trim()}**`]) {
