@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
+import { readabilityOfDocuments } from '../tests/readability.ts'
 
 /**
  * `npm run check`: everything that needs no engine, stopping at the first that fails. With `--before-tests` without the
@@ -28,5 +29,11 @@ for (const [name, command, args] of wanted) {
     console.error(`\n${name} failed. Mend it and run npm run check again.`)
     process.exit(1)
   }
+}
+console.log('\n== readability of the documents: words a sentence, share of sentences above 35 words')
+for (const { path, averageWords, longShare } of readabilityOfDocuments().slice(0, 10)) {
+  console.log(
+    `${averageWords.toFixed(1).padStart(6)}  ${(longShare * 100).toFixed(0).padStart(3)} %  ${path}`,
+  )
 }
 console.log('\nAll checks passed.')

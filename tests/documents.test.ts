@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
-const read = (path: string) => readFileSync(join(import.meta.dirname, '..', path), 'utf8')
+const root = join(import.meta.dirname, '..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const wordsOf = (path: string) => read(path).split(/\s+/).filter(Boolean).length
 
 describe('the size of a document', () => {
@@ -29,5 +30,18 @@ describe('docs/glossary.md', () => {
     const defined = terms.filter((term) => term !== 'term')
     expect(defined.length).toBeGreaterThan(40)
     expect(defined).toEqual([...new Set(defined)].toSorted((one, other) => one.localeCompare(other, 'en')))
+  })
+})
+
+describe('docs/decisions/README.md', () => {
+  const pages = readdirSync(join(root, 'docs/decisions')).filter((name) => name !== 'README.md')
+
+  test('lists every decision once, with its title', () => {
+    const listed = [...read('docs/decisions/README.md').matchAll(/^- \[(.+)\]\((.+)\)$/gm)].map(
+      ([, title = '', page = '']) => [page, title],
+    )
+    const titles = pages.map((page) => [page, /^# (.+)$/m.exec(read(`docs/decisions/${page}`))?.[1] ?? ''])
+    expect(listed).toHaveLength(titles.length)
+    expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(titles))
   })
 })
