@@ -64,7 +64,6 @@ const stillLong: Readonly<Record<string, true>> = {
   'docs/operations/wallet.md': true,
   'docs/reference/one-machine-or-cluster.md': true,
   'docs/operations/installed-package.md': true,
-  'docs/guide/security-model.md': true,
   'docs/operations/kubernetes.md': true,
   'docs/guide/browser.md': true,
   'docs/reference/isolation-levels.md': true,

@@ -129,7 +129,7 @@ describe('flotilla eval', () => {
     expect(result).toMatchObject({ score: 0.25, passed: false })
     const other = failuresOf(result, 'other file')
     expect(other).toContain(
-      'no call of run_command behind the ones before; made were: run_command, save_artifact',
+      'no call of run_command after the previous ones; the calls were: run_command, save_artifact',
     )
     expect(other).toContain('run_command was called')
     expect(other).toContain('the answer lacks "2"')

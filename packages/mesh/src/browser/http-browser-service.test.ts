@@ -63,10 +63,21 @@ test('an answer of megabytes is parsed on the share of the agent whose browser i
   const text = JSON.stringify({ ok: true, data: { texts: Array.from({ length: 500_000 }, () => 'a') } })
   const far = await startHostileFarEnd((response) => response.end(text))
   closing.push(far.close)
-  const service = open('reader', { host: '127.0.0.1', port: far.port })
+  // Each reading of this clock is 5 ms later, so that whatever is charged counts, however coarse the machine's clock is.
+  let readMs = 0
+  const cpuMs = () => (readMs += 5)
+  const counted = createLoopShare({
+    clock: systemClock,
+    cpuMs,
+    turns: createLoopTurns({ cpuMs }),
+    msPerMinute,
+    what: 'answers of this browser',
+  })
+  const subject = { host: '127.0.0.1', port: far.port }
+  const service = httpBrowserService((name) => `proof-of-${name}`, counted)('reader', subject)
   await expect(service.act('snapshot', look)).rejects.toMatchObject({ code: 'upstream-failed' })
-  expect(loop.waitMs('reader')).toBeGreaterThan(0)
-  expect(loop.waitMs('nobody-else')).toBe(0)
+  expect(counted.waitMs('reader')).toBeGreaterThan(0)
+  expect(counted.waitMs('other')).toBe(0)
 })
 
 test('a screen that speaks another protocol is hung up on', async () => {

@@ -57,7 +57,7 @@ test('an agent that prefers an unavailable level runs in a container, with the r
   const { placing } = aPlacing({ trial: absent })
   expect(await placing.place(preferred)).toEqual({
     rung: 'container',
-    fallback: 'gvisor cannot be had: runsc is not installed',
+    fallback: 'gvisor is not available: runsc is not installed',
   })
   expect(placing.inUse()).toEqual([])
 })

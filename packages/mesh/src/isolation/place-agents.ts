@@ -94,7 +94,7 @@ export function createPlacing(deps: {
         const { available, detail, repair } = await tried(rung)
         if (available === true) return { rung, fallback: rung === wanted ? null : reason }
         if (rung === floor) throw unavailable(rung, detail, repair)
-        reason = `${rung} cannot be had: ${detail}`.slice(0, reasonMaxChars)
+        reason = `${rung} is not available: ${detail}`.slice(0, reasonMaxChars)
       }
       throw new TypeError('a floor is a rung')
     },
@@ -138,7 +138,7 @@ export function createPlacing(deps: {
 const wallsRepair = 'Run flotilla doctor, which tries it again and says what is wrong.'
 
 function lackingWords({ rung, detail }: Pick<RungView, 'rung' | 'detail'>): string {
-  return `${rung} is required, and cannot be had: ${detail}`.slice(0, reasonMaxChars)
+  return `${rung} is required and not available: ${detail}`.slice(0, reasonMaxChars)
 }
 
 function unavailable(rung: IsolationRung, detail: string, repair: string): Problem {

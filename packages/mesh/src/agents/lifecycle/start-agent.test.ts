@@ -286,7 +286,7 @@ describe('a start that fails', () => {
 })
 
 describe('the isolation of an agent', () => {
-  const fallback = 'gvisor cannot be had: runsc is not installed'
+  const fallback = 'gvisor is not available: runsc is not installed'
 
   test('a fallback is in the event and the audit log, and does not restart the agent', async () => {
     harness = await aWorker({

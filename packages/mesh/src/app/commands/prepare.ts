@@ -24,7 +24,7 @@ export async function prepare(context: CommandContext): Promise<number> {
     if (isolation !== null) {
       progress(`Trying whether agents can run on ${isolation}`)
       const { available, detail } = await runtime.tryRung(isolation, progress)
-      if (!available) progress(`${isolation} cannot be had: ${detail}`)
+      if (!available) progress(`${isolation} is not available: ${detail}`)
     }
     if (context.browsers) {
       progress('Making the image of browsers, where there is none')
