@@ -34,7 +34,7 @@ describe.skipIf(!hasBrowser)('the channels in the settings', () => {
     await page.getByLabel('Token of the bot').fill('no token at all')
     await page.getByRole('button', { name: 'Check and save' }).click()
     await giveProof(mesh, page)
-    await page.getByRole('alert').getByText('not of the expected form').waitFor()
+    await page.getByRole('alert').getByText('does not have the expected form').waitFor()
     expect(await page.getByRole('alert').textContent()).not.toContain('no token at all')
     expect(await wrongWith(watched, 'channel-refused')).toEqual([])
     await page.getByRole('button', { name: 'Cancel Telegram' }).click()

@@ -188,7 +188,7 @@ withEngine(
         await open('/triggers')
         const dialog = page.getByRole('dialog')
         await page.getByRole('button', { name: 'New job …' }).click()
-        await dialog.getByLabel('Agent').selectOption('scribe')
+        await dialog.getByLabel('Agent', { exact: true }).selectOption('scribe')
         await dialog.getByLabel('Schedule').fill('every 5s')
         await dialog.getByText('Every 5 seconds').waitFor()
         await dialog.getByLabel('Message to the agent').fill('Water the plants.')

@@ -108,9 +108,9 @@ describe.skipIf(!hasBrowser)('the dashboard of somebody who is no owner', () => 
       'Run now': 'courier is not among the agents that you are granted.',
     })
     await page.getByRole('button', { name: 'New job …' }).click()
-    expect(await page.getByRole('dialog').getByLabel('Agent').locator('option').allInnerTexts()).toEqual([
-      'scribe',
-    ])
+    expect(
+      await page.getByRole('dialog').getByLabel('Agent', { exact: true }).locator('option').allInnerTexts(),
+    ).toEqual(['scribe'])
     await page.keyboard.press('Escape')
     await openWhole('/chat/scribe', 'left-pad states no licence')
     expect(await page.getByRole('textbox', { name: 'Message to scribe' }).isEnabled()).toBe(true)

@@ -42,7 +42,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await dialog.getByRole('button', { name: 'Make backup' }).click()
     await page.getByText('The whole home is written into one file').waitFor()
     await giveProof(mesh, page)
-    await page.getByText(/^backup-\d{8}T\d{6}Z is made$/).waitFor()
+    await page.getByText(/^backup-\d{8}T\d{6}Z is complete$/).waitFor()
     await page.getByText('with secrets.').waitFor()
     await picture('backup-made')
     const { folder, backups } = (await mesh.call(backupEndpoints.backups)).json() as {

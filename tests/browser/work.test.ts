@@ -311,7 +311,7 @@ describe.skipIf(!hasBrowser)('work in the browser', () => {
 
     const jobs = page.getByRole('region', { name: 'Cron jobs' })
     await jobs.getByRole('button', { name: 'New job …' }).click()
-    await dialog.getByLabel('Agent').selectOption('courier')
+    await dialog.getByLabel('Agent', { exact: true }).selectOption('courier')
     await dialog.getByLabel('Message to the agent').fill('Water the plants.')
     await dialog.getByLabel('Schedule').fill('61 * * * *')
     await dialog.getByText(/^Schedule: /).waitFor()

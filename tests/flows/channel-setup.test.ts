@@ -182,7 +182,7 @@ describe('a channel that is added', () => {
       await program.shows(/Waiting for the code on telegram/)
       const code = program.rows().find((row) => /^[A-Z2-9]{8}$/.test(row)) ?? ''
       say('AAAAAAAA')
-      await program.shows(/1 wrong code came on telegram/)
+      await program.shows(/1 wrong code received on telegram/)
       say(code)
       await program.shows(/You are paired on telegram: owner \(telegram:1000\)/)
       expect(program.rows().join('\n')).not.toContain('secret-part')
@@ -243,7 +243,7 @@ describe('a channel that is added', () => {
       quiet_hours: { from: '22:00', to: '07:00' },
     })
     const { out } = await flotilla(home(), 'channels', 'notices', '--about', 'budgets,approvals')
-    expect(out).toMatch(/told on\s+telegram, slack\nabout\s+approvals, budgets\nquiet hours\s+22:00 to 07:00/)
+    expect(out).toMatch(/sent to\s+telegram, slack\nabout\s+approvals, budgets\nquiet hours\s+22:00 to 07:00/)
     expect(out).toContain('slack is off. Switch it on with: flotilla channels add slack')
     expect(out).not.toContain('No owner is paired on telegram')
     expect(await notices('--to', 'none', '--quiet-hours', 'none')).toEqual({
@@ -266,7 +266,7 @@ describe('a channel that is added', () => {
     [
       'a kind that there is not',
       ['--about', 'weather'],
-      /--about knows no weather[\s\S]*notes, approvals, budgets, tasks/,
+      /--about does not accept weather[\s\S]*notes, approvals, budgets, tasks/,
     ],
     ['nothing at all', ['--to', ''], /--to does not accept an empty name/],
     ['no hours', ['--quiet-hours', '22-7'], /--quiet-hours 22-7 is not a time range[\s\S]*22:00-07:00/],

@@ -209,7 +209,7 @@ it('a key that is refused is asked for anew, and a name that cannot be is, too',
   screen.type('two words\r')
   await screen.shows(/“two words” is not a valid agent name/)
   screen.type('scout\r')
-  await screen.shows(/There is an agent “scout” already/)
+  await screen.shows(/An agent “scout” already exists/)
   screen.type('second\r')
   await screen.shows(/What is second for\?$/)
   screen.type('Reads.\r')
@@ -223,7 +223,7 @@ it('an agent that cannot be made is said before a key is tried', async () => {
   const { code, err } = await typed(words, `${rightKey}\n`)
   expect({ code, err }).toEqual({
     code: 2,
-    err: expect.stringContaining('“two words” is no name') as unknown,
+    err: expect.stringContaining('“two words” is not a valid agent name') as unknown,
   })
   expect(provider.requests()).toBe(asked)
 })
@@ -335,7 +335,7 @@ describe('a server of one’s own', () => {
     await choose(screen, 'A provider with a key')
     await question(screen, /^Provider \[openai\]:$/)
     screen.type('\r')
-    await screen.shows(/^openai is at http:\/\/127\.0\.0\.1:\d+\/v1 now\.$/)
+    await screen.shows(/^The current address of openai is http:\/\/127\.0\.0\.1:\d+\/v1\.$/)
     await question(screen, /^Address \[https:\/\/api\.openai\.com\/v1\]:$/)
     screen.type('\r')
     await question(screen, /^Model \[.*\]:$/)
@@ -353,7 +353,7 @@ describe('a server of one’s own', () => {
       const screen = await takeOffer()
       const host = new URL(own.baseUrl).host
       screen.type(`${own.baseUrl}\r`)
-      await question(screen, /^Model, as/)
+      await question(screen, /^Model name on the server/)
       screen.type('keyed\r')
       await question(screen, /^Key of .*Enter for none\):$/)
       screen.type(`${rightKey}\r`)
@@ -363,7 +363,7 @@ describe('a server of one’s own', () => {
       await choose(again, 'Your own server')
       await question(again, new RegExp(`^Address \\[http://${host}/v1\\]:$`))
       again.type('\r')
-      await question(again, /^Model, as/)
+      await question(again, /^Model name on the server/)
       again.type('keyed\r')
       await question(again, new RegExp(`^Key of ${host} \\(not shown, Enter for the stored key\\):$`))
       again.type('\r')
@@ -374,7 +374,7 @@ describe('a server of one’s own', () => {
       await choose(elsewhere, 'Your own server')
       await question(elsewhere, /^Address \[/)
       elsewhere.type(`${moved.baseUrl}\r`)
-      await question(elsewhere, /^Model, as/)
+      await question(elsewhere, /^Model name on the server/)
       elsewhere.type('keyed\r')
       await question(elsewhere, /^Key of .*Enter for none\):$/)
       elsewhere.type('sk-moved\r')
