@@ -332,7 +332,7 @@ describe('a server of one’s own', () => {
 
   it('gets no key of OpenAI’s, which is asked for with the host that it goes to, and so is the way back', async () => {
     const screen = newcomer('init')
-    await choose(screen, 'A provider with a key')
+    await choose(screen, 'A provider, with your key')
     await question(screen, /^Provider \[openai\]:$/)
     screen.type('\r')
     await screen.shows(/^The current address of openai is http:\/\/127\.0\.0\.1:\d+\/v1\.$/)
@@ -353,7 +353,7 @@ describe('a server of one’s own', () => {
       const screen = await takeOffer()
       const host = new URL(own.baseUrl).host
       screen.type(`${own.baseUrl}\r`)
-      await question(screen, /^Model name on the server/)
+      await question(screen, /^Model name on/)
       screen.type('keyed\r')
       await question(screen, /^Key of .*Enter for none\):$/)
       screen.type(`${rightKey}\r`)
@@ -363,7 +363,7 @@ describe('a server of one’s own', () => {
       await choose(again, 'Your own server')
       await question(again, new RegExp(`^Address \\[http://${host}/v1\\]:$`))
       again.type('\r')
-      await question(again, /^Model name on the server/)
+      await question(again, /^Model name on/)
       again.type('keyed\r')
       await question(again, new RegExp(`^Key of ${host} \\(not shown, Enter for the stored key\\):$`))
       again.type('\r')
@@ -374,7 +374,7 @@ describe('a server of one’s own', () => {
       await choose(elsewhere, 'Your own server')
       await question(elsewhere, /^Address \[/)
       elsewhere.type(`${moved.baseUrl}\r`)
-      await question(elsewhere, /^Model name on the server/)
+      await question(elsewhere, /^Model name on/)
       elsewhere.type('keyed\r')
       await question(elsewhere, /^Key of .*Enter for none\):$/)
       elsewhere.type('sk-moved\r')
