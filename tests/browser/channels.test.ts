@@ -50,7 +50,7 @@ describe.skipIf(!hasBrowser)('the channels in the settings', () => {
     const code = (await page.locator('code.secret').textContent()) ?? ''
     expect(code).toMatch(/^[A-Z2-9]{8}$/)
     await platform.deliver(mesh.url, 'guess', { conversation: '1', text: 'AAAAAAAA' })
-    await page.getByText('1 wrong code came meanwhile').waitFor()
+    await page.getByText('1 wrong code received meanwhile').waitFor()
     expect(await wrongWith(watched, 'channel-pairing')).toEqual([])
     await platform.deliver(mesh.url, 'code', { conversation: '1', text: code })
     await page.getByText('Paired: owner (webhook:intranet:ann)').waitFor()
