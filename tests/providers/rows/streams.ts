@@ -1,4 +1,3 @@
-import { gzipSync } from 'node:zlib'
 import { choice, chunk, data, done, end, hello, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
@@ -253,6 +252,3 @@ export const streamOddities: readonly Oddity[] = [
     normal: plain,
   },
 ]
-
-/** The same stream, compressed though nobody asked for it. */
-export const compressed = gzipSync(hello + end + done)
