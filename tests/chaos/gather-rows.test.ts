@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
-import { giveSchema } from '../../packages/mesh/src/testing/give-schema.ts'
+import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-migrations.ts'
+import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
 import { checkEffects } from './checks/check-effects.ts'
 import { aCall, someFacts } from './checks/some-facts.ts'
 import { gatherRows, openEnds } from './gather-rows.ts'
@@ -14,7 +15,7 @@ function aHome(sql: string): string {
   const home = mkdtempSync(join(tmpdir(), 'rows-'))
   for (const folder of ['data', 'config']) mkdirSync(join(home, folder))
   const database = openDatabase(join(home, 'data', 'mesh.db'))
-  giveSchema(database)
+  migrate(database, allMigrations)
   for (const statement of sql.split(';').filter((part) => part.trim() !== ''))
     database.prepare(statement).run()
   database.close()

@@ -29,7 +29,8 @@ import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import type { Caller } from '../../packages/mesh/src/access/caller.ts'
 import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
 import type { Database } from '../../packages/mesh/src/storage/database.ts'
-import { giveSchema } from '../../packages/mesh/src/testing/give-schema.ts'
+import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-migrations.ts'
+import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { createSecret } from '../../packages/mesh/src/credentials/secret.ts'
 import type { Vault } from '../../packages/mesh/src/credentials/vault.ts'
@@ -162,7 +163,7 @@ function pricedProvider(baseUrl: string | undefined): object {
 
 export function migrated(path = ':memory:'): Database {
   const database = openDatabase(path)
-  giveSchema(database)
+  migrate(database, allMigrations)
   return database
 }
 

@@ -13,7 +13,8 @@ import { createServer as createMeshServer } from '../../packages/mesh/src/http/s
 import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
-import { giveSchema } from '../../packages/mesh/src/testing/give-schema.ts'
+import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-migrations.ts'
+import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
 
 /** The pages of a mesh, with events of our own making: everything but the socket is the mesh's. */
 export interface ToldPages {
@@ -28,7 +29,7 @@ export interface ToldPages {
  */
 export async function startToldPages(mesh: { readonly url: string }, folder: string): Promise<ToldPages> {
   const database = openDatabase(join(folder, 'told.db'))
-  giveSchema(database)
+  migrate(database, allMigrations)
   const bus = createEventBus({ database, clock: systemClock, log: silentLog })
   const events = createMeshServer(silentLog, connectionBounds, answerHeaders)
   const guard = () => {}

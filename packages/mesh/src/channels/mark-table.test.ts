@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createMarkTable } from './mark-table.ts'
 
 test('a mark keeps its last value, also in a reopened table, which deletes old marks', () => {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const clock = createManualClock()
   const marks = createMarkTable(database, clock)
   expect(marks.read('discord:1')).toBeNull()

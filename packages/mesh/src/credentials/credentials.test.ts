@@ -13,7 +13,8 @@ import type { Action } from '../access/action.ts'
 import { authorize } from '../access/authorize.ts'
 import type { Caller } from '../access/caller.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { answerText } from './tell-answer.ts'
 import { createBindingFile } from './binding-file.ts'
 import { createCredentialRequests } from './credential-requests.ts'
@@ -49,7 +50,7 @@ async function aHarness() {
   const editor = createFileEditor()
   const clock = createManualClock()
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const journal = collectJournal()
   const decide = (caller: Caller, action: Action) =>
     authorize(

@@ -28,7 +28,8 @@ import { socketLimits } from '../http/socket-room.ts'
 import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import type { Kernel } from '../kernel/kernel.ts'
 import { dashboardModule } from './index.ts'
 
@@ -61,7 +62,7 @@ async function aHostedServer({
   folders.push(repositoryRoot)
   if (built) buildSmall(repositoryRoot)
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const events = createEventBus({ database, clock: systemClock, log: silentLog })
   const server = createServer(silentLog, connectionBounds, answerHeaders)
   servers.push(server)

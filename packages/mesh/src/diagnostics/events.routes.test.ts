@@ -7,7 +7,8 @@ import { createEventBus } from '../events/create-event-bus.ts'
 import type { EventBus } from '../events/event-bus.ts'
 import { silentLog } from '../platform/log.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { createServer } from '../http/server.ts'
 import { createDownloadRoom } from '../http/download-room.ts'
@@ -23,7 +24,7 @@ afterEach(async () => {
 
 async function aServer(lifeMs?: number) {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const events = createEventBus({ database, clock: systemClock, log: silentLog })
   const server = createServer(silentLog)
   servers.push(server)

@@ -1,14 +1,15 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createEffectOnce } from './effect-once.ts'
 import { aLedgerHarness } from '../testing/ledger-harness.ts'
 import type { EffectCall, EffectOnce, OutsideLine } from './effect-once.ts'
 
 function anEffect() {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const clock = { now: () => 1000, sleep: async () => {} }
   return {
     database,

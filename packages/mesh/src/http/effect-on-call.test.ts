@@ -4,13 +4,14 @@ import { Problem } from '@flotilla/protocol/problem'
 import { expect, onTestFinished, test } from 'vitest'
 import { createEffectOnce } from '../effects/index.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { effectOnCall } from './effect-on-call.ts'
 
 /** Two endpoints that take the same body, each with two methods. */
 async function twoEndpoints() {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const effects = createEffectOnce({ database, clock: { now: () => 1000, sleep: async () => {} } })
   const server = fastify()
   onTestFinished(() => server.close())

@@ -8,7 +8,7 @@ import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { migrated } from '../../../../tests/support/model-harness.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../platform/log.ts'
-import { spendLivesMigration } from '../storage/migrations/105-spend-lives.ts'
+import { spendingSchema } from '../storage/schema/spending-schema.ts'
 import { checkSums } from './check-sums.ts'
 import { createReservations } from './reservations.ts'
 import type { Reservation, ReserveWish } from './reservation.ts'
@@ -154,13 +154,12 @@ describe('the ledger of money at a start', () => {
     expect(next.spend.total('agent:gone', '2026-11-01').openNano).toBe(0)
   })
 
-  test('brings sums below zero from before they were forbidden to zero, also of months that are closed', () => {
+  test('sums below zero that another program wrote are corrected to zero at the start, also of closed months', () => {
     const database = migrated()
     database.exec(`DROP TRIGGER spend_total_stays_above_zero; DROP TRIGGER spend_total_begins_above_zero;
       INSERT INTO spend_total (scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens)
         VALUES ('agent:x', '2026-09', -5, -3, -1, 2, -9), ('agent:y', '2026-09', 0, -3, 0, 2, 4)`)
-    const triggers = spendLivesMigration.sql.replace(/ALTER TABLE[^;]*;/, '')
-    database.exec(triggers)
+    database.exec(spendingSchema.match(/CREATE TRIGGER[\s\S]*?END;/g)?.join('\n') ?? '')
     const next = aLife({ database })
     expect(next.reservations.found.corrected).toBe(2)
     expect(next.reservations.found.words).toContain('agent:x 2026-09 said -0.000000005 USD set aside')

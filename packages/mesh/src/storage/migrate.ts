@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 
 /** One step of the schema. A step that has been released never changes. */
 export interface Migration {
-  /** The time when it was written, as `YYYYMMDDHHMMSS`; the first steps have small numbers. */
+  /** The time when it was written, as `YYYYMMDDHHMMSS` (UTC). */
   readonly version: number
   readonly name: string
   readonly sql: string

@@ -9,13 +9,14 @@ import { silentLog } from '../platform/log.ts'
 import { originOf } from '../runs/submit-run.ts'
 import { openDatabase } from '../storage/database.ts'
 import { createFakePayingChain } from '../wallet/chain/fake-paying-chain.ts'
-import { giveSchema } from './give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { aPaymentsHarness, friend, sender } from './payments-harness.ts'
 
 /** What outlives a process of the mesh: rows, the chain, the time. */
 export function aHomeThatPays() {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const chain = createFakePayingChain('base')
   return {
     database,

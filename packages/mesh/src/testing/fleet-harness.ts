@@ -22,7 +22,8 @@ import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState } from '../sandb
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
-import { giveSchema } from './give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createHooks } from '../kernel/hooks.ts'
 import { createFleet } from '../agents/fleet.ts'
 import type { Fleet, FleetDeps } from '../agents/fleet.ts'
@@ -250,7 +251,7 @@ const guard: Guard = (caller, action) => {
 
 export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHarness> {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const clock = createManualClock(1_000_000, { passesMs: pollsMs })
   const runtime = createManualRuntime()
   const events: FleetEventBody[] = []

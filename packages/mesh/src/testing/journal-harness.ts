@@ -5,7 +5,8 @@ import { onTestFinished } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
-import { giveSchema } from './give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createAnchorFile } from '../journal/journal-anchors.ts'
 import { createJournalSeal } from '../journal/journal-seal.ts'
 import { createJournal } from '../journal/journal-table.ts'
@@ -21,7 +22,7 @@ export async function aJournalHarness(
   const path = join(folder, 'anchors.jsonl')
   const clock = createManualClock('2026-11-21T12:00:00Z')
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const seal = createJournalSeal('the secret of the mesh')
   const anchors = createAnchorFile(path)
   const journal = createJournal({ database, clock, seal })

@@ -9,7 +9,8 @@ import type { Action, Decision, Guard } from '../access/action.ts'
 import type { Caller, HumanCaller } from '../access/caller.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
-import { giveSchema } from './give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createTaskStore } from '../tasks/task-store.ts'
 import { createTasks } from '../tasks/tasks.ts'
 import type { TaskAgents } from '../tasks/tasks.ts'
@@ -151,7 +152,7 @@ export type LedgerHarness = ReturnType<typeof aLedgerHarness>
 
 export function migrated(): Database {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   return database
 }
 

@@ -12,7 +12,8 @@ import type { Kernel } from '../kernel/index.ts'
 import { silentLog } from '../platform/log.ts'
 import { openDatabase } from '../storage/database.ts'
 import { onceOnly } from '../storage/resumable.ts'
-import { giveSchema } from './give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createFakePayingChain } from '../wallet/chain/fake-paying-chain.ts'
 import type { PayingChain } from '../wallet/chain/paying-chain.ts'
 import { createAssessPayment } from '../wallet/payments/assess-payment.ts'
@@ -64,7 +65,7 @@ export function aPaymentsHarness(
   } = {},
 ) {
   const database = given.home?.database ?? openDatabase(given.databasePath ?? ':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const clock = given.home?.clock ?? createManualClock()
   const chain = createFakePayingChain('base')
   const on = given.on ?? { chain, sender, friend, key: new Uint8Array(32).fill(1) }

@@ -7,7 +7,8 @@ import { silentLog } from '../platform/log.ts'
 import { createCallRate } from '../access/call-rate.ts'
 import type { RunTicket } from '../access/run-ticket.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from './give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { isPublicAddress } from '../egress/policy/address-ranges.ts'
 import { createConnectProxy } from '../egress/proxy/connect-proxy.ts'
@@ -50,7 +51,7 @@ export interface ProxyHarnessOptions {
 
 export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHarness> {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const journal = collectJournal()
   const lookups: string[] = []
   const working = new Set(['scout', 'other'])

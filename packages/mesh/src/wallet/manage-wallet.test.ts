@@ -11,7 +11,8 @@ import type { Caller } from '../access/index.ts'
 import { defaultSettings } from '../config/settings-file.ts'
 import { silentLog } from '../platform/log.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createManageWallet } from './manage-wallet.ts'
 import { createSeedFiles } from './seed/seed-files.ts'
 import { createSeedStore } from './seed/seed-store.ts'
@@ -32,7 +33,7 @@ async function aHome() {
   const folder = await mkdtemp(join(tmpdir(), 'wallet-'))
   folders.push(folder)
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const clock = createManualClock()
   const journal: unknown[] = []
   const table = createWalletTable(database)

@@ -6,7 +6,8 @@ import { verifies } from '../../../../tests/verifies.ts'
 import { authorize } from '../access/authorize.ts'
 import type { Caller } from '../access/index.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import type { Chain } from './chain/chain.ts'
 import { createFakeChain } from './chain/fake-chain.ts'
 import { createFakePayingChain } from './chain/fake-paying-chain.ts'
@@ -19,7 +20,7 @@ const address = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 function aWallet(record: Partial<PermissionRecord>, chain?: Chain) {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const table = createWalletTable(database)
   const own = createOwnWallet({
     table,

@@ -2,7 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import type { Caller } from '../access/index.ts'
 import { openDatabase } from '../storage/database.ts'
-import { giveSchema } from '../testing/give-schema.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createFakeChain } from './chain/fake-chain.ts'
 import { createReadBalances } from './read-balances.ts'
 import { createWalletTable } from './wallet-table.ts'
@@ -14,7 +15,7 @@ const scouts = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
 function someBalances() {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const table = createWalletTable(database)
   const read = createReadBalances({
     table,

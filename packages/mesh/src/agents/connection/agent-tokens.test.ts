@@ -2,19 +2,13 @@ import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { randomToken } from '../../platform/system-clock.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { agentsMigration } from '../../storage/migrations/010-agents.ts'
-import { agentProjectsMigration } from '../../storage/migrations/022-agent-projects.ts'
-import { agentArchiveMigration } from '../../storage/migrations/024-agent-archive.ts'
-import { agentLifecycleMigration } from '../../storage/migrations/20261123012200-agent-lifecycle.ts'
+import { agentsSchema } from '../../storage/schema/agents-schema.ts'
 import { createAgentTable } from '../registry/agent-table.ts'
 import { createAgentTokens } from './agent-tokens.ts'
 
 function tokensOf(...agentIds: string[]) {
   const database = openDatabase(':memory:')
-  database.exec(agentsMigration.sql)
-  database.exec(agentProjectsMigration.sql)
-  database.exec(agentArchiveMigration.sql)
-  database.exec(agentLifecycleMigration.sql)
+  database.exec(agentsSchema)
   const agents = createAgentTable(database)
   const budget = { dailyUsd: 1, monthlyUsd: 1 }
   for (const id of agentIds) {

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openDatabase } from '../../storage/index.ts'
 import type { Database } from '../../storage/index.ts'
-import { giveSchema } from '../../testing/give-schema.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { createStrangerTable } from './stranger-table.ts'
 import type { StrangerTable } from './stranger-table.ts'
@@ -15,7 +16,7 @@ let database: Database
 let strangers: StrangerTable
 beforeEach(() => {
   database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   strangers = createStrangerTable(database)
 })
 afterEach(() => database.close())

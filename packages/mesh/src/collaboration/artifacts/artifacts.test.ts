@@ -8,7 +8,8 @@ import { createEventBus } from '../../events/create-event-bus.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { giveSchema } from '../../testing/give-schema.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
 import { artifactFolderName, createArtifactFiles } from './artifact-files.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import { createArtifactTable } from './artifact-table.ts'
@@ -27,7 +28,7 @@ afterEach(async () => {
 
 async function aStore() {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const time = { ms: 1000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
   const home = await mkdtemp(join(tmpdir(), 'flotilla-artifacts-'))

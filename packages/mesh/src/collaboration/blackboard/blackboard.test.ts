@@ -13,7 +13,8 @@ import type { Action } from '../../access/action.ts'
 import { authorize } from '../../access/authorize.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { giveSchema } from '../../testing/give-schema.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
 import { createBlackboard } from './blackboard.ts'
 import { ownLoop } from '../../testing/own-loop.ts'
 
@@ -23,7 +24,7 @@ const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'do
 /** A board under the real rules, with records as given. */
 function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const time = { ms: 1000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
   const events: FleetEventBody[] = []

@@ -5,7 +5,8 @@ import { createEventBus } from '../../events/create-event-bus.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { giveSchema } from '../../testing/give-schema.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
 import { createNotes } from './notes.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
@@ -13,7 +14,7 @@ const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'do
 
 function someNotes() {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const clock = { now: () => 1000, sleep: async () => {} }
   const events: FleetEventBody[] = []
   const bus = createEventBus({ database, clock, log: silentLog })

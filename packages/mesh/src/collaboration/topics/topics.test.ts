@@ -12,7 +12,8 @@ import type { Action } from '../../access/action.ts'
 import { authorize } from '../../access/authorize.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { giveSchema } from '../../testing/give-schema.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
 import { createTopics } from './topics.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
@@ -34,7 +35,7 @@ const agent = (agentId: string, runId = `run_of_${agentId}`): Caller => ({
 /** Topics under the real rules; every agent may do everything with topics unless its record is given. */
 function someTopics(records: Record<string, Partial<PermissionRecord>> = {}) {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   const time = { ms: 1_000_000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
   const events: FleetEventBody[] = []

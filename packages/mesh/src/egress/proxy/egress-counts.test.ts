@@ -2,14 +2,15 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { silentLog } from '../../platform/log.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { giveSchema } from '../../testing/give-schema.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { createEgressCountTable } from './egress-count-table.ts'
 import { countedHostsMax, createEgressCounts, otherHosts, writtenRefusalsMax } from './egress-counts.ts'
 
 function harness() {
   const database = openDatabase(':memory:')
-  giveSchema(database)
+  migrate(database, allMigrations)
   onTestFinished(() => database.close())
   const journal = collectJournal()
   const again = () =>
