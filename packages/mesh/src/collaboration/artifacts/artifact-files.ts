@@ -3,15 +3,15 @@ import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isMissing, syncFolder } from '../../config/index.ts'
 
-/** Bytes of artifacts: one folder per agent, one file per name, readable by the mesh alone. */
+/** Stores the bytes of artifacts: one folder per agent, one file per name, readable only by the mesh. */
 export interface ArtifactFiles {
-  /** Writes and syncs the bytes beside their place; `place` puts them there in one step, `discard` drops them. */
+  /** Writes and syncs the bytes to a temporary file; `place` renames it atomically, `discard` deletes it. */
   stage(agentId: string, content: Uint8Array): Promise<StagedFile>
-  /** Null when there is none. A link is not followed. */
+  /** Returns null if the file does not exist. Does not follow symbolic links. */
   read(agentId: string, name: string): Promise<Buffer | null>
   remove(agentId: string, name: string): Promise<void>
   removeAll(agentId: string): Promise<void>
-  /** Drops what a crash left half-written. */
+  /** Deletes temporary files that a crash left behind. */
   sweep(): Promise<void>
 }
 
@@ -20,10 +20,10 @@ export interface StagedFile {
   discard(): Promise<void>
 }
 
-/** No artifact's name starts with a dot, so that a staged file is never taken for one. */
+/** Artifact names cannot start with a dot, so a temporary file can never be mistaken for an artifact. */
 const stagedPrefix = '.staged-'
 
-/** `newSuffix` makes a name that is not taken: two saves of one name must not share a staged file. */
+/** `newSuffix` returns a unique name: two concurrent saves of one name must not share a temporary file. */
 export function createArtifactFiles(folder: string, newSuffix: () => string): ArtifactFiles {
   return {
     stage: async (agentId, content) => {
@@ -77,7 +77,7 @@ export function createArtifactFiles(folder: string, newSuffix: () => string): Ar
   }
 }
 
-/** Injective, and safe where a file system folds case. */
+/** The mapping is injective and also safe on case-insensitive file systems. */
 export function artifactFolderName(agentId: string): string {
   return Buffer.from(agentId, 'utf8').toString('hex')
 }

@@ -4,13 +4,13 @@ import type { Database } from '../../storage/index.ts'
 export interface ArtifactRow {
   readonly agentId: string
   readonly name: string
-  /** Rises by one each time that the name is saved. */
+  /** Increases by one with each save of this name. */
   readonly version: number
   readonly description: string
   readonly sizeBytes: number
   readonly sha256: string
   readonly savedAt: number
-  /** The project whose members may read it; null where its agent keeps it to itself. */
+  /** The project whose members may read the artifact; null if it is not shared. */
   readonly project: string | null
 }
 
@@ -18,15 +18,15 @@ export interface ArtifactTable {
   find(agentId: string, name: string): ArtifactRow | null
   /** Newest first. */
   list(limit: number): readonly ArtifactRow[]
-  /** Of one agent, newest first. */
+  /** The artifacts of one agent, newest first. */
   listOf(agentId: string, limit: number): readonly ArtifactRow[]
-  /** What members of a project share, newest first. */
+  /** The artifacts shared in a project, newest first. */
   listShared(project: string, limit: number): readonly ArtifactRow[]
-  /** What an agent keeps, the artifact of this name left out. */
+  /** Count and size of the agent's artifacts, without the one of this name. */
   usageBeside(agentId: string, name: string): { readonly count: number; readonly sizeBytes: number }
   put(row: Omit<ArtifactRow, 'version'>): ArtifactRow
   removeAll(agentId: string): void
-  /** Rows of what is shared in a project; gives what they were of. */
+  /** Deletes the rows of artifacts shared in a project and returns their keys. */
   removeShared(project: string): readonly Pick<ArtifactRow, 'agentId' | 'name'>[]
 }
 

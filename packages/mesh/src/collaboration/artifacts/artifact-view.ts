@@ -1,6 +1,6 @@
 import type { ArtifactRow } from './artifact-table.ts'
 
-/** An artifact without its bytes, in the words of the wire. Pure. */
+/** The wire format of an artifact, without its bytes. Pure. */
 export function artifactView(row: ArtifactRow) {
   return {
     agent_id: row.agentId,

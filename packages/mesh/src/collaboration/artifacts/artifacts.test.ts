@@ -63,7 +63,7 @@ async function aStore() {
 }
 
 describe('saving', () => {
-  test('keeps the bytes below the home, for the mesh alone', async () => {
+  test('artifact bytes are stored below the home, readable only by the mesh', async () => {
     const { artifacts, folder, events } = await aStore()
     const row = await artifacts.save(agent('a'), { ...saved('report.md', 'hi'), description: 'x\u200By' })
     expect(row).toEqual({
@@ -81,7 +81,7 @@ describe('saving', () => {
     expect(events).toEqual([{ type: 'artifact.saved', agent_id: 'a', name: 'report.md', size_bytes: 2 }])
   })
 
-  test('the same name replaces what stood there', async () => {
+  test('saving an artifact under an existing name replaces it', async () => {
     const { artifacts, folder } = await aStore()
     await artifacts.save(agent('a'), saved('r', 'one'))
     expect((await artifacts.save(agent('a'), saved('r', 'two!'))).version).toBe(2)
@@ -90,7 +90,7 @@ describe('saving', () => {
     expect(await readdir(join(folder, artifactFolderName('a')))).toEqual(['r'])
   })
 
-  test('of saves of one name at once, row and bytes are of the same, however slow the disk', async () => {
+  test('after concurrent saves of one name, row and bytes belong to the same save, even on a slow disk', async () => {
     const { database, folder, parts } = await aStore()
     const table = createArtifactTable(database)
     const real = createArtifactFiles(folder, parts.randomToken)
@@ -103,7 +103,7 @@ describe('saving', () => {
           ...staged,
           place: async (name) => {
             await staged.place(name)
-            // The first to be placed is the last to come back.
+            // The first save to be placed finishes last.
             await new Promise((resolve) => setTimeout(resolve, 40 - 10 * placed++))
           },
         }
@@ -116,7 +116,7 @@ describe('saving', () => {
     expect((await real.read('a', 'r'))?.byteLength).toBe(row?.sizeBytes)
   })
 
-  test('agents of like ids keep their own', async () => {
+  test('agents with similar ids have separate artifacts', async () => {
     const { artifacts } = await aStore()
     for (const id of ['a-b', 'a_b', 'A-b']) await artifacts.save(agent(id), saved('r', id))
     for (const id of ['a-b', 'a_b', 'A-b']) {
@@ -146,7 +146,7 @@ describe('saving', () => {
     expect(await readdir(dirname(folder))).toEqual([])
   })
 
-  test('2 MiB is taken and one byte more is not', async () => {
+  test('an artifact of 2 MiB is accepted and one byte more is rejected', async () => {
     const { artifacts } = await aStore()
     const full = { ...saved('r', ''), contentBase64: Buffer.alloc(2 * 1024 * 1024).toString('base64') }
     expect((await artifacts.save(agent('a'), full)).sizeBytes).toBe(2 * 1024 * 1024)
@@ -163,7 +163,7 @@ describe('saving', () => {
     },
   )
 
-  test('is for the agent process alone', async () => {
+  test('only the agent process can save artifacts', async () => {
     const { artifacts } = await aStore()
     const program: Caller = { kind: 'agent', agentId: 'a', token: 'program', run: null }
     for (const caller of [program, owner]) {
@@ -171,7 +171,7 @@ describe('saving', () => {
     }
   })
 
-  test('a thousand names are kept, and the next is refused while old ones can be replaced', async () => {
+  test('an agent can keep 1000 artifacts and can still replace them when the next name is rejected', async () => {
     const { artifacts, database, folder } = await aStore()
     const insert = database.prepare("INSERT INTO artifacts VALUES ('a', ?, 1, '', 1, '', 0, NULL)")
     for (let n = 0; n < 1000; n++) insert.run(`n${n}`)
@@ -183,7 +183,7 @@ describe('saving', () => {
     expect(await readdir(join(folder, artifactFolderName('a')))).toEqual(['n7'])
   })
 
-  test('500 MiB in all are kept, a replaced one not counted', async () => {
+  test('an agent can keep 500 MiB of artifacts, not counting the one that is replaced', async () => {
     const { artifacts, database } = await aStore()
     database
       .prepare("INSERT INTO artifacts VALUES ('a', 'big', 1, '', ?, '', 0, NULL)")
@@ -198,7 +198,7 @@ describe('saving', () => {
 })
 
 describe('reading', () => {
-  test('lists newest first', async () => {
+  test('artifacts are listed newest first', async () => {
     const { artifacts, time } = await aStore()
     for (const name of ['one', 'two', 'three']) {
       await artifacts.save(agent('a'), saved(name, name))
@@ -224,7 +224,7 @@ describe('reading', () => {
     await expect(artifacts.read(owner, agentId, name)).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  test('a link in the place of an artifact is not followed', async () => {
+  test('a symbolic link in place of an artifact is not followed', async () => {
     const { artifacts, database, folder } = await aStore()
     await mkdir(join(folder, artifactFolderName('a')), { recursive: true })
     await symlink('/etc/hostname', join(folder, artifactFolderName('a'), 'r'))
@@ -232,7 +232,7 @@ describe('reading', () => {
     await expect(artifacts.read(owner, 'a', 'r')).rejects.toThrow('ELOOP')
   })
 
-  test('a deleted agent leaves neither rows nor bytes', async () => {
+  test('deleting an agent deletes rows and bytes of its artifacts', async () => {
     const { artifacts, folder } = await aStore()
     await artifacts.save(agent('a'), saved('r', 'x'))
     await artifacts.save(agent('b'), saved('r', 'x'))
@@ -242,7 +242,7 @@ describe('reading', () => {
     expect(await readdir(folder)).toEqual([artifactFolderName('b')])
   })
 
-  test('what a crash left half-written is swept at the next start', async () => {
+  test('temporary files that a crash left behind are deleted at the next start', async () => {
     const { artifacts, folder } = await aStore()
     await artifacts.save(agent('a'), saved('r', 'x'))
     await writeFile(join(folder, artifactFolderName('a'), '.staged-old'), 'half')
@@ -252,7 +252,7 @@ describe('reading', () => {
 })
 
 describe('an agent finds its own', () => {
-  test('artifacts and bytes, and nobody else’s', async () => {
+  test('an agent reads its own artifacts and not those of others', async () => {
     const { artifacts, time } = await aStore()
     await artifacts.save(agent('a'), saved('old.md', 'old'))
     time.ms = 2000
@@ -286,7 +286,7 @@ describe('sharing', () => {
     }
   }
 
-  test('lets members of the project read what was saved for them, and nothing else', async () => {
+  test('members of a project can read the files shared in it, and no other files', async () => {
     const { artifacts } = await walls()
     await artifacts.save(agent('ann'), { ...saved('plan', 'ours'), shared: true })
     await artifacts.save(agent('ann'), saved('diary', 'mine'))
@@ -297,7 +297,7 @@ describe('sharing', () => {
     expect(artifacts.listShared(agent('bob')).rows).toEqual([])
   })
 
-  test('shows another project to nobody, whatever it may view', async () => {
+  test('an agent of another project cannot see shared files, even if it may view the fleet', async () => {
     const { artifacts } = await walls()
     await artifacts.save(agent('ann'), saved('diary', 'mine'))
     await expect(artifacts.read(agent('viewer'), 'ann', 'diary')).rejects.toMatchObject({ code: 'not-found' })
@@ -307,7 +307,7 @@ describe('sharing', () => {
     expect(artifacts.list(agent('viewer'))).toEqual([])
   })
 
-  test('goes with a task, for giver and assignee', async () => {
+  test('giver and assignee of a task can read the artifacts attached to it', async () => {
     const { artifacts, tasks } = await walls()
     await artifacts.save(agent('ann'), saved('report', 'done'))
     tasks.add('bob ann/report')
@@ -317,7 +317,7 @@ describe('sharing', () => {
     })
   })
 
-  test('needs a project', async () => {
+  test('sharing an artifact requires membership in a project', async () => {
     const { artifacts } = await walls()
     const shared = artifacts.save(agent('nobody'), { ...saved('plan', 'x'), shared: true })
     await expect(shared).rejects.toMatchObject({ code: 'unprocessable' })

@@ -23,36 +23,36 @@ export interface Artifacts {
   readonly listOf: ListArtifactsOf
   readonly listShared: ListShared
   readonly read: ReadArtifact
-  /** Bytes and rows of an agent that is deleted. Idempotent. */
+  /** Deletes bytes and rows of a deleted agent. Idempotent. */
   forget(agentId: string): Promise<void>
   /**
-   * What members shared in a project: rows in the caller's transaction, bytes once it is committed. Bytes that a crash
-   * leaves are read by nobody, and go with their agent or with the next file of that name.
+   * Deletes the artifacts shared in a project: rows in the caller's transaction, bytes after its commit. Bytes that a
+   * crash leaves behind cannot be read; they are deleted with their agent or replaced by the next file of that name.
    */
   forgetProject(project: string): void
-  /** Once at start: drops what a crash left half-written. */
+  /** Deletes temporary files that a crash left behind. Called once at start. */
   sweep(): Promise<void>
 }
 
 export interface ArtifactDeps {
   readonly database: Database
   readonly clock: Clock
-  /** A name for a file that is being written; never used twice. */
+  /** Returns a unique name for a temporary file. */
   readonly randomToken: () => string
   readonly guard: Guard
   readonly journal: Journal
   readonly events: EventBus
   readonly artifactsFolder: string
   readonly log: Log
-  /** Nobody is told where it is left out. */
+  /** No notification if omitted. */
   readonly saved?: SaveArtifactDeps['saved']
-  /** Nobody belongs to a project where it is left out. */
+  /** No agent belongs to a project if omitted. */
   readonly projectOf?: ArtifactWalls['projectOf']
-  /** No task has files where it is left out. */
+  /** No task has files if omitted. */
   readonly sharedByTask?: ArtifactWalls['sharedByTask']
 }
 
-/** Files that agents keep outside their containers, for the owner. */
+/** Manages the files that agents save outside their containers. */
 export function createArtifacts(given: ArtifactDeps): Artifacts {
   const deps = { projectOf: () => null, sharedByTask: () => false, saved: () => {}, ...given }
   const table = createArtifactTable(deps.database)
@@ -72,7 +72,7 @@ export function createArtifacts(given: ArtifactDeps): Artifacts {
       const removed = table.removeShared(project)
       deps.database.afterCommit(() => {
         for (const { agentId, name } of removed) {
-          // Saved again meanwhile, the name has bytes of its own.
+          // If the name was saved again meanwhile, the file holds the new artifact and must stay.
           inTurn(async () => table.find(agentId, name) ?? files.remove(agentId, name)).catch(
             (error: unknown) =>
               deps.log.error(

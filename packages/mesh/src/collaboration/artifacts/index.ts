@@ -16,7 +16,7 @@ interface Needs {
 
 export type { Artifacts } from './artifacts.ts'
 
-/** Files that agents save for people and each other. */
+/** Wires the module for files that agents save for people and for each other. */
 export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs): MeshModule<Artifacts> {
   const artifacts = createArtifacts({
     ...kernel,

@@ -11,7 +11,7 @@ import { artifactPeopleRoutes } from './people.routes.ts'
 
 const caller: HumanCaller = { kind: 'human', channel: 'api', role: 'viewer', person: 'vic' }
 
-/** A people's API with the routes of artifacts alone, whose reading the test ends. */
+/** Serves only the artifact routes of the people's API; the test decides when a read ends. */
 function aServer(downloads: DownloadRoom, read: () => Promise<Buffer>) {
   const server = createServer(silentLog)
   const artifacts = { read: async () => ({ content: await read() }) } as unknown as Artifacts
@@ -27,7 +27,7 @@ function aServer(downloads: DownloadRoom, read: () => Promise<Buffer>) {
   return () => server.inject({ method: 'GET', url: '/api/artifacts/bob/report.pdf' })
 }
 
-test('artifacts that one person takes at once are bounded, whatever API they come in by', async () => {
+test('concurrent downloads of artifacts by one person are bounded across both APIs', async () => {
   let reads = 0
   let end: (content: Buffer) => void = () => {}
   const ended = new Promise<Buffer>((resolve) => (end = resolve))

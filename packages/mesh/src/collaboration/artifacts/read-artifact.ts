@@ -4,13 +4,13 @@ import type { Action, Caller, Guard } from '../../access/index.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { ArtifactRow, ArtifactTable } from './artifact-table.ts'
 
-/** Rows of one list. */
+/** Most rows of one list. */
 const listedMax = 500
 
 export type ListArtifacts = (caller: Caller) => readonly ArtifactRow[]
-/** Of one agent; `more` is how many are not in the list. */
+/** Lists the artifacts of one agent; `more` counts those that the list omits. */
 export type ListArtifactsOf = (caller: Caller, agentId: string) => ArtifactList
-/** Of the caller's project. */
+/** Lists the artifacts shared in the caller's project. */
 export type ListShared = (caller: Caller) => ArtifactList
 export interface ArtifactList {
   readonly rows: readonly ArtifactRow[]
@@ -22,19 +22,19 @@ export type ReadArtifact = (
   name: string,
 ) => Promise<{ readonly row: ArtifactRow; readonly content: Buffer }>
 
-/** Who may read what of whom. */
+/** What decides which caller may read which artifact. */
 export interface ArtifactWalls {
   readonly guard: Guard
   readonly table: ArtifactTable
   readonly projectOf: (agentId: string) => string | null
-  /** Whether the file belongs to a task that the agent gave or was given. */
+  /** True if the file belongs to a task that the agent gave or was assigned. */
   readonly sharedByTask: (
     agentId: string,
     artifact: { readonly ownerId: string; readonly name: string },
   ) => boolean
 }
 
-/** Newest first, of all agents, for whoever may view the fleet. */
+/** Lists the artifacts of all agents, newest first, for callers that may view the fleet. */
 export function listArtifacts({ guard, table, projectOf }: ArtifactWalls): ListArtifacts {
   return (caller) => {
     guard(caller, { do: 'view-fleet' })
@@ -42,7 +42,10 @@ export function listArtifacts({ guard, table, projectOf }: ArtifactWalls): ListA
   }
 }
 
-/** Newest first: an agent's own for itself, anybody's for whoever may view the fleet. Problem `denied`. */
+/**
+ * Lists the artifacts of one agent, newest first, for itself and for callers that may view the fleet. Problem
+ * `denied`.
+ */
 export function listArtifactsOf(walls: ArtifactWalls): ListArtifactsOf {
   const { guard, table } = walls
   return (caller, agentId) => {
@@ -53,7 +56,7 @@ export function listArtifactsOf(walls: ArtifactWalls): ListArtifactsOf {
   }
 }
 
-/** Newest first: what members of the caller's project share. Problem `unprocessable` without a project. */
+/** Lists what members of the caller's project share, newest first. Problem `unprocessable` without a project. */
 export function listShared({ guard, table, projectOf }: ArtifactWalls): ListShared {
   return (caller) => {
     const agentId = caller.kind === 'agent' ? caller.agentId : ''
@@ -66,9 +69,9 @@ export function listShared({ guard, table, projectOf }: ArtifactWalls): ListShar
 }
 
 /**
- * The bytes of one artifact: for its own agent, for members of the project that it is shared with, for giver and
- * assignee of a task that it belongs to, and for whoever may view the fleet, within its project. Only names that were
- * saved are ever made into a path, so none leads elsewhere. Problems `denied`, `not-found`.
+ * Returns the bytes of one artifact. Allowed are its own agent, members of the project in which it is shared, giver
+ * and assignee of a task that it is attached to, and callers that may view the fleet, except across projects. Only
+ * saved names are turned into a path, so no name leads outside the folder. Problems `denied`, `not-found`.
  */
 export function readArtifact(deps: ArtifactWalls & { readonly files: ArtifactFiles }): ReadArtifact {
   const { guard, table, projectOf } = deps
@@ -96,7 +99,7 @@ function isShared(
   return sharedByTask(caller.agentId, artifact)
 }
 
-/** Whoever may view the fleet sees of another project nothing; the operator works for all. */
+/** An agent that may view the fleet still cannot see other projects; only the operator sees all of them. */
 function isWalledOff(projectOf: ArtifactWalls['projectOf'], caller: Caller, ownerId: string): boolean {
   if (caller.kind !== 'agent' || caller.agentId === operatorAgentId || caller.agentId === ownerId)
     return false

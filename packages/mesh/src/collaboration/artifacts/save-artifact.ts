@@ -15,7 +15,7 @@ import type { ArtifactRow, ArtifactTable } from './artifact-table.ts'
 
 const artifactsPerAgentMax = 1000
 const totalPerAgentMaxBytes = 500 * 1024 * 1024
-/** File systems bound names in bytes, and 200 characters can be 800 of them. */
+/** File systems limit names in bytes, and 200 characters can take 800 bytes. */
 const nameMaxBytes = 240
 
 const nameSchema = meshAgentApi.saveArtifact.request.shape.name
@@ -24,21 +24,24 @@ export interface ArtifactToSave {
   readonly name: string
   readonly contentBase64: string
   readonly description: string
-  /** For the members of its project too. */
+  /** True if members of the agent's project may read it too. */
   readonly shared?: boolean
 }
 
-/** `step` for a call that may come again: the bytes are known by their digest, and the row is written with the answer. */
+/**
+ * `step` makes a repeated call safe: the bytes are identified by their digest, and the row is written together with
+ * the answer.
+ */
 export type SaveArtifact = (
   caller: Caller,
   input: ArtifactToSave,
   step?: Resumable<ArtifactRow>,
 ) => Promise<ArtifactRow>
 
-/** One piece of work after the other. */
+/** Runs one piece of work after the other. */
 export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
 
-/** Bytes and row in one turn: of two saves at once, the one whose bytes stand is the one whose row stands. */
+/** Serializes bytes and row of each save, so that after two concurrent saves both belong to the same one. */
 export function createTurns(): InTurn {
   let before: Promise<void> = Promise.resolve()
   return (work) => {
@@ -61,7 +64,7 @@ export interface SaveArtifactDeps {
   readonly clock: Clock
   readonly journal: Journal
   readonly events: EventBus
-  /** Told of every row in its transaction. */
+  /** Called for every row, inside its transaction. */
   readonly saved: (artifact: {
     readonly agentId: string
     readonly name: string
@@ -70,9 +73,9 @@ export interface SaveArtifactDeps {
 }
 
 /**
- * Keeps a file of the calling agent outside its container; the same name replaces it. Saves of one artifact run one
- * after the other, so that row and bytes belong together. Problems `denied`, `bad-request`, `body-too-large`,
- * `unprocessable` when the agent keeps too much, or shares with a project and belongs to none.
+ * Stores a file of the calling agent outside its container; the same name replaces it. Saves of one artifact run one
+ * after the other, so that row and bytes belong together. Problems `denied`, `bad-request`, `body-too-large`, and
+ * `unprocessable` if the agent exceeds its quota or shares without belonging to a project.
  */
 export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
   return async (caller, input, step = onceOnly(deps.database)) => {
@@ -106,8 +109,8 @@ async function keep(
   const { agentId, input, content } = save
   try {
     requireRoom(deps.table, agentId, { name: input.name, sizeBytes: content.byteLength })
-    // Bytes first: a crash in between leaves new bytes under an old row, and the same call again, which places the same
-    // bytes once more, or the next save of the name heals it.
+    // The bytes are written first. A crash in between leaves new bytes under an old row. The retried call, which
+    // writes the same bytes, or the next save of the name repairs that.
     await staged.place(input.name)
   } catch (error) {
     await staged.discard()
@@ -121,7 +124,7 @@ async function keep(
       sizeBytes: content.byteLength,
       sha256: createHash('sha256').update(content).digest('hex'),
       savedAt: deps.clock.now(),
-      // Who left the project while the bytes were written, or whose project was deleted, shares with nobody.
+      // If the agent left the project, or the project was deleted, while the bytes were written, nothing is shared.
       project: deps.projectOf(agentId) === save.project ? save.project : null,
     })
     deps.journal.append({
@@ -156,7 +159,7 @@ function decode(text: string): Buffer {
       detail: `an artifact has at most ${wireLimits.artifactMaxBytes} bytes`,
     })
   }
-  // The decoder passes over what is not base64; only text that it would write itself was whole.
+  // The decoder ignores invalid characters, so only text that encodes to itself is valid base64.
   if (content.toString('base64') !== text) {
     throw new Problem('bad-request', { detail: 'content_base64 is not padded base64' })
   }

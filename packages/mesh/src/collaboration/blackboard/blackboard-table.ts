@@ -4,39 +4,42 @@ import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
-/** How long an expired entry's row stays, so that a late writer cannot meet its version again, milliseconds. */
+/**
+ * How long the row of an expired entry is kept, in milliseconds. Until then its version is not used again, so a late
+ * writer gets a conflict.
+ */
 const expiredKeptMs = 3600_000
-/** Keys that a list reads from the database at once. */
+/** How many keys one query of a listing reads. */
 const pageKeys = 256
 
 export interface WrittenEntry {
   readonly key: string
-  /** JSON text. */
+  /** The value as JSON text. */
   readonly valueJson: string
   readonly writtenBy: string
   readonly expiresAt: number | null
-  /** 0 demands that the key does not exist; null takes any version. */
+  /** 0 requires that the key does not exist; null accepts any version. */
   readonly expectedVersion: number | null
 }
 
 export interface BlackboardTable {
-  /** One statement: writes with the next version, or does nothing and returns null when the version is another. */
+  /** Writes with the next version in one statement; returns null and changes nothing if the version differs. */
   write(entry: WrittenEntry, now: number): BlackboardEntry | null
-  /** Null where the key does not exist or has expired. */
+  /** Returns null if the key does not exist or has expired. */
   read(key: string, now: number): BlackboardEntry | null
-  /** Keys that begin with `prefix`, in order, read as they are taken; the reader stops when it has seen enough. */
+  /** Keys that begin with `prefix`, in order. They are read lazily, so the reader can stop early. */
   keysUnder(prefix: string, now: number): Iterable<string>
-  /** All rows, expired ones too. */
+  /** Counts all rows, including expired ones. */
   count(): number
-  /** Those that one agent or person wrote last. */
+  /** Counts the rows that one agent or person wrote last. */
   countOf(writtenBy: string): number
-  /** Entries that cannot be overwritten: of one writer, and of all. */
+  /** Counts the entries that cannot be overwritten: those of one writer, and all. */
   historyCounts(writtenBy: string): { readonly own: number; readonly total: number }
-  /** From then on it is as if it were not there; its version goes on. False where it was not there. */
+  /** Makes the entry expire; its version keeps counting. Returns false if it did not exist. */
   remove(key: string, now: number): boolean
-  /** Deletes the rows of that key and of all below it. */
+  /** Deletes the rows of that key and of all keys below it. */
   removeBelow(key: string): void
-  /** Deletes what expired long enough ago; returns how many. */
+  /** Deletes rows that expired long enough ago and returns their number. */
   sweep(now: number): number
 }
 
@@ -51,8 +54,8 @@ const rowSchema = z.object({
 })
 
 /**
- * The whole decision in one statement, so that of any number of writers with one expected version exactly one wins.
- * A row that has expired counts as absent, but its version goes on: 5 before, 6 after.
+ * Makes the whole decision in one statement, so that exactly one of several writers with the same expected version
+ * wins. An expired row counts as absent, but its version continues: 5 before, 6 after.
  */
 const writeSql = `
   INSERT INTO blackboard (key, value, version, written_by, created_at, updated_at, expires_at)
@@ -90,7 +93,7 @@ export function createBlackboardTable(database: Database): BlackboardTable {
       return row ? rowSchema.parse(row) : null
     },
     keysUnder: function* (prefix, now) {
-      // Keys compare by their bytes, so those with one prefix stand together.
+      // Keys compare by their bytes, so keys with a common prefix are adjacent.
       const page = (comparison: '>=' | '>', from: string): string[] =>
         database
           .prepare(

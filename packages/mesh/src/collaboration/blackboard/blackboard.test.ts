@@ -21,7 +21,7 @@ import { ownLoop } from '../../testing/own-loop.ts'
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 
-/** A board under the real rules, with records as given. */
+/** Creates a blackboard with the real rules and the given permission records. */
 function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
@@ -57,7 +57,7 @@ function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
 describe('the history of a key', () => {
-  test('has each version with its writer, newest first, and of many the newest only', () => {
+  test('the history of a key lists the newest versions with their writers, newest first', () => {
     const { board, time } = aBoard({ a: { blackboard_write: ['*'] } })
     board.write(agent('a'), { key: 'plan', value: { step: 1 } })
     time.ms = 2000
@@ -76,7 +76,7 @@ describe('the history of a key', () => {
     )
   })
 
-  test('a write that is refused leaves no version', () => {
+  test('a rejected write adds no version to the history of a key', () => {
     const { board } = aBoard()
     board.write(owner, { key: 'plan', value: 1 })
     expect(() => board.write(owner, { key: 'plan', value: 2, expectedVersion: 7 })).toThrow(
@@ -85,9 +85,9 @@ describe('the history of a key', () => {
     expect(board.history(owner, 'plan').versions).toHaveLength(1)
   })
 
-  test('what is taken away, or has expired, is not to be found in it', () => {
+  test('deleted or expired entries have no history', () => {
     const { board, time, database } = aBoard()
-    board.write(owner, { key: 'secret', value: 'what nobody should read' })
+    board.write(owner, { key: 'secret', value: 'deleted secret' })
     board.remove(owner, 'secret')
     expect(() => board.history(owner, 'secret')).toThrow(code('not-found'))
     board.write(owner, { key: 'secret', value: 'new' })
@@ -100,7 +100,7 @@ describe('the history of a key', () => {
     ).toEqual({ count: 0 })
   })
 
-  test('is kept of all keys within a bound of bytes, the oldest going first', () => {
+  test('histories of all keys share a limit in bytes, and the oldest versions are deleted first', () => {
     const { board, database } = aBoard()
     for (const key of ['old', 'new']) board.write(owner, { key, value: key })
     database
@@ -111,7 +111,7 @@ describe('the history of a key', () => {
     expect(board.history(owner, 'new').versions).toHaveLength(1)
   })
 
-  test('is for those who may read the key', () => {
+  test('only agents that may read a key can read its history', () => {
     const { board } = aBoard({ a: { blackboard_read: ['other/*'] } })
     board.write(owner, { key: 'plan', value: 1 })
     expect(() => board.history(agent('a'), 'plan')).toThrow(code('not-found'))
@@ -119,7 +119,7 @@ describe('the history of a key', () => {
 })
 
 describe('writing', () => {
-  test('gives the entry with version, writer and times, and tells it', () => {
+  test('a write returns the entry with version, writer and times, and publishes an event', () => {
     const { board, events, journal, time } = aBoard({ a: { blackboard_write: ['*'] } })
     const first = board.write(agent('a'), { key: 'k/x', value: { n: 1 } })
     time.ms = 2000
@@ -144,7 +144,7 @@ describe('writing', () => {
     expect(journal[1]).toMatchObject({ actor: 'human:cli', action: 'blackboard.written', subject: 'k/x' })
   })
 
-  test('a key outside the patterns is refused before anything else is looked at', () => {
+  test('a key outside the patterns is rejected before any other check', () => {
     verifies('resources:permission:blackboard-write')
     const { board, denials, events } = aBoard({ a: { blackboard_write: ['mine/*'] } })
     board.write(agent('a'), { key: 'mine/x', value: 1 })
@@ -165,7 +165,7 @@ describe('writing', () => {
     },
   )
 
-  test('a value has 262144 bytes of JSON at most', () => {
+  test('a value may have 262144 bytes of JSON and not one more', () => {
     const { board } = aBoard()
     board.write(owner, { key: 'k', value: 'x'.repeat(262_142) })
     expect(() => board.write(owner, { key: 'k', value: 'x'.repeat(262_143) })).toThrow(code('body-too-large'))
@@ -183,7 +183,7 @@ describe('writing', () => {
 })
 
 describe('writing with a version', () => {
-  test('of a hundred claims at once exactly one wins', async () => {
+  test('exactly one of a hundred concurrent claims of a key wins', async () => {
     heedsLesson(64)
     const records = Object.fromEntries(
       Array.from({ length: 100 }, (_v, n) => [`a${n}`, { blackboard_write: ['*'] }]),
@@ -202,7 +202,7 @@ describe('writing with a version', () => {
     expect(lost).toEqual(Array(99).fill(code('version-conflict')))
   })
 
-  test('of a hundred updates of one version exactly one wins', () => {
+  test('exactly one of a hundred updates of the same version wins', () => {
     const { board } = aBoard()
     board.write(owner, { key: 'k', value: 0 })
     const ends = Array.from({ length: 100 }, (_v, n) => {
@@ -216,9 +216,9 @@ describe('writing with a version', () => {
     expect(board.read(owner, 'k')).toMatchObject({ value: 1, version: 2 })
   })
 
-  test('two processes on one file agree on one winner', () => {
+  test('two processes on one database file agree on one winner', () => {
     const { board, database } = aBoard()
-    // What another connection wrote between this caller's read and its write.
+    // Simulates another connection that writes between this caller's read and its write.
     board.write(owner, { key: 'k', value: 0 })
     database.prepare('UPDATE blackboard SET version = 7').run()
     expect(() => board.write(owner, { key: 'k', value: 1, expectedVersion: 1 })).toThrow(
@@ -227,7 +227,7 @@ describe('writing with a version', () => {
     expect(board.write(owner, { key: 'k', value: 1, expectedVersion: 7 }).version).toBe(8)
   })
 
-  test('a version of a key that does not exist is a conflict and makes none', () => {
+  test('a write with the version of a key that does not exist is a conflict and creates nothing', () => {
     const { board, events } = aBoard()
     expect(() => board.write(owner, { key: 'k', value: 1, expectedVersion: 3 })).toThrow(
       code('version-conflict'),
@@ -236,7 +236,7 @@ describe('writing with a version', () => {
     expect(events).toEqual([])
   })
 
-  test('a conflict inside a transaction of a caller that goes on does not undo it', () => {
+  test('a version conflict inside a transaction does not roll back a caller that catches it', () => {
     const { board, database } = aBoard()
     board.write(owner, { key: 'k', value: 0 })
     database.transaction(() => {
@@ -249,8 +249,8 @@ describe('writing with a version', () => {
   })
 })
 
-describe('a life in seconds', () => {
-  test('ends on time, and counts anew from each write', async () => {
+describe('the time to live of an entry', () => {
+  test('an entry with a time to live expires on time, and each write restarts it', async () => {
     const { board, time } = aBoard()
     expect(board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 }).expires_at).toBe(11_000)
     time.ms = 10_999
@@ -262,7 +262,7 @@ describe('a life in seconds', () => {
     expect((await board.list(owner, '')).entries).toEqual([])
   })
 
-  test('a write without one makes the entry stay', () => {
+  test('a write without a time to live makes the entry permanent', () => {
     const { board, time } = aBoard()
     board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 })
     board.write(owner, { key: 'k', value: 2 })
@@ -270,7 +270,7 @@ describe('a life in seconds', () => {
     expect(board.read(owner, 'k').value).toBe(2)
   })
 
-  test('an expired key can be claimed, and the old version does not come back', () => {
+  test('an expired key can be claimed, and its old version is not used again', () => {
     const { board, time } = aBoard()
     board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 })
     time.ms = 20_000
@@ -286,7 +286,7 @@ describe('a life in seconds', () => {
     )
   })
 
-  test('rows go an hour after they expired, others stay', () => {
+  test('expired rows are deleted after an hour, and others stay', () => {
     const { board, time } = aBoard()
     board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 })
     board.write(owner, { key: 'stays', value: 1 })
@@ -299,7 +299,7 @@ describe('a life in seconds', () => {
 })
 
 describe('reading', () => {
-  test('what is missing and what is forbidden look the same', () => {
+  test('missing and forbidden keys give the same answer', () => {
     verifies('resources:permission:blackboard-read')
     const { board } = aBoard({ a: { blackboard_read: ['open/*'] } })
     board.write(owner, { key: 'closed/x', value: 1 })
@@ -316,7 +316,7 @@ describe('reading', () => {
     expect(board.read(agent('a'), 'open/x').value).toBe(1)
   })
 
-  test('a list holds what the caller may read, and is no denial of the rest', async () => {
+  test('a list contains only what the caller may read, and records no denial for the rest', async () => {
     const { board, denials } = aBoard({ a: { blackboard_read: ['open/*'] } })
     for (const key of ['open/b', 'closed/x', 'open/a', 'open/c/d', 'opener'])
       board.write(owner, { key, value: 1 })
@@ -330,7 +330,7 @@ describe('reading', () => {
     expect(denials).toEqual([])
   })
 
-  test('a list ends at 1000 entries and at 4 MiB, and says so', async () => {
+  test('a list ends at 1000 entries or 4 MiB and says that it is truncated', async () => {
     const { board } = aBoard()
     for (let n = 0; n < 1001; n++) board.write(owner, { key: `many/${n}`, value: n })
     expect((await board.list(owner, 'many/')).entries).toHaveLength(1000)
@@ -341,7 +341,7 @@ describe('reading', () => {
     expect((await board.list(owner, 'many/99')).truncated).toBe(false)
   })
 
-  test('one agent fills its share of the keys and no more, and another still writes', () => {
+  test('one agent can fill only its share of the keys, and another can still write', () => {
     const all = { blackboard_write: ['*'], blackboard_read: ['*'] }
     const { board } = aBoard({ greedy: all, modest: all })
     const { keys, history } = blackboardShare
@@ -358,7 +358,7 @@ describe('reading', () => {
     expect(board.write(agent('modest'), { key: 'history/more', value: 1 }).version).toBe(1)
   })
 
-  test('keys of any script are found by their prefix', async () => {
+  test('keys in any script are found by their prefix', async () => {
     const { board } = aBoard()
     for (const key of ['ä/1', 'ä/2', 'z', '日本/x', '日本/y']) board.write(owner, { key, value: 1 })
     expect((await board.list(owner, '日本')).entries).toHaveLength(2)
@@ -367,7 +367,7 @@ describe('reading', () => {
 })
 
 describe('what a result promotes', () => {
-  test("is written under the agent's own permissions, and refusals are told, not thrown", () => {
+  test("promoted entries are written under the agent's own permissions, and refusals are reported, not thrown", () => {
     verifies('resources:task-result:promotions')
     const { board } = aBoard({ a: { blackboard_write: ['output/*'] } })
     const promotion = board.promote('a', {
@@ -383,7 +383,7 @@ describe('what a result promotes', () => {
     expect(board.read(owner, 'output/x')).toMatchObject({ value: { n: 1 }, written_by: 'a' })
   })
 
-  test('stands or falls with the transaction around it', () => {
+  test('promoted entries are committed or rolled back with the surrounding transaction', () => {
     const { board, database } = aBoard({ a: { blackboard_write: ['output/*'] } })
     const settle = () =>
       database.transaction(() => {
@@ -396,7 +396,7 @@ describe('what a result promotes', () => {
     expect(board.read(owner, 'output/x').value).toBe(1)
   })
 
-  test('is a hundred entries at most', () => {
+  test('a result promotes at most a hundred entries', () => {
     const { board } = aBoard({ a: { blackboard_write: ['*'] } })
     const entries = Object.fromEntries(Array.from({ length: 130 }, (_v, n) => [`k${n}`, n]))
     const promotion = board.promote('a', entries)

@@ -27,15 +27,18 @@ export interface Blackboard {
   readonly list: ListEntries
   readonly remove: RemoveEntry
   readonly promote: Promote
-  /** Attempts on other projects' parts, which are refused; the count enforces nothing. */
+  /** Counts rejected attempts on other projects' keys. It enforces nothing. */
   readonly crossProject: CrossProjectCounts
-  /** All that a project kept here. In the caller's transaction. */
+  /** Deletes all keys of a project. Joins the caller's transaction. */
   forgetProject(project: string): void
-  /** Deletes rows that expired long enough ago; returns how many. */
+  /** Deletes rows that expired long enough ago and returns their number. */
   sweep(): number
 }
 
-/** Small facts that agents share: JSON under keys, versioned, each key guarded by patterns of the permission record. */
+/**
+ * Creates the blackboard: versioned JSON values that agents share, each key guarded by patterns of permission
+ * records.
+ */
 export function createBlackboard(deps: {
   readonly database: Database
   readonly clock: Clock
@@ -43,7 +46,7 @@ export function createBlackboard(deps: {
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly journal: Journal
   readonly events: EventBus
-  /** The agent's project; nobody has one where it is left out. */
+  /** The agent's project; no agent has one if omitted. */
   readonly projectOf?: (agentId: string) => string | null
   readonly noteChange?: (entry: BlackboardEntry) => void
   readonly loop: Pick<LoopShare, 'inSteps'>

@@ -5,7 +5,7 @@ import { createCrossProjectCounts, crossesProject } from './cross-project-counts
 
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 
-describe('the count of other projects', () => {
+describe('counts of attempts on other projects', () => {
   test.each([
     ['alpha', 'projects/alpha/plan', false],
     ['alpha', 'projects/beta/plan', true],
@@ -18,7 +18,7 @@ describe('the count of other projects', () => {
     expect(crossesProject(own, key)).toBe(expected)
   })
 
-  test('counts reads and writes by agent, and neither the operator nor people', () => {
+  test('attempts are counted by agent and kind, without the operator and people', () => {
     verifies('purpose:observability:blackboard-xproject-count')
     const counts = createCrossProjectCounts({ projectOf: (id) => (id === 'a' ? 'alpha' : null) })
     counts.count(agent('a'), 'projects/beta/x', 'write')

@@ -1,7 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { Caller } from '../../access/index.ts'
 
-/** Agents that are counted; above it the counts begin anew. Nothing is decided by them. */
+/** Most agents with counts; above it all counts are reset. No decision depends on them. */
 const agentsMax = 10_000
 const prefix = 'projects/'
 
@@ -11,9 +11,8 @@ export interface CrossProjectCount {
 }
 
 /**
- * `_blackboard_xproject_count`: how often agents tried to use the part of the blackboard that belongs to a project that
- * is not theirs. The guard refuses it; the count is for people to look at, nothing is decided by it, and a restart forgets
- * it.
+ * `_blackboard_xproject_count`: how often agents tried to access keys of a project that they do not belong to. The
+ * guard rejects these attempts; the counts only inform people and are lost at a restart.
  */
 export interface CrossProjectCounts {
   count(caller: Caller, key: string, way: 'read' | 'write'): void
@@ -22,7 +21,7 @@ export interface CrossProjectCounts {
   forget(agentId: string): void
 }
 
-/** Whether the key lies in the part of a project other than the agent's own. Pure. */
+/** True if the key belongs to a project other than the agent's own. Pure. */
 export function crossesProject(ownProject: string | null, key: string): boolean {
   if (!key.startsWith(prefix)) return false
   const project = key.slice(prefix.length).split('/', 1)[0] ?? ''
@@ -30,14 +29,14 @@ export function crossesProject(ownProject: string | null, key: string): boolean 
 }
 
 export function createCrossProjectCounts(deps: {
-  /** The agent's project, or null where it has none. */
+  /** The agent's project, or null if it has none. */
   readonly projectOf: (agentId: string) => string | null
 }): CrossProjectCounts {
   const counts = new Map<string, { read: number; write: number }>()
 
   return {
     count: (caller, key, way) => {
-      // The operator works for all projects and belongs to none.
+      // The operator works for all projects and belongs to none of them.
       if (caller.kind !== 'agent' || caller.agentId === operatorAgentId) return
       if (!crossesProject(deps.projectOf(caller.agentId), key)) return
       if (counts.size >= agentsMax) counts.clear()

@@ -26,7 +26,7 @@ interface BlackboardAgents {
   list(): readonly { readonly id: string }[]
 }
 
-/** Entries that agents share. */
+/** Wires the module for entries that agents share. */
 export function blackboardModule(
   kernel: Kernel,
   { agents: { registry: agents }, runs, loop }: Needs,

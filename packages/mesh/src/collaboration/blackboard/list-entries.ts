@@ -5,21 +5,22 @@ import type { LoopShare, StepWork } from '../../intake/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 
 const entriesMax = 1000
-/** Of all values in one list, as JSON, bytes. */
+/** Limit for all values of one list, in bytes of JSON. */
 const valuesMaxBytes = 4 * 1024 * 1024
 
 export interface BlackboardList {
   readonly entries: readonly BlackboardEntry[]
-  /** True when more entries stand under the prefix than one list holds; a longer prefix shows them. */
+  /** True if more entries exist under the prefix than one list returns; a longer prefix shows them. */
   readonly truncated: boolean
 }
 
 export type ListEntries = (caller: Caller, prefix: string) => Promise<BlackboardList>
 
 /**
- * Entries under a prefix that the caller may read, by key; the others are as if they were not there. Each entry is
- * decided by itself and quietly: a list is no attempt at what it leaves out. Keys are decided in steps, between which
- * others are served. Problem `rate-limited` for an agent that uses up its share of the loop by it.
+ * Lists the entries under a prefix that the caller may read, by key; the others are omitted silently. The permission
+ * of each entry is checked without an audit record, because a list is not an attempt to read what it omits. The check
+ * yields between steps so that other requests are served. Problem `rate-limited` for an agent that has used up its
+ * share of the event loop.
  */
 export function listEntries(deps: {
   readonly table: BlackboardTable

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { WriteEntry } from './write-entry.ts'
 
-/** Entries that one result may promote. */
+/** Most entries that one result may promote. */
 const promotedMax = 100
 
 export interface Promotion {
@@ -14,8 +14,8 @@ export interface Promotion {
 export type Promote = (agentId: string, entries: JsonObject) => Promotion
 
 /**
- * Writes what a task's result promotes, under the agent's own permissions. A refusal is reported and stops nothing:
- * the work is done whether or not its summary may stand on the board.
+ * Writes the entries that a task's result promotes, with the agent's own permissions. A refusal is reported and stops
+ * nothing: the work is done whether or not its summary can be written to the blackboard.
  */
 export function promote(deps: { readonly write: WriteEntry }): Promote {
   return (agentId, entries) => {

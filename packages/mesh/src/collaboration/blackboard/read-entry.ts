@@ -7,7 +7,7 @@ import type { EntryVersion, VersionTable } from './version-table.ts'
 
 export type ReadEntry = (caller: Caller, key: string) => BlackboardEntry
 
-/** Problem `not-found`, the same for what does not exist and for what the caller may not read. */
+/** Problem `not-found`, both for missing entries and for entries that the caller may not read. */
 export function readEntry(deps: {
   readonly table: BlackboardTable
   readonly guard: Guard
@@ -28,11 +28,11 @@ export function readEntry(deps: {
 
 export interface EntryHistory {
   readonly entry: BlackboardEntry
-  /** Newest first. */
+  /** Versions, newest first. */
   readonly versions: readonly EntryVersion[]
 }
 
-/** Who may read an entry may read what stood there before. Problem `not-found`, as of reading it. */
+/** Returns earlier versions to callers that may read the entry. Problem `not-found`, as for reading it. */
 export type ReadHistory = (caller: Caller, key: string) => EntryHistory
 
 export function readHistory(

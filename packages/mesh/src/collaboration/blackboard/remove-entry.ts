@@ -8,7 +8,7 @@ import type { Database } from '../../storage/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 import type { VersionTable } from './version-table.ts'
 
-/** People alone take entries away, those of `history/` too. Problems `denied`, `not-found`. */
+/** Deletes an entry, also below `history/`. Only people may. Problems `denied`, `not-found`. */
 export type RemoveEntry = (caller: Caller, key: string) => void
 
 export function removeEntry(deps: {

@@ -14,24 +14,25 @@ import type { BlackboardWatchTable } from './watch-table.ts'
 export interface WatchWish {
   readonly agentId: string
   readonly pattern: string
-  /** `off` ends it. */
+  /** `off` ends the watch. */
   readonly tell: WatchTell | 'off'
 }
 
 export interface BlackboardWatches {
   /**
-   * Has an agent told of what others write under a pattern; an agent does so for itself. Said again it changes how it is
-   * told. Problems `denied`, `unknown-agent`, `not-found` for one that is not there to be ended, `unprocessable` at a bound.
+   * Notifies an agent of what others write under a pattern; an agent can do so only for itself. Setting the same
+   * pattern again changes how the agent is notified. Problems `denied`, `unknown-agent`, `not-found` for ending a
+   * watch that does not exist, `unprocessable` at a limit.
    */
   set(caller: Caller, wish: WatchWish): readonly BlackboardWatchView[]
   /**
-   * The same for whoever may manage the fleet, of any agent, such as one whom a template makes. Joins the caller's
+   * Sets a watch for any agent, for callers that may manage the fleet; templates use it. Joins the caller's
    * transaction.
    */
   give(caller: Caller, wish: WatchWish & { readonly tell: WatchTell }): void
-  /** For whoever has asked already. */
+  /** Returns the watches of an agent without a check; the caller has been authorized already. */
   of(agentId: string): readonly { readonly pattern: string; readonly tell: WatchTell }[]
-  /** An agent's own; all for people. Problem `denied`. */
+  /** Lists an agent's own watches; people see all. Problem `denied`. */
   list(caller: Caller): readonly BlackboardWatchView[]
 }
 
@@ -40,7 +41,7 @@ export function createBlackboardWatches(deps: {
   readonly table: BlackboardWatchTable
   readonly guard: Guard
   readonly agentExists: (agentId: string) => boolean
-  /** Why a watch's changes wait, in words. */
+  /** The reason why changes of a watch are held, as text; null if they are not held. */
   readonly heldBecause: (watchId: string) => string | null
   readonly journal: Journal
   readonly clock: Clock
@@ -72,7 +73,8 @@ export function createBlackboardWatches(deps: {
   }
 
   function put(caller: Caller, { agentId, pattern, tell }: WatchWish): void {
-    // Of other keys each change is decided when it comes; what is a project's is never even waited for.
+    // For other keys each change is checked when it is delivered. Keys of a project cannot even be watched from
+    // outside.
     if (projectOfName(pattern) !== null) guard(caller, { do: 'read-blackboard', key: pattern })
     if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
     const known = table.all().find((watch) => watch.agent_id === agentId && watch.pattern === pattern)

@@ -15,21 +15,24 @@ import type { RunQueries, RunQueue, RunSteering } from '../../runs/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BlackboardWatchTable, WatchRow, WatchedChange } from './watch-table.ts'
 
-/** Whatever no bell has told of is looked at so often: what was held may go on, milliseconds. */
+/**
+ * Interval in which undelivered changes are retried without a signal, in milliseconds: what held them may be over.
+ */
 const pollIntervalMs = 5000
 const hourMs = 3600_000
 const head = 'What you watch on the blackboard was written by others:'
 const tail = 'Read what you need with read_blackboard.'
 
 /**
- * Who watches is told, by a run or within its work. A change is a row of the write's own transaction, and stops to be
- * one in the transaction of the run or the steer that tells of it: whatever dies in between, it is told, and once. While
- * the last run of a watch has not begun, changes gather, the newest of each key.
+ * Delivers changes to the agents that watch them, by a new run or by a steer to a running one. A change is stored in
+ * the transaction of the write and deleted in the transaction that creates the run or steer, so that a crash neither
+ * loses nor repeats it. While the last run of a watch is still queued, changes are collected, keeping the newest of
+ * each key.
  */
 export interface TellWatchers {
-  /** In the transaction of the write. Whoever wrote is not told of it. */
+  /** Stores the change in the transaction of the write. The writer itself is not notified. */
   note(entry: BlackboardEntry): void
-  /** Everything that may be told now. */
+  /** Delivers every change that is not held. */
   deliver(): void
   heldBecause(watchId: string): string | null
   run(signal: AbortSignal): Promise<void>
@@ -94,7 +97,7 @@ export function createTellWatchers(deps: {
     return becameRunId
   }
 
-  /** Pauses between decisions: an agent with many patterns takes milliseconds for each. */
+  /** Yields between decisions, because an agent with many patterns takes milliseconds for each of them. */
   function* deliverOne(watch: WatchRow): StepWork<void> {
     if (obstacle(watch) !== null) return
     const told: WatchedChange[] = []
@@ -104,10 +107,10 @@ export function createTellWatchers(deps: {
       if (mayRead(watch.agent_id, change.key)) told.push(change)
       else hidden.push(change)
     }
-    // A pause may have taken the watch or some of its changes away.
+    // The watch or some of its changes may have been deleted during a pause.
     const still = new Set(table.changes(watch.id).map(({ position }) => position))
     const left = told.filter(({ position }) => still.has(position))
-    // What it was no longer to read when it was to be told.
+    // Drops changes that the agent may no longer read.
     if (hidden.length > 0) table.forgetChanges(hidden.map(({ position }) => position))
     if (left.length > 0) tell(watch, left)
   }
@@ -118,7 +121,7 @@ export function createTellWatchers(deps: {
       try {
         yield* deliverOne(watch)
       } catch (error) {
-        // A full lane, a full disk, an archived agent: it waits and is tried again.
+        // A full lane, a full disk or an archived agent: the changes wait and are retried.
         if (error instanceof Problem) continue
         deps.log.error(
           { watchId: watch.id, err: error },
@@ -160,7 +163,7 @@ export function createTellWatchers(deps: {
   }
 }
 
-/** The same question, asked once for each agent however many watches it has. */
+/** Caches the answer for each agent, because one agent can have many watches. */
 function askedOnce(ask: (agentId: string) => boolean): (agentId: string) => boolean {
   const answers = new Map<string, boolean>()
   return (agentId) => {
@@ -170,7 +173,7 @@ function askedOnce(ask: (agentId: string) => boolean): (agentId: string) => bool
   }
 }
 
-/** As many changes as one message holds; the rest waits for the next. Pure. */
+/** Formats as many changes as fit into one message; the rest follows with the next. Pure. */
 function wordsOf(changes: readonly WatchedChange[]): {
   readonly text: string
   readonly told: readonly WatchedChange[]

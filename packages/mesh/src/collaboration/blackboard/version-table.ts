@@ -15,8 +15,8 @@ export type EntryVersion = Readonly<z.infer<typeof versionSchema>>
 export type VersionTable = ReturnType<typeof createVersionTable>
 
 /**
- * What stood under a key before, the newest of it, for people. A key that is taken away, or whose entry has expired, takes
- * its versions with it: what somebody deletes is not to be found here.
+ * Keeps the newest earlier versions of each key for people. Deleting a key, or its expiry, deletes its versions too:
+ * deleted content must not be found here.
  */
 export function createVersionTable(database: Database) {
   return {
@@ -42,7 +42,7 @@ export function createVersionTable(database: Database) {
         .prepare('DELETE FROM blackboard_versions WHERE position <= ?')
         .run(Number(position) - versionLimits.max)
     },
-    /** Newest first. */
+    /** Returns the versions, newest first. */
     of: (key: string): readonly EntryVersion[] =>
       database
         .prepare(
@@ -60,7 +60,7 @@ export function createVersionTable(database: Database) {
         )
         .run({ key })
     },
-    /** Drops those of entries that are no more, and the oldest of all beyond the bound in bytes. */
+    /** Deletes versions of entries that no longer exist, and the oldest ones above the limit in bytes. */
     sweep: (now: number): void => {
       database
         .prepare(

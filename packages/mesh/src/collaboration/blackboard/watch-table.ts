@@ -25,9 +25,9 @@ export type WatchedChange = Readonly<z.infer<typeof changeSchema>>
 
 export type BlackboardWatchTable = ReturnType<typeof createBlackboardWatchTable>
 
-/** Rows of watches; nothing here decides. */
+/** Reads and writes the rows of watches; callers make the decisions. */
 export function createBlackboardWatchTable(database: Database) {
-  /** Every write asks for all of them; nobody else writes these rows. */
+  /** Cached because every write reads all watches; only this table changes them. */
   let known: readonly WatchRow[] | null = null
   const forget = (): void => {
     known = null
@@ -66,7 +66,7 @@ export function createBlackboardWatchTable(database: Database) {
       database
         .prepare('UPDATE blackboard_watches SET last_run_id = ?, told = told + 1 WHERE id = ?')
         .run(mark.runId, watch.id)
-      // Nothing is asked of an hour that is over.
+      // Counts of past hours are never read again.
       database.prepare('DELETE FROM blackboard_tells WHERE hour < ?').run(mark.hour)
       database
         .prepare(
@@ -75,14 +75,14 @@ export function createBlackboardWatchTable(database: Database) {
         )
         .run(watch.agent_id, mark.hour)
     },
-    /** By all watches of the agent, those that were ended too. */
+    /** Counts notifications of all watches of the agent, including those that have ended. */
     toldInHour: (agentId: string, hour: number): number =>
       Number(
         database
           .prepare('SELECT told FROM blackboard_tells WHERE agent_id = ? AND hour = ?')
           .get(agentId, hour)?.['told'] ?? 0,
       ),
-    /** The newest change of each key; where too many keys wait, the oldest is let go. */
+    /** Keeps the newest change of each key; above the limit of keys the oldest change is dropped. */
     note: (watchId: string, change: Omit<WatchedChange, 'position'>): void => {
       database
         .prepare(
@@ -98,7 +98,7 @@ export function createBlackboardWatchTable(database: Database) {
         )
         .run(watchId, watchId, watchLimits.changesMax)
     },
-    /** Oldest first. */
+    /** Returns the changes, oldest first. */
     changes: (watchId: string): readonly WatchedChange[] =>
       database
         .prepare(
@@ -108,13 +108,13 @@ export function createBlackboardWatchTable(database: Database) {
         .map((row) => changeSchema.parse(row)),
     waitingCount: (watchId: string): number =>
       count('SELECT count(*) AS count FROM blackboard_changes WHERE watch_id = ?', watchId),
-    /** Ids of watches with something to tell. */
+    /** Ids of the watches that have undelivered changes. */
     waiting: (): readonly string[] =>
       database
         .prepare('SELECT DISTINCT watch_id FROM blackboard_changes')
         .all()
         .map((row) => String(row['watch_id'])),
-    /** Changes of that key and of all below it, whoever watches them. */
+    /** Deletes changes of that key and of all keys below it, for all watches. */
     forgetChangesBelow: (key: string): void => {
       database
         .prepare(

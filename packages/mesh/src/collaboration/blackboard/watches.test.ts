@@ -19,7 +19,7 @@ afterEach(async () => {
 
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 
-/** A board with its watchers over a ledger with fake agents. */
+/** Creates a blackboard with watches on a ledger with fake agents. */
 async function aBoard(before?: LedgerHarness) {
   const harness = before ?? aLedgerHarness()
   opened.push(harness)
@@ -57,7 +57,7 @@ async function aBoard(before?: LedgerHarness) {
     noteChange: watchers.note,
   })
   const write = (by: string, key: string) => board.write(agent(by), { key, value: 1 })
-  /** What the agent was told, oldest first. */
+  /** The messages that the agent received, oldest first. */
   const told = (agentId: string) =>
     harness.agents.sent.filter((one) => one.agentId === agentId).map((one) => one.message)
   const deliver = async () => {
@@ -72,7 +72,7 @@ const watching = (tell: 'run' | 'steer' = 'run') =>
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
 describe('a watch', () => {
-  test('has its agent called when others write, with what they wrote', async () => {
+  test('a watch starts a run of its agent with what others wrote', async () => {
     const { watches, write, told, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching())
     write('auditor', 'output/report')
@@ -85,7 +85,7 @@ describe('a watch', () => {
     expect(run).toMatchObject({ origin: { kind: 'watcher', channel: 'mesh' }, proactive: true })
   })
 
-  test('tells nobody of its own writing', async () => {
+  test('a watch does not notify its agent of its own writes', async () => {
     const { watches, write, told, deliver } = await aBoard()
     watches.set(agent('scout'), watching())
     write('scout', 'output/report')
@@ -94,7 +94,7 @@ describe('a watch', () => {
     expect(watches.list(agent('scout'))).toMatchObject([{ waiting: 0, held: null }])
   })
 
-  test('gathers what comes while its last call has not begun, the newest of each key', async () => {
+  test('a watch collects changes while its last run is queued, keeping the newest of each key', async () => {
     const { watches, write, told, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching())
     harness.chat('scout')
@@ -117,7 +117,7 @@ describe('a watch', () => {
     expect(told('scout')[2]).toContain('- output/b: version 5, by auditor\n- output/c: version 1, by auditor')
   })
 
-  test('that steers is heard within the work at hand, and calls an agent that has none', async () => {
+  test('a steering watch notifies the running work, and starts a run if there is none', async () => {
     const { watches, write, told, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching('steer'))
     const atWork = harness.chat('scout')
@@ -135,7 +135,7 @@ describe('a watch', () => {
     expect(told('scout').at(-1)).toContain('output/b')
   })
 
-  test('is told after a mesh that died between the write and the telling, and once', async () => {
+  test('a watch delivers its changes exactly once after a crash between the write and the delivery', async () => {
     const { watches, write, harness } = await aBoard()
     watches.set(agent('scout'), watching())
     write('auditor', 'output/a')
@@ -151,7 +151,7 @@ describe('a watch', () => {
     expect(later.harness.ledger.queries.list({ limit: 10 })).toHaveLength(1)
   })
 
-  test('shows nothing that its agent may not read, now or when it is told', async () => {
+  test('a watch hides keys that its agent may not read at the write or at the delivery', async () => {
     const { watches, write, told, deliver, hidden } = await aBoard()
     watches.set(agent('scout'), watching())
     hidden.add('output/secret')
@@ -162,7 +162,7 @@ describe('a watch', () => {
     expect(told('scout')).toEqual([])
   })
 
-  test('is held while its agent is paused, and goes on after', async () => {
+  test('a watch is held while its agent is paused and continues afterwards', async () => {
     const { watches, write, told, deliver, paused } = await aBoard()
     watches.set(agent('scout'), watching())
     paused.add('scout')
@@ -175,7 +175,7 @@ describe('a watch', () => {
     expect(told('scout')).toHaveLength(1)
   })
 
-  test('of two agents that answer each other for ever comes to an end within the hour', async () => {
+  test("two agents that answer each other's writes stop at the hourly limit", async () => {
     const { watches, write, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching())
     for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
@@ -190,7 +190,7 @@ describe('a watch', () => {
     expect(watches.list(agent('scout'))[0]?.held).toContain('in this hour')
   })
 
-  test('has no more for its agent within the hour when it is set again, or stands beside others', async () => {
+  test("setting a watch again or adding others does not raise the agent's hourly limit", async () => {
     const { watches, write, deliver, harness } = await aBoard()
     const patterns = ['output/**', 'output/*'] as const
     for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
@@ -219,7 +219,7 @@ describe('a watch', () => {
     )
   })
 
-  test('that steers calls its agent as a trigger does, at once or after its work', async () => {
+  test('a steering watch starts a run as a trigger does, at once or after the current work', async () => {
     const { watches, write, deliver, harness } = await aBoard()
     const [watch] = watches.set(agent('scout'), watching('steer'))
     const newest = () => harness.ledger.queries.list({ agentId: 'scout', limit: 1 })[0]
@@ -235,7 +235,7 @@ describe('a watch', () => {
     expect(newest()).toMatchObject(calledByWatch)
   })
 
-  test('keeps a bounded number of changes, the newest', async () => {
+  test('a watch keeps a bounded number of changes, the newest ones', async () => {
     const { watches, write, paused, board } = await aBoard()
     watches.set(agent('scout'), watching())
     paused.add('scout')
@@ -246,7 +246,7 @@ describe('a watch', () => {
 })
 
 describe('setting watches', () => {
-  test('is for the agent itself, or for people', async () => {
+  test('an agent sets only its own watches, and people set those of any agent', async () => {
     const { watches } = await aBoard()
     expect(watches.set(person, watching())).toMatchObject([{ agent_id: 'scout', created_by: 'human:cli' }])
     expect(() => watches.set(person, { ...watching(), agentId: 'nobody' })).toThrow(code('unknown-agent'))
@@ -256,13 +256,13 @@ describe('setting watches', () => {
     expect(() => watches.set(agent('scout'), { ...watching(), tell: 'off' })).toThrow(code('not-found'))
   })
 
-  test('is refused for what belongs to a project of others', async () => {
+  test('watching keys of another project is rejected', async () => {
     const { watches } = await aBoard()
     const wish = { agentId: 'scout', pattern: 'projects/blue/**', tell: 'run' } as const
     expect(() => watches.set(agent('scout'), wish)).toThrow(code('denied'))
   })
 
-  test('has a bound', async () => {
+  test('the number of watches is limited', async () => {
     const { watches } = await aBoard()
     const wish = (count: number) => ({ agentId: 'scout', pattern: `k${count}/*`, tell: 'run' }) as const
     for (let count = 0; count < watchLimits.perAgentMax; count++) watches.set(agent('scout'), wish(count))
@@ -292,7 +292,7 @@ describe('history/', () => {
     },
   )
 
-  test('is let go of by people alone, and its key stays used', async () => {
+  test('only people can delete a history entry, and its key stays used', async () => {
     const { board } = await aBoard()
     const key = 'history/2026'
     board.write(agent('scout'), { key, value: 1 })

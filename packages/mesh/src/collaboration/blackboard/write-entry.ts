@@ -15,21 +15,24 @@ import type { Database } from '../../storage/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 import type { VersionTable } from './version-table.ts'
 
-/** Ten years, seconds. */
+/** Ten years, in seconds. */
 const lifeMaxSeconds = 10 * 365 * 24 * 3600
 
 export interface BlackboardWrite {
   readonly key: string
   readonly value: JsonValue
-  /** 0 demands that the key does not exist yet; left out, any version is overwritten. */
+  /** 0 requires that the key does not exist yet; if omitted, any version is overwritten. */
   readonly expectedVersion?: number | undefined
-  /** Seconds from this write on; left out, the entry stays. */
+  /** Time to live in seconds from this write on; if omitted, the entry is permanent. */
   readonly ttlSeconds?: number | undefined
 }
 
 export type WriteEntry = (caller: Caller, write: BlackboardWrite) => BlackboardEntry
 
-/** Problems `denied`, `bad-request`, `body-too-large`, `version-conflict`, `unprocessable` when the board is full. */
+/**
+ * Problems `denied`, `bad-request`, `body-too-large`, `version-conflict`, `unprocessable` when the blackboard is
+ * full.
+ */
 export function writeEntry(deps: {
   readonly database: Database
   readonly table: BlackboardTable
@@ -38,7 +41,7 @@ export function writeEntry(deps: {
   readonly clock: Clock
   readonly journal: Journal
   readonly events: EventBus
-  /** In the transaction of the write: who watches will be told. */
+  /** Called in the transaction of the write, to notify watching agents. */
   readonly noteChange?: (entry: BlackboardEntry) => void
 }): WriteEntry {
   const { database, table } = deps
@@ -52,7 +55,7 @@ export function writeEntry(deps: {
     if (appends) requireAppend(write)
     const now = deps.clock.now()
     const writtenBy = caller.kind === 'agent' ? caller.agentId : actorOf(caller)
-    // Refusals are thrown after the transaction: inside one of a caller's they would roll all of it back.
+    // Refusals are thrown after the transaction: inside a transaction of the caller they would roll all of it back.
     const written = database.transaction(() => {
       if (!table.read(write.key, now)) {
         const own = table.countOf(writtenBy)
@@ -110,12 +113,12 @@ export function writeEntry(deps: {
   }
 }
 
-/** One agent has a share; people may fill the board. */
+/** An agent may fill only its share; people may fill the whole blackboard. */
 function boundsFor(caller: Caller, bounds: RowBounds): RowBounds {
   return caller.kind === 'agent' ? bounds : { ...bounds, perAgentMax: bounds.max }
 }
 
-/** Whether the key is of a record that is added to and never changed: `history/`, of all or of one project. Pure. */
+/** True if the key belongs to an append-only record: `history/` of the fleet or of a project. Pure. */
 export function isHistory(key: string): boolean {
   return /^(?:projects\/[^/]+\/)?history\//.test(key)
 }
@@ -131,7 +134,7 @@ function requireAppend({ ttlSeconds, expectedVersion = 0 }: BlackboardWrite): vo
   }
 }
 
-/** Problem `bad-request`. */
+/** Throws the problem `bad-request` for an invalid key. */
 export function requireKey(key: string): void {
   if (blackboardKeySchema.safeParse(key).success) return
   throw new Problem('bad-request', {

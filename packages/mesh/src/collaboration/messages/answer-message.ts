@@ -6,15 +6,16 @@ import { announceMessage } from './message-deps.ts'
 import type { MessageDeps } from './message-deps.ts'
 import type { MessageRecord } from './message-table.ts'
 
-/** Of an answer, characters; what is longer belongs into an artifact. */
+/** Longest answer in characters; longer content belongs in an artifact. */
 const answerMaxChars = 20_000
 
 export interface Answers {
-  /** In the transaction that settles a run: whoever asked for it by a message is told, once. */
+  /** Delivers the answer to the asking run once, in the transaction that settles the answering run. */
   runSettled(run: SettledRun): void
   /**
-   * The message once it is answered, or as it is when the time is up or `gone` aborts. An answer that is given here is
-   * not told again at the end of the turn. Again it changes nothing. Problems `denied`, `stale-fence`, `not-found`.
+   * Returns the message once it is answered, or in its current state when the time is up or `gone` aborts. An answer
+   * that is returned here is not delivered again after the turn. Repeating the call changes nothing. Problems
+   * `denied`, `stale-fence`, `not-found`.
    */
   awaitAnswer(
     caller: Caller,
@@ -31,7 +32,7 @@ export function createAnswers(deps: MessageDeps): Answers {
     for (const go of waiting.get(id) ?? []) go()
   }
 
-  /** Resolves when it is answered, the time is up or whoever waits has gone. */
+  /** Resolves when the message is answered, the time is up or the waiting client has disconnected. */
   async function answered(id: string, waitMs: number, gone: AbortSignal): Promise<void> {
     const over = new AbortController()
     const signal = AbortSignal.any([over.signal, gone])
@@ -49,7 +50,7 @@ export function createAnswers(deps: MessageDeps): Answers {
     }
   }
 
-  /** Bound to the turn in which it is read: a turn after it does not hear it anew. */
+  /** Binds the answer to the turn that reads it, so that a later turn does not receive it again. */
   function take(message: MessageRecord): MessageRecord {
     if (message.state === 'answered') runs.takeNote(message.asking_run_id, sourceOf(message))
     return message
@@ -85,7 +86,7 @@ export function createAnswers(deps: MessageDeps): Answers {
       const asked = own(caller, id)
       const waitMs = Math.min(waitSeconds, messageLimits.waitMaxSeconds) * 1000
       if (asked.state === 'sent' && waitMs > 0) await answered(id, waitMs, gone)
-      // The run may have ended meanwhile, and its answer is nobody's here.
+      // The asking run may have ended meanwhile; then this caller must not receive the answer.
       return database.transaction(() => take(own(caller, id)))
     },
   }

@@ -2,7 +2,7 @@ import type { Database } from '../../storage/index.ts'
 
 export type CapabilityTable = ReturnType<typeof createCapabilityTable>
 
-/** What each agent says that it can. */
+/** Stores the capabilities that each agent declares. */
 export function createCapabilityTable(database: Database) {
   const names = (sql: string, ...values: string[]): readonly string[] =>
     database
@@ -15,10 +15,10 @@ export function createCapabilityTable(database: Database) {
   return {
     of: (agentId: string) =>
       names('SELECT name AS found FROM agent_capabilities WHERE agent_id = ? ORDER BY name', agentId),
-    /** Ids of the agents that declare it, in the order of their ids. */
+    /** Ids of the agents that declare it, sorted. */
     declaring: (name: string) =>
       names('SELECT agent_id AS found FROM agent_capabilities WHERE name = ? ORDER BY agent_id', name),
-    /** Every name that anybody declares. */
+    /** Every declared capability. */
     all: () => names('SELECT DISTINCT name AS found FROM agent_capabilities ORDER BY name'),
     replace: (agentId: string, capabilities: readonly string[], at: number): void => {
       forget(agentId)

@@ -1,14 +1,14 @@
-/** An agent that says it can, as the choice sees it. */
+/** An agent that declares the capability, with its load. */
 export interface Candidate {
   readonly agentId: string
   readonly busy: boolean
-  /** Runs that wait in its lane. */
+  /** Queued runs in its lane. */
   readonly queued: number
 }
 
 /**
- * Who of those that can gets a message: the one that has least to do, and of several the first by id, so that the same
- * state of the fleet always gives the same answer. Pure.
+ * Chooses the candidate with the least work; ties go to the first id, so that the same state of the fleet always
+ * gives the same result. Pure.
  */
 export function chooseRecipient(candidates: readonly Candidate[]): string | null {
   const work = ({ busy, queued }: Candidate): number => queued + (busy ? 1 : 0)

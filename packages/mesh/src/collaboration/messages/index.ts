@@ -9,7 +9,7 @@ import { messagePeopleRoutes } from './people.routes.ts'
 
 export type { KeptMessages, Messages } from './messages.ts'
 
-/** What agents ask each other; each message that begins work ends in `submitRun`. */
+/** Wires the module for messages between agents; each message that starts work goes through `submitRun`. */
 export function messagesModule(
   kernel: Kernel,
   needs: {

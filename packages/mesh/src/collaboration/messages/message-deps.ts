@@ -5,23 +5,23 @@ import type { RunDelivery, RunLifecycle, RunQueries, RunQueue } from '../../runs
 import type { CapabilityTable } from './capability-table.ts'
 import type { MessageRecord, MessageTable } from './message-table.ts'
 
-/** What messages ask of runs. */
+/** What messages need from runs. */
 export type MessageRuns = Pick<RunQueue, 'submitRun' | 'laneOf' | 'isLaneFull'> &
   Pick<RunQueries, 'chainOf' | 'askersOf'> &
   Pick<RunLifecycle, 'live'> &
   Pick<RunDelivery, 'notifyRun' | 'takeNote'>
 
-/** What they ask of the fleet. */
+/** What messages need from the fleet. */
 export interface MessageAgents {
   find(agentId: string): unknown
   isArchived(agentId: string): boolean
-  /** Why it does not work now, in words; null where it does. */
+  /** The reason why the agent does not work now, as text; null if it works. */
   failureOf(agentId: string): string | null
-  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  /** Throws the problem `unknown-agent`, or `agent-archived` for an agent that gets no work. */
   requireWorking(agentId: string): void
 }
 
-/** What they ask of the file of people, as it is at the moment. */
+/** What messages need from the people file; always the current version. */
 export interface MessagePeople {
   byName(name: string): Pick<Person, 'name' | 'role' | 'agents'> | null
 }
@@ -37,7 +37,7 @@ export interface MessageDeps extends Pick<
   readonly capabilities: CapabilityTable
 }
 
-/** What happened to a message, onto the bus. */
+/** Publishes an event about a change of a message. */
 export function announceMessage(events: EventBus, message: MessageRecord): void {
   events.publish({
     type: 'message.changed',

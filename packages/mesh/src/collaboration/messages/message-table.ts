@@ -20,7 +20,7 @@ const rowSchema = z.object({
   created_at: z.number(),
   answered_at: z.number().nullable(),
 })
-/** A message as it is kept. `root_run_id` is the run that the whole chain began with. */
+/** A message as stored. `root_run_id` is the run that started the whole chain. */
 export type MessageRecord = Readonly<z.infer<typeof rowSchema>>
 
 const columns =
@@ -61,7 +61,7 @@ export function createMessageTable(database: Database) {
         askingRunId,
         key,
       )[0] ?? null,
-    /** The one whose answer that run is; null for any other run. */
+    /** The message that this run answers; null for any other run. */
     sentTo: (runId: string): MessageRecord | null =>
       many(`SELECT ${columns} FROM messages WHERE run_id = ? AND state = 'sent'`, runId)[0] ?? null,
     answer: (id: string, answer: z.infer<typeof answerSchema>, at: number): void => {
@@ -71,7 +71,7 @@ export function createMessageTable(database: Database) {
         )
         .run(JSON.stringify(answer), at, id)
     },
-    /** Ids of those that the run asked and that somebody works on. */
+    /** Ids of the messages of this run that are still being answered. */
     openOf: (askingRunId: string): readonly string[] =>
       database
         .prepare("SELECT id FROM messages WHERE asking_run_id = ? AND state = 'sent' ORDER BY position")
@@ -89,7 +89,7 @@ export function createMessageTable(database: Database) {
         sender,
         recipient,
       ),
-    /** Those that no heartbeat has told of yet, oldest first. */
+    /** Messages that no heartbeat has listed yet, oldest first. */
     keptOf: (recipient: string, limit: number) =>
       many(
         `SELECT ${columns} FROM messages WHERE ${waitsForHeartbeat} ORDER BY position LIMIT ?`,
@@ -101,7 +101,7 @@ export function createMessageTable(database: Database) {
         .prepare("UPDATE messages SET run_id = ? WHERE id = ? AND state = 'kept' AND run_id IS NULL")
         .run(runId, id)
     },
-    /** Newest first. */
+    /** Messages, newest first. */
     list: ({ agentId, limit }: { readonly agentId?: string | undefined; readonly limit: number }) =>
       agentId === undefined
         ? many(`SELECT ${columns} FROM messages ORDER BY position DESC LIMIT ?`, limit)
@@ -118,7 +118,7 @@ export function createMessageTable(database: Database) {
           .all()
           .map((row) => [String(row['state']), Number(row['count'])]),
       ),
-    /** Keeps the newest `kept` of those that nobody works on any more and nobody waits for. */
+    /** Keeps the newest `kept` messages among those that are finished and delivered. */
     trim: (kept: number): void => {
       database
         .prepare(

@@ -20,9 +20,9 @@ type Harness = LedgerHarness & {
   readonly messages: Messages
   readonly may: Set<string>
   readonly archived: Set<string>
-  /** Agents that do not work now, and why. */
+  /** Agents that do not work now, with the reason. */
   readonly failed: Map<string, string>
-  /** What the file of people says at the moment. */
+  /** The current content of the people file. */
   readonly people: Map<string, Pick<Person, 'name' | 'role' | 'agents'>>
 }
 
@@ -64,7 +64,7 @@ async function started(): Promise<Harness> {
   return harness
 }
 
-/** `ada` works on what a person asked. */
+/** `ada` works on a person's request. */
 async function adaAtWork() {
   const harness = await started()
   const run = harness.chat('ada', 'ask bob')
@@ -97,7 +97,7 @@ const codeOf = (work: () => unknown): string => {
 }
 
 describe('a message', () => {
-  test('is a run of the other below that of the asker, with its caps, in a conversation of the two', async () => {
+  test('a message creates a run of the recipient below the asking run, with its limits, in a conversation of both', async () => {
     verifies('purpose:mesh:routes-messages')
     const harness = await started()
     const asking = harness.ledger.queue.submitRun(person, {
@@ -125,7 +125,7 @@ describe('a message', () => {
     })
   })
 
-  test('whose answer nobody waits for parks its asker, which goes on with it exactly once', async () => {
+  test('a message whose answer is not awaited parks the asking run, which continues with it exactly once', async () => {
     const { harness, run } = await adaAtWork()
     const message = send(harness, ['ada', 'bob'])
     harness.agents.finish('ada', { response: 'I asked bob' })
@@ -153,7 +153,7 @@ describe('a message', () => {
     ])
   })
 
-  test('whose answer is awaited gives it there, and no turn is told of it again', async () => {
+  test('an awaited answer is returned to the caller and not delivered to any later turn', async () => {
     const { harness, run } = await adaAtWork()
     const { id } = send(harness, ['ada', 'bob'])
     const answer = awaitOf(harness, 'ada', [id, 30])
@@ -161,7 +161,7 @@ describe('a message', () => {
     harness.agents.finish('bob', { response: 'seven' })
     await harness.clock.settle()
     expect(await answer).toMatchObject({ state: 'answered', answer: { state: 'done', text: 'seven' } })
-    // A reply that was lost on the way is asked for again.
+    // The client asks again for a reply that was lost.
     expect(await awaitOf(harness, 'ada', [id, 30])).toMatchObject({ state: 'answered' })
     harness.agents.finish('ada', { response: 'there are seven' })
     await harness.clock.settle()
@@ -169,7 +169,7 @@ describe('a message', () => {
     expect(sentTo(harness, run.id)).toEqual(['ask bob'])
   })
 
-  test('that is awaited in vain comes back as it is when the time is up, and is told later', async () => {
+  test('an await that times out returns the unanswered message, and the answer is delivered later', async () => {
     const { harness, run } = await adaAtWork()
     const { id } = send(harness, ['ada', 'bob'])
     const answer = awaitOf(harness, 'ada', [id, 2])
@@ -182,7 +182,7 @@ describe('a message', () => {
     expect(sentTo(harness, run.id).at(-1)).toContain('Answer: seven')
   })
 
-  test('that the other fails at is answered with that', async () => {
+  test('a message whose recipient fails is answered with the failure', async () => {
     const { harness, run } = await adaAtWork()
     send(harness, ['ada', 'bob'])
     harness.agents.finish('ada')
@@ -192,7 +192,7 @@ describe('a message', () => {
     expect(sentTo(harness, run.id).at(-1)).toContain('("how many?") is answered (failed).')
   })
 
-  test('of a run that is cancelled is cancelled with it', async () => {
+  test('cancelling a run cancels its messages', async () => {
     const { harness, run } = await adaAtWork()
     const { id, run_id: below } = send(harness, ['ada', 'bob'])
     harness.ledger.lifecycle.cancelRun(person, run.id)
@@ -202,7 +202,7 @@ describe('a message', () => {
     ])
   })
 
-  test('survives a restart of the mesh that comes before the answer', async () => {
+  test('a message survives a restart of the mesh before the answer', async () => {
     const { harness, run } = await adaAtWork()
     send(harness, ['ada', 'bob'])
     harness.agents.finish('ada')
@@ -215,7 +215,7 @@ describe('a message', () => {
     expect(sentTo(again, run.id).at(-1)).toContain('Answer: seven')
   })
 
-  test('under the same key is the same message and one run, for something else a conflict', async () => {
+  test('the same key gives the same message and one run, and conflicts with a different request', async () => {
     const { harness } = await adaAtWork()
     const first = send(harness, ['ada', 'bob'], { text: 'how many?', key: 'run_1:1' })
     expect(send(harness, ['ada', 'bob'], { text: 'how many?', key: 'run_1:1' })).toEqual(first)
@@ -226,7 +226,7 @@ describe('a message', () => {
     expect(harness.ledger.queries.list({ agentId: 'bob', limit: 5 })).toHaveLength(1)
   })
 
-  test('is nobody else’s to await', async () => {
+  test('only the sender can await a message', async () => {
     const { harness } = await adaAtWork()
     const { id } = send(harness, ['ada', 'bob'])
     await harness.clock.settle()
@@ -243,7 +243,7 @@ describe('a message', () => {
     expect(harness.ledger.queries.list({ limit: 5 })).toHaveLength(1)
   })
 
-  test('is for agents, in a live run', async () => {
+  test('only agents with a live run can send messages', async () => {
     const { harness } = await adaAtWork()
     const without: Caller = { kind: 'agent', agentId: 'bob', token: 'door', run: null }
     expect(codeOf(() => harness.messages.send(person, { to: 'bob', text: 'x' }))).toBe('denied')
@@ -251,8 +251,8 @@ describe('a message', () => {
   })
 })
 
-describe('talk between agents ends', () => {
-  test('where one would ask who waits for it, near or far', async () => {
+describe('limits of messages between agents', () => {
+  test('a message to an agent that waits for the sender is rejected, directly or through others', async () => {
     const { harness } = await adaAtWork()
     send(harness, ['ada', 'bob'])
     await harness.clock.settle()
@@ -262,20 +262,20 @@ describe('talk between agents ends', () => {
     expect(codeOf(() => send(harness, ['cleo', 'ada']))).toBe('hand-off-refused')
   })
 
-  test('where one run has sent as many messages as it may', async () => {
+  test('a run that has sent its maximum of messages is rejected', async () => {
     const { harness } = await adaAtWork()
     for (let count = 0; count < messageLimits.perRunMax; count++) send(harness, ['ada', 'bob'])
     expect(codeOf(() => send(harness, ['ada', 'bob']))).toBe('messages-exhausted')
   })
 
-  test('where all runs of one stimulus have sent as many as they may together', async () => {
+  test('all runs of one trigger share a maximum of messages', async () => {
     const { harness } = await adaAtWork()
     for (let count = 0; count < messageLimits.perRunMax; count++) send(harness, ['ada', 'bob'])
     await harness.clock.settle()
     for (let more = 0; more < messageLimits.perStimulusMax - messageLimits.perRunMax; more++) {
       const at = Math.floor(more / messageLimits.perRunMax)
       if (more % messageLimits.perRunMax === 0 && at > 0) {
-        // Its next run, which comes of the same stimulus.
+        // The next run that the same trigger caused.
         harness.agents.finish('bob')
         await harness.clock.settle()
       }
@@ -286,7 +286,7 @@ describe('talk between agents ends', () => {
     expect(codeOf(() => send(harness, ['bob', 'cleo']))).toBe('messages-exhausted')
   })
 
-  test('where it would be handed on deeper than work may be', async () => {
+  test('a message beyond the maximum depth of hand-offs is rejected', async () => {
     const harness = await started()
     const names = Array.from({ length: wireLimits.handOffDepthMax + 2 }, (_, index) => `agent${index}`)
     for (const name of names) harness.may.add(name)
@@ -301,8 +301,8 @@ describe('talk between agents ends', () => {
   })
 })
 
-describe('a worker’s message to the operator', () => {
-  test('for a person’s sake is a run of the operator', async () => {
+describe('a message of a worker to the operator', () => {
+  test("a worker's message on behalf of a person starts a run of the operator", async () => {
     const { harness } = await adaAtWork()
     expect(send(harness, ['ada', 'operator']).state).toBe('sent')
     expect(harness.ledger.queries.list({ agentId: 'operator', limit: 5 })).toHaveLength(1)
@@ -316,7 +316,7 @@ describe('a worker’s message to the operator', () => {
     person: 'ann',
     agents: ['ada'],
   }
-  /** `ada` works on what `ann` asked; then the file of people says this of her. */
+  /** `ada` works on a request of `ann`; then the people file changes to this entry for her. */
   async function askedByAnn(now: Pick<Person, 'role' | 'agents'> | null) {
     const harness = await started()
     harness.ledger.queue.submitRun(member, {
@@ -348,7 +348,7 @@ describe('a worker’s message to the operator', () => {
     expect(harness.ledger.queries.list({ agentId: 'operator', limit: 5 })).toEqual([])
   })
 
-  test('is kept where somebody who may not has steered the owner’s run, taken or not', async () => {
+  test("a worker's message is kept if a person without permission has steered the owner's run, delivered or not", async () => {
     for (const taken of [false, true]) {
       const { harness } = await adaAtWork()
       harness.people.set('ann', { name: 'ann', role: 'member', agents: ['ada'] })
@@ -360,7 +360,7 @@ describe('a worker’s message to the operator', () => {
     }
   })
 
-  test('is kept where they steered what it works for, or an agent of theirs steered it', async () => {
+  test("a worker's message is kept if such a person, or an agent of theirs, steered the work above it", async () => {
     const above = await adaAtWork()
     send(above.harness, ['ada', 'bob'])
     await above.harness.clock.settle()
@@ -368,7 +368,7 @@ describe('a worker’s message to the operator', () => {
     above.harness.ledger.steering.steerRun(member, { agentId: 'ada', text: 'tell the operator' })
     expect(send(above.harness, ['bob', 'operator']).state).toBe('kept')
 
-    // `bob` works for the owner; `ada`, on what ann asked, says something to it.
+    // `bob` works for the owner; `ada`, working for ann, says something to it.
     const harness = await askedByAnn({ role: 'member', agents: ['ada'] })
     harness.chat('bob')
     await harness.clock.settle()
@@ -377,7 +377,7 @@ describe('a worker’s message to the operator', () => {
   })
 
   test.each(['a turn', 'a steer'])(
-    'is kept where %s of somebody who may not stands in its conversation, and in no other',
+    "a worker's message is kept if %s of a person without permission is in its conversation, and only then",
     async (said) => {
       const harness = await started()
       const owners = (session: string) => {
@@ -408,7 +408,7 @@ describe('a worker’s message to the operator', () => {
     },
   )
 
-  test('is kept where a watch told the run something', async () => {
+  test("a worker's message is kept if a watch notified the run of something", async () => {
     const { harness } = await adaAtWork()
     harness.ledger.steering.steerRun(
       { kind: 'system' },
@@ -417,7 +417,7 @@ describe('a worker’s message to the operator', () => {
     expect(send(harness, ['ada', 'operator']).state).toBe('kept')
   })
 
-  test('is a run where those who steered may give the operator work', async () => {
+  test("a worker's message starts a run if those who steered it may give the operator work", async () => {
     const { harness } = await adaAtWork()
     harness.people.set('ann', { name: 'ann', role: 'member', agents: ['ada', 'operator'] })
     harness.ledger.steering.steerRun(
@@ -428,14 +428,14 @@ describe('a worker’s message to the operator', () => {
     expect(send(harness, ['ada', 'operator']).state).toBe('sent')
   })
 
-  test('is kept however far below what that person began', async () => {
+  test("a worker's message is kept however far below the person's request it is sent", async () => {
     const harness = await askedByAnn({ role: 'member', agents: ['ada', 'bob'] })
     send(harness, ['ada', 'bob'])
     await harness.clock.settle()
     expect(send(harness, ['bob', 'operator']).state).toBe('kept')
   })
 
-  test('that nobody stands behind begins nothing and waits for one heartbeat', async () => {
+  test("a worker's message without a person behind it starts nothing and waits for one heartbeat", async () => {
     const harness = await started()
     harness.ledger.queue.submitRun(
       { kind: 'system' },
@@ -452,7 +452,7 @@ describe('a worker’s message to the operator', () => {
     expect(await awaitOf(harness, 'ada', [message.id, 30])).toMatchObject({ state: 'kept' })
     harness.messages.tellKept([message.id], 'run_9')
     expect(harness.messages.keptFor('operator')).toEqual({ count: 0, oldest: [] })
-    // It parks nobody: no answer comes.
+    // The run is not parked, because no answer will come.
     harness.agents.finish('ada')
     await harness.clock.settle()
     expect(harness.ledger.queries.list({ agentId: 'ada', limit: 1 })).toMatchObject([{ state: 'done' }])
@@ -465,7 +465,7 @@ describe('a worker’s message to the operator', () => {
     )
     await harness.clock.settle()
   }
-  /** As many as are kept of one sender, in one run. */
+  /** Sends as many messages as are kept of one sender, in one run. */
   const fill = async (harness: Harness, agentId: string) => {
     await tick(harness, agentId)
     for (let count = 0; count < messageLimits.keptPerSenderMax; count++) send(harness, [agentId, 'operator'])
@@ -473,7 +473,7 @@ describe('a worker’s message to the operator', () => {
     await harness.clock.settle()
   }
 
-  test('is refused once as many of that worker wait as are kept of one, and others still are heard', async () => {
+  test('a worker at its maximum of kept messages is rejected, and others can still send', async () => {
     const harness = await started()
     await fill(harness, 'ada')
     await tick(harness, 'ada')
@@ -485,7 +485,7 @@ describe('a worker’s message to the operator', () => {
     expect(send(harness, ['ada', 'operator']).state).toBe('kept')
   })
 
-  test('is refused once as many wait as are kept of all', async () => {
+  test('messages are rejected once the total of kept messages is reached', async () => {
     const harness = await started()
     const senders = messageLimits.keptMax / messageLimits.keptPerSenderMax
     for (let from = 0; from < senders; from++) await fill(harness, `agent${from}`)
@@ -494,11 +494,11 @@ describe('a worker’s message to the operator', () => {
   })
 })
 
-describe('a message to whoever can', () => {
+describe('a message to a capability', () => {
   const declare = (harness: Harness, agentId: string, ...names: string[]) =>
     harness.messages.declare({ kind: 'agent', agentId, token: 'door', run: null }, names)
 
-  test('reaches one that declares it, and the asker is told who', async () => {
+  test('a message to a capability reaches an agent that declares it, and the sender learns which', async () => {
     const { harness } = await adaAtWork()
     declare(harness, 'cleo', 'translate', 'count')
     declare(harness, 'bob', 'count')
@@ -507,12 +507,12 @@ describe('a message to whoever can', () => {
       capability: 'count',
     })
     await harness.clock.settle()
-    // Bob has something to do now.
+    // Bob has work now.
     expect(send(harness, ['ada', 'capability:count']).recipient).toBe('cleo')
     expect(send(harness, ['ada', 'capability:translate']).recipient).toBe('cleo')
   })
 
-  test('passes over who is archived, may not be messaged, asks itself, waits above or is the operator', async () => {
+  test('a message to a capability skips archived, forbidden and waiting agents, the sender and the operator', async () => {
     const { harness } = await adaAtWork()
     for (const agentId of ['ada', 'bob', 'dan', 'eve', 'nobody', 'operator'])
       declare(harness, agentId, 'count')
@@ -523,7 +523,7 @@ describe('a message to whoever can', () => {
     expect(send(harness, ['dan', 'capability:count']).recipient).toBe('cleo')
   })
 
-  test('passes over who does not work now and who is given no work, while another can', async () => {
+  test('a message to a capability skips agents that do not work or get no work while another is available', async () => {
     const { harness } = await adaAtWork()
     for (const agentId of ['bob', 'cleo', 'dan']) declare(harness, agentId, 'count')
     harness.failed.set('bob', 'crashed three times')
@@ -533,7 +533,7 @@ describe('a message to whoever can', () => {
     expect(send(harness, ['ada', 'capability:count']).recipient).toBe('dan')
   })
 
-  test('that only such agents can is refused, and is no hint of what else there is', async () => {
+  test('a message that only unavailable agents could answer is rejected without naming other capabilities', async () => {
     const { harness } = await adaAtWork()
     declare(harness, 'bob', 'count')
     declare(harness, 'cleo', 'count')
@@ -547,7 +547,7 @@ describe('a message to whoever can', () => {
     expect(send(harness, ['ada', 'capability:count']).recipient).toBe('bob')
   })
 
-  test('under the same key goes to the same agent, whoever is free by then', async () => {
+  test('the same key gives the same agent, even if another is free by then', async () => {
     const { harness } = await adaAtWork()
     declare(harness, 'bob', 'count')
     declare(harness, 'cleo', 'count')
@@ -556,7 +556,7 @@ describe('a message to whoever can', () => {
     expect(send(harness, ['ada', 'capability:count'], { text: 'how many?', key: 'run_1:4' })).toEqual(first)
   })
 
-  test('that nobody can is refused with what was meant, and nothing of agents that may not be messaged', async () => {
+  test('a message to an unknown capability is rejected with a suggestion from agents that may be messaged', async () => {
     const { harness } = await adaAtWork()
     declare(harness, 'bob', 'translate')
     declare(harness, 'eve', 'secret-work')
@@ -565,7 +565,7 @@ describe('a message to whoever can', () => {
     expect(asked).toThrow(/did you mean translate\? \(declared: translate\)/)
   })
 
-  test('goes by what was declared last; a deleted agent can nothing', async () => {
+  test('only the last declaration of an agent counts, and a deleted agent declares nothing', async () => {
     const { harness } = await adaAtWork()
     expect(declare(harness, 'bob', 'count', 'count', 'add')).toEqual(['add', 'count'])
     declare(harness, 'bob', 'add')

@@ -13,13 +13,13 @@ import type { MessageRecord } from './message-table.ts'
 import { createSendMessage } from './send-message.ts'
 import type { SendMessage } from './send-message.ts'
 
-/** Messages that are kept once they are answered or told; older ones are in the journal by id alone. */
+/** How many finished messages are kept; of older ones the audit log has only the id. */
 const keptMax = 10_000
-/** Of those that wait for the operator, how many one heartbeat tells of, and how much of each. */
+/** How many messages for the operator one heartbeat lists, and how many characters of each. */
 const toldAtOnceMax = 10
 const toldTextMaxChars = 1000
 
-/** What a heartbeat is told of messages that began nothing. */
+/** What a heartbeat learns about messages that started no run. */
 export interface KeptMessages {
   readonly count: number
   readonly oldest: readonly {
@@ -32,14 +32,16 @@ export interface KeptMessages {
 
 export interface Messages extends Answers {
   readonly send: SendMessage
-  /** What the calling agent can, in the place of what it said before. */
+  /** Replaces the capabilities that the calling agent declares. */
   declare(caller: Caller, capabilities: readonly string[]): readonly string[]
   list(caller: Caller, page: { readonly agentId?: string | undefined; readonly limit: number }): MessageView[]
   keptFor(agentId: string): KeptMessages
-  /** They stand in that heartbeat, and in no later one. Joins the caller's transaction. */
+  /**
+   * Marks the messages as listed in that heartbeat, so that no later one lists them. Joins the caller's transaction.
+   */
   tellKept(ids: readonly string[], runId: string): void
   capabilitiesOf(agentId: string): readonly string[]
-  /** Ids of the messages that the run asked and that somebody works on. */
+  /** Ids of the messages of this run that are still being answered. */
   openOf(runId: string): readonly string[]
   forget(agentId: string): void
   countByState(): Readonly<Record<string, number>>
@@ -75,7 +77,7 @@ export function createMessages(given: Omit<MessageDeps, 'table' | 'capabilities'
       return table.list(page).map(messageView)
     },
     keptFor: (agentId) => ({
-      // Nothing is kept for a worker: its messages are runs.
+      // Messages to workers always start runs, so none are kept for them.
       count: agentId === operatorAgentId ? table.keptCount(agentId) : 0,
       oldest: (agentId === operatorAgentId ? table.keptOf(agentId, toldAtOnceMax) : []).map((message) => ({
         id: message.id,
@@ -110,7 +112,7 @@ export function messageView(message: MessageRecord): MessageView {
   }
 }
 
-/** What whoever asked is told of it. */
+/** The view of a message for its sender. */
 export function sentView(message: MessageRecord): SentMessage {
   const { id, to, capability, state, run_id, answer } = messageView(message)
   return { id, to, capability, state, run_id, answer }

@@ -15,21 +15,22 @@ import type { MessageDeps } from './message-deps.ts'
 import type { MessageRecord } from './message-table.ts'
 
 export interface SendMessageInput {
-  /** The id of an agent, or `capability:NAME` for whoever can. */
+  /** The id of an agent, or `capability:NAME` for any agent that declares it. */
   readonly to: string
   readonly text: string
   readonly idempotencyKey?: string | null | undefined
 }
 
 /**
- * Asks another agent something and never waits: the message and the run that answers it are rows of one transaction. A
- * worker's message to the operator begins a run only where a person stands behind it who may give the operator work; else
- * it is kept for the operator's next heartbeat. Problems: `denied`, `stale-fence`, `unknown-agent`, `no-capable-agent`,
- * `hand-off-refused` for a loop or a depth over 8, `messages-exhausted`, and those of `submitRun`.
+ * Asks another agent a question without waiting: the message and the run that answers it are rows of one transaction.
+ * A worker's message to the operator starts a run only on behalf of a person who may give the operator work;
+ * otherwise it is kept for the operator's next heartbeat. Problems: `denied`, `stale-fence`, `unknown-agent`,
+ * `no-capable-agent`, `hand-off-refused` for a loop or a depth over 8, `messages-exhausted`, and those of
+ * `submitRun`.
  */
 export type SendMessage = (caller: Caller, input: SendMessageInput) => MessageRecord
 
-/** Whoever asks, and the runs that it works for, nearest first. */
+/** The sender, and the runs that it works for, nearest first. */
 interface Asking {
   readonly agentId: string
   readonly run: RunRecord
@@ -54,7 +55,7 @@ export function createSendMessage(deps: MessageDeps): SendMessage {
       requireRoom(deps, asking)
       const addressee: Addressee =
         named === null
-          ? whoeverCan(deps, { caller, asking, capability: input.to.slice(capabilityPrefix.length) })
+          ? findCapableAgent(deps, { caller, asking, capability: input.to.slice(capabilityPrefix.length) })
           : { recipient: named, capability: null }
       refuseLoops(asking, addressee.recipient)
       const message = enter(deps, { caller, asking, addressee, input })
@@ -77,7 +78,7 @@ function askingOf({ runs }: MessageDeps, caller: Caller): Asking {
   return { agentId: caller.agentId, run, chain, root }
 }
 
-/** The same key again: what was made the first time, as it is now. */
+/** Returns the message that the same key created before, in its current state. */
 function earlier({ table }: MessageDeps, asking: Asking, input: SendMessageInput): MessageRecord | null {
   const key = input.idempotencyKey ?? null
   const known = key === null ? null : table.findByKey(asking.agentId, asking.run.id, key)
@@ -87,22 +88,22 @@ function earlier({ table }: MessageDeps, asking: Asking, input: SendMessageInput
   throw new Problem('conflict', { detail: 'this idempotency key was used for another request' })
 }
 
-/** Talk that goes back and forth ends here, however it is spread over runs. */
+/** Ends conversations that go back and forth, however they are spread over runs. */
 function requireRoom({ table }: MessageDeps, { run, root }: Asking): void {
   const { perRunMax, perStimulusMax } = messageLimits
   if (table.countOfRun(run.id) >= perRunMax) {
     throw new Problem('messages-exhausted', {
-      detail: `this run has sent ${perRunMax} messages, which is all that one run may`,
+      detail: `this run has sent ${perRunMax} messages, the most that one run may send`,
     })
   }
   if (table.countOfRoot(root.id) >= perStimulusMax) {
     throw new Problem('messages-exhausted', {
-      detail: `${perStimulusMax} messages have been sent for what ${root.id} began, which is all`,
+      detail: `${perStimulusMax} messages have been sent for ${root.id} and the runs below it, the most for one trigger`,
     })
   }
 }
 
-/** Who works for whom is a chain without circles: whoever is above waits for this work already. */
+/** The chain of askers must not contain a loop: agents above wait for this work already. */
 function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
   if (to === agentId) throw new Problem('bad-request', { detail: 'an agent does not message itself' })
   if (run.depth + 1 > wireLimits.handOffDepthMax) {
@@ -112,16 +113,16 @@ function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
   }
   if (chain.some((above) => above.agentId === to)) {
     throw new Problem('hand-off-refused', {
-      detail: `${to} waits for this work already: what you answer reaches it by itself`,
+      detail: `${to} waits for this work already: it receives your answer without a message`,
     })
   }
 }
 
 /**
- * Only agents that the caller may message are looked at, so that it learns of no others; and of those only such as work
- * now and are given work, since any other would be asked in vain.
+ * Considers only agents that the caller may message, so that it learns nothing about others, and only those that work
+ * now and accept work.
  */
-function whoeverCan(
+function findCapableAgent(
   deps: MessageDeps,
   asked: { readonly caller: Caller; readonly asking: Asking; readonly capability: string },
 ): Addressee {
@@ -137,23 +138,27 @@ function whoeverCan(
     agents.failureOf(agentId) === null &&
     hooks.reasonsToGiveNoWork.ask(agentId).length === 0 &&
     decide(caller, { do: 'message-agent', to: agentId }).allowed
-  const able = capabilities.declaring(capability).filter(mayAsk)
-  if (able.length === 0) {
+  const capable = capabilities.declaring(capability).filter(mayAsk)
+  if (capable.length === 0) {
     const known = capabilities.all().filter((name) => capabilities.declaring(name).some(mayAsk))
-    throw noneCan(capability, known)
+    throw noCapableAgent(capability, known)
   }
-  const free = able.filter((agentId) => !runs.isLaneFull({ agentId, proactive: asking.run.proactive }))
-  // Where every lane is full the first is asked all the same, and its refusal says when to come again.
-  const candidates = (free.length > 0 ? free : able).map((agentId) => ({ agentId, ...runs.laneOf(agentId) }))
-  return { recipient: chooseRecipient(candidates) ?? able[0] ?? '', capability }
+  const free = capable.filter((agentId) => !runs.isLaneFull({ agentId, proactive: asking.run.proactive }))
+  // If every lane is full, the first agent is asked anyway; its refusal contains the time to retry.
+  const candidates = (free.length > 0 ? free : capable).map((agentId) => ({
+    agentId,
+    ...runs.laneOf(agentId),
+  }))
+  return { recipient: chooseRecipient(candidates) ?? capable[0] ?? '', capability }
 }
 
-function noneCan(capability: string, known: readonly string[]): Problem {
-  const near = nearestName(capability, known)
-  const meant = near === null ? '' : `; did you mean ${near}?`
-  const there = known.length === 0 ? 'nor anything else' : `declared: ${known.join(', ').slice(0, 500)}`
+function noCapableAgent(capability: string, known: readonly string[]): Problem {
+  const nearest = nearestName(capability, known)
+  const meant = nearest === null ? '' : `; did you mean ${nearest}?`
+  const there =
+    known.length === 0 ? 'none of them declares anything' : `declared: ${known.join(', ').slice(0, 500)}`
   return new Problem('no-capable-agent', {
-    detail: `nobody whom you may message and who works now declares ${capability}${meant} (${there})`,
+    detail: `no available agent that you may message declares ${capability}${meant} (${there})`,
   })
 }
 
@@ -187,10 +192,10 @@ function enter(
   }
   const run = runs.submitRun(caller, {
     agentId: addressee.recipient,
-    // In a conversation that the two have, whoever began it.
+    // The conversation belongs to the pair, regardless of which of them started it.
     input: {
       kind: 'chat',
-      message: inWords(asking.agentId, input.text),
+      message: asPrompt(asking.agentId, input.text),
       session: unattendedSession.agent(asking.agentId),
     },
     parent: asking.run,
@@ -198,25 +203,24 @@ function enter(
   return { ...fresh, state: 'sent', run_id: run.id }
 }
 
-/** One worker that talks a lot does not keep the others from being heard. */
+/** Limits each worker, so that one that sends a lot does not block the others. */
 function requireRoomToKeep(table: MessageDeps['table'], sender: string): void {
   const { keptMax, keptPerSenderMax } = messageLimits
   if (table.keptCountOf(sender, operatorAgentId) >= keptPerSenderMax) {
     throw new Problem('messages-exhausted', {
-      detail: `${keptPerSenderMax} messages of ${sender} wait for the operator's next heartbeat, which is all that are kept of one agent`,
+      detail: `${keptPerSenderMax} messages of ${sender} wait for the operator's next heartbeat, the most that are kept of one agent`,
     })
   }
   if (table.keptCount(operatorAgentId) >= keptMax) {
     throw new Problem('messages-exhausted', {
-      detail: `${keptMax} messages wait for the operator's next heartbeat, which is all that are kept`,
+      detail: `${keptMax} messages wait for the operator's next heartbeat, the most that are kept`,
     })
   }
 }
 
 /**
- * Whether a person began what this run works for, at that moment and not by a job, a hook or a watcher, who may give the
- * operator work themselves; and the same of everybody who said something to it meanwhile. Else whoever is granted one
- * worker would command the operator through it.
+ * True if a person started the work above this run (not a job, hook or watcher), may give the operator work now, and
+ * so may everyone who steered it. Otherwise a person with access to one worker could command the operator through it.
  */
 function mayWakeOperator({ people, decide, runs }: MessageDeps, { run }: Asking): boolean {
   if (run.proactive) return false
@@ -226,9 +230,9 @@ function mayWakeOperator({ people, decide, runs }: MessageDeps, { run }: Asking)
   })
 }
 
-/** Whoever began it, with what the file of people lets them now; null for one whom it does not name any more. */
+/** The person who started the run, with their current permissions; null if the people file no longer names them. */
 function personBehind(people: MessageDeps['people'], { channel, user }: Origin): HumanCaller | null {
-  // The gate names everybody but the owner of this machine.
+  // Every person except the owner of this machine has a name from authentication.
   if (user === undefined) return { kind: 'human', channel, role: 'owner' }
   const person = people.byName(user)
   if (!person) return null
@@ -236,8 +240,8 @@ function personBehind(people: MessageDeps['people'], { channel, user }: Origin):
   return { kind: 'human', channel, user: name, person: name, role, agents }
 }
 
-/** Names the asker, since a conversation may have heard several; the words are material of another agent. */
-function inWords(sender: string, text: string): string {
+/** Names the sender, because one conversation can contain several; the text is untrusted input from another agent. */
+function asPrompt(sender: string, text: string): string {
   return sanitizeForPrompt(
     `Message of agent ${sender}. Your last words are the answer that it gets.\n\n${text}`,
   )

@@ -5,7 +5,7 @@ import type { Notes } from './notes.ts'
 
 export type { Notes } from './notes.ts'
 
-/** What agents tell the owner. */
+/** Wires the module for notes of agents to the owner. */
 export function notesModule(kernel: Kernel): MeshModule<Notes> {
   const notes = createNotes(kernel)
   kernel.hooks.ownerTold.subscribe(({ agentId, message }) => void notes.tellOwner(agentId, message))

@@ -9,12 +9,12 @@ export interface Note {
 }
 
 export interface NoteTable {
-  /** Null when the agent's key was used before. */
+  /** Returns null if the agent used this key before. */
   insert(note: Note, idempotencyKey: string | null): Note | null
   findByKey(agentId: string, idempotencyKey: string): Note | null
-  /** Newest first. */
+  /** Returns the notes, newest first. */
   list(limit: number): readonly Note[]
-  /** Keeps `kept` notes: beyond that the oldest of the agent that has most of them goes. */
+  /** Keeps `kept` notes: above that it deletes the oldest note of the agent with the most notes. */
   trim(kept: number): void
 }
 

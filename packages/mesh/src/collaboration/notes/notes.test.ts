@@ -35,7 +35,7 @@ function someNotes() {
 }
 
 describe('telling the owner', () => {
-  test('is a note and an event', () => {
+  test('notifying the owner creates a note and an event', () => {
     const { notes, events } = someNotes()
     const note = notes.notifyOwner(agent('a'), { message: 'done' })
     expect(note).toEqual({ id: 'note_1', agentId: 'a', message: 'done', createdAt: 1000 })
@@ -43,13 +43,13 @@ describe('telling the owner', () => {
     expect(notes.list(owner, 10)).toEqual([note])
   })
 
-  test('says whose words they are, where they are the mesh’s', () => {
+  test('a note of the mesh is marked as such', () => {
     const { notes, events } = someNotes()
     notes.tellOwner('a', 'Agent a is in quarantine.')
     expect(events).toMatchObject([{ type: 'note.added', agent_id: 'a', by: 'mesh' }])
   })
 
-  test('the same key of the same agent is the same note', () => {
+  test('the same key of the same agent gives the same note', () => {
     const { notes, events } = someNotes()
     const first = notes.notifyOwner(agent('a'), { message: 'one', idempotencyKey: 'run_1:4' })
     expect(notes.notifyOwner(agent('a'), { message: 'two', idempotencyKey: 'run_1:4' })).toEqual(first)
@@ -59,7 +59,7 @@ describe('telling the owner', () => {
     expect(events).toHaveLength(4)
   })
 
-  test('what a terminal would obey is taken out', () => {
+  test('terminal control characters are removed from notes', () => {
     const { notes } = someNotes()
     expect(notes.notifyOwner(agent('a'), { message: '\u001B[2Jgone\u202E' }).message).toBe('[2Jgone')
   })
@@ -74,7 +74,7 @@ describe('telling the owner', () => {
     },
   )
 
-  test('is for agents', () => {
+  test('only agents can send notes', () => {
     const { notes } = someNotes()
     expect(() => notes.notifyOwner(owner, { message: 'x' })).toThrow(
       expect.objectContaining({ code: 'denied' }),
@@ -82,7 +82,7 @@ describe('telling the owner', () => {
     expect(() => notes.list(agent('a'), 1)).toThrow(expect.objectContaining({ code: 'denied' }))
   })
 
-  test('the newest 5000 are kept and the newest come first', () => {
+  test('the newest 5000 notes are kept and listed newest first', () => {
     const { notes, database } = someNotes()
     database.transaction(() => {
       for (let n = 0; n < 5003; n++) notes.notifyOwner(agent('a'), { message: `m${n}` })
@@ -91,7 +91,7 @@ describe('telling the owner', () => {
     expect(notes.list(owner, 2).map((note) => note.message)).toEqual(['m5002', 'm5001'])
   })
 
-  test('a flood of one agent puts away none of what another said before', () => {
+  test('many notes of one agent delete none of another agent', () => {
     const { notes, database } = someNotes()
     database.transaction(() => {
       for (let n = 0; n < 3; n++) notes.notifyOwner(agent('quiet'), { message: `q${n}` })

@@ -12,22 +12,25 @@ import { createNoteTable } from './note-table.ts'
 import type { Note } from './note-table.ts'
 
 const listedMax = 500
-/** Notes that are kept; older ones are in the journal by id alone. */
+/** How many notes are kept; of older ones the audit log has only the id. */
 const keptMax = 5000
 
 export interface NoteToOwner {
   readonly message: string
-  /** The same key of the same agent is the same note. */
+  /** The same key of the same agent gives the same note. */
   readonly idempotencyKey?: string | undefined
 }
 
-/** What agents tell the owner. */
+/** Notes of agents to the owner. */
 export interface Notes {
-  /** Shown on terminals and pages, so without invisible characters. Problems `denied`, `bad-request`. */
+  /**
+   * Invisible characters are removed, because notes are shown on terminals and pages. Problems `denied`,
+   * `bad-request`.
+   */
   notifyOwner(caller: Caller, note: NoteToOwner): Note
-  /** A note that no agent wrote, about this one; joins the caller's transaction. */
+  /** Adds a note of the mesh about this agent. Joins the caller's transaction. */
   tellOwner(agentId: string, message: string): Note
-  /** Newest first; for whoever may view the fleet. */
+  /** Lists notes, newest first, for callers that may view the fleet. */
   list(caller: Caller, limit: number): readonly Note[]
 }
 

@@ -47,7 +47,7 @@ afterEach(async () => {
   for (const home of homes.splice(0)) await rm(home, { recursive: true, force: true })
 })
 
-/** All that keeps something of a project, under the real rules; `red` has much, `redder` a little. */
+/** Everything that stores data of a project, with the real rules; `red` has much, `redder` a little. */
 async function aHarness({ mayDropBudget = true } = {}) {
   const database = migrated()
   const time = { ms: 1000 }
@@ -174,7 +174,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
 
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
-test('a project is deleted by people, once it is archived', async () => {
+test('only people delete projects, and only archived ones', async () => {
   const { projects, manage, rows } = await aHarness()
   expect(() => projects.delete(owner, 'none')).toThrow(code('not-found'))
   const inUse = () => projects.delete(owner, 'red')
@@ -192,7 +192,7 @@ test('a project is deleted by people, once it is archived', async () => {
   expect(() => projects.delete(owner, 'red')).toThrow(code('not-found'))
 })
 
-test('a project whose budget the caller may not take away stays whole', async () => {
+test('a project whose budget the caller may not delete stays complete', async () => {
   const { projects, manage, blackboard } = await aHarness({ mayDropBudget: false })
   manage('archive', 'red')
   expect(() => projects.delete(owner, 'red')).toThrow(code('human-only'))
@@ -200,7 +200,7 @@ test('a project whose budget the caller may not take away stays whole', async ()
   expect(blackboard.read(owner, 'projects/red/plan').value).toBe('two')
 })
 
-test('a new project of the same name sees nothing of the deleted one', async () => {
+test('a new project of the same name does not see data of the deleted one', async () => {
   const harness = await aHarness()
   const { projects, manage, blackboard, topics, artifacts, hooks, tasks } = harness
   expect(hooks.projectTexts.ask('scout')[0]).toContain('First this.')
@@ -237,7 +237,7 @@ test('a new project of the same name sees nothing of the deleted one', async () 
   expect(() => harness.readTask(auditor)).toThrow(code('not-found'))
   expect(tasks.find('task_1')?.project).toBe('red')
   expect(harness.readTask(owner).project).toBe('red')
-  // What only begins like it is another's.
+  // A key that only has the project's name as prefix belongs to another project.
   expect(blackboard.read(owner, 'projects/redder/plan').value).toBe('stays')
   await harness.share('new.txt')
   expect(artifacts.listShared(auditor).rows.map(({ name }) => name)).toEqual(['new.txt'])

@@ -8,16 +8,18 @@ import type { ManageProjectDeps } from './manage-project.ts'
 import type { ReadProjectDeps } from './read-project.ts'
 
 export interface DeleteProjectDeps extends ManageProjectDeps, Pick<ReadProjectDeps, 'budgetOf'> {
-  /** Guards and journals it; more may be spent without the limits, which not everybody decides. */
+  /**
+   * Checks the permission and writes the audit log. Deleting a budget lifts its limits, so not everyone may do it.
+   */
   readonly dropBudget: (caller: Caller, project: string) => void
   readonly hooks: Pick<Hooks, 'projectDeleted'>
 }
 
 /**
- * Deletes an archived project with all that it kept to itself, in one transaction: its texts, its keys of the blackboard with
- * what stood there before, its topics, its budget, and the files that were shared in it. Its members belong to none
- * afterwards. Tasks, costs and journal keep its name; a new project of that name has no part in them. Problems: `denied`,
- * `human-only` for one whose budget not everybody may take away, `not-found`, `conflict` for one that is in use.
+ * Deletes an archived project and all its data in one transaction: texts, blackboard keys with their earlier
+ * versions, topics, budget, and the files that were shared in it. Its members belong to no project afterwards. Tasks,
+ * costs and audit log keep its name; a new project of that name does not inherit them. Problems: `denied`,
+ * `human-only` if the caller may not delete its budget, `not-found`, `conflict` for a project in use.
  */
 export type DeleteProject = (caller: Caller, name: string) => void
 
@@ -35,7 +37,7 @@ export function createDeleteProject(deps: DeleteProjectDeps): DeleteProject {
         })
       }
       const members = agents.list().filter(({ project }) => project === name)
-      // Agents that agents made follow those into another project, or out of all.
+      // Spawned agents follow their parents into another project, or out of all.
       for (const { id } of members) {
         if (!id.startsWith(spawnedPrefix)) deps.setAgentProject(caller, id, null)
       }

@@ -25,7 +25,7 @@ interface Needs {
   }
 }
 
-/** Members, goal and context, and what agents of one project keep to themselves. */
+/** Wires the module for projects: members, goal, context, and data that only members can access. */
 export function projectsModule(kernel: Kernel, { agents, tasks, budgets }: Needs): MeshModule<Projects> {
   const projects = createProjects({
     ...kernel,

@@ -23,7 +23,9 @@ export interface ManageProjectDeps {
   readonly database: Database
   readonly table: ProjectTable
   readonly agents: ProjectAgents
-  /** Guards and journals it, and holds the budget of the project that is left. */
+  /**
+   * Checks the permission, writes the audit log, and keeps the agent within the budget of the project that it leaves.
+   */
   readonly setAgentProject: (caller: Caller, agentId: string, project: string | null) => void
   readonly guard: Guard
   readonly journal: Journal
@@ -32,10 +34,10 @@ export interface ManageProjectDeps {
 }
 
 /**
- * Makes a project, puts it away and takes it back, decides who belongs to it; each said again changes nothing. Returns who
- * came in out of another project.
- * Problems: `denied`, `human-only` for a member that a limit of money holds, `not-found`, `unknown-agent`, `conflict` for
- * a change of an archived one, `unprocessable` at a bound.
+ * Creates, archives and restores a project, and changes its members. Repeating a call changes nothing. Returns the
+ * agents that moved in from another project.
+ * Problems: `denied`, `human-only` for a member that a budget limits, `not-found`, `unknown-agent`, `conflict` for a
+ * change of an archived project, `unprocessable` at a limit.
  */
 export type ManageProject = (
   caller: Caller,
@@ -75,7 +77,7 @@ function create(deps: ManageProjectDeps, caller: Caller, name: string): void {
   told(deps, caller, { name, action: 'created' })
 }
 
-/** Its row, where it is not there yet. Joins the caller's transaction. Problem `unprocessable` at the bound. */
+/** Creates the row if it does not exist. Joins the caller's transaction. Problem `unprocessable` at the limit. */
 export function ensureProject(deps: Pick<ManageProjectDeps, 'table' | 'clock'>, name: string): void {
   if (deps.table.find(name)) return
   if (deps.table.count() >= projectLimits.projectsMax) {
@@ -102,7 +104,7 @@ function addMembers(
   for (const agentId of agents) {
     if (requireAgent(deps, agentId).project !== name) deps.setAgentProject(caller, agentId, name)
   }
-  // Also whom nobody named: agents that were made for one of these follow it.
+  // Includes spawned agents, which follow their parents without being named.
   return before.flatMap(({ id, project: from }) => {
     const isMoved = from !== null && from !== name && deps.agents.find(id)?.project === name
     return isMoved ? [{ agent: id, from }] : []
@@ -129,9 +131,9 @@ export interface WriteProjectInput {
 }
 
 /**
- * Writes the goal or one section over the version that was read, so that of two writers neither erases the other's
- * words unseen. Problems: `denied`, `not-found`, `version-conflict` with what stands there, `conflict` for an archived
- * project, `bad-request`, `unprocessable` at a bound.
+ * Writes the goal or one section if the version is the one that was read, so that two writers cannot overwrite each
+ * other unseen. Problems: `denied`, `not-found`, `version-conflict` with the current text, `conflict` for an archived
+ * project, `bad-request`, `unprocessable` at a limit.
  */
 export type WriteProject = (caller: Caller, name: string, input: WriteProjectInput) => void
 
@@ -191,7 +193,7 @@ function writeSection(
 
 const shownMaxChars = 2000
 
-/** Whoever lost reads what stands there now, and can put both together. */
+/** Includes the current text, so that the losing writer can merge both. */
 function overtaken(
   what: string,
   {
@@ -206,14 +208,14 @@ function overtaken(
   })
 }
 
-/** Problem `not-found`. */
+/** Throws the problem `not-found`. */
 export function requireProject(table: ProjectTable, name: string): ProjectRow {
   const row = table.find(name)
   if (!row) throw noSuchProject(name)
   return row
 }
 
-/** Problem `conflict`. */
+/** Throws the problem `conflict` for an archived project. */
 export function requireInUse(row: ProjectRow): void {
   if (row.archived_at === null) return
   throw new Problem('conflict', { detail: `project ${row.name} is archived; take it back first (unarchive)` })

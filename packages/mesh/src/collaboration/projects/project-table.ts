@@ -25,9 +25,11 @@ export type SectionRow = Readonly<z.infer<typeof sectionSchema>>
 
 export type ProjectTable = ReturnType<typeof createProjectTable>
 
-/** Rows of projects; nothing here decides. */
+/** Reads and writes the rows of projects; callers make the decisions. */
 export function createProjectTable(database: Database) {
-  /** The guard asks on many calls whether a project is archived; nobody else writes these rows. */
+  /**
+   * Cached because the guard checks on many calls whether a project is archived; only this table changes these rows.
+   */
   const archived = new Map<string, boolean>()
   const forget = (name: string): void => {
     archived.delete(name)
@@ -54,7 +56,7 @@ export function createProjectTable(database: Database) {
         .map((row) => projectSchema.parse(row)),
     count: (): number =>
       Number(database.prepare('SELECT count(*) AS count FROM projects').get()?.['count'] ?? 0),
-    /** False where it is there already. */
+    /** Returns false if the project exists already. */
     insert: (name: string, at: number): boolean => {
       forget(name)
       return (
@@ -69,13 +71,13 @@ export function createProjectTable(database: Database) {
         .prepare('UPDATE projects SET archived_at = ?, updated_at = ? WHERE name = ?')
         .run(archivedAt, at, name)
     },
-    /** With its sections. */
+    /** Deletes the project with its sections. */
     remove: (name: string): void => {
       forget(name)
       database.prepare('DELETE FROM project_sections WHERE project = ?').run(name)
       database.prepare('DELETE FROM projects WHERE name = ?').run(name)
     },
-    /** One statement, so that of two writers over one version one wins. */
+    /** One statement, so that exactly one of two writers of the same version wins. */
     writeGoal: (
       name: string,
       goal: { readonly text: string; readonly criteria: readonly string[]; readonly expected: number },
@@ -101,7 +103,7 @@ export function createProjectTable(database: Database) {
         .get(name, section)
       return row ? sectionSchema.parse(row) : null
     },
-    /** The same for a section; one that was taken away keeps its row, so that its version is not used again. */
+    /** Does the same for a section. A deleted section keeps its row, so that its version is not used again. */
     writeSection: (
       name: string,
       section: { readonly name: string; readonly text: string; readonly expected: number },
@@ -129,7 +131,6 @@ export function createProjectTable(database: Database) {
   }
 }
 
-/** Pure. */
 export function noSuchProject(name: string): Problem {
   return new Problem('not-found', {
     detail: `there is no project ${name}`,

@@ -3,12 +3,12 @@ import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-f
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ProjectRow, SectionRow } from './project-table.ts'
 
-/** Of a criterion and of a member's role, in PROJECT.md. */
+/** Longest criterion and longest role of a member in PROJECT.md, in characters. */
 const lineMaxChars = 200
 
 /**
- * PROJECT.md: what a project wants, as each of its members reads it. The same rows give the same bytes, so that a
- * provider's prompt cache holds. It has no cap of its own; the whole prompt has one. Pure.
+ * Renders PROJECT.md, which each member reads. The same rows give the same bytes, so that the provider's prompt cache
+ * stays valid. Only the whole prompt has a limit. Pure.
  */
 export function projectText(project: {
   readonly row: ProjectRow

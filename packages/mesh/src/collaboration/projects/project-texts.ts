@@ -2,14 +2,14 @@ import type { Caller } from '../../access/index.ts'
 import { ensureProject } from './manage-project.ts'
 import type { ManageProjectDeps, WriteProject } from './manage-project.ts'
 
-/** What a project is for, in the form in which a file has it: sections by their names. */
+/** The texts of a project as a template file contains them: sections by name. */
 export interface ProjectTexts {
   readonly goal: string
   readonly criteria: readonly string[]
   readonly sections: Readonly<Record<string, string>>
 }
 
-/** The texts of projects for whoever writes a fleet into a file and makes one of it. */
+/** Reads and writes the texts of projects for exporting and applying templates. */
 export function createProjectTexts(
   deps: Pick<ManageProjectDeps, 'table' | 'clock'> & { readonly write: WriteProject },
 ) {
@@ -23,8 +23,8 @@ export function createProjectTexts(
   }
 
   /**
-   * Writes what differs, in the caller's transaction, into a project that is made where it is not there; what is left out
-   * stays. Problems as of writing each.
+   * Writes the texts that differ, in the caller's transaction. Creates the project if it does not exist; omitted
+   * texts stay. Problems as for writing each text.
    */
   function give(caller: Caller, name: string, texts: Partial<ProjectTexts>): void {
     ensureProject(deps, name)

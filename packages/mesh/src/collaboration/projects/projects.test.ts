@@ -18,7 +18,10 @@ const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 const operator = agent('operator')
 
-/** Projects under the real rules: scout and auditor are workers, both may manage projects, and the operator leads. */
+/**
+ * Creates projects with the real rules: scout and auditor are workers, both may manage projects, and operator is the
+ * operator.
+ */
 function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
   const database = migrated()
   const clock = { now: () => 1000, sleep: async () => {} }
@@ -72,7 +75,7 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
 describe('a project', () => {
-  test('is read by each of its members, and by nobody else, in PROJECT.md', () => {
+  test('members of a project read it in PROJECT.md, and other agents do not', () => {
     const { projects, create, textOf, refreshed } = aHarness()
     create('red', 'scout')
     projects.write(owner, 'red', { text: 'Find all leaks.', criteria: ['none is left'], expectedVersion: 0 })
@@ -92,7 +95,7 @@ describe('a project', () => {
     expect(refreshed()).toBeGreaterThan(0)
   })
 
-  test('loses no writer’s words to another: whoever comes second is shown them', () => {
+  test('a writer with an outdated version is rejected and receives the current text', () => {
     heedsLesson(57)
     const { projects, create } = aHarness()
     create('red', 'scout')
@@ -110,7 +113,7 @@ describe('a project', () => {
     expect(projects.one(owner, 'red')).toMatchObject({ goal: 'one', goal_version: 1 })
   })
 
-  test('keeps the version of a section that was taken away', () => {
+  test('a deleted section keeps its version', () => {
     const { projects, create } = aHarness()
     create('red')
     const write = (text: string, expectedVersion: number) =>
@@ -121,7 +124,7 @@ describe('a project', () => {
     expect(write('anew', 0).sections).toMatchObject([{ text: 'anew', version: 3 }])
   })
 
-  test('has bounded texts, sections and members', () => {
+  test('texts, sections and members of a project are limited', () => {
     const { projects, create } = aHarness()
     create('red')
     const goal = { text: 'x'.repeat(projectLimits.goalMaxChars + 1), expectedVersion: 0 }
@@ -133,7 +136,7 @@ describe('a project', () => {
     expect(() => projects.write(owner, 'red', more)).toThrow(code('unprocessable'))
   })
 
-  test('that is archived can be read, and nothing is added', () => {
+  test('an archived project can be read but not changed', () => {
     const { projects, create, decide, textOf } = aHarness()
     create('red', 'scout')
     projects.manage(owner, 'red', { action: 'archive', agents: [] })
@@ -150,7 +153,7 @@ describe('a project', () => {
     expect(projects.manage(owner, 'red', add).members).toEqual(['scout', 'auditor'])
   })
 
-  test('says of who comes in which project it was in before, and of nobody who was in none or here', () => {
+  test('adding members reports those that came from another project, and only those', () => {
     const { projects, create } = aHarness()
     expect(create('red', 'scout').moved).toEqual([])
     expect(create('blue', 'scout', 'auditor').moved).toEqual([{ agent: 'scout', from: 'red' }])
@@ -158,10 +161,10 @@ describe('a project', () => {
     expect(projects.one(owner, 'red').members).toEqual([])
   })
 
-  test('says of those who follow one that was moved, too, out of which they came', () => {
+  test('adding a member also reports its spawned agents and the projects that they left', () => {
     const { create, rows, hooks } = aHarness()
     for (const id of ['spawn_1', 'spawn_2']) rows.set(id, { id, role: '', project: null })
-    // As agents that were made for another do.
+    // Simulates spawned agents, which follow their parent.
     hooks.membershipChanged.subscribe(({ agentId, project }) => {
       const child = rows.get({ scout: 'spawn_1', spawn_1: 'spawn_2' }[agentId] ?? '')
       if (!child) return
@@ -178,7 +181,7 @@ describe('a project', () => {
     expect(create('blue', 'scout').moved).toEqual([])
   })
 
-  test('begins with the first agent that is charged to its name', () => {
+  test('a project is created with the first agent that is charged to its name', () => {
     const { projects, hooks, rows } = aHarness()
     rows.get('scout')!.project = 'blue'
     hooks.membershipChanged.tell({ agentId: 'scout', project: 'blue' })
@@ -194,7 +197,7 @@ describe('walls between projects', () => {
     return harness
   }
 
-  test('are kept by membership, whatever the patterns of a record say', () => {
+  test('access to project keys depends on membership, whatever patterns a record contains', () => {
     heedsLesson(35)
     const { decide } = twoProjects()
     const may = (who: string, action: Action) => decide(agent(who), action).allowed
@@ -214,7 +217,7 @@ describe('walls between projects', () => {
     expect(may('scout', { do: 'read-blackboard', key: 'projects-of-ours/plan' })).toBe(true)
   })
 
-  test('hold for who manages: a worker its own project, the operator all', () => {
+  test('a worker that manages projects is limited to its own, and the operator manages all', () => {
     const { projects } = twoProjects()
     const goal = { text: 'x', expectedVersion: 0 }
     expect(projects.write(agent('scout'), 'red', goal).goal).toBe('x')
@@ -224,7 +227,7 @@ describe('walls between projects', () => {
     expect(projects.manage(operator, 'green', create).name).toBe('green')
   })
 
-  test('hide other projects from who asks', () => {
+  test('other projects are hidden from the caller', () => {
     const { projects } = twoProjects()
     expect(projects.list(agent('scout')).map(({ name }) => name)).toEqual(['red'])
     expect(projects.list(operator).map(({ name }) => name)).toEqual(['blue', 'red'])
@@ -234,7 +237,7 @@ describe('walls between projects', () => {
     expect(hidden).toThrow(code('not-found'))
   })
 
-  test('are opened by no flag: without it nobody manages, members too', () => {
+  test('members cannot manage a project without the permission to manage projects', () => {
     const { projects, create } = aHarness({ scout: { can_manage_projects: false } })
     create('red', 'scout')
     expect(() => projects.write(agent('scout'), 'red', { text: 'x', expectedVersion: 0 })).toThrow(

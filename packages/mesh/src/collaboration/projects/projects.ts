@@ -25,11 +25,11 @@ export type ProjectsDeps = Omit<ManageProjectDeps, 'table'> &
   Omit<ReadProjectDeps, 'table'> &
   Pick<DeleteProjectDeps, 'dropBudget'> & {
     readonly hooks: Hooks
-    /** After a commit: members read of their project what stands there now. */
+    /** Called after a commit, so that members read the current state of their project. */
     readonly refreshBriefings: () => void
   }
 
-/** Agents that work for one thing: what it is, who they are, and what they keep to themselves. */
+/** Manages projects: a goal, its members, and data that only they can access. */
 export function createProjects(given: ProjectsDeps) {
   const { database, hooks, agents } = given
   const table = createProjectTable(database)
@@ -56,7 +56,7 @@ export function createProjects(given: ProjectsDeps) {
   })
   hooks.membershipChanged.subscribe(({ project }) => {
     if (project !== null) {
-      // A name is enough to begin a project, as with its budget.
+      // A project is created when its name is first used, as with its budget.
       ensureProject(deps, project)
       requireInUse(requireProject(table, project))
     }
@@ -86,7 +86,7 @@ export function createProjects(given: ProjectsDeps) {
   }
 }
 
-/** Problem `bad-request`. */
+/** Throws the problem `bad-request` for an invalid name. */
 function requireName(name: string): void {
   if (projectNameSchema.safeParse(name).success) return
   throw new Problem('bad-request', { detail: 'a project is 1 to 64 of a-z 0-9 _ -' })

@@ -5,7 +5,7 @@ import type { ProjectAgents } from './manage-project.ts'
 import { noSuchProject } from './project-table.ts'
 import type { ProjectRow, ProjectTable } from './project-table.ts'
 
-/** Tasks of each kind that a view names. */
+/** How many tasks of each kind a view lists. */
 const namedMax = 5
 
 interface ProjectTask {
@@ -18,9 +18,9 @@ export interface ReadProjectDeps {
   readonly table: ProjectTable
   readonly agents: ProjectAgents
   readonly tasks: {
-    /** Of those that were given since then. */
+    /** Counts the tasks created since then, by state. */
     countsOf(project: string, since: number): Readonly<Record<string, number>>
-    /** Newest first. */
+    /** Lists tasks, newest first. */
     ofProject(page: { project: string; since: number; state: string; limit: number }): readonly ProjectTask[]
   }
   readonly budgetOf: (project: string) => ProjectView['budget']
@@ -28,7 +28,7 @@ export interface ReadProjectDeps {
   readonly decide: (caller: Caller, action: Action) => Decision
 }
 
-/** People and the operator see all; an agent sees the project that it belongs to. What it may not see is not there. */
+/** People and the operator see all projects; an agent sees only its own. Others give the problem `not-found`. */
 export function createReadProjects(deps: ReadProjectDeps) {
   const { table, agents } = deps
 
@@ -59,7 +59,7 @@ export function createReadProjects(deps: ReadProjectDeps) {
     }
   }
 
-  /** A deleted project of the same name leaves its tasks behind; they are not this one's. */
+  /** A deleted project of the same name left its tasks behind; they do not belong to this one. */
   const named = ({ name: project, created_at: since }: ProjectRow, state: string) =>
     deps.tasks.ofProject({ project, since, state, limit: namedMax }).map(({ id, title, summary: words }) => ({
       id,

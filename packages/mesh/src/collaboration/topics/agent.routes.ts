@@ -10,13 +10,13 @@ export function topicAgentRoutes({ bind }: AgentSurface, topics: Topics): void {
       return { signal_id: signalId, delivered, full }
     }),
   )
-  // The rows themselves know which call was given what: a repeat needs no answer that was kept.
+  // The rows record which call received which signals, so a repeated call needs no stored answer.
   bind(endpoints.signalsRead, api.signalsRead, ({ caller, body, effect }) => {
     const { signals, more } = topics.read(caller, { limit: body.limit, key: effect(body).key })
     return { signals: signals.map(signalView), more }
   })
   bind(endpoints.topics, api.topics, ({ caller }) => topics.mine(caller))
-  // Said again these change nothing, so they need no key.
+  // Repeating these calls changes nothing, so they need no idempotency key.
   bind(endpoints.topicSubscribe, api.topicSubscribe, ({ caller, body }) => ({
     topics: topics.subscribe(caller, body.topic),
   }))

@@ -6,7 +6,7 @@ import type { Topics } from './topics.ts'
 
 export type { Topics, UnreadSummary } from './topics.ts'
 
-/** Signals to whoever subscribed. */
+/** Wires the module for signals to subscribed agents. */
 export function topicsModule(
   kernel: Kernel,
   needs: { readonly agents: { readonly registry: { find(agentId: string): unknown } } },

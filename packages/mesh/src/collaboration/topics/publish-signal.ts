@@ -12,19 +12,19 @@ import { actorOf } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { TopicTable } from './topic-table.ts'
 
-/** Characters of a signal that its event shows. */
+/** How many characters of a signal its event shows. */
 const eventTextMaxChars = 200
 
 export interface PublishedSignal {
   readonly signalId: string
   readonly delivered: number
-  /** Subscribers whose box is full. */
+  /** Subscribers whose inbox is full. */
   readonly full: readonly string[]
 }
 
 /**
- * Lays a signal into the box of every agent that is subscribed and may be; the one that says it is left out. It starts
- * no work. Problems `denied`, `bad-request`, `body-too-large`.
+ * Puts a signal into the inbox of every subscribed agent that may still subscribe, except the sender. It starts no
+ * work. Problems `denied`, `bad-request`, `body-too-large`.
  */
 export type PublishSignal = (
   caller: Caller,
@@ -90,10 +90,12 @@ export function publishSignal(deps: {
   }
 }
 
-/** Unread signals of one receiver: though one sender has filled its box, others reach it with a few. */
+/**
+ * Limits for the unread signals of one receiver: after one sender has filled the inbox, others can still add a few.
+ */
 const boxBounds = { max: topicLimits.unreadMax, perAgentMax: topicLimits.unreadMax, floor: 3 } as const
 
-/** Problem `bad-request`. */
+/** Throws the problem `bad-request` for an invalid topic. */
 export function requireTopic(topic: string): void {
   if (topicSchema.safeParse(topic).success) return
   throw new Problem('bad-request', {
@@ -101,7 +103,7 @@ export function requireTopic(topic: string): void {
   })
 }
 
-/** What an owner takes away ends at once, also for those that were subscribed before. */
+/** A permission that the owner withdraws ends existing subscriptions at once. */
 function maySubscribe(
   decide: (caller: Caller, action: Action) => Decision,
   agentId: string,

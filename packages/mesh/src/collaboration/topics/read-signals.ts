@@ -4,19 +4,22 @@ import type { Caller, Guard } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { TopicTable, UnreadSignal } from './topic-table.ts'
 
-/** Of one answer, bytes of JSON, one signal at least: agents cut what their models read, and what is cut is read all the same. */
+/**
+ * Limit of one answer in bytes of JSON; it has at least one signal. Agents truncate long input of their models, and a
+ * truncated signal would count as read.
+ */
 const answerMaxBytes = 16 * 1024
 
 export interface ReadSignals {
   readonly signals: readonly UnreadSignal[]
-  /** Unread ones beyond. */
+  /** How many more are unread. */
   readonly more: number
 }
 
 /**
- * The oldest unread signals of an agent. They count as read when the run that was given them ends well, so that none is
- * lost with a run that did not: at least once. The same call again is given the same, and another call of the
- * run what follows. Problems `denied`, `stale-fence` without a live run.
+ * Returns the oldest unread signals of an agent. They count as read when the run that received them ends well, so
+ * that a failed run loses none: delivery at least once. Repeating a call gives the same signals; another call of the
+ * run gives the following ones. Problems `denied`, `stale-fence` without a live run.
  */
 export type ReadUnread = (
   caller: Caller,

@@ -1,7 +1,7 @@
 import type { SignalView } from '@flotilla/protocol/topics-api'
 import type { UnreadSignal } from './topic-table.ts'
 
-/** A signal in the words of the wire. Pure. */
+/** The wire format of a signal. Pure. */
 export function signalView({ id, topic, from, at, text, data }: UnreadSignal): SignalView {
   return { id, topic, from, at, text, data }
 }

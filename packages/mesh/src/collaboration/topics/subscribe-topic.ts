@@ -11,8 +11,8 @@ import { requireTopic } from './publish-signal.ts'
 import type { TopicTable } from './topic-table.ts'
 
 /**
- * An agent's own subscriptions, by their exact names; each answer lists all that it has then. Said again they change
- * nothing. Problems `denied`, `bad-request`, `unprocessable` at a bound.
+ * Manages an agent's own subscriptions, by exact names; each answer lists all of them. Repeating a call changes
+ * nothing. Problems `denied`, `bad-request`, `unprocessable` at a limit.
  */
 export interface Subscriptions {
   subscribe(caller: Caller, topic: string): readonly string[]
@@ -57,7 +57,7 @@ export function createSubscriptions(deps: {
         return table.topicsOf(agentId)
       })
     },
-    // Who may no longer subscribe may still leave.
+    // An agent without the permission to subscribe can still unsubscribe.
     unsubscribe: (caller, topic) => {
       guard(caller, { do: 'act-for-self', agentId: agentOf(caller) })
       return database.transaction(() => {
@@ -68,14 +68,14 @@ export function createSubscriptions(deps: {
   }
 }
 
-/** Topics with subscribers: an agent without any may always begin one. */
+/** Limits topics with subscribers; an agent without any subscription can always add one. */
 const topicBounds = {
   max: topicLimits.topicsMax,
   perAgentMax: topicLimits.subscriptionsPerAgentMax,
   floor: 1,
 } as const
 
-/** Only agents have a box. */
+/** Only agents have an inbox. */
 function agentOf(caller: Caller): string {
   if (caller.kind === 'agent') return caller.agentId
   throw new Problem('denied', { detail: 'only an agent subscribes' })

@@ -5,7 +5,7 @@ import type { Database } from '../../storage/index.ts'
 import { jsonColumn, readRows } from '../../storage/index.ts'
 
 export interface UnreadSignal extends SignalView {
-  /** Its place among all signals. */
+  /** The position among all signals. */
   readonly position: number
 }
 
@@ -26,7 +26,7 @@ const unreadFrom = 'FROM topic_unread AS u JOIN topic_signals AS s ON s.position
 
 export type TopicTable = ReturnType<typeof createTopicTable>
 
-/** Rows of topics; nothing here decides. */
+/** Reads and writes the rows of topics; callers make the decisions. */
 export function createTopicTable(database: Database) {
   const { many: signals, count } = readRows(database, rowSchema)
   const texts = (sql: string, name: string, ...values: string[]): string[] =>
@@ -64,7 +64,7 @@ export function createTopicTable(database: Database) {
       }
     },
 
-    /** Gives its place. */
+    /** Returns the position. */
     insert: (signal: SignalView): number =>
       Number(
         database
@@ -97,7 +97,7 @@ export function createTopicTable(database: Database) {
         topic,
         limit,
       ),
-    /** What that very call was given before. */
+    /** The signals that the same call received before. */
     shownBy: (agentId: string, runId: string, key: string) =>
       signals(
         `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? AND u.shown_run = ? AND u.shown_key = ? ORDER BY u.position`,
@@ -105,7 +105,7 @@ export function createTopicTable(database: Database) {
         runId,
         key,
       ),
-    /** Oldest first; without those that the run has been given already. */
+    /** Unread signals that the run has not received yet, oldest first. */
     unshown: (agentId: string, runId: string, limit: number) =>
       signals(
         `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? AND u.shown_run IS NOT ? ORDER BY u.position LIMIT ?`,
@@ -126,7 +126,7 @@ export function createTopicTable(database: Database) {
         )
         .run(by.runId, by.key, agentId, position)
     },
-    /** Read is what the run was given; of one that did not end well only what was given often enough. */
+    /** Marks the signals of a run as read; after a failed run only those that were delivered often enough. */
     readBy: (runId: string, shownTimesMin: number): void => {
       database
         .prepare('DELETE FROM topic_unread WHERE shown_run = ? AND shown_times >= ?')
@@ -136,7 +136,7 @@ export function createTopicTable(database: Database) {
       database.prepare('DELETE FROM topic_subscriptions WHERE agent_id = ?').run(agentId)
       database.prepare('DELETE FROM topic_unread WHERE agent_id = ?').run(agentId)
     },
-    /** Who listens to that topic and all below it, what was said there, and who has it unread. */
+    /** Deletes that topic and all topics below it: subscriptions, signals and unread marks. */
     forgetBelow: (topic: string): void => {
       const below = "(topic = :topic OR substr(topic, 1, length(:topic) + 1) = :topic || '/')"
       for (const sql of [
@@ -146,7 +146,9 @@ export function createTopicTable(database: Database) {
       ])
         database.prepare(sql).run({ topic })
     },
-    /** Drops what everybody has read and is older than `before`, or beyond the newest so many. */
+    /**
+     * Deletes signals that all subscribers have read and that are older than `before` or beyond the newest `keptMax`.
+     */
     sweep: (before: number, keptMax: number): number =>
       Number(
         database

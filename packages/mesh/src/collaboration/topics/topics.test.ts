@@ -32,7 +32,7 @@ const agent = (agentId: string, runId = `run_of_${agentId}`): Caller => ({
   },
 })
 
-/** Topics under the real rules; every agent may do everything with topics unless its record is given. */
+/** Creates topics with the real rules; agents without a record may do everything with topics. */
 function someTopics(records: Record<string, Partial<PermissionRecord>> = {}) {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
@@ -69,7 +69,7 @@ function someTopics(records: Record<string, Partial<PermissionRecord>> = {}) {
 const code = (expected: string) => expect.objectContaining({ code: expected })
 
 describe('a topic as people see it', () => {
-  test('has what was said on it, newest first, read or not, and who listens', () => {
+  test('people see the newest signals of a topic first, read or not, and its subscribers', () => {
     const { topics, say, texts } = someTopics()
     const owner: Caller = { kind: 'human', role: 'owner', channel: 'dashboard' }
     topics.subscribe(agent('b'), 'builds/main')
@@ -87,7 +87,7 @@ describe('a topic as people see it', () => {
 })
 
 describe('publishing', () => {
-  test('reaches every subscriber but the one that says it, and tells how many', () => {
+  test('a signal reaches every subscriber except its sender and returns their number', () => {
     const { topics, say, texts, events, journal } = someTopics()
     for (const id of ['a', 'b', 'c']) topics.subscribe(agent(id), 'builds')
     topics.subscribe(agent('d'), 'builds/main')
@@ -108,7 +108,7 @@ describe('publishing', () => {
     expect(journal.entries.map(({ action }) => action)).toContain('signal.published')
   })
 
-  test('and subscribing are for those whose record names the topic', () => {
+  test('publishing and subscribing require a record that names the topic', () => {
     verifies('resources:permission:can-publish', 'resources:permission:can-subscribe')
     const { topics, say, records } = someTopics({
       a: { can_publish: ['builds'] },
@@ -122,14 +122,15 @@ describe('publishing', () => {
     expect(() => topics.subscribe(agent('b'), 'deploys')).toThrow(code('denied'))
     topics.subscribe(agent('b'), 'builds')
     expect(say('a', 'builds', 'x').delivered).toBe(1)
-    // Taken away, it ends at once; what was said before stays, and leaving is always allowed.
+    // Without the permission the subscription ends at once; earlier signals stay, and unsubscribing is always
+    // allowed.
     records['b'] = {}
     expect(say('a', 'builds', 'y').delivered).toBe(0)
     expect(topics.unreadSignals('b').count).toBe(1)
     expect(topics.unsubscribe(agent('b'), 'builds')).toEqual([])
   })
 
-  test('is refused by a full box alone, and the one that says it is told whose', () => {
+  test('a signal is rejected only by a full inbox, and the sender learns whose', () => {
     const { topics, say, texts } = someTopics()
     topics.subscribe(agent('busy'), 't')
     topics.subscribe(agent('idle'), 't')
@@ -144,7 +145,7 @@ describe('publishing', () => {
     expect(texts(agent('busy'), 'k', 1)).toEqual(['s0'])
   })
 
-  test('has words that can be seen, of a bounded size', () => {
+  test('a signal must have visible text within the size limit', () => {
     const { topics, say, texts } = someTopics()
     topics.subscribe(agent('b'), 't')
     expect(() => say('a', 't', '\u200B \n')).toThrow(code('bad-request'))
@@ -167,7 +168,7 @@ describe('publishing', () => {
 })
 
 describe('subscriptions', () => {
-  test('are said again without effect, and have bounds', () => {
+  test('repeated subscriptions have no effect, and subscriptions are limited', () => {
     const { topics, events } = someTopics()
     expect(topics.subscribe(agent('a'), 't')).toEqual(['t'])
     expect(topics.subscribe(agent('a'), 't')).toEqual(['t'])
@@ -177,13 +178,13 @@ describe('subscriptions', () => {
     for (let n = topicLimits.subscriptionsPerAgentMax; n < topicLimits.topicsMax; n++) {
       topics.subscribe(agent(`a${Math.floor(n / 100)}`), `t${n}`)
     }
-    // All are taken; an agent without any has room for one all the same.
+    // All topics are used up; an agent without a subscription can still add one.
     expect(topics.subscribe(agent('z'), 'new')).toEqual(['new'])
     expect(() => topics.subscribe(agent('z'), 'newer')).toThrow(code('unprocessable'))
     expect(topics.subscribe(agent('z'), 't')).toEqual(['new', 't'])
   })
 
-  test('and what is unread go with their agent; its words stay with those who have not read them', () => {
+  test('subscriptions and unread signals are deleted with their agent, and its signals stay for others', () => {
     const { topics, say, texts } = someTopics()
     topics.subscribe(agent('a'), 't')
     topics.subscribe(agent('b'), 't')
@@ -195,7 +196,7 @@ describe('subscriptions', () => {
     expect(texts(agent('b'), 'k')).toEqual(['from a'])
   })
 
-  test('are for agents', () => {
+  test('only agents can subscribe', () => {
     const { topics } = someTopics()
     expect(() => topics.subscribe(owner, 't')).toThrow(code('denied'))
     expect(() => topics.read(owner, { limit: 1, key: 'k' })).toThrow(code('denied'))
@@ -212,7 +213,7 @@ describe('reading', () => {
     return harness
   }
 
-  test('counts when the run ended well; a run that did not leaves them unread', () => {
+  test('signals are read when the run ends well, and stay unread otherwise', () => {
     const { topics, texts } = aBox()
     expect(texts(agent('b', 'run_1'), 'k')).toEqual(['one', 'two', 'three'])
     topics.runSettled({ id: 'run_1', state: 'failed' })
@@ -225,7 +226,7 @@ describe('reading', () => {
     })
   })
 
-  test('the same call again gives the same, and the next call of the run what follows', () => {
+  test('a repeated call gives the same signals, and the next call of the run the following ones', () => {
     const { topics, texts } = aBox()
     const caller = agent('b', 'run_1')
     expect(topics.read(caller, { limit: 2, key: 'run_1:3' })).toMatchObject({ more: 1 })
@@ -236,7 +237,7 @@ describe('reading', () => {
     expect(topics.unreadSignals('b').count).toBe(0)
   })
 
-  test('a signal that three runs failed over is read', () => {
+  test('a signal that three failed runs received counts as read', () => {
     const { topics, texts } = aBox()
     for (const runId of ['run_1', 'run_2', 'run_3']) {
       expect(texts(agent('b', runId), 'k')).toHaveLength(3)
@@ -245,7 +246,7 @@ describe('reading', () => {
     expect(topics.unreadSignals('b').count).toBe(0)
   })
 
-  test('one answer has a bounded size, and always one signal', () => {
+  test('one answer is limited in size and contains at least one signal', () => {
     const { topics } = aBox()
     const data = 'x'.repeat(topicLimits.signalMaxBytes - 20)
     for (let n = 0; n < 2; n++) topics.publish(agent('a'), { topic: 't', text: 'big', data })
@@ -253,13 +254,13 @@ describe('reading', () => {
     expect(sizes).toEqual([3, 1, 1])
   })
 
-  test('needs a live run', () => {
+  test('reading signals requires a live run', () => {
     const { topics } = aBox()
     const caller: Caller = { kind: 'agent', agentId: 'b', token: 'door', run: null }
     expect(() => topics.read(caller, { limit: 1, key: 'k' })).toThrow(code('stale-fence'))
   })
 
-  test('the summary for a heartbeat has the newest five, cut, of this agent alone', () => {
+  test('the summary for a heartbeat has the newest five signals of this agent, truncated', () => {
     const { topics, say } = aBox()
     topics.subscribe(agent('b2'), 't')
     for (let n = 0; n < 6; n++) say('a', 't', `${n} ${'x'.repeat(300)}`)
@@ -272,11 +273,11 @@ describe('reading', () => {
 })
 
 describe('what is kept', () => {
-  test('is what somebody has not read, and for a week what all have', () => {
+  test('signals are kept while an agent has not read them, and for a week after all have', () => {
     const { topics, say, texts, time } = someTopics()
     topics.subscribe(agent('b'), 't')
     say('a', 't', 'unread')
-    say('a', 'u', 'nobody hears')
+    say('a', 'u', 'no subscribers')
     time.ms += 7 * 24 * 3600 * 1000
     expect(topics.sweep()).toBe(0)
     time.ms += 1
@@ -287,7 +288,7 @@ describe('what is kept', () => {
     expect(topics.sweep()).toBe(1)
   })
 
-  test('is the newest 5000, however much is said', () => {
+  test('at most the newest 5000 signals are kept', () => {
     const { topics, say, database } = someTopics()
     topics.subscribe(agent('b'), 't')
     database.transaction(() => {

@@ -16,10 +16,13 @@ import type { Subscriptions } from './subscribe-topic.ts'
 import { createTopicTable } from './topic-table.ts'
 import type { UnreadSignal } from './topic-table.ts'
 
-/** Signals that everybody has read are kept so long for people, and at most so many. */
+/** How long and how many signals are kept for people after every subscriber has read them. */
 const keptMs = 7 * 24 * 3600 * 1000
 const keptMax = 5000
-/** A signal that was given to so many runs is read, however they ended: it must not fail run after run. */
+/**
+ * A signal that this many runs received counts as read whatever their outcome, so that it cannot make run after run
+ * fail.
+ */
 const shownTimesMax = 3
 const newestCount = 5
 const newestTextMaxChars = 200
@@ -27,7 +30,7 @@ const listedMax = 50
 
 export interface UnreadSummary {
   readonly count: number
-  /** At most 5, newest first; texts have at most 200 characters. */
+  /** At most 5 signals, newest first, with at most 200 characters of text. */
   readonly newest: readonly {
     readonly topic: string
     readonly text: string
@@ -36,22 +39,22 @@ export interface UnreadSummary {
   }[]
 }
 
-/** What agents say to whoever listens. A signal waits in a box until its agent reads it, and starts no work by itself. */
+/** Signals between agents by topic. A signal waits in an inbox until its agent reads it and starts no work. */
 export interface Topics extends Subscriptions {
   readonly publish: PublishSignal
   readonly read: ReadUnread
-  /** The caller's own. */
+  /** The caller's own subscriptions. */
   mine(caller: Caller): { readonly topics: readonly string[]; readonly unread: number }
-  /** For a heartbeat's probe. */
+  /** Read by the probe of a heartbeat. */
   unreadSignals(agentId: string): UnreadSummary
-  /** For whoever may view the fleet. */
+  /** Lists all topics for callers that may view the fleet. */
   view(caller: Caller): readonly {
     readonly topic: string
     readonly subscribers: readonly string[]
     readonly signals: number
     readonly lastAt: number | null
   }[]
-  /** What was said on one topic, newest first. Problem `not-found` where nobody listens and nothing is kept. */
+  /** Signals of one topic, newest first. Problem `not-found` if it has no subscribers and no signals. */
   viewTopic(
     caller: Caller,
     topic: string,
@@ -68,12 +71,12 @@ export interface Topics extends Subscriptions {
     readonly unread: number
     readonly signals: readonly UnreadSignal[]
   }
-  /** In the transaction that settles a run: what it was given is read if it ended well. */
+  /** Marks the received signals as read if the run ended well. Joins the transaction that settles the run. */
   runSettled(run: { readonly id: string; readonly state: string }): void
   forget(agentId: string): void
-  /** All that a project kept here. In the caller's transaction. */
+  /** Deletes all topics of a project. Joins the caller's transaction. */
   forgetProject(project: string): void
-  /** Deletes what is kept no longer; returns how many. */
+  /** Deletes expired signals and returns their number. */
   sweep(): number
 }
 
@@ -118,7 +121,7 @@ export function createTopics(deps: {
       const [subscribers, kept] = [table.subscribersOf(topic), table.signalsOn(topic).count]
       if (subscribers.length === 0 && kept === 0) {
         throw new Problem('not-found', {
-          detail: `nobody listens to ${topic}, and nothing said on it is kept`,
+          detail: `no agent subscribes to ${topic}, and no signal of it is kept`,
         })
       }
       return { subscribers, kept, signals: table.newestOn(topic, topicLimits.shownMax) }
