@@ -21,15 +21,15 @@ export interface AppFile {
   readonly gzipped: Buffer
 }
 
-/** The dashboard as it was compiled: one page, and the files it loads by their names. */
+/** The compiled dashboard: one page and the files that it loads by name. */
 export interface BuiltApp {
   readonly page: AppFile
   readonly assets: ReadonlyMap<string, AppFile>
 }
 
 /**
- * Reads the app whole, at the first call that finds it built of just these sources, and keeps it: later builds are for the
- * next start. Null where there is none. A name is looked up in what was read and never in a folder.
+ * Reads the whole app at the first call that finds a build of the current sources, and caches it: later builds take
+ * effect at the next start. Null without such a build. File names are looked up in this cache and never in a folder.
  */
 export function builtAppReader(repositoryRoot: string): () => Promise<BuiltApp | null> {
   let reading: Promise<BuiltApp | null> | null = null

@@ -51,7 +51,7 @@ const nobody: KnownPeople = {
   isProven: () => false,
 }
 
-/** A people's API that other machines reach, with the pages of a build that is as small as one can be. */
+/** A people's API that is reachable from other machines, with the pages of a minimal build. */
 async function aHostedServer({
   built = true,
   keepAliveMs = 15_000,
@@ -141,7 +141,7 @@ async function openSocket(url: string, cookie: string, since = 0) {
   return { socket, frames, seqs }
 }
 
-/** Opens one more after the other until one is refused; the number that stood. */
+/** Opens sockets until one is refused and returns how many were open. */
 async function openUntilRefused(url: string, headers: Record<string, string>, most: number) {
   const path = `${url.replace('http', 'ws')}/ws/events?since=0`
   for (let count = 0; count < most; count++) {
@@ -161,7 +161,7 @@ async function readAll(answer: IncomingMessage): Promise<string> {
   return text
 }
 
-/** How a socket that is refused is told. */
+/** Returns the HTTP status with which a socket is refused. */
 async function refusal(url: string, headers: Record<string, string>): Promise<number | undefined> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/ws/events?since=0`, { headers })
   socket.on('error', () => undefined)
@@ -171,7 +171,7 @@ async function refusal(url: string, headers: Record<string, string>): Promise<nu
 }
 
 describe('the sockets of one person', () => {
-  it('are bounded with a reason and a repair, and take no place of the owner', async () => {
+  it('sockets are limited for each person with a reason and a repair, and the owner keeps room', async () => {
     const vic = { ...nobodys, name: 'vic', role: 'viewer' } as const
     const byToken = (text: string) => (text === `${personTokenPrefix}vic` ? vic : null)
     const { url, cookie } = await aHostedServer({ people: { ...nobody, byToken } })
@@ -190,7 +190,7 @@ describe('the sockets of one person', () => {
 })
 
 describe('the API of the dashboard', () => {
-  it('asks for the session on every page, every file and the socket', async () => {
+  it('every page, every file and the socket require a session', async () => {
     heedsLesson(116)
     verifies('authentication:dashboard:cookie-required', 'purpose:auth-gate:engine-consumes-cookie')
     const { url, cookie, get } = await aHostedServer()
@@ -214,7 +214,7 @@ describe('the API of the dashboard', () => {
     expect(await refusal(url, { cookie, origin: 'https://elsewhere.example' })).toBe(403)
   })
 
-  it('gives every page the same document under a policy that lets nothing inline run', async () => {
+  it('every page is the same document with a policy that blocks inline code', async () => {
     verifies('limits:dashboard-csp')
     const { get } = await aHostedServer()
     for (const path of pages) {
@@ -234,7 +234,7 @@ describe('the API of the dashboard', () => {
     expect(data.headers.get('content-security-policy')).toContain('sandbox')
   })
 
-  it('has no file but those of the build, however a path is spelled', async () => {
+  it('only files of the build are served, however a path is spelled', async () => {
     const { get } = await aHostedServer()
     for (const path of [
       '/assets/..%2f..%2f..%2fsecret.js',
@@ -246,7 +246,7 @@ describe('the API of the dashboard', () => {
     }
   })
 
-  it('says how to build the pages where they are not', async () => {
+  it('a missing build is reported with the command that builds the pages', async () => {
     const { get } = await aHostedServer({ built: false })
     const reply = await get('/fleet')
     expect(reply.status).toBe(404)
@@ -255,7 +255,7 @@ describe('the API of the dashboard', () => {
 })
 
 describe('the socket of events', () => {
-  it('replays what is kept, once and in order, and goes on with what happens', async () => {
+  it('the socket replays stored events once and in order, and continues with new ones', async () => {
     const { url, cookie, events } = await aHostedServer()
     publish(events, 250)
     const { frames, seqs } = await openSocket(url, cookie, 50)
@@ -266,7 +266,7 @@ describe('the socket of events', () => {
     expect(frames.filter(({ type }) => type === 'dropped')).toEqual([])
   })
 
-  it('resumes after a break with what came meanwhile, and below 0 begins with the newest', async () => {
+  it('the socket resumes after a disconnect, and a negative number starts with the newest events', async () => {
     const { url, cookie, events } = await aHostedServer()
     publish(events, 5)
     const first = await openSocket(url, cookie)
@@ -277,11 +277,11 @@ describe('the socket of events', () => {
     await expect.poll(() => second.seqs()).toEqual([6, 7, 8, 9])
     const newest = await openSocket(url, cookie, -2)
     await expect.poll(() => newest.seqs()).toEqual([8, 9])
-    // Whoever has caught up is told the number to resume from.
+    // A reader that has caught up receives the number from which it can resume.
     await expect.poll(() => newest.frames.at(-1)).toEqual({ type: 'alive', seq: 9 })
   })
 
-  it('tells in silence that it lives, and hangs up on a reader that speaks', async () => {
+  it('the socket sends keep-alive messages and closes if the client sends data', async () => {
     const { url, cookie } = await aHostedServer({ keepAliveMs: 20 })
     const { socket, frames } = await openSocket(url, cookie)
     await expect.poll(() => frames.filter(({ type }) => type === 'alive').length).toBeGreaterThan(4)
@@ -289,13 +289,13 @@ describe('the socket of events', () => {
     await once(socket, 'close')
   })
 
-  it('lets go of a reader that does not read, and keeps the others', async () => {
+  it('the socket closes for a client that does not read, and stays open for others', async () => {
     const { url, cookie, events } = await aHostedServer()
     const slow = await openSocket(url, cookie)
     const quick = await openSocket(url, cookie)
     slow.socket.pause()
     const closed = once(slow.socket, 'close')
-    // Far more than is held for one reader and what the kernel holds for its line.
+    // Far more than the limit for one reader and the kernel's buffer.
     for (let round = 0; round < 60; round++) {
       publish(events, 10, 100_000)
       await expect.poll(() => quick.seqs().at(-1), { interval: 4 }).toBe(events.lastSeq())
@@ -306,7 +306,7 @@ describe('the socket of events', () => {
     expect(quick.seqs()).toHaveLength(600)
   })
 
-  it('is over at once for somebody who is removed, and goes on for others', async () => {
+  it('the socket closes at once for a removed person and stays open for others', async () => {
     let known: string | null = 'ann'
     const listeners: (() => void)[] = []
     const people: KnownPeople = {
@@ -327,11 +327,11 @@ describe('the socket of events', () => {
     expect(ours.socket.readyState).toBe(WebSocket.OPEN)
   })
 
-  it('is over when the token ends that it came by, whatever else is looked at then', async () => {
+  it('the socket closes when the token expires that opened it', async () => {
     const atMs = systemClock.now()
     let nowMs = atMs
     let endIt = () => {}
-    // Time stands still until the test says.
+    // The clock moves only when the test sets it.
     const clock: Clock = {
       now: () => nowMs,
       sleep: (ms, signal) =>
@@ -364,7 +364,7 @@ describe('the socket of events', () => {
     expect(ann.readyState).toBe(WebSocket.CLOSED)
   })
 
-  it('is over at once when the mesh ends', async () => {
+  it('the socket closes at once when the mesh stops', async () => {
     const { url, cookie, server } = await aHostedServer()
     const { socket } = await openSocket(url, cookie)
     const closed = once(socket, 'close')
@@ -373,7 +373,7 @@ describe('the socket of events', () => {
     expect(socket.readyState).toBe(WebSocket.CLOSED)
   })
 
-  it('answers plain calls of its path, and calls that ask for another protocol, as calls', async () => {
+  it("the socket's path answers plain requests and other upgrade protocols as plain requests", async () => {
     const { get, url, cookie } = await aHostedServer()
     expect((await get('/ws/events')).status).toBe(400)
     const asked = request(`${url}/fleet`, { headers: { cookie, upgrade: 'h2c', connection: 'upgrade' } })
@@ -384,7 +384,7 @@ describe('the socket of events', () => {
 })
 
 describe('the events of a run', () => {
-  it('are those that name it, and say whether there may have been more', async () => {
+  it('the events of a run name it, and the answer says whether more may have existed', async () => {
     const { get, events } = await aHostedServer()
     publish(events, 3)
     events.publish({ type: 'agent.stopped', agent_id: 'a', reason: 'idle' })

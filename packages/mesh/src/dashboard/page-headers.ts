@@ -1,14 +1,13 @@
 /**
- * What a page of ours may do: load its own files and call its own origin, nothing else. Text of agents is on these pages,
- * so nothing inline runs, nothing is evaluated, and no string is ever made into markup or script, by anybody: there is no
- * policy of Trusted Types that could.
+ * Restricts a page to its own files and its own origin. The pages show text of agents, so inline code and `eval` are
+ * blocked, and no string can become markup or script: no Trusted Types policy exists that could allow it.
  */
 export const pageHeaders = {
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
-    // Pictures that the page itself made of bytes which it knew as such.
+    // Allows images that the page created from bytes that it verified to be images.
     "img-src 'self' blob:",
     "font-src 'self'",
     "connect-src 'self'",
@@ -22,5 +21,5 @@ export const pageHeaders = {
   'cache-control': 'no-store',
 } as const
 
-/** Files are named by their content; a shared cache may not keep what only an owner may have. */
+/** File names contain a hash of the content; shared caches must not store what only an owner may read. */
 export const assetHeaders = { 'cache-control': 'private, max-age=31536000, immutable' } as const

@@ -12,7 +12,7 @@ import type { AppFile, BuiltApp } from './built-app.ts'
 import { assetHeaders, pageHeaders } from './page-headers.ts'
 import type { RunEvents } from './run-events.ts'
 
-/** The pages and their files. All pages are one document, which draws what its address says. */
+/** Serves the pages and their files. All pages are one document, which renders by its address. */
 export function pageRoutes(
   { bind }: PeopleSurface,
   { guard, app }: { readonly guard: Guard; readonly app: () => Promise<BuiltApp | null> },
@@ -43,7 +43,7 @@ export function pageRoutes(
   })
 }
 
-/** What happens in the fleet, over a socket, and what happened in one run. */
+/** Streams events of the fleet over a socket, and lists those of one run. */
 export function liveRoutes(
   { bind, keepAliveMs }: PeopleSurface,
   {
@@ -57,15 +57,15 @@ export function liveRoutes(
     let hasCaughtUp = false
     const alive = (): EventFrame => ({ type: 'alive', seq: hasCaughtUp ? events.lastSeq() : 0 })
     const socket = await openEventSocket(raw, reply, { caller, keepAliveMs, alive })
-    // Whoever resumes learns at once that the line works, though nothing happened meanwhile.
+    // A client that resumes learns at once that the connection works, even without events.
     socket.send(alive())
     const since =
       query.since < 0 ? Math.max(events.droppedUntil(), events.lastSeq() + query.since) : query.since
     await followEvents(events, since, {
       signal: socket.signal,
       drained: () => socket.drained(),
-      tell: (event) => socket.sendJson(writtenEvent(event).frame()),
-      tellDropped: (dropped) => socket.send({ type: 'dropped', dropped } satisfies EventFrame),
+      sendEvent: (event) => socket.sendJson(writtenEvent(event).frame()),
+      sendDropped: (dropped) => socket.send({ type: 'dropped', dropped } satisfies EventFrame),
     })
     hasCaughtUp = true
     socket.send(alive())

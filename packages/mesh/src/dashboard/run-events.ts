@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../access/index.ts'
 import type { EventBus } from '../events/index.ts'
 
-/** For whoever may view the fleet. Problem `not-found` where there is no such run. */
+/** Allowed for callers that may view the fleet. Problem `not-found` for an unknown run. */
 export interface RunEvents {
   of(
     caller: Caller,

@@ -51,7 +51,7 @@ async function aServer(lifeMs?: number) {
   return { events, url }
 }
 
-/** As big as an honest tool result is kept. */
+/** Publishes events of the size of a typical stored tool result. */
 function publish(events: EventBus, count: number): void {
   for (let step = 0; step < count; step++) {
     const output = 'x'.repeat(4000)
@@ -74,7 +74,7 @@ async function openEvents(url: string): Promise<IncomingMessage> {
   return reply
 }
 
-test('a reader that begins far back gets every event once and in order, then what happens meanwhile', async () => {
+test('a reader that starts far back gets every event once and in order, including new ones', async () => {
   const { events, url } = await aServer()
   publish(events, 2500)
   const reply = await openEvents(url)
@@ -92,7 +92,7 @@ test('a reader that begins far back gets every event once and in order, then wha
   expect(seen()).toEqual(Array.from({ length: 2505 }, (_, index) => index + 1))
 })
 
-test('a reader that stops for a while is not let go, and goes on where it stopped', async () => {
+test('a reader that pauses for a while stays connected and continues where it stopped', async () => {
   const { events, url } = await aServer()
   publish(events, 2500)
   const reply = await openEvents(url)
@@ -107,7 +107,7 @@ test('a reader that stops for a while is not let go, and goes on where it stoppe
   expect(chunks.join('').match(/^id: /gm)).toHaveLength(2510)
 })
 
-test('a reader that asks for events which are no longer kept is told so before the first that is', async () => {
+test('a reader that asks for deleted events is informed before the first remaining one', async () => {
   const { events, url } = await aServer()
   publish(events, 10_600)
   const dropped = events.droppedUntil()
@@ -122,12 +122,12 @@ test('a reader that asks for events which are no longer kept is told so before t
   expect(text.startsWith(begins)).toBe(true)
 })
 
-test('a stream ends by itself after its life, and goes on where it stood for whoever comes back', async () => {
+test('a stream ends after its maximum duration, and a client that reconnects continues where it ended', async () => {
   const { events, url } = await aServer(50)
   publish(events, 2)
   const seen = async (lastId?: number) => {
     const headers = lastId === undefined ? {} : { 'last-event-id': String(lastId) }
-    // Ends cleanly, so that nobody takes it for a broken line.
+    // The stream ends cleanly, so that the client does not see a broken connection.
     const text = await (await fetch(`${url}/api/events?since=0`, { headers })).text()
     return [...text.matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))
   }

@@ -7,12 +7,12 @@ import type { EventBus } from '../events/index.ts'
 import { alreadySent, openEventStream, readerLifeMs } from '../http/index.ts'
 import type { EventStream, PeopleSurface } from '../http/index.ts'
 
-/** Events handed over per step when a reader catches up: far fewer bytes than a reader may leave unread. */
+/** Events per step while a reader catches up: far fewer bytes than a reader may leave unread. */
 const replayPageEvents = 100
 
 /**
- * What happens in the fleet, as it happens. A stream ends after `lifeMs`: whoever reads on comes back with the last number
- * it was given, and is asked again who it is.
+ * Streams the events of the fleet. A stream ends after `lifeMs`; the client reconnects with the last number that it
+ * received and is authenticated again.
  */
 export function eventRoutes(
   { bind, keepAliveMs }: PeopleSurface,
@@ -31,40 +31,40 @@ export function eventRoutes(
     await followEvents(events, Number.isInteger(lastId) ? lastId : query.since, {
       signal: stream.signal,
       drained: () => stream.drained(),
-      tell: (event) => stream.sendJson(writtenEvent(event).whole, { id: event.seq }),
-      tellDropped: (dropped) => stream.send(dropped, { id: dropped.dropped_until, event: eventsDroppedName }),
+      sendEvent: (event) => stream.sendJson(writtenEvent(event).whole, { id: event.seq }),
+      sendDropped: (dropped) => stream.send(dropped, { id: dropped.dropped_until, event: eventsDroppedName }),
     })
     return alreadySent
   })
 }
 
-/** Whoever reads what happens, by whatever line. */
+/** A client that reads events, over a stream or a socket. */
 interface EventReader extends Pick<EventStream, 'drained' | 'signal'> {
-  tell(event: FleetEvent): void
-  tellDropped(dropped: EventsDropped): void
+  sendEvent(event: FleetEvent): void
+  sendDropped(dropped: EventsDropped): void
 }
 
 /**
- * Replays what is kept as fast as the reader takes it, then goes on with what happens. Between the last page and that
- * nothing can fall; each number is sent once and in order. Pieces of streamed text are kept nowhere, so whoever still
- * catches up is not told them. What is no longer kept is said, before the first page and between pages.
+ * Replays stored events as fast as the reader accepts them, then continues with new ones. Nothing is lost in between;
+ * each number is sent once and in order. Pieces of streamed text are not stored, so a reader that catches up does not
+ * receive them. Deleted events are reported before the first page and between pages.
  */
 export async function followEvents(events: EventBus, since: number, stream: EventReader): Promise<void> {
-  // A number that was never given is of another home; waiting for it would be silence.
+  // A number above the last one comes from another home; waiting for it would give a silent stream.
   let sent = Math.min(since, events.lastSeq())
   const deliver = (event: FleetEvent) => {
     if (event.seq <= sent) return
     sent = event.seq
-    stream.tell(event)
+    stream.sendEvent(event)
   }
-  const tellDropped = () => {
+  const sendDropped = () => {
     const until = events.droppedUntil()
     if (until <= sent) return
-    stream.tellDropped({ since: sent, dropped_until: until })
+    stream.sendDropped({ since: sent, dropped_until: until })
     sent = until
   }
   for (;;) {
-    tellDropped()
+    sendDropped()
     const page = events.since(sent, replayPageEvents)
     page.forEach(deliver)
     if (page.length < replayPageEvents) break

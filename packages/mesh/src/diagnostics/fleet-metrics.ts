@@ -3,7 +3,7 @@ import type { DenialCounts } from '../access/index.ts'
 import type { AgentViews } from '../control/index.ts'
 import type { Metric } from '../kernel/index.ts'
 
-/** What is known of agents beside what each module counts by itself. */
+/** Metrics about agents that no other module counts. */
 export function fleetMetrics({
   views,
   denials,

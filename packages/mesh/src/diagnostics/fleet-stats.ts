@@ -10,7 +10,7 @@ import type { RunQueries } from '../runs/index.ts'
 
 const dayMs = 24 * 3600 * 1000
 const staleHours = 24
-/** Counting stops here; whoever has more stale tasks has another question. */
+/** Stale tasks are counted up to this number. */
 const staleCountedMax = 1000
 
 export interface FleetStatsNeeds {
@@ -28,11 +28,11 @@ export interface FleetStatsNeeds {
   readonly uptimeSeconds: () => number
 }
 
-/** The fleet and its agents in numbers, for the operator and for programs of this machine. */
+/** Statistics of the fleet and its agents, for the operator and for programs of this machine. */
 export function createFleetStats({ guard, clock }: Pick<Kernel, 'guard' | 'clock'>, needs: FleetStatsNeeds) {
   const { agents, views, runs, denials, crossProject } = needs
 
-  /** `tool_denials_24h` and `_blackboard_xproject_count` are for people to look at and decide nothing. */
+  /** `tool_denials_24h` and `_blackboard_xproject_count` only inform people; no decision depends on them. */
   function ofAgent(agentId: string): AgentMetrics {
     return {
       ...views.of(agentId),

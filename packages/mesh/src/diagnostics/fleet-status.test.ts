@@ -3,7 +3,7 @@ import type { Caller } from '../access/index.ts'
 import { createFleetStatus } from './fleet-status.ts'
 import type { StatusNeeds } from './fleet-status.ts'
 
-test('why the wallet signs nothing is told to owners, to whom the wallet is kept, and to nobody else', () => {
+test('only owners, and only outside of chats, see why the wallet is halted', () => {
   const halt = { reason: 'on base, 0x1 has sent 3 transactions', next: 'flotilla wallet resume' }
   const needs: Partial<StatusNeeds> = {
     home: { folder: '/home/fleet', pid: 1 },

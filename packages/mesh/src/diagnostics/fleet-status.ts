@@ -9,7 +9,7 @@ import type { Readiness } from './doctor/judge-readiness.ts'
 type Sent = z.input<(typeof meshHumanApi)['status']['response']>
 type Status = { readonly [Key in keyof Sent]: Readonly<Sent[Key]> }
 
-/** What the status says that no module counts. */
+/** What the status needs beyond the modules' own counts. */
 export interface StatusNeeds {
   readonly home: { readonly folder: string; readonly pid: number }
   readonly uptimeSeconds: () => number
@@ -20,14 +20,14 @@ export interface StatusNeeds {
   readonly agents: () => Status['agents']
   readonly runs: () => Status['runs']
   readonly readiness: () => Readiness
-  /** Of all modules. */
+  /** Metrics of all modules. */
   readonly metrics: () => readonly Metric[]
 }
 
-/** The whole fleet at a glance, and in numbers for Prometheus. */
+/** The state of the whole fleet, also as Prometheus metrics. */
 export interface FleetStatus {
   read(caller: Caller): Status
-  /** For the owner. */
+  /** Allowed for the owner only. */
   metrics(caller: Caller): readonly Metric[]
 }
 

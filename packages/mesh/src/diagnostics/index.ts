@@ -40,7 +40,7 @@ export { portHolder } from './doctor/port-holder.ts'
 export type { PortHolder } from './doctor/port-holder.ts'
 export { sharedFindings } from './doctor/shared-findings.ts'
 
-/** Everybody whom the fleet's state is asked of. */
+/** The modules that the status is read from. */
 interface Asked {
   readonly isolation: MeshModule<Isolation>
   readonly agents: MeshModule<Agents>
@@ -55,10 +55,10 @@ interface Asked {
 }
 
 interface Needs {
-  /** All that have metrics, and these among them. */
+  /** All modules with metrics. */
   readonly modules: Asked & Readonly<Record<string, MeshModule>>
   readonly home: { readonly id: string; readonly folder: string; readonly pid: number }
-  /** Whether the mesh does its work at the moment, or is on its way there. */
+  /** True while the mesh is working; false while it starts. */
   readonly serving: { readonly now: boolean }
   readonly runtime: Pick<SandboxRuntime, 'kind' | 'isolates' | 'dataBound'>
   readonly catalog: { preset(): { readonly name: string; readonly from: string } | null }
@@ -69,7 +69,7 @@ interface Needs {
   readonly journalKeeper: ReturnType<typeof createJournalKeeper>
 }
 
-/** What is well and what is not, for people, probes, the operator and this machine's programs. */
+/** Wires the module that reports health, status and metrics to people, probes, the operator and local programs. */
 export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { modules, home } = needs
   const { agents, runs, control, spending } = modules
@@ -120,7 +120,7 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
   }
 }
 
-/** What agents are judged ready by, as it stands now. */
+/** The current readiness. */
 function readinessOf({
   modules,
   permissions,

@@ -18,7 +18,7 @@ export function fleetStatsRoutes(
   bind(endpoints.audit, api.audit, ({ caller, query }) => ({ rows: journal.audit(caller, query) }))
 }
 
-/** The operator's own list, with stats. */
+/** The operator's list of agents, with statistics. */
 export function operatorAgentRoutes({ bind }: AgentSurface, stats: FleetStats): void {
   bind(operatorEndpoints.agents, operatorApi.agents, ({ caller }) => ({ agents: stats.agents(caller) }))
 }

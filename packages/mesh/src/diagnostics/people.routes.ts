@@ -9,7 +9,7 @@ import type { FleetStatus } from './fleet-status.ts'
 import { prometheusContentType, prometheusText } from './prometheus-text.ts'
 import type { ReadOutJournal } from './read-out-journal.ts'
 
-/** Whether the mesh lives, and whether it can run agents. */
+/** Liveness and readiness probes: whether the process responds, and whether it can run agents. */
 export function healthRoutes({ bind }: PublicSurface, readiness: () => Readiness): void {
   bind(endpoints.healthz, api.healthz, () => ({ status: 'ok' as const, version: productVersion }))
   bind(endpoints.readyz, api.readyz, ({ reply }) => {

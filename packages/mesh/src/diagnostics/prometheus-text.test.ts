@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { prometheusText } from './prometheus-text.ts'
 
-test('a family has its help, its type and a line per sample, with labels escaped', () => {
+test('a metric family is written with help, type and one line per sample, with escaped labels', () => {
   const text = prometheusText([
     {
       name: 'flotilla_runs',

@@ -2,7 +2,7 @@ import type { Metric } from '../kernel/index.ts'
 
 export const prometheusContentType = 'text/plain; version=0.0.4; charset=utf-8'
 
-/** Prometheus text exposition format 0.0.4. Pure. */
+/** Formats metrics as Prometheus text exposition format 0.0.4. Pure. */
 export function prometheusText(metrics: readonly Metric[]): string {
   return metrics
     .map(({ name, kind, description, samples }) => {

@@ -6,7 +6,7 @@ import type { createJournalKeeper, JournalFilter } from '../journal/index.ts'
 import type { Hooks } from '../kernel/index.ts'
 import type { Database } from '../storage/index.ts'
 
-/** The record of decisions and effects, for those who may read it. */
+/** Reads the audit log for callers that may see it. */
 export function createReadOutJournal(deps: {
   readonly guard: Guard
   readonly database: Database
@@ -28,7 +28,7 @@ export function createReadOutJournal(deps: {
   }
 
   return {
-    /** One JSON value per line, each with its line break. For the owner. */
+    /** One JSON value per line, including its line break. Allowed for the owner only. */
     exportLines: (
       caller: Caller,
       { format, ...filter }: JournalFilter & { readonly format: string },
@@ -46,7 +46,7 @@ export function createReadOutJournal(deps: {
         throw new Problem('denied', { detail: 'only a person accepts a broken journal' })
       return { accepted: journalKeeper.accept(actorOf(caller)) }
     },
-    /** The same as `verify`, for a person. */
+    /** Verifies the audit log, like `verify`, for a person. */
     verifyForPerson: (caller: Caller) => {
       requireOwner(caller, 'read the journal')
       guard(caller, { do: 'view-fleet' })
@@ -56,7 +56,7 @@ export function createReadOutJournal(deps: {
       guard(caller, { do: 'view-fleet' })
       return verified()
     },
-    /** The newest rows, or those after one. */
+    /** The newest rows, or those after a given one. */
     audit: (
       caller: Caller,
       { after, limit }: { readonly after?: number | undefined; readonly limit: number },

@@ -21,7 +21,10 @@ function anEffect() {
 const call: EffectCall = { agentId: 'a', runId: 'run_1', key: 'run_1:3', request: { to: 'a' } }
 const other: EffectCall = { ...call, request: { to: 'b' } }
 
-/** The four ways, for what is the same in each; the work is done where its effect may leave. */
+/**
+ * The four kinds of effects, for what they have in common; the work runs at the point where its effect may leave the
+ * mesh.
+ */
 const ways = (['local', 'resumable', 'outside', 'asked'] as const).map((way) => ({
   way,
   once: async <T>(effects: EffectOnce, of: EffectCall, work: () => T): Promise<T> => {
@@ -35,7 +38,7 @@ const ways = (['local', 'resumable', 'outside', 'asked'] as const).map((way) => 
 }))
 
 describe.each(ways)('a keyed call ($way)', ({ way, once }) => {
-  test('gets the first answer when it is repeated, also after a restart, and does nothing', async () => {
+  test('a repeated call gets the first answer, also after a restart, and has no second effect', async () => {
     const { effects, again } = anEffect()
     let done = 0
     const work = () => ({ count: ++done })
@@ -43,7 +46,7 @@ describe.each(ways)('a keyed call ($way)', ({ way, once }) => {
     expect([...answers, await once(again(), call, work)]).toEqual([{ count: 1 }, { count: 1 }, { count: 1 }])
   })
 
-  test('is a conflict under the key of another request, also while that is under way', async () => {
+  test('a key that was used for another request is a conflict, also while that request runs', async () => {
     const { effects } = anEffect()
     const first = once(effects, call, () => 1)
     const second = once(effects, other, () => 2)
@@ -55,7 +58,7 @@ describe.each(ways)('a keyed call ($way)', ({ way, once }) => {
     ])
   })
 
-  test('that is refused before it has an effect may be sent again', async () => {
+  test('a call that was rejected before its effect can be sent again', async () => {
     const { effects, database } = anEffect()
     const refused = () => {
       throw new Problem('denied')
@@ -79,7 +82,7 @@ test.each(ways.filter(({ way }) => way !== 'local'))(
 )
 
 describe('an effect in rows', () => {
-  test('and its answer are there both or neither, wherever the work throws', () => {
+  test('a local effect and its answer are committed together or not at all, wherever the work throws', () => {
     const { effects, database } = anEffect()
     const notes = () => database.prepare('SELECT count(*) AS n FROM notes').get()?.['n']
     const write = () =>
@@ -99,13 +102,13 @@ describe('an effect in rows', () => {
     expect([notes(), effects.local(call, broken)]).toEqual([1, 'written'])
   })
 
-  test('that is refused keeps what its refusal wrote down, and nothing of a transaction that it broke off', () => {
+  test('a rejected local effect keeps the rows of its refusal and nothing of an aborted nested transaction', () => {
     const { effects, database } = anEffect()
     const count = () => Number(database.prepare('SELECT count(*) AS n FROM notes').get()?.['n'])
     const denied = () => {
       database
         .prepare('INSERT INTO notes (id, agent_id, message, created_at) VALUES (?, ?, ?, 1)')
-        .run(`note_${count()}`, 'a', 'somebody was denied something')
+        .run(`note_${count()}`, 'a', 'a call was denied')
       throw new Problem('denied')
     }
     expect(() => effects.local(call, denied)).toThrow(expect.objectContaining({ code: 'denied' }))
@@ -127,7 +130,7 @@ describe('an effect outside', () => {
     await left.promise
   }
 
-  test('is never made again once it may have left, whatever cut it off', async () => {
+  test('an outside effect is never repeated once it may have left, whatever interrupted it', async () => {
     const { effects, again } = anEffect()
     await cutOff(effects)
     const repeat = () => expect.fail('it was made again')
@@ -136,7 +139,7 @@ describe('an effect outside', () => {
     }
   })
 
-  test('that broke off says at once that nobody knows, and why, and so does each repeat', async () => {
+  test('an interrupted outside effect reports an unknown outcome with its cause, and so does each repeat', async () => {
     const { effects, again } = anEffect()
     const breaking = async ({ dispatching }: OutsideLine) => {
       dispatching()
@@ -150,7 +153,7 @@ describe('an effect outside', () => {
     await expect(repeat).rejects.toMatchObject({ code: 'outcome-unknown' })
   })
 
-  test('that was asked for only is asked for again, and says why it was not answered', async () => {
+  test('a call without outside changes is sent again, and reports why it was not answered', async () => {
     const { effects } = anEffect()
     const breaking = async ({ dispatching }: OutsideLine) => {
       dispatching()
@@ -160,7 +163,7 @@ describe('an effect outside', () => {
     expect(await effects.asked(call, async () => 'answer')).toBe('answer')
   })
 
-  test('does not leave where its row cannot be written, nor once its run is over', async () => {
+  test('an outside effect is not sent if its row cannot be written or its run is over', async () => {
     const { effects, database } = anEffect()
     let hasLeft = false
     const work = async ({ dispatching }: OutsideLine) => {
@@ -174,7 +177,7 @@ describe('an effect outside', () => {
     expect(hasLeft).toBe(false)
   })
 
-  test('has its end when the run has, and those of other runs go on', async () => {
+  test('an outside effect is aborted with its run, and those of other runs continue', async () => {
     const { effects } = anEffect()
     const waiting = (of: EffectCall) =>
       effects.outside(of, async ({ dispatching, signal }) => {
@@ -190,7 +193,7 @@ describe('an effect outside', () => {
     expect(await Promise.race([other, Promise.resolve('goes on')])).toBe('goes on')
   })
 
-  test('is refused where too many are under way, of one agent in however many runs, and some are left for the next', async () => {
+  test('concurrent outside effects are limited for each agent across its runs, and some are left for others', async () => {
     const { effects } = anEffect()
     let calls = 0
     const words = new Map<string, Problem>()
@@ -218,7 +221,7 @@ describe('an effect outside', () => {
       return taken
     }
     expect(await takeAll(0)).toBe(64)
-    // As many as would fill all that there is.
+    // As many agents as would use up the total.
     for (let agent = 1; agent < 16; agent++) await takeAll(agent)
     for (let agent = 16; agent < 64; agent++) expect(await takeAll(agent)).toBeGreaterThanOrEqual(4)
     expect(words.get('agent_0')?.detail).toMatch(
@@ -232,7 +235,7 @@ describe('an effect outside', () => {
     })
   })
 
-  test('is waited for when the mesh stops, and ended after that', async () => {
+  test('closing waits for running effects and then aborts them', async () => {
     const { effects, again } = anEffect()
     const answered = Promise.withResolvers<string>()
     const answering = effects.outside(call, async ({ dispatching }) => {
@@ -259,7 +262,7 @@ describe('an effect outside', () => {
 })
 
 describe('an effect that no transaction spans', () => {
-  test('finds what an earlier life wrote down before it began, and no answer of it', async () => {
+  test('a resumable effect sees the mark that the previous process wrote before it began, and no answer', async () => {
     const { effects, again } = anEffect()
     const begun = Promise.withResolvers<void>()
     void effects.resumable(call, async (step) => {
@@ -272,7 +275,7 @@ describe('an effect that no transaction spans', () => {
     expect(await again().resumable(call, async () => expect.fail('it is answered'))).toEqual({ id: 'x' })
   })
 
-  test('is taken up again by the life that it failed in', async () => {
+  test('a resumable effect can be resumed by the process in which it failed', async () => {
     const { effects } = anEffect()
     const failing = effects.resumable(call, async (step) => {
       step.begin('mark')
@@ -285,19 +288,19 @@ describe('an effect that no transaction spans', () => {
 
 const full = expect.objectContaining({ code: 'unprocessable' })
 
-test('a run whose answers fill their room is refused more of them, and another run is not', () => {
+test('a run whose answers use up its limit is rejected, and another run is not', () => {
   const { effects, again } = anEffect()
   const large = 'x'.repeat(16 * 1024 * 1024)
   for (let step = 0; step < 4; step++) effects.local({ ...call, key: `run_1:${step}` }, () => large)
   const next = { ...call, key: 'run_1:next' }
   expect(() => effects.local(next, () => 1)).toThrow(full)
-  // Also after a restart; and what was answered is still answered.
+  // The limit also holds after a restart; earlier answers are still returned.
   expect(() => again().local(next, () => 1)).toThrow(full)
   expect(again().local({ ...call, key: 'run_1:2' }, () => 'other')).toBe(large)
   expect(effects.local({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
 })
 
-test('a run that is answered nothing very often fills its room too', () => {
+test('many empty answers use up the limit of a run too', () => {
   const { database, effects } = anEffect()
   database
     .prepare(
@@ -310,7 +313,7 @@ test('a run that is answered nothing very often fills its room too', () => {
   expect(effects.local({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
 })
 
-test('the answers of a run are let go a minute after its end, and not before', async () => {
+test('the answers of a run are deleted a minute after its end, and not before', async () => {
   const harness = aLedgerHarness()
   harness.ledger.start()
   const { database, clock } = harness

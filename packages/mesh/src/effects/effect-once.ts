@@ -8,52 +8,51 @@ import type { EffectRow } from './effect-table.ts'
 import { createEffectsUnderWay } from './effects-under-way.ts'
 
 /**
- * Answers kept for one run, bytes: far above what its rounds can ask for. The disk is everybody's, and one agent that
- * repeats a call with ever new keys would fill it.
+ * Limit of stored answers for one run in bytes, far above what its rounds can request. Without it, an agent that
+ * repeats a call with new keys could fill the disk of all.
  */
 const repliesMaxBytes = 64 * 1024 * 1024
 
 export interface EffectCall {
   readonly agentId: string
   readonly runId: string
-  /** `<run>:<step>` as the agent sends it. */
+  /** `<run>:<step>`, as sent by the agent. */
   readonly key: string
   readonly request: unknown
 }
 
-/** An effect in files or containers, as work that takes it up again sees it. */
+/** An effect in files or containers, as seen by the work that resumes it. */
 export type EffectStep<Answer> = Resumable<Answer>
 
-/** What work whose effect leaves the mesh is given. */
+/** Passed to work whose effect leaves the mesh. */
 export interface OutsideLine {
   /**
-   * To be called right before the first byte may leave; again it changes nothing. From then on the call may have had
-   * its effect, and is not made again whatever happens. What it throws must end the work.
+   * Must be called right before the first byte may leave; repeating it changes nothing. From then on the call may
+   * have had its effect and is never repeated. If it throws, the work must end.
    */
   readonly dispatching: () => void
-  /** Aborts when the run is over or the mesh stops. That whoever asked went away ends nothing. */
+  /** Aborts when the run is over or the mesh stops, but not when the client disconnects. */
   readonly signal: AbortSignal
 }
 
 /**
- * Does the work of a keyed call once: a repeat with the same key gets the first answer, also while the first is
- * under way and after a restart. The same key with another request is a `conflict`. What was refused before it had an
- * effect may be sent again. `unprocessable` once the answers of the run fill their room.
- *
- * - `local`: effect and answer are rows of one transaction. Whatever happens, both are there or neither.
- * - `resumable`: a file or a container takes part. The row stands before it, with what finds the effect again; a repeat
- *   goes on from there.
- * - `outside`: bytes leave the mesh. The row stands before they do and stays; a call without an answer is Problem
- *   `outcome-unknown` from then on, the first time and for every repeat. An answer of the far end is one whatever its
- *   status says.
- * - `asked`: by the word of its method it changes nothing outside, so without an answer it is asked again.
+ * Carries out a call with an idempotency key once: a repeat with the same key gets the first answer, also while the
+ * first is running and after a restart. The same key with another request is a `conflict`. A call that was rejected
+ * before its effect can be sent again. `unprocessable` once the answers of the run reach their limit.
+ * - `local`: effect and answer are rows of one transaction, so both are committed or neither.
+ * - `resumable`: a file or a container is involved. The row is written first, with a mark that identifies the effect;
+ *   a repeat resumes from there.
+ * - `outside`: bytes leave the mesh. The row is written first and stays. A call without an answer is the problem
+ *   `outcome-unknown`, the first time and for every repeat. Any response of the remote server is an answer, whatever
+ *   its status.
+ * - `asked`: the HTTP method is safe, so a call without an answer is sent again.
  */
 export function createEffectOnce(deps: { readonly database: Database; readonly clock: Clock }) {
   const { database } = deps
   const table = createEffectTable(deps)
   const underWay = createEffectsUnderWay(deps.clock)
 
-  /** The row of an earlier attempt; null where there is none. */
+  /** The row of an earlier attempt, or null. */
   function known(call: EffectCall, digest: string): EffectRow | null {
     const row = table.find(call)
     if (row && row.digest !== digest) throw keyUsed()
@@ -133,7 +132,7 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     })
   }
 
-  /** A repeat joins what is under way. */
+  /** A repeated call joins the one that is running. */
   async function shared<T>(
     call: EffectCall,
     work: (one: { readonly digest: string; readonly signal: AbortSignal }) => Promise<T>,
@@ -148,11 +147,14 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     resumable,
     outside,
     asked,
-    /** After the run's end nobody asks for an answer any more: what still waits outside is let go. */
+    /** After the end of a run, no agent asks for an answer any more, so its outside calls are aborted. */
     runEnded: underWay.endRun,
-    /** Waits so long for what is under way, so that its answers are kept; then the database may close. */
+    /**
+     * Waits up to the grace period for running calls, so that their answers are stored; then the database may be
+     * closed.
+     */
     close: underWay.close,
-    /** Lets go of what no repeat can ask for any more. */
+    /** Deletes rows that no repeat can ask for any more. */
     forgetOld: table.forgetOld,
   }
 }
@@ -163,7 +165,10 @@ function digestOf(call: EffectCall): string {
   return createHash('sha256').update(JSON.stringify(call.request)).digest('hex')
 }
 
-/** Said at once and not by the repeat alone: whoever sends it under a new key must know that it may be the second time. */
+/**
+ * Returned immediately and not only to a repeat, because a caller that retries with a new key must know that it may
+ * have the effect twice.
+ */
 export function outcomeUnknown(error: unknown): Problem {
   const why = error instanceof Problem ? `${error.code}: ${error.detail}` : 'something failed on the way'
   return new Problem('outcome-unknown', {

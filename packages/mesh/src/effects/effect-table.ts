@@ -6,11 +6,11 @@ import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 import { jsonColumn } from '../storage/index.ts'
 
-/** What a row takes beside its answer, bytes: ids, key, digest and index. Most answers are shorter than that. */
+/** Size of a row without its answer in bytes: ids, key, digest and index. Most answers are shorter. */
 const rowBytes = 500
-/** A run that has ended is refused at the API, so that no repeat can come any more. */
+/** The agent API rejects calls of ended runs, so no repeat can arrive after this time. */
 const keptAfterEndMs = 60_000
-/** Rows of runs that never end are kept for longer than any run may live. */
+/** Rows of runs that never end are kept for longer than any run may last. */
 const keptMs = 14 * 24 * 3600 * 1000
 
 export interface EffectKey {
@@ -21,12 +21,12 @@ export interface EffectKey {
 const rowSchema = z.object({
   digest: z.string(),
   mark: z.union([z.null().transform((): JsonValue => null), jsonColumn(jsonValueSchema)]),
-  /** JSON; null while there is no answer. */
+  /** The answer as JSON; null while there is none. */
   reply: z.string().nullable(),
 })
 export type EffectRow = z.infer<typeof rowSchema>
 
-/** Rows of keyed calls. Each write joins the caller's transaction. */
+/** Reads and writes the rows of calls with a key. Each write joins the caller's transaction. */
 export function createEffectTable({
   database,
   clock,
@@ -34,7 +34,7 @@ export function createEffectTable({
   readonly database: Database
   readonly clock: Clock
 }) {
-  /** Looked up once per run, then counted along; empty again after each clean-up. */
+  /** Queried once for each run, then counted in memory; cleared after each clean-up. */
   const bytesByRun = new Map<string, number>()
 
   function keptBytes(runId: string): number {
@@ -64,7 +64,7 @@ export function createEffectTable({
         .get(runId, key)
       return row ? rowSchema.parse(row) : null
     },
-    /** A row without an answer. One that is there keeps what it has but for the mark. Problem `conflict`. */
+    /** Inserts a row without an answer. An existing row only gets the mark. Problem `conflict`. */
     begin({ runId, key }: EffectKey, digest: string, mark: JsonValue): void {
       const text = mark === null ? null : JSON.stringify(mark)
       const { changes } = database
@@ -82,7 +82,7 @@ export function createEffectTable({
       database.prepare('UPDATE effect SET reply = ? WHERE run_id = ? AND key = ?').run(text, runId, key)
       count(runId, Buffer.byteLength(text))
     },
-    /** Lets go of what no repeat can ask for any more. */
+    /** Deletes rows that no repeat can ask for any more. */
     forgetOld(): void {
       database.prepare('DELETE FROM effect WHERE begun_at < ?').run(clock.now() - keptMs)
       database

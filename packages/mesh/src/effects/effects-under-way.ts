@@ -7,7 +7,7 @@ import type { EffectKey } from './effect-table.ts'
 
 const retryAfterSeconds = 1
 
-/** A keyed call, and whose share it is charged to. */
+/** A call with a key, and the agent whose share it counts against. */
 export interface SharedCall extends EffectKey {
   readonly agentId: string
 }
@@ -19,8 +19,8 @@ interface UnderWay extends SharedCall {
 }
 
 /**
- * What goes on although nobody may be waiting for it any more. An API bounds the calls that somebody waits for; a share
- * bounds the others as well, for one agent and for all together.
+ * Tracks running calls, including those whose client has disconnected. The API limits calls with a waiting client;
+ * this limit covers all of them, for each agent and in total.
  */
 export function createEffectsUnderWay(clock: Clock) {
   const all = new Map<string, UnderWay>()
@@ -47,8 +47,8 @@ export function createEffectsUnderWay(clock: Clock) {
   return {
     refuseOther,
     /**
-     * The first call's result for whoever asks while it is under way. Problems `conflict` for another request under its
-     * key, `rate-limited` where too many are under way.
+     * Returns the result of the first call to every caller while it runs. Problems `conflict` for another request
+     * with the same key, `rate-limited` if too many are running.
      */
     join<T>(call: SharedCall, digest: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
       const id = idOf(call)
@@ -57,25 +57,28 @@ export function createEffectsUnderWay(clock: Clock) {
       if (first) return first.result as Promise<T> // of the same call, by its digest
       takeRoom(call.agentId)
       const over = new AbortController()
-      // Begun in a turn of its own, so that the entry is there before the work is.
+      // Starts in a later microtask, so that the entry exists before the work begins.
       const result = Promise.resolve()
         .then(() => work(over.signal))
         .finally(() => {
           all.delete(id)
           share.giveBack(call.agentId, 1)
         })
-      // Whoever waited may be gone, and nobody else would hear it.
+      // Prevents an unhandled rejection when all clients have disconnected.
       result.catch(() => undefined)
       all.set(id, { ...call, digest, result, over })
       return result
     },
-    /** Nobody can ask for an answer any more. */
+    /** Aborts the calls of a run that has ended. */
     endRun(runId: string): void {
       for (const one of all.values()) {
         if (one.runId === runId) one.over.abort(new Problem('cancelled', { detail: 'the run is over' }))
       }
     },
-    /** Resolves when nothing is under way. What is not through after `graceMs` is ended, and waited for as long again. */
+    /**
+     * Resolves when nothing is running. Calls that take longer than `graceMs` are aborted, and awaited for that time
+     * again.
+     */
     async close(graceMs: number): Promise<void> {
       const settled = (): Promise<unknown> =>
         Promise.allSettled([...all.values()].map(({ result }) => result))

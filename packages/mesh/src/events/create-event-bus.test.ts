@@ -25,7 +25,7 @@ function heardBy(bus: EventBus): number[] {
 }
 
 describe('the event bus', () => {
-  test('numbers events by one and keeps them', () => {
+  test('events are numbered consecutively and stored', () => {
     const bus = aBus()
     const heard = heardBy(bus)
     bus.publish(note('a'))
@@ -35,7 +35,7 @@ describe('the event bus', () => {
     expect(bus.since(0, 1)).toMatchObject([{ seq: 1 }])
   })
 
-  test('numbers streamed text and does not keep it', () => {
+  test('streamed text is numbered and not stored', () => {
     const bus = aBus()
     const heard = heardBy(bus)
     bus.publish(note('a'))
@@ -47,7 +47,7 @@ describe('the event bus', () => {
     expect(bus.lastSeq()).toBe(3)
   })
 
-  test('never gives a number twice, whatever was only told before a crash', () => {
+  test('no number is used twice after a crash, even if its event was not stored', () => {
     const database = migrated()
     const before = aBus(database)
     const heard = heardBy(before)
@@ -60,7 +60,7 @@ describe('the event bus', () => {
     expect(heard).not.toContain(late?.seq)
   })
 
-  test('tells after the commit, and tells and counts nothing after a roll-back', () => {
+  test('events are published after the commit, and neither published nor counted after a rollback', () => {
     const database = migrated()
     const bus = aBus(database)
     const heard = heardBy(bus)
@@ -79,7 +79,7 @@ describe('the event bus', () => {
     expect(bus.since(0, 10).map((event) => event.body)).toEqual([note('a'), note('c')])
   })
 
-  test('tells in order when a listener publishes', () => {
+  test('events are delivered in order when a listener publishes', () => {
     const bus = aBus()
     const heard: number[] = []
     bus.subscribe((event) => {
@@ -90,7 +90,7 @@ describe('the event bus', () => {
     expect(heard).toEqual([1, 2])
   })
 
-  test('logs a listener that throws and goes on telling it', () => {
+  test('a listener that throws is logged and still gets later events', () => {
     const faults: string[] = []
     const bus = aBus(migrated(), { ...silentLog, error: (_fields, fact) => faults.push(fact) })
     let calls = 0
@@ -104,7 +104,7 @@ describe('the event bus', () => {
     expect([calls, heard.length, faults.length]).toEqual([2, 2, 2])
   })
 
-  test('stops telling who has left', () => {
+  test('a listener that unsubscribed gets no more events', () => {
     const bus = aBus()
     const heard: number[] = []
     const stop = bus.subscribe((event) => heard.push(event.seq))
@@ -114,7 +114,7 @@ describe('the event bus', () => {
     expect(heard).toEqual([1])
   })
 
-  test('keeps the newest ten thousand and says below which number some are gone', () => {
+  test('the newest ten thousand events are kept, and the number of the last deleted one is known', () => {
     const database = migrated()
     const bus = aBus(database)
     database.transaction(() => {
@@ -127,7 +127,7 @@ describe('the event bus', () => {
     expect(10_600 - dropped).toBeGreaterThanOrEqual(10_000)
   })
 
-  test('drops an event that the disk does not take, and reports later how many; the work goes on', () => {
+  test('an event that cannot be written is dropped and reported later, and the work continues', () => {
     const database = migrated()
     const said: unknown[] = []
     const bus = aBus(database, { ...silentLog, warn: (fields) => said.push(fields) })
@@ -144,7 +144,7 @@ describe('the event bus', () => {
     expect(bus.since(0, 10).map(({ body }) => body)).toEqual([note('a'), note('d')])
   })
 
-  test('an event that cannot be written takes back the change that it belongs to', () => {
+  test('an event that cannot be written rolls back the change that it belongs to', () => {
     const database = migrated()
     const bus = aBus(database)
     bus.publish(note('a'))

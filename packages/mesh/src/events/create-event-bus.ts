@@ -7,14 +7,16 @@ import type { Database } from '../storage/index.ts'
 import type { EventBus } from './event-bus.ts'
 import { createEventTable } from './event-table.ts'
 
-/** Newest events that are kept. */
+/** How many of the newest events are kept. */
 const keptMax = 10_000
-/** The ring is cut once per so many kept events. */
+/** Old events are deleted once per this many new ones. */
 const trimEvery = 256
-/** Numbers taken ahead in one write, so that a piece of streamed text costs none and no number is given twice. */
+/**
+ * How many numbers one write reserves, so that a piece of streamed text costs no write and no number is used twice.
+ */
 const reservedNumbers = 1000
 
-/** The bus on its table; events that are kept are rows of the caller's transaction. */
+/** Creates the event bus on its table; stored events are rows of the caller's transaction. */
 export function createEventBus({
   database,
   clock,
@@ -28,12 +30,12 @@ export function createEventBus({
   const listeners = new Set<(event: FleetEvent) => void>()
   let reserved = table.reservedUntil()
   let last = reserved
-  /** Null for what is to be counted anew. */
+  /** Null if the rows must be counted again. */
   let kept: number | null = null
   let untilTrim = 1
   let dropped = 0
 
-  /** Memory follows the rows: what a roll-back takes back was never told to anyone. */
+  /** Restores the counters after a rollback; rolled-back events were never published. */
   function followRollback(): void {
     const before = { last, reserved }
     database.afterRollback(() => {
@@ -79,7 +81,7 @@ export function createEventBus({
     database.afterCommit(() => tell(event))
   }
 
-  /** People who watch must never stop the work: an event that cannot be written is dropped, counted and reported later. */
+  /** Observers must never stop the work: an event that cannot be written is dropped, counted, and reported later. */
   function publishOrDrop(body: FleetEventBody): void {
     try {
       if (isPassing(body)) publish(body)

@@ -1,23 +1,28 @@
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 
 /**
- * What people's surfaces listen to. Sequence numbers rise by one per event and are never given twice; over a
- * restart some may be skipped.
- *
- * Streamed text is numbered and told, and not kept: the whole text stands in the run's outcome. So numbers that
- * `since` leaves out were streamed text, unless they are at or below `droppedUntil`.
+ * Publishes events to dashboards and API clients. Sequence numbers increase by one for each event and are never used
+ * twice; a restart may skip some.
+ * Streamed text gets a number but is not stored, because the outcome of the run contains the whole text. So numbers
+ * missing from `since` were streamed text, unless they are at or below `droppedUntil`.
  */
 export interface EventBus {
-  /** Inside a transaction the event goes out after the commit, and never after a roll-back. */
+  /** Inside a transaction, the event is delivered after the commit, and never after a rollback. */
   publish(body: FleetEventBody): void
-  /** Kept events with a greater sequence number, oldest first; at most `limit`. */
+  /** Stored events with a greater sequence number, oldest first; at most `limit`. */
   since(seq: number, limit: number): readonly FleetEvent[]
-  /** Kept events that name this run, oldest first; at most `limit`. */
+  /** Stored events that name this run, oldest first; at most `limit`. */
   ofRun(runId: string, limit: number): readonly FleetEvent[]
-  /** Events up to this number are no longer kept. Who asks `since` a smaller one has missed some and must be told. */
+  /**
+   * Events up to this number were deleted. A reader that asks `since` a smaller one has missed some and must be
+   * informed.
+   */
   droppedUntil(): number
-  /** Number of the last event. */
+  /** The number of the last event. */
   lastSeq(): number
-  /** Called for each event in order; a listener that throws is logged and kept. Returns the way to stop. */
+  /**
+   * Calls the listener for each event, in order; errors are logged, and the listener stays subscribed. Returns the
+   * function that unsubscribes it.
+   */
   subscribe(listener: (event: FleetEvent) => void): () => void
 }

@@ -11,16 +11,16 @@ const sequenceSchema = z.object({ reserved_until: z.number(), dropped_until: z.n
 export interface EventTable {
   insert(event: FleetEvent): void
   after(seq: number, limit: number): readonly FleetEvent[]
-  /** Kept events that name this run, oldest first. Looks at every kept event. */
+  /** Stored events that name this run, oldest first. Scans all stored events. */
   ofRun(runId: string, limit: number): readonly FleetEvent[]
-  /** The highest number that may have been given out. */
+  /** The highest number that may have been used. */
   reservedUntil(): number
   reserve(until: number): void
-  /** Every kept event has a greater number; what was dropped or never kept may lie below. */
+  /** All stored events have a greater number; lower ones were deleted or never stored. */
   droppedUntil(): number
-  /** How many are kept. Looks at every one. */
+  /** Counts the stored events with a scan. */
   count(): number
-  /** There are at least so many. */
+  /** Deletes this many of the oldest events; the caller makes sure that they exist. */
   dropOldest(count: number): void
 }
 

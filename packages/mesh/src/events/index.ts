@@ -1,4 +1,4 @@
-/** What people who watch are told. */
+/** Events for people and programs that watch the fleet. */
 
 export { createEventBus } from './create-event-bus.ts'
 export type { EventBus } from './event-bus.ts'

@@ -14,14 +14,14 @@ const event: FleetEvent = {
   body: { type: 'note.added', note_id: 'note_1', agent_id: 'a', message: 'a "quote", a \u2028 and a line\n' },
 }
 
-test('what is written is the event, alone and as a message of the socket', () => {
+test('a serialized event contains the event, alone and as a socket frame', () => {
   const { body, whole, frame } = writtenEvent(event)
   expect(JSON.parse(body)).toEqual(event.body)
   expect(fleetEventSchema.parse(JSON.parse(whole))).toEqual(event)
   expect(eventFrameSchema.parse(JSON.parse(frame().toString()))).toEqual({ type: 'event', event })
 })
 
-test('an event is written out once, however many listen and though it is kept as a row', () => {
+test('an event is serialized once for its row and all subscribers', () => {
   const bus = createEventBus({ database: migrated(), clock: createManualClock(), log: silentLog })
   let writings = 0
   const frames = new Set<Buffer>()

@@ -1,18 +1,18 @@
 import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 
-/** An event as JSON. */
+/** An event, serialized as JSON. */
 export interface WrittenEvent {
-  /** Of its body alone, as its row keeps it. */
+  /** The body alone, as stored in its row. */
   readonly body: string
   readonly whole: string
-  /** The whole as a message of the pages' socket: the same bytes for every reader. */
+  /** The whole event as a WebSocket frame: the same bytes for every reader. */
   readonly frame: () => Buffer
 }
 
-/** As long as the event itself is held by somebody. */
+/** Cached for as long as the event itself is referenced. */
 const written = new WeakMap<FleetEvent, WrittenEvent>()
 
-/** Written out once, by whoever needs it first, for its row and for all who listen. */
+/** Serializes an event once, for its row and all subscribers. */
 export function writtenEvent(event: FleetEvent): WrittenEvent {
   const known = written.get(event)
   if (known) return known

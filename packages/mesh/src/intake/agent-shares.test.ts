@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createAgentShares } from './agent-shares.ts'
 
-test('bodies of calls that fill their share leave every reply its room', () => {
+test('calls that use up their share leave room for replies', () => {
   const { held } = createAgentShares({ clock: createManualClock(), cpuMs: () => 0 })
   const each = agentShare.heldBytes.perAgentMax / 64
   const fill = () => {

@@ -6,7 +6,10 @@ import { createLoopTurns } from './loop-turns.ts'
 
 export type AgentShares = ReturnType<typeof createAgentShares>
 
-/** What one agent may take of the mesh, apart for what it calls and what it answers: calls of anybody use up nothing that replies have. */
+/**
+ * Limits how much of the mesh one agent may use, separately for its calls and its replies, so that calls never block
+ * replies.
+ */
 export function createAgentShares(deps: { readonly clock: Clock; readonly cpuMs: () => number }) {
   const turns = createLoopTurns(deps)
   const share = { ...deps, turns, msPerMinute: agentShare.loopMsPerMinute }

@@ -1,34 +1,34 @@
-/** Bounds of what agents have at once of one thing, in its own unit (bytes, calls). */
+/** Limits for one resource that agents hold at the same time, in its own unit (bytes, calls). */
 export interface ShareBounds {
-  /** Of all agents together. */
+  /** The total for all agents. */
   readonly max: number
-  /** Of these, of one agent; and above its floor never more than half of what the others leave it. */
+  /** The maximum for one agent. Above its floor, an agent also gets at most half of what is free. */
   readonly perAgentMax: number
-  /** What an agent has room for though others have filled the rest, and what is set apart of all for these. */
+  /** What an agent gets even if others have used up the rest, and the part of the total reserved for that. */
   readonly floor: number
   readonly reserveMax: number
 }
 
-/** Why there is no room: the agent has all that one may have, or others leave it no more at this moment. */
+/** Why there is no room: the agent is at its own maximum, or other agents use the rest now. */
 export type ShareFull = 'agent' | 'others'
 
 export interface FairShare {
-  /** Null where it is counted; else nothing is, and why. */
+  /** Counts the amount and returns null, or counts nothing and returns the reason. */
   take(agentId: string, amount: number): ShareFull | null
   giveBack(agentId: string, amount: number): void
-  /** What the agent has now. */
+  /** What the agent holds now. */
   of(agentId: string): number
 }
 
-/** Bounds of rows that agents share in one table. */
+/** Limits for rows of agents in one table. */
 export interface RowBounds {
   readonly max: number
   readonly perAgentMax: number
-  /** What an agent has room for though others have filled the table. */
+  /** How many rows an agent gets even if others have filled the table. */
   readonly floor: number
 }
 
-/** Whether a table has room for one more row of an agent that has `own` of its `total` rows. Pure. */
+/** True if the table has room for one more row of an agent that has `own` of its `total` rows. Pure. */
 export function hasRoom(rows: { readonly own: number; readonly total: number }, bounds: RowBounds): boolean {
   return rows.own < bounds.floor || (rows.own < bounds.perAgentMax && rows.total < bounds.max)
 }
@@ -39,8 +39,8 @@ interface Taken {
 }
 
 /**
- * The one rule for what agents share: however many of them take what they can, there is some left for the next, since
- * each has at most half of what is free, and its floor besides.
+ * The rule for everything that agents share: each gets at most half of what is free, plus its floor, so that some is
+ * always left for the next agent.
  */
 export function createFairShare(bounds: ShareBounds): FairShare {
   const takenBy = new Map<string, Taken>()

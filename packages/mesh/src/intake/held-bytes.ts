@@ -1,16 +1,16 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { createFairShare } from './fair-share.ts'
 
-/** Bytes that are kept for agents at this moment: bodies of their calls, and their replies. */
+/** Bytes held in memory for agents: bodies of their calls, and their replies. */
 export interface HeldBytes {
-  /** Counts them, or throws the Problem `rate-limited` and counts nothing. */
+  /** Counts the bytes, or throws the problem `rate-limited` and counts nothing. */
   take(agentId: string, bytes: number): void
   giveBack(agentId: string, bytes: number): void
 }
 
 const retryAfterSeconds = 2
 
-/** Bounds in bytes. */
+/** The limits are in bytes. */
 export function createHeldBytes(bounds: Parameters<typeof createFairShare>[0]): HeldBytes {
   const share = createFairShare(bounds)
   return {

@@ -1,4 +1,4 @@
-/** How much of the mesh what comes from outside may take, before it is anything. */
+/** Limits how much of the mesh external input may use before it is processed. */
 
 export { createAgentShares } from './agent-shares.ts'
 export { createFairShare, hasRoom } from './fair-share.ts'

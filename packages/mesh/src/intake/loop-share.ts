@@ -3,56 +3,58 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { LoopTurns } from './loop-turns.ts'
 
 /**
- * What of the mesh's one loop each agent has taken, by the time that its calls kept the processor. All other agents and
- * people wait for as long.
+ * Limits how much of the event loop each agent may use, by the processor time of its calls, during which other agents
+ * and people wait.
  */
 export interface LoopShare {
-  /** Throws the Problem `rate-limited` where the agent has used its share, with when there is some again. */
+  /** Throws the problem `rate-limited`, with the time to retry, if the agent has used up its share. */
   require(agentId: string): void
-  /** Milliseconds until the agent has some of its share again; 0 while it has. */
+  /** Milliseconds until the agent has some of its share again; 0 if it has some now. */
   waitMs(agentId: string): number
-  /** Does what returns at once, and charges what it took. */
+  /** Runs synchronous work and charges its processor time. */
   spend<T>(agentId: string, work: () => T): T
   /**
-   * Null while the agent has taken little of the loop lately, else what to await before its next work: other agents and
-   * people are served first.
+   * Returns null if the agent has used little of the loop lately; otherwise a promise to await before its next work,
+   * so that other agents and people are served first.
    */
   turn(agentId: string): Promise<void> | null
   /**
-   * Does work that pauses at each `yield`, a few milliseconds at a time, each of which is charged and waits for its turn.
-   * With `refuse` it throws the Problem `rate-limited` between two steps once the share is used up. Work for people or the
-   * mesh itself has no agent: it takes turns and is not charged.
+   * Runs work that pauses at each `yield`, a few milliseconds at a time; each step is charged and waits for its turn.
+   * With `refuse` it throws the problem `rate-limited` between two steps once the share is used up. Work for people
+   * or the mesh has no agent: it takes turns and is not charged.
    */
   inSteps<T>(agentId: string | null, work: StepWork<T>, whenUsedUp: 'refuse' | 'finish'): Promise<T>
-  /** When the agent is deleted. */
+  /** Called when the agent is deleted. */
   forget(agentId: string): void
 }
 
-/** Work that can pause at each `yield`; between two of them it takes far less than a millisecond. */
+/** Work that can pause at each `yield`; it takes far less than a millisecond between two of them. */
 export type StepWork<T> = Generator<unknown, T, void>
 
 export interface LoopShareDeps {
   readonly clock: Clock
-  /** Time that this thread has had on the processor, milliseconds: a busy machine takes nothing from an agent. */
+  /**
+   * Processor time of this thread in milliseconds, so that load of other processes does not count against an agent.
+   */
   readonly cpuMs: () => number
   readonly msPerMinute: number
   readonly turns: LoopTurns
-  /** In words for whoever is refused. */
+  /** Names the resource in the text of a refusal. */
   readonly what: string
 }
 
 const minuteMs = 60_000
-/** What an agent may take of the loop in one go before it waits for its turn, and how much of that is back after a millisecond. */
+/** Burst that an agent may use before it waits for its turn, and how much of it is restored in a millisecond. */
 const burstMs = 50
 const burstBackPerMs = 0.5
-/** Longest step of work that can pause, milliseconds on the processor. */
+/** Longest step of work that can pause, in milliseconds of processor time. */
 const stepMs = 5
-/** People and the mesh itself take turns as one. */
-const nobodysWork = ''
-/** Far above any fleet; forgetting them all only lets calls through. */
+/** People and the mesh itself take turns as one worker. */
+const unchargedWorker = ''
+/** Far above any fleet; clearing all entries only lets calls through. */
 const agentsMax = 10_000
 
-/** A share that is used up comes back evenly, all of it within a minute. */
+/** A used share is restored evenly, all of it within a minute. */
 export function createLoopShare(deps: LoopShareDeps): LoopShare {
   const { clock, cpuMs, msPerMinute } = deps
   let isSpending = false
@@ -90,7 +92,7 @@ export function createLoopShare(deps: LoopShareDeps): LoopShare {
   }
 
   function spend<T>(agentId: string, work: () => T): T {
-    // Charged once, by the outermost.
+    // Nested work is charged once, by the outermost call.
     if (isSpending) return work()
     isSpending = true
     const before = cpuMs()
@@ -123,7 +125,7 @@ export function createLoopShare(deps: LoopShareDeps): LoopShare {
         const done = agentId === null ? step(work) : spend(agentId, () => step(work))
         if (done.done === true) return done.value
         if (agentId !== null && whenUsedUp === 'refuse') require(agentId)
-        await deps.turns.next(agentId ?? nobodysWork)
+        await deps.turns.next(agentId ?? unchargedWorker)
       }
     },
     forget: (agentId) => void used.delete(agentId),
@@ -131,10 +133,10 @@ export function createLoopShare(deps: LoopShareDeps): LoopShare {
 }
 
 interface Used {
-  /** Of its share of a minute, milliseconds. */
+  /** What is left of its share per minute, in milliseconds. */
   ms: number
-  /** Of what it may take in one go, milliseconds. */
+  /** What is left of its burst, in milliseconds. */
   lately: number
-  /** Timestamp of both. */
+  /** The time at which both were computed. */
   at: number
 }

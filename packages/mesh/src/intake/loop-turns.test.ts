@@ -7,7 +7,7 @@ import { createLoopTurns } from './loop-turns.ts'
 
 const moreThanAShare = 2000
 
-/** Work that takes many milliseconds of the processor, and can pause after each. */
+/** Work that takes many milliseconds of processor time and can pause after each. */
 function* counting(order: string[], name: string, steps: number): StepWork<string> {
   for (let step = 0; step < steps; step++) {
     busyMs(1)
@@ -27,7 +27,7 @@ function aShare(msPerMinute: number) {
   return createLoopShare({ clock: systemClock, cpuMs: loopCpuMs, msPerMinute, turns, what: 'calls' })
 }
 
-test('long work lets the loop come round between its steps', async () => {
+test('the event loop runs between the steps of long work', async () => {
   const share = aShare(6000)
   const order: string[] = []
   const { result, rounds } = await roundsDuring(share.inSteps('a', counting(order, 'a', 60), 'finish'))
@@ -37,7 +37,7 @@ test('long work lets the loop come round between its steps', async () => {
   expect(rounds).toBeGreaterThan(8)
 })
 
-test('works of two agents take turns, however many the first has begun', async () => {
+test('work of two agents alternates, however much the first has started', async () => {
   const share = aShare(60_000)
   const order: string[] = []
   const greedy = Array.from({ length: 10 }, () =>
@@ -45,13 +45,13 @@ test('works of two agents take turns, however many the first has begun', async (
   )
   const modest = share.inSteps('modest', counting(order, 'modest', 20), 'finish')
   await modest
-  // Ten first steps were begun before, and then one of each follows another.
+  // Ten first steps ran before; after them the workers alternate.
   const ofGreedy = order.filter((name) => name === 'greedy').length
   expect(ofGreedy).toBeLessThan(120)
   await Promise.all(greedy)
 })
 
-test('work that is refused once the share is used up ends between two steps, and other work goes on', async () => {
+test('work that is refused ends between two steps, and other work continues', async () => {
   const share = aShare(100)
   const order: string[] = []
   await expect(share.inSteps('a', counting(order, 'a', moreThanAShare), 'refuse')).rejects.toMatchObject({
@@ -68,7 +68,7 @@ test('work for people is charged to no agent', async () => {
   expect(await share.inSteps(null, counting(order, 'people', 30), 'refuse')).toBe('people')
 })
 
-test('an agent that has taken much lately waits for its turn, and another does not', async () => {
+test('an agent that has used much lately waits for its turn, and another does not', async () => {
   const share = aShare(6000)
   expect(share.turn('a')).toBeNull()
   share.spend('a', () => busyMs(80))

@@ -1,22 +1,22 @@
 /**
- * Lets long work of several agents and people take turns on the event loop: one step at a time, and between two steps the
- * loop serves whatever else is ready.
+ * Lets long work of several agents and people take turns on the event loop: one step at a time, and between two steps
+ * the loop serves other events.
  */
 export interface LoopTurns {
-  /** Resolves when it is this worker's turn to do one step. Who has waited longest goes first, one step of each worker. */
+  /** Resolves when this worker may run one step. The worker that has waited longest goes first, one step each. */
   next(worker: string): Promise<void>
 }
 
-/** The loop is left to others for as long as the last step took, at most so long, milliseconds. */
+/** Between steps, the loop is free for as long as the last step took, at most this many milliseconds. */
 const gapMaxMs = 50
-/** A shorter step is followed by the next as soon as the loop has served what is ready, milliseconds. */
+/** After a shorter step, the next one follows as soon as the loop has served pending events, in milliseconds. */
 const shortStepMs = 1
 
 export function createLoopTurns(deps: { readonly cpuMs: () => number }): LoopTurns {
   const waiting = new Map<string, (() => void)[]>()
   let isRunning = false
 
-  /** The first of the worker that is next; it goes to the end of the row if it has more. */
+  /** Takes the first entry of the next worker, which moves to the end of the queue if it has more. */
   function takeNext(): (() => void) | null {
     const [first] = waiting
     if (first === undefined) return null
@@ -35,7 +35,7 @@ export function createLoopTurns(deps: { readonly cpuMs: () => number }): LoopTur
     }
     const before = deps.cpuMs()
     step()
-    // The step itself is done in the microtasks that follow, before the loop goes on.
+    // The step itself runs in the microtasks that follow, before the loop continues.
     setImmediate(() => {
       const tookMs = deps.cpuMs() - before
       if (tookMs < shortStepMs) runOne()

@@ -14,7 +14,7 @@ const boundless: JsonBounds = {
 
 const measure = (text: string, bounds = boundless) => measureJson(Buffer.from(text), bounds)
 
-/** What is in a value that has been made. */
+/** Counts the parts of a parsed value. */
 function count(value: unknown): { nodes: number; members: number; depth: number } {
   if (typeof value !== 'object' || value === null) return { nodes: 1, members: 0, depth: 0 }
   const inner = Object.values(value).map(count)
@@ -25,7 +25,7 @@ function count(value: unknown): { nodes: number; members: number; depth: number 
   }
 }
 
-/** Bytes that count how often one of them is looked at. */
+/** Wraps bytes and counts how often they are read. */
 function counted(bytes: Uint8Array) {
   const work = { steps: 0 }
   const watched = new Proxy(bytes, {
@@ -45,7 +45,7 @@ function counted(bytes: Uint8Array) {
   return { watched, work }
 }
 
-/** JSON with every kind of blank between its parts, escapes that nobody needs, and texts with brackets in them. */
+/** JSON with all kinds of whitespace, unnecessary escapes, and brackets in texts. */
 const awkwardText = fc
   .tuple(
     fc.jsonValue({
@@ -56,7 +56,7 @@ const awkwardText = fc
   )
   .map(([value, space]) => ({ value, text: JSON.stringify(value, null, space).replaceAll('z', '\\u007a') }))
 
-test('counts what JSON.parse makes, whatever stands in texts and between', () => {
+test('measuring counts what JSON.parse creates, whatever texts and whitespace contain', () => {
   fc.assert(
     fc.property(awkwardText, ({ text }) => {
       const seen = measure(text)
@@ -67,11 +67,11 @@ test('counts what JSON.parse makes, whatever stands in texts and between', () =>
   )
 })
 
-test('counts names that come twice as often as they come', () => {
+test('repeated names are counted each time', () => {
   expect(measure('{"a":1,"a":2,"a":{"a":3}}')).toMatchObject({ nodes: 5, members: 4, depth: 2 })
 })
 
-test('never throws, and looks at each byte at most three times, whatever the bytes', () => {
+test('measuring never throws and reads each byte at most three times', () => {
   const pieces = fc.constantFrom(
     '"',
     '\\',
@@ -106,7 +106,7 @@ test('never throws, and looks at each byte at most three times, whatever the byt
   )
 })
 
-test('counts at least what a parser made before it met a fault', () => {
+test('measuring invalid JSON counts at least what a parser created before the fault', () => {
   fc.assert(
     fc.property(awkwardText, fc.integer({ min: 0, max: 1000 }), ({ text }, keep) => {
       const cut = Buffer.from(text).subarray(0, keep)
@@ -153,14 +153,14 @@ test.each([
   expect(measure(text, { ...boundless, [name]: most + 1 }).fault).toBeNull()
 })
 
-test('leaves four megabytes of values after the first that are too many', () => {
+test('measuring stops at the first value above the limit', () => {
   const bytes = Buffer.from(`{"messages":[${'1,'.repeat(2_000_000)}1]}`)
   const { watched, work } = counted(bytes)
   expect(measureJson(watched, jsonLimits.modelBody).fault).toContain('values')
   expect(work.steps).toBeLessThan(4 * jsonLimits.modelBody.nodesMax)
 })
 
-test('knows a name that could reach a prototype, however it is written', () => {
+test('a name that could reach a prototype is found, however it is written', () => {
   for (const text of ['{"__proto__":1}', '{"\\u005f_proto__":1}', '[{"constructor" :{}}]']) {
     expect(measure(text).hasOddName, text).toBe(true)
   }

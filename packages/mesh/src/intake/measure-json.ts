@@ -5,11 +5,11 @@ export interface JsonMeasure {
   readonly members: number
   readonly depth: number
   readonly nameBytes: number
-  /** Of the longest number or word. */
+  /** Length of the longest number or word. */
   readonly numberBytes: number
-  /** A name that could reach a prototype, or that is written so that only parsing tells. */
+  /** True for a name that could reach a prototype, or whose escapes only a parser resolves. */
   readonly hasOddName: boolean
-  /** The first bound that is passed, in words; what comes after it was not looked at. */
+  /** The first limit that is exceeded, as text; later bytes were not read. */
   readonly fault: string | null
 }
 
@@ -20,7 +20,7 @@ const colon = 4
 const between = 5
 const plain = 6
 
-/** What each byte is outside of texts. */
+/** The kind of each byte outside of texts. */
 const kinds = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte)
   if (' \n\r\t,'.includes(character)) return between
@@ -31,15 +31,15 @@ const kinds = Uint8Array.from({ length: 256 }, (_, byte) => {
 })
 
 /**
- * How much a JSON text would make, by one pass over its bytes that makes nothing. For valid JSON the counts are exact; for
- * anything else they are at least what a parser makes before it stops. Each byte is looked at a bounded number of times,
- * and no bytes make it throw. Pure.
+ * Measures how much a JSON text would create, in one pass over its bytes that allocates nothing. Exact for valid
+ * JSON; for anything else the counts are at least what a parser creates before it stops. Each byte is read a bounded
+ * number of times, and no input makes it throw. Pure.
  */
 export function measureJson(bytes: Uint8Array, bounds: JsonBounds): JsonMeasure {
   const { length } = bytes
-  /** The last text may still turn out to be a name, so that this is passed by one at most. */
+  /** The last text may still turn out to be a name, so this limit is exceeded by one at most. */
   const valuesMax = bounds.nodesMax + 1
-  // Names count here until their colon comes.
+  // Names are counted here until their colon is read.
   let values = 0
   let members = 0
   let level = 0
@@ -74,7 +74,7 @@ export function measureJson(bytes: Uint8Array, bounds: JsonBounds): JsonMeasure 
         values--
         if (textTo - textFrom > nameBytes) nameBytes = textTo - textFrom
         hasOddName = hasOddName || isOdd(bytes, textFrom, textTo)
-        // A second colon has no name, and none is looked at twice.
+        // A second colon has no name, so no name is counted twice.
         textFrom = textTo
         if (members > bounds.membersMax || nameBytes > bounds.nameMaxBytes) break
       }
@@ -94,20 +94,20 @@ function faultOf(measure: Omit<JsonMeasure, 'fault' | 'hasOddName'>, bounds: Jso
   return null
 }
 
-/** Behind the mark that some senders put before UTF-8. */
+/** Skips the byte order mark that some senders add before UTF-8. */
 function startOf(bytes: Uint8Array): number {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0
 }
 
 const quoteByte = 0x22
 const backslash = 0x5c
-/** Longer texts are searched with the machine's own instruction, whose call costs as much as so many bytes. */
+/** Longer texts are searched with `indexOf`, whose call costs as much as scanning this many bytes. */
 const nearBytes = 64
 
-/** Behind the closing quote of the text that begins at `from`, or one past the end where it has none. Pure. */
+/** The position after the closing quote of the text that starts at `from`, or one past the end without one. Pure. */
 export function afterText(bytes: Uint8Array, from: number): number {
   const { length } = bytes
-  // What stands before `at` is never the first half of an escape.
+  // The byte before `at` is never the first half of an escape.
   for (let at = from; at < length;) {
     const near = at + nearBytes < length ? at + nearBytes : length
     while (at < near) {

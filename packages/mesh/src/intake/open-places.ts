@@ -1,9 +1,12 @@
 import { createFairShare } from './fair-share.ts'
 import type { ShareBounds, ShareFull } from './fair-share.ts'
 
-/** Places for things that agents have open at once, such as connections: each agent has a share, and its floor always. */
+/**
+ * Limits things that agents keep open at the same time, such as connections: each agent has a share and a guaranteed
+ * floor.
+ */
 export interface OpenPlaces {
-  /** Takes one place and gives what returns it, once; or says whose bound is met. */
+  /** Takes one place and returns the function that releases it, once; or the limit that was reached. */
   enter(agentId: string): (() => void) | ShareFull
 }
 

@@ -7,13 +7,13 @@ import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { parseFirst } from './parse-first.ts'
 
-/** More wrong members than a stack holds arguments. */
+/** More invalid members than arguments fit on a stack. */
 const many = 150_000
 
 const wrong = Array.from({ length: many }, () => 1)
 const names = Object.fromEntries(wrong.map((one, at) => [`name-${at}`, one]))
 
-/** A schema that tells how many members it was asked to judge. */
+/** A schema that counts the members that it validated. */
 function watched() {
   const work = { judged: 0 }
   const member = z.custom<string>((value) => {
@@ -43,14 +43,14 @@ test.each([
   expect(work.judged).toBeLessThanOrEqual(128)
 })
 
-test('the issue names the place in the whole', () => {
+test('an issue has the path within the whole value', () => {
   const value = [...Array.from({ length: 1000 }, () => 'x'), 1]
   expect(parseFirst(z.array(z.string()), value).error?.issues[0]?.path).toEqual([1000])
   const record = { ...Object.fromEntries(value.slice(0, 1000).map((x, at) => [`n${at}`, x])), last: [1] }
   expect(parseFirst(z.record(z.string(), z.string()), record).error?.issues[0]?.path).toEqual(['last'])
 })
 
-test('what is let through, and what comes of it, is as the schema alone has it', () => {
+test('valid input gives the same result as the plain schema', () => {
   const make = () =>
     z.object({
       list: z.array(z.object({ a: z.number().default(7) })).max(300),

@@ -4,13 +4,13 @@ type Schema = z.core.$ZodType
 type Payload = z.core.ParsePayload
 type Run = Schema['_zod']['parse']
 
-/** Members of a list or record that are judged before it is asked whether one of them was wrong. */
+/** How many members of a list or record are validated before checking whether one was invalid. */
 const stepMembers = 8
 
 /**
- * Judges a value by a schema and ends at the first members that are wrong. A schema by itself judges every member of a
- * list, and keeps an issue for each: two million wrong ones were seconds and 700 megabytes, or exhausted the stack. What
- * is let through, and what comes of it, is the same.
+ * Validates a value by a schema and stops at the first invalid members. A plain schema validates every member of a
+ * list and keeps an issue for each: two million invalid ones took seconds and 700 MB, or overflowed the stack. Valid
+ * input gives the same result.
  */
 export function parseFirst<S extends Schema>(schema: S, value: unknown): z.ZodSafeParseResult<z.output<S>> {
   return z.safeParse(endingAtFirst(schema), value)
@@ -18,7 +18,7 @@ export function parseFirst<S extends Schema>(schema: S, value: unknown): z.ZodSa
 
 const prepared = new WeakSet<Schema>()
 
-/** The same schema, whose lists and records, at any depth, end with the first step in which a member is wrong. */
+/** The same schema, whose lists and records at any depth stop at the first step with an invalid member. */
 export function endingAtFirst<S extends Schema>(schema: S): S {
   if (prepared.has(schema)) return schema
   prepared.add(schema)
@@ -29,12 +29,12 @@ export function endingAtFirst<S extends Schema>(schema: S): S {
     endingAtFirst(innerType)
   }
   if (def.type === 'array') inSteps(schema, listStep)
-  // A record of known names holds no more of them than it knows.
+  // A record of known names cannot have more members than names.
   if (def.type === 'record' && !hasKnownNames(schema)) inSteps(schema, recordStep)
   return schema
 }
 
-/** Schemas that a definition names, wherever it keeps them. */
+/** Schemas that a definition refers to, wherever it keeps them. */
 function schemasIn(def: object): readonly Schema[] {
   const values = Object.values({ ...def, ...('shape' in def ? { shape: def.shape } : {}) })
   return values.flatMap((value: unknown): readonly Schema[] => {
@@ -53,13 +53,13 @@ function hasKnownNames(schema: Schema): boolean {
   return keyType._zod.values !== undefined
 }
 
-/** A value that is judged in steps; null for one that is small, or none of the kind. */
+/** A value that is validated in steps; null if it is small or not a list or record. */
 interface Steps {
   readonly count: number
   slice(from: number, to: number): unknown
   readonly whole: unknown
   join(part: unknown, from: number): void
-  /** Where the issues of a step stand in the whole. */
+  /** True if issues of a step need their index shifted. */
   readonly shift: boolean
 }
 

@@ -22,7 +22,7 @@ test.each([
   expect(readJsonQuietly(text, bounds)).toBeUndefined()
 })
 
-test('bytes that are no UTF-8 are no JSON', () => {
+test('bytes that are not UTF-8 are rejected as JSON', () => {
   expect(() => readJson(Buffer.from([0x22, 0xff, 0x22]), bounds)).toThrow(
     expect.objectContaining({ code: 'bad-json' }),
   )
@@ -47,7 +47,7 @@ test.each(['{"proto":"__proto__"}', '{"constructor":"a"}', '{"\\u0061":1}', '{"p
   },
 )
 
-test('whole numbers that no float holds come as their digits, and nothing else changes', () => {
+test('integers that a float cannot represent are returned as digits, and nothing else changes', () => {
   const text =
     '{"most":18446744073709551615,"less":-9007199254740993,"fits":9007199254740991,"wide":1e300,"said":"18446744073709551615"}'
   expect(readJsonExactly(text, jsonLimits.serverReply)).toEqual({

@@ -7,9 +7,9 @@ import { measureJson } from './measure-json.ts'
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * One JSON value out of text that somebody outside of the mesh wrote: the one way from such bytes to a value. What would
- * make more than the bounds allow is refused by one pass over its bytes, before anything is made of it. Throws the Problem
- * `body-too-large`, or `bad-json`. Pure.
+ * Parses one JSON value from untrusted text; all such input goes through here. Text that would create more than the
+ * limits allow is rejected by one pass over its bytes, before anything is allocated. Throws the problem
+ * `body-too-large` or `bad-json`. Pure.
  */
 export function readJson(source: Uint8Array | string, bounds: JsonBounds): JsonValue {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source
@@ -19,7 +19,7 @@ export function readJson(source: Uint8Array | string, bounds: JsonBounds): JsonV
 }
 
 /**
- * The same, but whole numbers that no float holds come as the text of their digits: amounts of chains have 64 bits. Pure.
+ * Does the same, but returns integers that a float cannot represent as text: amounts on chains have 64 bits. Pure.
  */
 export function readJsonExactly(source: Uint8Array | string, bounds: JsonBounds): JsonValue {
   const bytes = typeof source === 'string' ? Buffer.from(source) : source
@@ -28,7 +28,9 @@ export function readJsonExactly(source: Uint8Array | string, bounds: JsonBounds)
   return parsed(typeof source === 'string' ? source : bytes, digitsOfLargeNumbers)
 }
 
-/** The same, but numbers that no float holds go on as they are written: for what is printed again and not computed with. Pure. */
+/**
+ * Does the same, but keeps numbers that a float cannot represent as written, for output without computation. Pure.
+ */
 export function readJsonAsWritten(text: string, bounds: JsonBounds): unknown {
   const { fault } = measureJson(Buffer.from(text), bounds)
   if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}` })
@@ -39,7 +41,10 @@ export function readJsonAsWritten(text: string, bounds: JsonBounds): unknown {
   }
 }
 
-/** The same, or undefined for what is no JSON or passes the bounds: where what is no JSON goes on as it came. Pure. */
+/**
+ * Does the same, but returns undefined for invalid JSON and for text above the limits, for callers that pass such
+ * text through. Pure.
+ */
 export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds): JsonValue | undefined {
   try {
     return readJson(source, bounds)
@@ -49,8 +54,8 @@ export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds)
 }
 
 /**
- * The same for a body at an API, where a name that reaches a prototype is refused too: what is copied from there member
- * by member would change more than itself. Throws the Problem `bad-request` for that. Pure.
+ * Does the same for a request body, where a name that reaches a prototype is rejected too: copying such a member
+ * would change the prototype. Throws the problem `bad-request` for that. Pure.
  */
 export function readJsonBody(bytes: Uint8Array, bounds: JsonBounds): JsonValue {
   const { fault, hasOddName } = measureJson(bytes, bounds)
@@ -64,7 +69,7 @@ export function readJsonBody(bytes: Uint8Array, bounds: JsonBounds): JsonValue {
 
 function parsed(source: Uint8Array | string, revive?: typeof digitsOfLargeNumbers): JsonValue {
   try {
-    // JSON.parse makes JSON values and nothing else.
+    // JSON.parse returns only JSON values.
     return JSON.parse(typeof source === 'string' ? source : utf8.decode(source), revive) as JsonValue
   } catch (error) {
     throw new Problem('bad-json', { cause: error })
@@ -76,7 +81,7 @@ function digitsOfLargeNumbers(_name: string, value: unknown, at?: { readonly sou
   return at?.source !== undefined && /^-?\d+$/.test(at.source) ? at.source : value
 }
 
-/** As deep as that pass let through. */
+/** The recursion is as deep as the measurement allowed. */
 function reachesPrototype(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (Array.isArray(value)) return value.some(reachesPrototype)

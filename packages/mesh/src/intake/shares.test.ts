@@ -18,7 +18,7 @@ const refusalOf = (work: () => unknown): Problem | null => {
 
 const bounds = { max: 120, perAgentMax: 40, floor: 5, reserveMax: 20 }
 
-test('one agent keeps its share of the bytes and no more', () => {
+test('one agent gets its share of the bytes and no more', () => {
   const held = createHeldBytes(bounds)
   held.take('greedy', 40)
   expect(refusalOf(() => held.take('greedy', 1))).toMatchObject({
@@ -29,7 +29,7 @@ test('one agent keeps its share of the bytes and no more', () => {
   held.take('greedy', 40)
 })
 
-test('agents that together take all they can leave some for the next, and its floor for each', () => {
+test('agents that take all they can still leave some for the next, and each gets its floor', () => {
   const held = createHeldBytes(bounds)
   const taken = (agentId: string) => {
     let bytes = 0
@@ -37,7 +37,7 @@ test('agents that together take all they can leave some for the next, and its fl
     return bytes
   }
   expect(['a', 'b', 'c', 'd'].map(taken)).toEqual([40, 37, 21, 13])
-  // What was set apart of all is used up; the half of what is free is not.
+  // The reserve is used up; half of what is free is still available.
   expect(taken('e')).toBe(4)
   for (const [agentId, bytes] of [
     ['a', 40],
@@ -50,7 +50,7 @@ test('agents that together take all they can leave some for the next, and its fl
   expect(taken('f')).toBe(40)
 })
 
-test('a refusal says whose bound it is, as it is, and when to try again', () => {
+test('a refusal names the limit that was reached and the time to retry', () => {
   const held = createHeldBytes(bounds)
   held.take('a', 40)
   expect(refusalOf(() => held.take('a', 1))?.detail).toBe(
@@ -66,13 +66,13 @@ test('a refusal says whose bound it is, as it is, and when to try again', () => 
   expect(crowded?.retryAfterSeconds).toBe(2)
 })
 
-test('what is refused is not counted', () => {
+test('a refused amount is not counted', () => {
   const held = createHeldBytes(bounds)
   for (let times = 0; times < 10; times++) refusalOf(() => held.take('a', 41))
   expect(refusalOf(() => held.take('a', 40))).toBeNull()
 })
 
-/** A processor and a clock that move when the test says. */
+/** A processor and a clock that the test advances. */
 function aLoop() {
   const time = { now: 0, cpu: 0 }
   const share = createLoopShare({
@@ -86,7 +86,7 @@ function aLoop() {
   return { time, share, work }
 }
 
-test('an agent that has used its share of the loop waits until some of it is back, and others do not', () => {
+test('an agent that has used its share of the loop waits until some is restored, and others do not', () => {
   const { time, share, work } = aLoop()
   work('a', 600)
   share.require('a')
@@ -102,7 +102,7 @@ test('an agent that has used its share of the loop waits until some of it is bac
   share.require('a')
 })
 
-test('work that fails is charged as well, and waiting is not', () => {
+test('failing work is charged as well, and waiting is not', () => {
   const { time, share } = aLoop()
   refusalOf(() =>
     share.spend('a', () => {
@@ -116,7 +116,7 @@ test('work that fails is charged as well, and waiting is not', () => {
   share.require('a')
 })
 
-test('work within work is charged once', () => {
+test('nested work is charged once', () => {
   const { share, work } = aLoop()
   share.spend('a', () => work('a', 400))
   share.require('a')
@@ -142,7 +142,7 @@ test.each(['lookups', 'mediaFetches', 'tunnels', 'mcpExchanges'] as const)(
   },
 )
 
-test('rows of a table are full for an agent at its share, and for all but those below their floor', () => {
+test('a table is full for an agent at its share, and for all agents except those below their floor', () => {
   const bounds = { max: 100, perAgentMax: 40, floor: 2 }
   expect(hasRoom({ own: 39, total: 99 }, bounds)).toBe(true)
   expect(hasRoom({ own: 40, total: 40 }, bounds)).toBe(false)

@@ -23,7 +23,7 @@ function aUse(cpuSeconds: () => number) {
   return { use, clock, looks: () => looks }
 }
 
-test('memory is told at once and the processor from the second sample on, as a part of one', async () => {
+test('memory is reported at once, and processor use from the second sample on as a share of one processor', async () => {
   let seconds = 5
   const { use, clock } = aUse(() => seconds)
   expect(await use.list(owner)).toMatchObject([
@@ -36,12 +36,12 @@ test('memory is told at once and the processor from the second sample on, as a p
   expect(scribe?.cpu_percent).toBeCloseTo(15)
   expect(asleep?.cpu_percent).toBeNull()
   await clock.advance(4000)
-  // It was started anew meanwhile.
+  // The sandbox was restarted meanwhile.
   seconds = 0.1
   expect((await use.list(owner))[0]?.cpu_percent).toBeNull()
 })
 
-test('many who ask at once cost one sample', async () => {
+test('concurrent readers share one sample', async () => {
   const { use, clock, looks } = aUse(() => 1)
   await Promise.all([use.list(owner), use.list(owner), use.list(owner)])
   await use.list(owner)
@@ -51,11 +51,11 @@ test('many who ask at once cost one sample', async () => {
   expect(looks()).toBe(2)
 })
 
-test('the context is what the last call of the model took, and vectors are none', async () => {
+test('context use comes from the last chat call of the model and ignores embeddings', async () => {
   const { use } = aUse(() => 1)
   const called = { type: 'model.called', agent_id: 'scribe', run_id: null, model: 'm', cost_usd: 0 } as const
-  use.hear({ seq: 1, at: 0, body: { ...called, tokens: 1200, duration_ms: 5 } })
-  use.hear({ seq: 2, at: 0, body: { ...called, operation: 'embeddings', tokens: 9, duration_ms: 5 } })
+  use.handleEvent({ seq: 1, at: 0, body: { ...called, tokens: 1200, duration_ms: 5 } })
+  use.handleEvent({ seq: 2, at: 0, body: { ...called, operation: 'embeddings', tokens: 9, duration_ms: 5 } })
   expect((await use.list(owner))[0]).toMatchObject({ context_tokens: 1200, context_window: 200_000 })
   use.forget('scribe')
   expect((await use.list(owner))[0]).toMatchObject({ context_tokens: null })

@@ -5,7 +5,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Caller, Guard } from '../access/index.ts'
 import type { SandboxUse } from '../sandbox/index.ts'
 
-/** What was measured is told to whoever asks within this time, so that many pages cost one sample. */
+/** A sample is reused for this time, so that many open pages cause one measurement. */
 const freshMs = 2000
 
 interface Reading {
@@ -13,7 +13,7 @@ interface Reading {
   readonly uses: ReadonlyMap<string, SandboxUse>
 }
 
-/** What each agent takes of the machine and of its model's window, for those who may view the fleet. */
+/** Reports the processor, memory and context use of each agent to callers that may view the fleet. */
 export function createAgentUse(deps: {
   readonly guard: Guard
   readonly clock: Clock
@@ -43,8 +43,8 @@ export function createAgentUse(deps: {
   }
 
   return {
-    /** Of the bus: how full the last call made the window. */
-    hear({ body }: FleetEvent): void {
+    /** Handles an event: records how much of the context window the last call used. */
+    handleEvent({ body }: FleetEvent): void {
       if (body.type !== 'model.called' || (body.operation ?? 'chat') !== 'chat') return
       contexts.set(body.agent_id, body.tokens)
     },
@@ -68,7 +68,7 @@ export function createAgentUse(deps: {
   }
 }
 
-/** Of one processor between two samples; null for one that began between them. Pure. */
+/** Share of one processor between two samples; null if the sandbox started between them. Pure. */
 export function cpuPercent(agentId: string, before: Reading, last: Reading): number | null {
   const [was, is] = [before.uses.get(agentId), last.uses.get(agentId)]
   const seconds = (last.at - before.at) / 1000

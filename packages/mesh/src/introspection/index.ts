@@ -28,7 +28,10 @@ interface Needs {
   readonly browser: Pick<MeshModule<Browsers>, 'api'>
 }
 
-/** What an agent may ask about itself, and what people see of what it takes. Nothing here changes anything, so no call needs a key. */
+/**
+ * What an agent can ask about itself, and what people see of its resource use. It changes nothing, so no call needs
+ * an idempotency key.
+ */
 export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
   const { guard, clock, hooks } = kernel
   const { models, spending, requireSearch, runs, browser } = needs
@@ -42,13 +45,13 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
     runOf: (agentId) => runs.lifecycle.live.liveRunOf(agentId)?.runId ?? null,
     windowOf: models.windowOf,
   })
-  const stopHearing = kernel.events.subscribe(use.hear)
+  const unsubscribe = kernel.events.subscribe(use.handleEvent)
   hooks.agentDeleted.subscribe(use.forget)
 
   function self(caller: AgentCaller): Self {
     const { agentId, run } = caller
     guard(caller, { do: 'act-for-self', agentId })
-    // What the last call cost may still wait to be written.
+    // The cost of the last call may not have been written yet.
     hooks.costsAsked.tell()
     return {
       agent_id: agentIdSchema.parse(agentId),
@@ -66,7 +69,7 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
 
   return {
     api: null,
-    close: stopHearing,
+    close: unsubscribe,
     routes: {
       people: ({ bind }) =>
         bind(keptEndpoints.fleetUse, keptApi.fleetUse, async ({ caller }) => ({
@@ -86,7 +89,7 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
   }
 }
 
-/** What is not set up on this machine would be refused to everybody. */
+/** Adds tools that are not set up on this machine, which every caller would be refused. */
 function withMissing(
   refused: readonly RefusedTool[],
   needed: readonly { readonly tools: readonly string[]; readonly require: () => void }[],

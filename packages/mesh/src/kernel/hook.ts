@@ -1,6 +1,6 @@
 /**
- * What modules do when another one changes something. Listeners are called in the order in which they subscribed, at
- * once: where the change is a transaction they are part of it, and one that throws takes it back.
+ * A synchronous event between modules. Listeners are called in the order of subscription, inside the publisher's
+ * transaction if there is one; a listener that throws rolls it back.
  */
 export interface Hook<Fact> {
   subscribe(listener: (fact: Fact) => void): void
@@ -17,7 +17,10 @@ export function createHook<Fact>(): Hook<Fact> {
   }
 }
 
-/** For what has happened and cannot be taken back: a listener that throws is handed to `onError`, and the rest are told. */
+/**
+ * Publishes something that has happened and cannot be undone: if a listener throws, `onError` is called and the other
+ * listeners still run.
+ */
 export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void): Hook<Fact> {
   const told = createHook<Fact>()
   return {
@@ -33,10 +36,13 @@ export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void
   }
 }
 
-/** The same for what is kept in files, which no transaction spans: each listener is awaited before the next is called. */
+/**
+ * The asynchronous variant for changes in files, which no transaction covers: each listener is awaited before the
+ * next one is called.
+ */
 export interface AwaitedHook<Fact> {
   subscribe(listener: (fact: Fact) => Promise<void>): void
-  /** Rejects with what the first that fails rejects with; those after it are not called. */
+  /** Rejects with the error of the first listener that fails; later listeners are not called. */
   tell(fact: Fact): Promise<void>
 }
 
@@ -50,7 +56,7 @@ export function createAwaitedHook<Fact>(): AwaitedHook<Fact> {
   }
 }
 
-/** A question that any module may answer with more: what all of them say, in the order in which they subscribed. */
+/** A question that several modules can answer; the answers are concatenated in the order of subscription. */
 export interface Question<Asked, Answer> {
   subscribe(answer: (asked: Asked) => readonly Answer[]): void
   ask(asked: Asked): readonly Answer[]

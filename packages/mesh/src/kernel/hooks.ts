@@ -8,7 +8,7 @@ import type { Log } from '../platform/index.ts'
 import { createAwaitedHook, createHook, createNotice, createQuestion } from './hook.ts'
 import type { AwaitedHook, Hook, Question } from './hook.ts'
 
-/** A run that has its outcome; the row is written in the same transaction. */
+/** A run with its outcome, which is written in the same transaction. */
 export interface SettledRun {
   readonly id: string
   readonly agentId: string
@@ -18,7 +18,7 @@ export interface SettledRun {
   readonly outcome: RunOutcome | null
 }
 
-/** A task that has moved, or was judged; the rows are written in the same transaction. */
+/** A task that changed its state or was reviewed; the rows are written in the same transaction. */
 export interface ChangedTask {
   readonly id: string
   readonly assignee: string
@@ -28,12 +28,12 @@ export interface ChangedTask {
   readonly before: TaskState
 }
 
-/** What a person may now, by the file that names people. */
+/** The current permissions of a person, from the people file. */
 export type PersonNow = Pick<HumanCaller, 'role' | 'agents'>
 
-/** What became of work that an agent handed in. */
+/** The result of work that an agent delivered. */
 export interface WorkFeedback {
-  /** Rises with every row; by it an agent knows what it has taken down already. */
+  /** Increases with every row; the agent uses it to skip feedback that it has recorded already. */
   readonly position: number
   readonly taskId: string
   readonly title: string
@@ -42,81 +42,90 @@ export interface WorkFeedback {
   readonly by: string
 }
 
-/** A sandbox that worked is no more: whatever ran in it was cut off and can be sent again. */
+/** A sandbox that ended while it worked: what ran in it was interrupted and can be sent again. */
 export interface SandboxGone {
   readonly agentId: string
   readonly reason: 'died' | 'stopped' | 'restarted' | 'deleted'
 }
 
-/** An agent that is about to be made: its row is not there yet. */
+/** An agent that is about to be created; its row does not exist yet. */
 interface PlannedAgent {
   readonly agentId: string
-  /** Its schedule; null for none, undefined for the default. */
+  /** The heartbeat schedule; null for none, undefined for the default. */
   readonly heartbeat: string | null | undefined
 }
 
-/** Everything that one module is told of another, in one place. Who tells it stands with each. */
+/** All hooks between modules. Each comment names the module that publishes or asks. */
 export interface Hooks extends AgentHooks, BriefingHooks, RunHooks, WorkHooks, AccessHooks, ReportHooks {}
 
-/** What is told and asked about agents and their sandboxes. */
+/** Hooks about agents and their sandboxes. */
 interface AgentHooks {
-  /** By `agents`, before the row: what an agent needs in files. Who was told must also hear `agentUnplanned`. */
+  /**
+   * Published by `agents` before the row is written, to create files. `agentUnplanned` follows if the row cannot be
+   * written.
+   */
   readonly agentPlanned: AwaitedHook<PlannedAgent>
-  /** By `agents`: the row could not be written. May be told of an agent that nobody planned anything for. */
+  /** Published by `agents` when the row could not be written, also if nothing was planned for the agent. */
   readonly agentUnplanned: AwaitedHook<string>
-  /** By `agents`: somebody got a line to the agent to change something there, runs too. */
+  /** Published by `agents` when a person opened a terminal to the agent, which can change files and start runs. */
   readonly agentReached: Hook<string>
-  /** By `agents`, outside of transactions. A listener that throws is logged. */
+  /** Published by `agents`, outside of transactions. A listener that throws is logged. */
   readonly sandboxGone: Hook<SandboxGone>
-  /** By `agents`, before anything of the agent is taken away: rejects with the Problem of a store that cannot let go of it now. */
+  /**
+   * Published by `agents` before anything of the agent is deleted. Rejects with the problem of a store that cannot
+   * delete its data now.
+   */
   readonly agentLeaving: AwaitedHook<string>
-  /** By `agents`: files that hold something of the agent are rid of it. Said again where a deletion broke off. */
+  /** Published by `agents` when files no longer contain data of the agent. Repeated after an interrupted deletion. */
   readonly agentFilesDropped: AwaitedHook<string>
-  /** By `agents`, in the transaction that removes the agent's row. */
+  /** Published by `agents`, in the transaction that deletes the agent's row. */
   readonly agentDeleted: Hook<string>
-  /** By `agents`, in the transaction that says so in the journal: it is put away, and may be taken back. */
+  /** Published by `agents` in the transaction of the audit record: the agent is archived and can be restored. */
   readonly agentArchived: Hook<string>
-  /** By `agents`: something that people have to know, in the transaction that makes it so. */
+  /** Published by `agents`: a message that the owner must see, in the transaction of the change that it reports. */
   readonly ownerTold: Hook<{ readonly agentId: string; readonly message: string }>
-  /** By `agents`, before it puts one to sleep: what is going on in it; no answer lets it sleep. */
+  /** Asked by `agents` before it hibernates one: reasons against it. Without an answer it hibernates. */
   readonly reasonsToStayAwake: Question<string, string>
-  /** By `agents`: what an agent says that it can. */
+  /** Asked by `agents`: the capabilities that an agent declares. */
   readonly agentCapabilities: Question<string, string>
 }
 
-/** For what an agent is told at its start. */
+/** Hooks for the bootstrap files of an agent. */
 interface BriefingHooks {
-  /** By `agents`, for an agent's briefing: what was said of its work, oldest first. */
+  /** Asked by `agents`: feedback on the agent's work, oldest first. */
   readonly feedbackFor: Question<string, WorkFeedback>
-  /** By `agents`, for an agent's briefing: PROJECT.md. */
+  /** Asked by `agents`: the content of PROJECT.md. */
   readonly projectTexts: Question<string, string>
 }
 
-/** About runs. */
+/** Hooks about runs. */
 interface RunHooks {
-  /** By `runs`, of whoever submits or steers one: why this agent is given none but its own, in words. */
+  /** Asked by `runs` when a run is submitted or steered: reasons why this agent gets only its own work. */
   readonly reasonsToGiveNoWork: Question<string, string>
-  /** By `runs`, in the transaction that settles. */
+  /** Published by `runs`, in the transaction that settles the run. */
   readonly runSettled: Hook<SettledRun>
-  /** By `runs`: an agent ended its turn with entries for the blackboard. */
+  /** Published by `runs`: an agent ended its turn with entries for the blackboard. */
   readonly entriesPromoted: Hook<{
     readonly runId: string
     readonly agentId: string
     readonly entries: JsonObject
   }>
-  /** By `runs`: ids of what a run waits for beside the tasks that it gave. */
+  /** Asked by `runs`: ids that a run waits for, other than the tasks that it handed off. */
   readonly runAwaits: Question<string, string>
-  /** By `runs` and all triggers: why nothing that nobody asked for begins of the agent now; no answer lets it begin. */
+  /**
+   * Asked by `runs` and all triggers: reasons against starting proactive work of this agent. Without an answer it
+   * starts.
+   */
   readonly reasonsToPause: Question<string, string>
 }
 
-/** About tasks, and what is saved in the course of work. */
+/** Hooks about tasks and about the files saved during work. */
 interface WorkHooks {
-  /** By `tasks`, in the transaction that moves it. */
+  /** Published by `tasks`, in the transaction that changes the task. */
   readonly taskChanged: Hook<ChangedTask>
-  /** By `tasks`: how many calls of models a task has made. */
+  /** Asked by `tasks`: the number of model calls of a task. */
   readonly callsOfTask: Question<string, number>
-  /** By `artifacts`, in the transaction that writes its row; `runId` is null where the agent saved it in no run. */
+  /** Published by `artifacts` in the transaction of its row; `runId` is null if the agent saved it outside a run. */
   readonly artifactSaved: Hook<{
     readonly agentId: string
     readonly name: string
@@ -124,51 +133,62 @@ interface WorkHooks {
   }>
 }
 
-/** About whose agent one is, and what people may. */
+/** Hooks about the parents of agents and the permissions of people. */
 interface AccessHooks {
-  /** By everybody who decides what an agent may: who made it, where an agent did. */
+  /** Asked for decisions about an agent: its parent, if another agent spawned it. */
   readonly makersOf: Question<string, string>
   /**
-   * By `tasks`, of what begins later in the name of a person: what they may at that moment; no answer for one who is
-   * nobody any more. Throws the Problem `unprocessable` while that cannot be known.
+   * Asked by `tasks` before work starts later on behalf of a person: their current permissions, or no answer for a
+   * removed person. Throws the problem `unprocessable` while this cannot be determined.
    */
   readonly personOf: Question<string, PersonNow>
-  /** By `people`, once the file names them no more: whoever keeps something in their name sees to it. */
+  /**
+   * Published by `people` once the file no longer names a person, so that modules can clean up what belongs to them.
+   */
   readonly personLeft: AwaitedHook<string>
-  /** By the guard, of every refusal: for counts, nothing may be decided by it. */
+  /** Published by the guard for every refusal. Only for counts; no decision may depend on it. */
   readonly callDenied: Hook<{ readonly caller: Caller; readonly action: Action }>
-  /** By the guard: the project of an agent, by its row. */
+  /** Asked by the guard: the project of an agent, from its row. */
   readonly projectOf: Question<string, Membership>
-  /** By `tasks`, of a name: since when there is this project, milliseconds since 1970; no answer where there is none. */
+  /**
+   * Asked by `tasks` for a project name: when the project was created, in milliseconds since 1970; no answer if it
+   * does not exist.
+   */
   readonly projectsSince: Question<string, number>
-  /** By `agents` and `spending`, in the transaction that writes it: an agent belongs to another project, or to none. */
+  /**
+   * Published by `agents` and `spending`, in the transaction of the change: an agent moved to another project, or to
+   * none.
+   */
   readonly membershipChanged: Hook<{ readonly agentId: string; readonly project: string | null }>
-  /** By `projects`, in the transaction that deletes it: whoever keeps something of a project lets go of it. */
+  /** Published by `projects`, in the transaction that deletes the project, so that modules delete its data. */
   readonly projectDeleted: Hook<string>
 }
 
-/** Before money and the journal are reported. */
+/** Hooks that bring records up to date before costs and audit log are read. */
 interface ReportHooks {
-  /** By whoever is about to tell what something cost: what still waits to be written is written first. */
+  /** Published before costs are reported, so that pending costs are written first. */
   readonly costsAsked: Hook<void>
-  /** Why the outbound filter would refuse this address to that agent, null for any, and what opens it. Answered by `egress`. */
+  /**
+   * Answered by `egress`: reasons why the outbound filter would reject this address for that agent (null for any
+   * agent), and what would allow it.
+   */
   readonly outboundDoubts: Question<{ readonly url: URL; readonly agentId: string | null }, string>
-  /** Before the journal is read out: what was spent up to now is in it too. */
+  /** Published before the audit log is exported, so that it contains all costs up to now. */
   readonly journalAsked: Hook<void>
 }
 
-/** Who made the agent, where an agent did, else null. */
+/** The agent that spawned this one, or null. */
 export function makerOf({ makersOf }: Pick<Hooks, 'makersOf'>, agentId: string): string | null {
   return agentId.startsWith(spawnedPrefix) ? (makersOf.ask(agentId)[0] ?? null) : null
 }
 
-/** Whose agent it is in the end: what the owner set for that one holds for all that come of it. */
+/** The root ancestor of an agent; what the owner set for it applies to all its descendants. */
 export function rootOf(hooks: Pick<Hooks, 'makersOf'>, agentId: string): string {
   const maker = makerOf(hooks, agentId)
   return maker === null || maker === agentId ? agentId : rootOf(hooks, maker)
 }
 
-/** What holds back what nobody asked for at that moment, in words; null while nothing does. */
+/** The reason that holds proactive work now, as text; null if there is none. */
 export function reasonToPause(
   { reasonsToPause }: Pick<Hooks, 'reasonsToPause'>,
   agentId: string,

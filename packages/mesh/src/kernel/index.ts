@@ -1,4 +1,4 @@
-/** What every module is given, and what one is told of another. */
+/** What every module receives, and the hooks between modules. */
 
 export { createHook } from './hook.ts'
 export type { Hook } from './hook.ts'

@@ -9,20 +9,20 @@ import type { Database } from '../storage/index.ts'
 import type { Hooks } from './hooks.ts'
 import type { Ports } from './ports.ts'
 
-/** What every module is given, the same for all. */
+/** What every module receives; the same object for all. */
 export interface Kernel {
   readonly database: Database
   readonly clock: Clock
   readonly newId: NewId
-  /** 256 random bits as 43 URL-safe characters. */
+  /** Returns 256 random bits as 43 URL-safe characters. */
   readonly randomToken: () => string
   readonly log: Log
   readonly journal: Journal
   readonly events: EventBus
   readonly guard: Guard
-  /** The decision alone, for what is listed: nothing is counted or written down. */
+  /** Decides without counting or recording, for listings. */
   readonly decide: (caller: Caller, action: Action) => Decision
-  /** As the owner's file has them at the moment. */
+  /** The current settings of the owner's file. */
   readonly settings: () => Settings
   readonly hooks: Hooks
   readonly ports: Ports

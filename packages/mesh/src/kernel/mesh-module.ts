@@ -2,27 +2,28 @@ import type { Routes } from '../http/index.ts'
 import type { Metric } from './metric.ts'
 
 /**
- * What a module gives to the mesh. All are called in the order of the list of modules, `stop` and `close` in the reverse.
+ * What a module contributes to the mesh. Modules are called in the order of their list; `stop` and `close` in reverse
+ * order.
  */
 export interface MeshModule<Api = unknown> {
-  /** What other modules may ask of it. */
+  /** The interface for other modules. */
   readonly api: Api
   readonly routes?: Routes
   readonly metrics?: () => readonly Metric[]
-  /** Once what agents run in is prepared, and before anything listens to them. */
+  /** Called after the sandbox runtime is prepared and before any API listens to agents. */
   readonly prepare?: () => Promise<void>
-  /** Once the mesh listens, the isolation of agents held, and before anything runs. */
+  /** Called after the isolation check passed and the APIs listen, and before anything runs. */
   readonly start?: () => void | Promise<void>
-  /** After all have started: takes up work, which may begin runs from here on. */
+  /** Called after all modules have started: resumes work, and may start runs from here on. */
   readonly begin?: () => void | Promise<void>
-  /** From then on, until the signal aborts. */
+  /** Runs from then on until the signal aborts. */
   readonly run?: (signal: AbortSignal) => Promise<void>
-  /** What whoever started the mesh has to know, a sentence each. Asked once, after the start. */
+  /** Sentences that the person who started the mesh should read. Asked once after the start. */
   readonly notices?: () => Promise<readonly string[]> | readonly string[]
-  /** Once a minute: writes what is counted, takes away what is kept no longer. */
+  /** Called once a minute: writes counts and deletes expired data. */
   readonly maintain?: () => void
-  /** Begins nothing more. What is under way in agents goes on until they are stopped, which is next. */
+  /** Starts nothing more. Running work of agents continues until the agents are stopped, which comes next. */
   readonly stop?: () => void | Promise<void>
-  /** Nobody calls any more: lets go of everything. The database is still open. */
+  /** Releases all resources; no more calls arrive. The database is still open. */
   readonly close?: () => void | Promise<void>
 }

@@ -1,9 +1,11 @@
-/** Ports that the mesh listens on, each known once it does; 0 before. */
+/** Ports that the mesh listens on; 0 before it listens. */
 export interface Ports {
-  /** For agents, where their network is. */
+  /** The agent API, on the gateway address of the agents' networks. */
   agentApi: number
-  /** The forward proxy, beside it. */
+  /** The forward proxy, on the same address. */
   proxy: number
-  /** All of this mesh: no exception of the owner's ever opens them to agents. */
+  /**
+   * All ports of this mesh. The egress filter never opens them to agents, whatever exceptions the owner configures.
+   */
   readonly open: number[]
 }

@@ -1,16 +1,18 @@
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** Entries that one count looks at; a folder with more is said to have at least so much. */
+/** How many entries one count visits; for a folder with more, the result is a lower bound. */
 const entriesMax = 200_000
 
 export interface Counted {
   readonly bytes: number
-  /** When anything in it was changed last, milliseconds since 1970. */
+  /** The last change of anything in it, in milliseconds since 1970. */
   readonly changedMs: number
 }
 
-/** What a file or a folder takes of its disk, with all that is below; null where there is none. Links are not followed. */
+/**
+ * The disk space of a file or a folder with everything below it; null if it does not exist. Does not follow links.
+ */
 export async function countBytes(path: string): Promise<Counted | null> {
   const open = [path]
   let [bytes, changedMs, seen] = [0, 0, 0]
@@ -26,5 +28,5 @@ export async function countBytes(path: string): Promise<Counted | null> {
   return seen === 0 ? null : { bytes, changedMs }
 }
 
-/** Of what the system calls blocks, whatever the file system's own are (`man 2 stat`). */
+/** The block size that `stat` uses for its counts, whatever the file system uses (`man 2 stat`). */
 const blockBytes = 512

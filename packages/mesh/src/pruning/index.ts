@@ -1,4 +1,4 @@
-/** What is left over and nobody uses: found without being touched, and taken away when it is asked for. */
+/** Finds unused files and deletes them on request. */
 
 export { unusedCaches } from './unused-caches.ts'
 export { unusedInHome } from './unused-in-home.ts'

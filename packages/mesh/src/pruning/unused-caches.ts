@@ -4,22 +4,22 @@ import { countBytes } from './count-bytes.ts'
 import type { UnusedThing } from './unused-thing.ts'
 
 const dayMs = 24 * 3_600_000
-/** What Node compiled of programs that nobody started for so long can be compiled again. */
+/** Compiled code of programs that were not started for this time; Node can compile it again. */
 const compiledMaxMs = 7 * dayMs
-/** A mesh that is making one of these ends it sooner. */
+/** Longer than the mesh needs to build one of these. */
 const partMaxMs = dayMs
 
 export interface CachesAt {
-  /** Where Node keeps what it compiled: a folder for each build. */
+  /** Folder in which Node caches compiled code: one subfolder for each build. */
   readonly compiled: string
   /** Bundles and parts of images. */
   readonly images: string
-  /** Of this release, which stay: names in `images`. */
+  /** Names in `images` that this release uses and that stay. */
   readonly partsInUse: readonly string[]
   readonly now: number
 }
 
-/** What this user's programs keep to be faster and no program of today asks for. All of it is made again where it is missed. */
+/** Caches of this user's programs that no current program uses. All of them are created again when needed. */
 export async function unusedCaches(at: CachesAt): Promise<readonly UnusedThing[]> {
   const found: UnusedThing[] = []
   const add = async (path: string, ageMs: number, why: string) => {
@@ -45,10 +45,10 @@ export async function unusedCaches(at: CachesAt): Promise<readonly UnusedThing[]
 
 const partNames = /^(?:node-[\d.]+-stripped|npm-[\d.]+\.tgz)$/
 const bundleName = /^agent-[\da-f]{16}$/
-/** Halves of what a process that is gone was making. */
+/** Temporary files of a process that no longer exists. */
 const unfinishedName = /^(?:base-\d+|agent-new-\d+|.+\.\d{3,})$/
 
-/** Names of the bundles that any checkout of this machine made last. */
+/** Names of the bundles that each checkout on this machine built last. */
 async function bundlesInUse(folder: string): Promise<ReadonlySet<string>> {
   const used = new Set<string>()
   for (const name of (await namesIn(folder)).filter((one) => /^bundle-[\da-f]+\.json$/.test(one))) {

@@ -6,12 +6,12 @@ import { snapshotsBeside } from '../storage/index.ts'
 import { countBytes } from './count-bytes.ts'
 import type { UnusedThing } from './unused-thing.ts'
 
-/** Left of a backup that was killed. */
+/** Left behind by a killed backup. */
 const cutName = /^backup-/
 
 /**
- * What lies in a home and no agent of it uses. `isAgent` says whether an agent is there, put away or at rest; whoever calls
- * holds the lock of backups, so that no cut is somebody's work.
+ * Files in a home that no agent uses. `isAgent` says whether an agent exists, running, stopped or archived. The
+ * caller holds the backup lock, so an unfinished backup cannot belong to a running one.
  */
 export async function unusedInHome(
   paths: DataPaths,
@@ -25,7 +25,7 @@ export async function unusedInHome(
     const counted = await countBytes(path)
     if (counted === null) return
     const remove = async () => {
-      // Made anew under its name since it was looked for.
+      // An agent of this name was created since the search.
       if (agentId !== undefined && isAgent(agentId)) return false
       await rm(path, { recursive: true, force: true })
       return true
@@ -41,7 +41,7 @@ export async function unusedInHome(
       if (!isAgent(agentId)) await add(path, { ...gone, agentId })
     }
   }
-  // The newest is the way back from the last upgrade.
+  // The newest snapshot is needed to roll back the last upgrade.
   for (const path of snapshotsBeside(paths.database).slice(0, -1))
     await add(path, { kind: 'snapshot', why: 'a later upgrade made a newer one' })
   for (const name of await readdir(paths.runtimeFolder).catch(() => [])) {

@@ -1,12 +1,12 @@
-/** What lies somewhere and nobody uses. */
+/** Something on the disk or the engine that nothing uses. */
 export interface UnusedThing {
   readonly kind: 'container' | 'volume' | 'agent data' | 'image' | 'snapshot' | 'log' | 'cache'
-  /** As its owner finds it again: a path, or the name that the engine has for it. */
+  /** How the owner finds it: a path, or its name on the engine. */
   readonly name: string
-  /** Why nobody needs it, as the end of a line. */
+  /** Why it is not needed, as the end of a line. */
   readonly why: string
-  /** What its end gives back; null where nobody counted it. */
+  /** The space that its deletion frees; null if unknown. */
   readonly bytes: number | null
-  /** False where it came into use meanwhile, and stays. */
+  /** Returns false if it is in use again and was kept. */
   remove(): Promise<boolean>
 }

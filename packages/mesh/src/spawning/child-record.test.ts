@@ -22,11 +22,11 @@ const all = permissionRecordSchema.parse({
 })
 
 describe('the record of a spawned agent', () => {
-  test('is a worker’s where its parent may everything and nothing was asked for', () => {
+  test("a spawned agent gets a worker's record if its parent may do everything and nothing was requested", () => {
     expect(childRecord({ parent: all, fields: {}, maySpawn: true })).toEqual(workerDefaultRecord)
   })
 
-  test('never holds what would outlive it or act on others, whoever asks', () => {
+  test('a spawned agent never gets rights that would outlive it or affect others', () => {
     expect(childRecord({ parent: all, fields: all, maySpawn: true })).toEqual({
       ...all,
       can_manage_cron: false,
@@ -40,13 +40,13 @@ describe('the record of a spawned agent', () => {
     })
   })
 
-  test('holds the right to spawn only where it may be used', () => {
+  test('a spawned agent may spawn only if its depth allows it', () => {
     const asked = { parent: all, fields: { can_spawn: true } }
     expect(childRecord({ ...asked, maySpawn: true }).can_spawn).toBe(true)
     expect(childRecord({ ...asked, maySpawn: false }).can_spawn).toBe(false)
   })
 
-  test('is no more than its parent’s', () => {
+  test('a spawned agent has at most the rights of its parent', () => {
     const parent = permissionRecordSchema.parse({ allowed_apis: ['llm'], allowed_credentials: ['github_*'] })
     const fields = { allowed_apis: ['llm', 'http'], allowed_credentials: ['*'], can_message: ['*'] }
     expect(childRecord({ parent, fields, maySpawn: true })).toEqual({
@@ -59,12 +59,12 @@ describe('the record of a spawned agent', () => {
 describe('what of the asked fields it has less of', () => {
   const withheld = (asked: Parameters<typeof childRecord>[0]) => withheldFields(asked, childRecord(asked))
 
-  test('is nothing where it has all, whatever it lacks that nobody asked for', () => {
+  test('no field is withheld if the record has all requested fields', () => {
     const fields = { allowed_apis: ['llm'], can_use_browser: true, can_spawn: true }
     expect(withheld({ parent: all, fields, maySpawn: true })).toEqual([])
   })
 
-  test('is said field by field, with the reason', () => {
+  test('each withheld field is reported with its reason', () => {
     const parent = permissionRecordSchema.parse({
       allowed_apis: ['llm'],
       can_use_wallet: true,

@@ -8,12 +8,12 @@ interface AskedRecord {
   readonly maySpawn: boolean
 }
 
-/** What would outlive it, or act on others: jobs, the wallet, control of the fleet. */
+/** Rights that would outlive the agent or affect others: jobs, the wallet, control of the fleet. */
 const neverHeld = [...controlPlaneFlags, 'can_manage_cron', 'can_use_wallet'] as const
 
 /**
- * The record that a spawned agent is made with: a worker's defaults with what was asked for, within what its parent may, and
- * never what would outlive it. Pure.
+ * The permission record of a spawned agent: a worker's defaults plus the requested fields, limited to what its parent
+ * may do, without rights that would outlive it. Pure.
  */
 export function childRecord({ parent, fields, maySpawn }: AskedRecord): PermissionRecord {
   const wished: PermissionRecord = { ...workerDefaultRecord, ...fields }
@@ -26,13 +26,13 @@ export function childRecord({ parent, fields, maySpawn }: AskedRecord): Permissi
 
 const whyMaxChars = 300
 
-/** Of what was asked for, that of which the record has less, in words for whoever asked. Pure. */
+/** The requested fields that the record does not fully grant, with reasons for the requesting agent. Pure. */
 export function withheldFields(
   { fields, maySpawn }: Pick<AskedRecord, 'fields' | 'maySpawn'>,
   record: PermissionRecord,
 ): { readonly field: string; readonly why: string }[] {
   return Object.keys(fields).flatMap((name) => {
-    const field = name as PermissionField // `readFields` has found it among them
+    const field = name as PermissionField // `readFields` has verified that it is one of them.
     const has = record[field]
     if (JSON.stringify(has) === JSON.stringify(fields[field])) return []
     return { field, why: whyWithheld(field, has, maySpawn).slice(0, whyMaxChars) }

@@ -5,7 +5,7 @@ import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
 import { createEndSpawned } from './end-spawned.ts'
 import { createSpawnedTable } from './spawned-table.ts'
 
-/** A spawned agent whose life is over, with a task of its own. */
+/** A spawned agent that has reached its end, with a task of its own. */
 function anEnding() {
   const harness = aLedgerHarness()
   const table = createSpawnedTable(harness.database)
@@ -45,13 +45,13 @@ function anEnding() {
   return { harness, taskId, end: async () => ends.run(stop.signal).then(() => harness.ledger.close()) }
 }
 
-test('an agent that ends takes its open task with it', async () => {
+test('a spawned agent that ends cancels its open task', async () => {
   const { harness, taskId, end } = anEnding()
   await end()
   expect(harness.taskTable.find(taskId)?.state).toBe('cancelled')
 })
 
-test('a task that was given to another meanwhile goes on', async () => {
+test('a task that was given to another agent continues', async () => {
   const { harness, taskId, end } = anEnding()
   harness.tasks.manageTask(person, { taskId, action: 'reroute', note: '', to: 'left' })
   await end()

@@ -9,18 +9,18 @@ import type { Database } from '../storage/index.ts'
 import type { TaskRecord, TaskStore } from '../tasks/index.ts'
 import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 
-/** Nobody sleeps longer, so that a clock that was set is noticed. */
+/** Longest sleep, so that changes of the system clock are noticed. */
 const sleepMaxMs = 30_000
-/** What could not be taken away is tried again after so long. */
+/** Delay before a failed deletion is retried. */
 const againMs = 5000
-/** Lives that end at the same moment are ended so many at a time. */
+/** How many expired agents are deleted at the same time. */
 const endedAtOnce = 8
 
 /**
- * Whether an agent lives on when a run of it has ended: it has asked and waits for the answer, or was answered before that
- * run came to its end. Pure.
+ * True if a spawned agent continues after a run of it has ended: it asked a question and waits for the answer, or was
+ * answered before that run ended. Pure.
  */
-export function goesOnAfter(
+export function continuesAfter(
   runId: string,
   task: Pick<TaskRecord, 'state' | 'blocked_by' | 'run_id'> | null,
 ): boolean {
@@ -29,8 +29,8 @@ export function goesOnAfter(
 }
 
 /**
- * Ends spawned agents whose life or task is over, in whatever life of the mesh that is noticed. That it ends is a row
- * before anything is taken away, in the transaction in which its parent's run is told; the row itself goes last.
+ * Ends spawned agents whose time or task is over, also if only a later mesh process notices it. The end is stored
+ * before anything is deleted, in the transaction that notifies the parent's run; the row itself is deleted last.
  */
 export function createEndSpawned(deps: {
   readonly database: Database
@@ -46,20 +46,20 @@ export function createEndSpawned(deps: {
   let bell = new AbortController()
 
   function ring(): void {
-    const rung = bell
+    const previous = bell
     bell = new AbortController()
-    rung.abort()
+    previous.abort()
   }
 
-  /** What it works on ends with it; whoever gave it is told as of any task that is cancelled. */
+  /** Cancels the agent's work; the agent that handed it off is notified as for any cancelled task. */
   function endWork({ agentId, runId, taskId }: SpawnedAgent, reason: string): void {
     const task = taskId === null ? null : tasks.table.find(taskId)
-    // The one that it was made for, and the one in which it goes on with an answer.
+    // The run that it was created for, and the run in which it continues with an answer.
     for (const id of new Set([runId, task?.assignee === agentId ? task.run_id : null])) {
       const run = id === null ? null : runs.find(id)
       if (run !== null && !isTerminal(run.state)) runs.cancelRun({ kind: 'system' }, run.id, `${reason}.`)
     }
-    // Its giver has heard that it is blocked; nobody is left to go on with it, unless another agent was given it.
+    // The giver knows that the task is blocked; no agent is left to continue it unless it was given to another one.
     const left = taskId === null ? null : tasks.table.find(taskId)
     if (left !== null && left.assignee === agentId && isTaskOpen(left.state)) {
       tasks.moveTask(left, { action: 'cancel', actor: 'system', words: `${reason}.`, tell: null })
@@ -73,7 +73,7 @@ export function createEndSpawned(deps: {
       table.ends(agentId, `Its life of ${seconds} s is over`)
       endWork(row, table.find(agentId)?.reason ?? '')
     })
-    // Those that it had made end with it, and first: they may what it may.
+    // Its children end first: they have rights because of it.
     for (const child of table.childrenOf(agentId)) {
       table.ends(child.agentId, 'Its parent has ended')
       await end({ ...child, state: 'ending' })
@@ -81,7 +81,7 @@ export function createEndSpawned(deps: {
     await agents.shortLived.remove(agentId)
     database.transaction(() => {
       const last = table.find(agentId)
-      // Ended with its parent and by itself at the same moment.
+      // It ended with its parent and by itself at the same time.
       if (last === null) return
       const { reason } = last
       table.remove(agentId)
@@ -92,10 +92,10 @@ export function createEndSpawned(deps: {
         detail: { parent: row.parentId, reason },
       })
     })
-    log.info({ agentId, parentId: row.parentId }, 'a spawned agent has ended and is taken away')
+    log.info({ agentId, parentId: row.parentId }, 'deleting a spawned agent that has ended')
   }
 
-  /** False where something could not be taken away. */
+  /** Returns false if a deletion failed. */
   async function endDue(): Promise<boolean> {
     const due = table.due(clock.now()).slice(0, endedAtOnce)
     const ends = await Promise.all(
@@ -114,22 +114,22 @@ export function createEndSpawned(deps: {
 
   return {
     ring,
-    /** Joins the caller's transaction; taken away by the loop. */
+    /** Marks the agent as ending in the caller's transaction; the loop deletes it. */
     endsNow: (agentId: string, reason: string): void => {
       if (table.ends(agentId, reason)) database.afterCommit(ring)
     },
-    /** Before any run goes on: what an earlier mesh was about to make is not made any more. */
+    /** Called before runs continue: agents that a previous process was creating are ended. */
     takeUp: (): void => {
       for (const { agentId } of table.halfMade()) table.ends(agentId, 'It could not be made')
     },
     run: async (signal: AbortSignal): Promise<void> => {
       while (!signal.aborted) {
-        const rung = bell.signal
+        const previous = bell.signal
         const isAllGone = await endDue()
         if (isAllGone && table.due(clock.now()).length > 0) continue
         const untilEndMs = (table.nextEnd() ?? Infinity) - clock.now()
         const waitMs = isAllGone ? Math.max(0, Math.min(sleepMaxMs, untilEndMs)) : againMs
-        await clock.sleep(waitMs, AbortSignal.any([signal, rung])).catch(() => {})
+        await clock.sleep(waitMs, AbortSignal.any([signal, previous])).catch(() => {})
       }
     },
   }

@@ -6,7 +6,7 @@ import { migrated } from '../testing/ledger-harness.ts'
 import { followParent } from './follow-parent.ts'
 import { createSpawnedTable } from './spawned-table.ts'
 
-test('a child that has no row yet, or none any more, does not hold up its parent', () => {
+test('a child whose row is missing does not block moving its parent', () => {
   const table = createSpawnedTable(migrated())
   const add = (agentId: string, parentId: string) =>
     table.insert({

@@ -3,8 +3,8 @@ import type { Hooks } from '../kernel/index.ts'
 import type { SpawnedTable } from './spawned-table.ts'
 
 /**
- * Agents that were made for another belong to its project. One that is still being made is put there with its row, and
- * of one that ends the row may be gone: neither holds up its parent.
+ * Spawned agents belong to the project of their parent. The row of a child may not exist yet or not any more; neither
+ * blocks the parent.
  */
 export function followParent(
   {
@@ -21,7 +21,7 @@ export function followParent(
   for (const child of table.childrenOf(agentId)) {
     if (agents.find(child.agentId) === null) continue
     agents.setProject(child.agentId, project)
-    // Told again of each child, it goes down to theirs.
+    // Publishing the change for each child also moves its own children.
     hooks.membershipChanged.tell({ agentId: child.agentId, project })
   }
 }

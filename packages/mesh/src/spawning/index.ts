@@ -4,12 +4,14 @@ import type { Kernel, MeshModule } from '../kernel/index.ts'
 import type { Runs } from '../runs/index.ts'
 import type { Tasks, TaskStore } from '../tasks/index.ts'
 import { spawnAgentRoutes } from './agent.routes.ts'
-import { createEndSpawned, goesOnAfter } from './end-spawned.ts'
+import { createEndSpawned, continuesAfter } from './end-spawned.ts'
 import { followParent } from './follow-parent.ts'
 import { createSpawnAgent } from './spawn-agent.ts'
 import { createSpawnedTable } from './spawned-table.ts'
 
-/** Agents that agents have made for one task: bounded in number, depth, rights, money and time. */
+/**
+ * Wires the module for agents that agents create for one task, with limits on number, depth, rights, money and time.
+ */
 export function spawningModule(
   kernel: Kernel,
   needs: {
@@ -45,7 +47,7 @@ export function spawningModule(
   hooks.runSettled.subscribe(({ id, agentId }) => {
     const row = table.parentOf(agentId) === null ? null : table.find(agentId)
     const task = row?.taskId == null ? null : store.table.find(row.taskId)
-    if (row !== null && !goesOnAfter(id, task)) ends.endsNow(agentId, 'Its task has ended')
+    if (row !== null && !continuesAfter(id, task)) ends.endsNow(agentId, 'Its task has ended')
   })
   hooks.membershipChanged.subscribe((change) => followParent({ table, agents, hooks }, change))
   hooks.agentDeleted.subscribe((agentId) => {

@@ -17,19 +17,18 @@ import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
 export type AskedSpawn = z.output<(typeof spawnApi)['spawn']['request']>
 export type SpawnReply = z.output<(typeof spawnApi)['spawn']['response']>
 
-/** Of the task's text, in its title. */
+/** How many characters of the task's text its title has. */
 const titleMaxChars = 200
 
 /**
- * Makes an agent for one task of the run that asks, and returns at once; the task's end comes back to that run as that of
- * any task that it gave away. Problems: `denied`, `stale-fence`, `spawn-refused` where there are too many or they are too
- * deep, `bad-request` for permissions that there are not, and those of `submitRun`.
- *
- * 1. The row stands before anything else of the agent, and room is counted in its transaction: however many ask at once,
- *    there are never more.
- * 2. Agent, task and answer come about in one transaction, or nothing of them stays.
- * 3. It may what its parent may at most, at this moment and at every later one (`withinParent`), spends its parent's
- *    money, and lives no longer than a parent that was spawned itself.
+ * Creates an agent for one task of the calling run and returns at once; the run receives the end of the task like
+ * that of any task it handed off. Problems: `denied`, `stale-fence`, `spawn-refused` if there are too many agents or
+ * they are too deep, `bad-request` for unknown permissions, and those of `submitRun`.
+ * 1. The row is written first, and the limits are checked in its transaction, so that concurrent calls cannot exceed
+ * them.
+ * 2. Agent, task and answer are created in one transaction, or none of them.
+ * 3. It may do at most what its parent may do, now and at every later time (`withinParent`), spends its parent's
+ * money, and lives no longer than a parent that was spawned itself.
  */
 export type SpawnAgent = (
   caller: Caller,
@@ -47,7 +46,7 @@ export interface SpawnDeps extends Pick<
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly runs: Pick<RunLifecycle, 'live'>
   readonly giveTask: Tasks['giveTask']
-  /** Something changed that ends are waited for by. */
+  /** Wakes the loop that ends agents. */
   readonly ring: () => void
 }
 
@@ -75,7 +74,7 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
         instructions: asked.system_prompt,
         model: parent.model,
         project: parent.project,
-        // For its briefing: what bounds it is the cap of its run, in its parent's budgets.
+        // Shown in its bootstrap files: its limit is the cap of its run within its parent's budgets.
         budget: { dailyUsd: asked.budget_usd, monthlyUsd: asked.budget_usd },
         permissions,
         actor: actorOf(caller),
@@ -91,7 +90,7 @@ export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
   }
 }
 
-/** In a transaction. */
+/** Runs in a transaction. */
 function reserve(
   { table, clock, newId, settings }: SpawnDeps,
   parentId: string,
@@ -122,7 +121,7 @@ function reserve(
   return row
 }
 
-/** The agent's own row, its task and what says so, in the transaction of the answer. */
+/** Writes the agent's row, its task and their records, in the transaction of the answer. */
 function begin(
   deps: SpawnDeps,
   {
@@ -141,7 +140,7 @@ function begin(
 ): SpawnReply {
   const { agentId, parentId, endsAt } = row
   write()
-  // Its parent may have been moved since the making began.
+  // The parent may have been moved to another project meanwhile.
   const project = deps.agents.find(parentId)?.project ?? null
   if (deps.agents.find(agentId)?.project !== project) {
     deps.agents.setProject(agentId, project)
@@ -180,7 +179,7 @@ function begin(
   }
 }
 
-/** The transaction of the agent's row is that of the answer: `settle` is given what writes the row. */
+/** The agent's row and the answer share one transaction: `settle` receives the function that writes the row. */
 async function makeWith(
   { agents }: Pick<SpawnDeps, 'agents'>,
   made: Parameters<AgentAdmin['shortLived']['make']>[0],

@@ -16,27 +16,31 @@ const spawned = (row: Partial<NonNullable<SpawnRoom['parent']>> = {}) =>
   ({ state: 'living', depth: 1, endsAt: 5000, ...row }) as const
 
 describe('room for one more spawned agent', () => {
-  test('is there up to the last place of the parent and of the fleet', () => {
+  test('agents can be spawned up to the limits of the parent and of the fleet', () => {
     expect(whyBusy(room())).toBeNull()
-    expect(whyBusy(room({ ofParent: 3 }))).toContain('scout has 3 agents')
-    expect(whyBusy(room({ ofFleet: 20 }))).toContain('the fleet has 20')
-    expect(whyBusy(room({ bounds: { per_parent: 0, fleet: 20 }, ofParent: 0 }))).toContain('has 0 agents')
-    expect(whyBusy(room({ bounds: { per_parent: 3, fleet: 0 }, ofFleet: 0 }))).toContain('has 0 such')
+    expect(whyBusy(room({ ofParent: 3 }))).toContain('scout already has 3 spawned agents')
+    expect(whyBusy(room({ ofFleet: 20 }))).toContain('the fleet already has 20')
+    expect(whyBusy(room({ bounds: { per_parent: 0, fleet: 20 }, ofParent: 0 }))).toContain(
+      'has 0 spawned agents',
+    )
+    expect(whyBusy(room({ bounds: { per_parent: 3, fleet: 0 }, ofFleet: 0 }))).toContain(
+      'has 0 spawned agents',
+    )
   })
 
-  test('ends two deep, so that each life of one ends', () => {
+  test('agents cannot be spawned more than two levels deep', () => {
     expect(spawnLimits.depthMax).toBe(2)
     expect([depthBelow(null), depthBelow(spawned()), depthBelow(spawned({ depth: 2 }))]).toEqual([1, 2, 3])
     expect(whyBusy(room({ parent: spawned() }))).toBeNull()
     expect(whyBusy(room({ parent: spawned({ depth: 2 }) }))).toContain('2 deep at most')
   })
 
-  test.each(['making', 'ending'] as const)('is not there below a parent that is %s', (state) => {
-    expect(whyBusy(room({ parent: spawned({ state }) }))).toBe('scout is ending itself')
+  test.each(['making', 'ending'] as const)('no agent can be spawned below a parent that is %s', (state) => {
+    expect(whyBusy(room({ parent: spawned({ state }) }))).toBe('scout is being created or ended')
   })
 })
 
-test('a life is 60 s to 24 h, and no longer than that of a parent that was spawned itself', () => {
+test('a spawned agent lives 60 s to 24 h and no longer than a spawned parent', () => {
   const asked = (ttl: number) =>
     spawnRequestSchema.safeParse({ role: 'r', task: 't', system_prompt: '', permissions: {}, ttl }).success
   expect([59, 60, 86_400, 86_401].map(asked)).toEqual([false, true, true, false])

@@ -2,13 +2,13 @@ import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 
 /**
- * An agent that an agent had made. `making`: its row stands, and nothing else for certain. `living`: it works on its one
- * task. `ending`: all of it is to be taken away, whatever happens meanwhile; then the row goes.
+ * A spawned agent. `making`: only its row certainly exists. `living`: it works on its one task. `ending`: everything
+ * of it will be deleted, and the row last.
  */
 export interface SpawnedAgent {
   readonly agentId: string
   readonly parentId: string
-  /** 1 for one that an agent of the owner's made. */
+  /** 1 for a child of an agent that the owner created. */
   readonly depth: number
   readonly runId: string | null
   readonly taskId: string | null
@@ -46,7 +46,7 @@ const rowSchema = z
   }))
 
 export function createSpawnedTable(database: Database) {
-  /** Decisions about an agent ask for its parent each time; nobody else writes these rows. */
+  /** Cached because every decision about an agent asks for its parent; only this table changes these rows. */
   const parents = new Map<string, string | null>()
 
   function forget(agentId: string): void {
@@ -74,7 +74,7 @@ export function createSpawnedTable(database: Database) {
       const known = parents.get(agentId)
       if (known !== undefined) return known
       const parentId = find(agentId)?.parentId ?? null
-      // Ids are random: one that is asked for and is not there would be kept for nothing.
+      // Missing ids are not cached: ids are random and would fill the cache.
       if (parentId !== null) parents.set(agentId, parentId)
       return parentId
     },
@@ -102,7 +102,7 @@ export function createSpawnedTable(database: Database) {
         .prepare("UPDATE spawned_agents SET state = 'living', run_id = ?, task_id = ? WHERE agent_id = ?")
         .run(work.runId, work.taskId, agentId)
     },
-    /** False where it ends already. */
+    /** Returns false if it is ending already. */
     ends: (agentId: string, reason: string): boolean =>
       database
         .prepare(
@@ -118,12 +118,12 @@ export function createSpawnedTable(database: Database) {
       count('SELECT count(*) AS count FROM spawned_agents WHERE parent_id = ?', parentId),
     count: () => count('SELECT count(*) AS count FROM spawned_agents'),
     list: () => many('SELECT * FROM spawned_agents ORDER BY created_at, agent_id'),
-    /** Those that end, or should. */
+    /** Agents that are ending or whose time is over. */
     due: (now: number) =>
       many("SELECT * FROM spawned_agents WHERE state = 'ending' OR ends_at <= ? ORDER BY ends_at", now),
-    /** Those that a mesh was about to make when it died. */
+    /** Agents whose creation a crash interrupted. */
     halfMade: () => many("SELECT * FROM spawned_agents WHERE state = 'making'"),
-    /** When the next life is over; null where there is none. */
+    /** When the next agent reaches its end; null if there is none. */
     nextEnd: (): number | null => {
       const found = database.prepare('SELECT min(ends_at) AS at FROM spawned_agents').get()?.['at']
       return typeof found === 'number' ? found : null

@@ -2,8 +2,8 @@ import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import { toolGroups } from '@flotilla/protocol/tool-groups'
 
 /**
- * Names of OpenTelemetry's semantic conventions for generative AI, as version 1.41.0 has them: still in development there,
- * so that a later version is a decision and not an update.
+ * Names from OpenTelemetry's semantic conventions for generative AI, version 1.41.0. They are still in development,
+ * so the version is pinned and raised by a decision.
  */
 export const conventionsVersion = '1.41.0'
 export const schemaUrl = `https://opentelemetry.io/schemas/${conventionsVersion}`
@@ -20,7 +20,7 @@ export const genAi = {
   errorType: 'error.type',
 } as const
 
-/** What the conventions have no name for. */
+/** Attributes that the conventions have no name for. */
 export const own = {
   runId: 'flotilla.run.id',
   runKind: 'flotilla.run.kind',
@@ -34,17 +34,16 @@ export const own = {
   bySubagent: 'flotilla.subagent',
 } as const
 
-/** Whatever is not in a closed list: agents choose such names, and nobody else would bound them. */
+/** Replaces every name outside a closed list: agents choose such names, and labels must be bounded. */
 export const otherName = 'other'
 
 const toolNames: ReadonlySet<string> = new Set(toolGroups.flatMap(({ tools }) => Object.values(tools)))
 
-/** The name of a tool that agents are made with; all of MCP servers and skills are one. Pure. */
+/** Keeps the names of built-in tools; those of MCP servers and skills become `other`. Pure. */
 export function boundedTool(name: string): string {
   return toolNames.has(name) ? name : otherName
 }
 
-/** Pure. */
 export function boundedCode(code: string | null | undefined): string {
   return code !== null && code !== undefined && isProblemCode(code) ? code : otherName
 }

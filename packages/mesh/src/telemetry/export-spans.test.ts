@@ -11,7 +11,7 @@ import type { Span } from './span.ts'
 
 const traces = 200
 
-/** A run and a tool in it, as they come: what is below is over first. */
+/** Spans of a run and a tool in it, in the order of arrival: children end first. */
 function spansOf(index: number): readonly Span[] {
   const runId = `run_${index}`
   const [traceId, root] = [traceIdOf(runId), runSpanId(runId)]
@@ -71,7 +71,7 @@ test.each(['always_on', 'parentbased_always_on'] as const)('%s sends every trace
   expect((await sent({ sampler, ratio: 1 })).size).toBe(traces)
 })
 
-test('a company’s proxy is asked for a tunnel to the collector', async () => {
+test("the exporter connects to the collector through the company's proxy", async () => {
   const proxy = await startConnectProxy()
   onTestFinished(proxy.close)
   const known = readProxies({ ALL_PROXY: proxy.url }).of(new URL('https://anywhere.test'))

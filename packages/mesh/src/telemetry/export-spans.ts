@@ -17,23 +17,26 @@ import type { OutboundProxies } from '../platform/index.ts'
 import { schemaUrl } from './conventions.ts'
 import type { Span } from './span.ts'
 
-/** Spans that wait to be sent; what comes while so many wait is dropped by the SDK, so that a dead collector takes no memory. */
+/**
+ * How many spans may wait to be sent; the SDK drops further ones, so that an unreachable collector uses no memory.
+ */
 const queuedMax = 2048
 const batchMax = 512
 const batchDelayMs = 1000
 
 export interface SpanExport {
   send(span: Span): void
-  /** What waits is sent, or given up when it takes longer than the exporter's time. */
+  /** Sends pending spans; drops them if that takes longer than the exporter's timeout. */
   close(): Promise<void>
 }
 
-/** What the collector did not take, after the SDK tried again as long as its time allows. */
+/** Called with the number of spans that the collector did not accept after the SDK's retries. */
 export type TellLost = (spans: number, error: unknown) => void
 
 /**
- * OTLP by the official SDK. This file and the packages that it brings are loaded only where an endpoint is set
- * (`docs/decisions/2026-11-23-build-traces-from-events.md`). Spans come here when they are over, with the ids that they have in the database.
+ * Exports OTLP with the official SDK. This file and its packages are loaded only if an endpoint is set
+ * (`docs/decisions/2026-11-23-build-traces-from-events.md`). Spans arrive when they have ended, with the ids that
+ * they have in the database.
  */
 export function createSpanExport(
   otlp: OtlpSettings & { readonly proxies: OutboundProxies },
@@ -45,11 +48,12 @@ export function createSpanExport(
     url: otlp.url,
     headers: { ...otlp.headers },
     timeoutMillis: otlp.timeoutMs,
-    // A line that is kept may be closed at the far end as it is used again, and what was sent then is lost.
+    // A kept-alive connection can be closed by the server while it is reused, which would lose the spans sent over
+    // it.
     httpAgentOptions: (protocol) =>
       httpAgentThrough(otlp.proxies, protocol === 'https:' ? protocol : 'http:', { keepAlive: false }),
   })
-  // The SDK gives up a batch without a word to anybody.
+  // The SDK drops a failed batch silently, so this wrapper reports it.
   const exporter: SpanExporter = {
     export: (spans, done) =>
       toCollector.export(spans, (result) => {
@@ -109,7 +113,7 @@ export function createSpanExport(
   }
 }
 
-/** `root` decides of what has nothing above it. */
+/** `root` decides for spans without a parent. */
 function samplersOf({ sampler: name, ratio }: TraceSampling): {
   readonly root: Sampler
   readonly sampler: Sampler
@@ -124,8 +128,8 @@ function rootOf(name: string, ratio: number): Sampler {
 }
 
 /**
- * What was decided at the root of a trace. Spans come here when they are over, a parent behind its children; the decision is
- * of the trace's id alone, so that it is the same before as after.
+ * Applies the sampling decision of the root of a trace. Children arrive before their parents; the decision depends
+ * only on the trace id, so it is the same for both.
  */
 function isSampled(root: Sampler, traceId: string): boolean {
   const { decision } = root.shouldSample(ROOT_CONTEXT, traceId, '', SpanKind.INTERNAL, {}, [])

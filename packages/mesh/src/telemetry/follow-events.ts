@@ -7,17 +7,17 @@ import { partSpanId, runSpanId, traceIdOf } from './span.ts'
 import type { Span, SpanAttributes } from './span.ts'
 import type { WorkMetrics } from './work-metrics.ts'
 
-/** Runs that are followed at once; the one that was seen first is let go of, and its parts from then on are missing. */
+/** How many runs are tracked at once; above it, the oldest one is dropped and its later parts are missing. */
 const followedMax = 4096
-/** Calls of tools of one run that are open at once. */
+/** How many tool calls of one run can be open at once. */
 const openToolsMax = 64
-/** Parts of one run that are kept. */
+/** How many spans of one run are kept. */
 export const partsPerRunMax = 5000
 
-/** A call of a tool that has begun. */
+/** A tool call that has started. */
 interface OpenTool {
   readonly tool: string
-  /** What start and end have in common; the agent chose it. */
+  /** Identifies start and end of one call; the agent chose it. */
   readonly key: string
   readonly at: number
   readonly bySubagent: boolean
@@ -34,16 +34,15 @@ interface Followed {
 }
 
 /**
- * Makes spans of what the fleet tells of itself, so that nothing that works has to know of traces.
- *
- * - F1 A run's span and those below it have ids by what they stand for; no state of ours is needed to join them, and
- *   what a killed mesh forgot is only missing.
- * - F2 Of what an agent wrote nothing comes in but numbers: names are of closed lists, or `other`.
- * - F3 Bounded by runs, by open calls and by parts of each run.
+ * Builds spans from the events of the fleet, so that the code that does the work needs no tracing.
+ * - F1 The ids of a run's span and of its parts are derived from what they represent, so they can be joined without
+ *   stored state. What a killed mesh forgot is only missing.
+ * - F2 No text of agents enters a span, only numbers; names come from closed lists or are `other`.
+ * - F3 Tracked runs, open calls and parts of each run are bounded.
  */
 export interface FollowEvents {
-  hear(event: FleetEvent): void
-  /** What is going on in the run now, as if it ended at `now`. */
+  handleEvent(event: FleetEvent): void
+  /** Spans of what the run is doing now, as if it ended at `now`. */
   open(runId: string, now: number): readonly Span[]
 }
 
@@ -90,7 +89,7 @@ export function createFollowEvents(deps: {
   function changed(runId: string, state: RunState, event: FleetEvent): void {
     const one = follow(runId)
     if (!one) return
-    // A run that is seen first as it is taken waited until then, whoever saw that.
+    // A run whose first event says that it started was queued until then.
     const before = followed.get(runId)?.phase
     const wasQueued = state === 'running' || (isTerminal(state) && before === 'queued')
     const start = before === 'queued' ? one.since : one.run.queuedSince
@@ -122,7 +121,7 @@ export function createFollowEvents(deps: {
     if (ended) {
       const span = runSpan(ended, event.at)
       metrics.ended('run', span, { kind: ended.kind, state: ended.state })
-      // The one part that is never too many.
+      // The span of the run itself is always emitted, even above the limit of parts.
       deps.emit(span)
     }
     followed.delete(runId)
@@ -169,7 +168,7 @@ export function createFollowEvents(deps: {
     })
   }
 
-  /** A sandbox that was started for the run that its agent has in hand. */
+  /** A sandbox was started for the run that its agent works on. */
   function agentStarted(
     body: Extract<FleetEvent['body'], { type: 'agent.started' }>,
     event: FleetEvent,
@@ -182,7 +181,7 @@ export function createFollowEvents(deps: {
   }
 
   return {
-    hear: (event) => {
+    handleEvent: (event) => {
       const { body } = event
       if (body.type === 'run.changed') changed(body.run_id, body.state, event)
       else if (body.type === 'tool.started') toolStarted(body, event.at)
@@ -211,7 +210,7 @@ function keyOf(body: {
   return JSON.stringify([body.subagent ?? null, body.step, body.name])
 }
 
-/** When the run came into the state that it is in. Pure. */
+/** The time at which the run entered its current state. Pure. */
 function sinceOf(run: RunRecord): number {
   if (run.state === 'queued') return run.queuedSince
   return (run.state === 'waiting' ? run.waitingSince : run.turnStartedAt) ?? run.createdAt
@@ -242,10 +241,9 @@ function partOf(
   }
 }
 
-/** Pure. */
 function modelSpan(one: Followed, body: ModelCalled, event: FleetEvent): Span {
   const began = body.started_at ?? event.at - body.duration_ms
-  // What a stopped run had under way is settled once it has ended: that belongs to it, and no longer than it lasted.
+  // The last call of a stopped run is settled after the run has ended; its span is cut at the end of the run.
   const end = Math.min(began + body.duration_ms, one.run.endedAt ?? event.at)
   const operation = body.operation ?? 'chat'
   const attributes = {
@@ -262,7 +260,7 @@ function modelSpan(one: Followed, body: ModelCalled, event: FleetEvent): Span {
   return { ...partOf(one, { name, at: Math.min(began, end), end, part, attributes }), kind: 'client' }
 }
 
-/** `ok` is null for one whose end nobody heard. */
+/** `ok` is null for a call whose end was not reported. */
 function toolSpan(
   one: Followed,
   { tool, at, bySubagent }: OpenTool,
@@ -278,7 +276,7 @@ function toolSpan(
   return { ...part, status: told.ok === null ? 'unset' : told.ok ? 'ok' : 'error' }
 }
 
-/** The whole run, from its row to its outcome, or to `now` while it has none. Pure. */
+/** The span of the whole run, from its creation to its outcome, or to `now` without one. Pure. */
 export function runSpan(run: RunRecord, now: number): Span {
   const failed = run.state === 'failed' || run.state === 'expired'
   return {

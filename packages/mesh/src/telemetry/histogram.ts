@@ -1,26 +1,26 @@
 import type { Metric } from '../kernel/index.ts'
 
-/** Upper ends, seconds: from a model on this machine to a run that waits for a person. */
+/** Upper bounds in seconds: from a call of a local model to a run that waits for a person. */
 const bucketEnds = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800] as const
-/** Of one histogram; what comes beyond is counted with the labels that stand for all others. */
+/** How many series one histogram has; further ones are counted under the labels `others`. */
 export const seriesMax = 200
 
 type Labels = Readonly<Record<string, string>>
 
 interface Series {
   readonly labels: Labels
-  /** One for each end, and what lies beyond the last. */
+  /** One count for each bound, and one for values above the last. */
   readonly counts: number[]
   sumSeconds: number
 }
 
-/** How long something took, by labels, since the mesh started. */
+/** A histogram of durations by labels since the mesh started. */
 export interface Histogram {
   observe(labels: Labels, ms: number): void
   metric(): Metric
 }
 
-/** `others` stands for labels that come when there are too many series. */
+/** `others` are the labels that replace all further ones when there are too many series. */
 export function createHistogram(told: {
   readonly name: string
   readonly description: string
@@ -56,7 +56,7 @@ export function createHistogram(told: {
   }
 }
 
-/** As Prometheus has them: each bucket counts those below it too. */
+/** As in Prometheus, each bucket includes the counts of the lower ones. */
 function samplesOf({ labels, counts, sumSeconds }: Series): Metric['samples'] {
   let below = 0
   const buckets = counts.map((count, index) => {

@@ -12,8 +12,8 @@ import { createSpanTable } from './span-table.ts'
 import { createWorkMetrics } from './work-metrics.ts'
 
 /**
- * Traces and durations, made of the events that the fleet tells anyway: nothing that works calls anything here. Kept in the
- * mesh's own database, and sent by OTLP where an owner set that up.
+ * Wires traces and durations. They are derived from events, so no other module calls this one. Traces are stored in
+ * the mesh's database and exported by OTLP if the owner configures it.
  */
 export function telemetryModule(
   kernel: Kernel,
@@ -38,8 +38,8 @@ export function telemetryModule(
       sender?.send(span)
     },
   })
-  // From the beginning: what is taken up at the start is work too.
-  const leave = events.subscribe(follow.hear)
+  // Subscribed before the start, because resumed runs are work too.
+  const leave = events.subscribe(follow.handleEvent)
   const readTrace = createReadTrace({
     ...kernel,
     runs: needs.runs.queries,

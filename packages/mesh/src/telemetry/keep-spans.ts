@@ -4,17 +4,19 @@ import type { Span } from './span.ts'
 import type { SpanTable } from './span-table.ts'
 import type { WorkMetrics } from './work-metrics.ts'
 
-/** A span waits so long at most for others to be written with: a commit for each would cost more than what it tells of. */
+/**
+ * How long a span waits to be written together with others: one commit for each would cost more than the traced work.
+ */
 const flushAfterMs = 500
-/** So many are written at once without a wait. */
+/** This many spans are written at once without waiting. */
 const flushAtSpans = 256
 const dayMs = 24 * 3600_000
 
-/** Writes spans some at a time. What a killed mesh had not written, less than a second of it, is lost. */
+/** Writes spans in batches. A killed mesh loses the last batch, less than a second of spans. */
 export interface KeepSpans {
   add(span: Span): void
   flush(): void
-  /** A step of taking away what is kept no longer. */
+  /** Deletes one batch of expired spans. */
   prune(): void
 }
 
@@ -37,7 +39,7 @@ export function createKeepSpans(deps: {
     try {
       table.insert(spans)
     } catch (error) {
-      // What is watched must never be stopped by the watching.
+      // A failure of tracing must never stop the traced work.
       for (const _ of spans) deps.metrics.dropped()
       log.warn({ spans: spans.length, err: error }, 'failed to write spans; they are lost')
     }

@@ -11,15 +11,15 @@ import { traceIdOf } from './span.ts'
 import type { Span } from './span.ts'
 import type { SpanTable } from './span-table.ts'
 
-/** For whoever may view the fleet: the whole trace, whichever run of it was named. Problem `not-found`. */
+/** Returns the whole trace of any of its runs, for callers that may view the fleet. Problem `not-found`. */
 export type ReadTrace = (caller: Caller, runId: string) => TraceView
 
-/** Runs of one trace that are looked up. */
+/** How many runs of one trace are read. */
 const runsMax = 500
 
 /**
- * What was kept of the trace, with the runs themselves: those stand in the ledger for as long as that keeps them, so that a
- * run which goes on, or whose parts are gone, is told all the same.
+ * Combines stored spans with the rows of the runs. Runs stay in the ledger for longer, so a run that continues, or
+ * whose spans were deleted, is still shown.
  */
 export function createReadTrace(deps: {
   readonly guard: Guard
@@ -30,7 +30,7 @@ export function createReadTrace(deps: {
   }
   readonly table: Pick<SpanTable, 'ofTrace'>
   readonly follow: Pick<FollowEvents, 'open'>
-  /** Writes what waits to be written. */
+  /** Writes pending spans. */
   readonly flush: () => void
   readonly keptDays: () => number
   readonly clock: Clock
@@ -50,7 +50,7 @@ export function createReadTrace(deps: {
     const records = ids.slice(0, runsMax).flatMap((id) => runs.find(id) ?? [])
     const told = records.map((record) => ({ record, span: runSpan(record, now) }))
     const ofLedger = told.filter(({ span }) => !known.has(span.spanId))
-    // A run's last calls are settled after it has ended: what it cost is what its row says by now.
+    // The last calls of a run are settled after it has ended, so the current cost comes from its row.
     const attributesOf = new Map(told.map(({ span }) => [span.spanId, span.attributes]))
     const open = records.flatMap((record) => (isTerminal(record.state) ? [] : follow.open(record.id, now)))
     const spans = [

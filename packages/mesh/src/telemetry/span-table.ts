@@ -31,15 +31,15 @@ const rowSchema = z
     attributes: row.attributes,
   }))
 
-/** Rows taken away in one step, so that nobody waits for it. */
+/** Rows deleted in one step, so that no request waits for long. */
 const prunedStepRows = 5000
 
 export interface SpanTable {
-  /** In one transaction; a span that is there already stays as it is. */
+  /** Inserts spans in one transaction; existing ones stay unchanged. */
   insert(spans: readonly Span[]): void
-  /** By their beginning; at most `limit`. */
+  /** Spans in order of their start; at most `limit`. */
   ofTrace(traceId: string, limit: number): readonly Span[]
-  /** Takes away what ended before `then`, and the oldest beyond `rowsMax`; a step of it. */
+  /** Deletes one step of the spans that ended before `then` and of the oldest ones above `rowsMax`. */
   prune(then: number, rowsMax: number): void
 }
 
@@ -72,7 +72,7 @@ export function createSpanTable(database: Database): SpanTable {
         .all(traceId, limit)
         .map((row) => rowSchema.parse(row)),
     prune: (then, rowsMax) => {
-      // Rows are written in the order in which they ended, but for a fraction of a second.
+      // Rows are ordered by their end time up to a fraction of a second.
       database
         .prepare(
           `DELETE FROM spans WHERE position IN (SELECT position FROM (SELECT position, ended_at FROM spans ORDER BY position LIMIT ${prunedStepRows}) WHERE position <= (SELECT max(position) FROM spans) - ? OR ended_at < ?)`,

@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto'
 
-/** Part of a trace that is over: what was done, when, and for what. It holds nothing that anybody wrote or said. */
+/** A finished part of a trace: what was done and when. It contains no text that an agent or a person wrote. */
 export interface Span {
-  /** 32 hex digits; the same for a run and for all that works for it. */
+  /** 32 hex digits; the same for a run and all runs below it. */
   readonly traceId: string
   /** 16 hex digits. */
   readonly spanId: string
-  /** Null for the run that somebody outside asked for. */
+  /** Null for the run at the root. */
   readonly parentId: string | null
   readonly runId: string
   readonly agentId: string
   readonly name: string
-  /** `client` where the mesh asks somebody outside. */
+  /** `client` if the mesh calls an external server. */
   readonly kind: 'internal' | 'client'
   readonly status: 'unset' | 'ok' | 'error'
   /** Milliseconds since 1970. */
@@ -22,7 +22,7 @@ export interface Span {
 
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 
-/** Ids are made of what they stand for, so that every life of the mesh gives a run the same one. Pure. */
+/** Ids are derived from what they represent, so that each mesh process gives a run the same one. Pure. */
 export function traceIdOf(trace: string): string {
   return digest(`trace:${trace}`).slice(0, 32)
 }
@@ -31,7 +31,7 @@ export function runSpanId(runId: string): string {
   return digest(`run:${runId}`).slice(0, 16)
 }
 
-/** Of a span within a run, by the event that ended it; one event may end several. */
+/** The id of a span within a run, derived from the event that ended it; one event can end several. */
 export function partSpanId(runId: string, part: string): string {
   return digest(`part:${runId}:${part}`).slice(0, 16)
 }

@@ -15,7 +15,7 @@ import { createSpanTable } from './span-table.ts'
 import type { Span } from './span.ts'
 import { createWorkMetrics } from './work-metrics.ts'
 
-/** A ledger whose events are followed as the module does it, with what came of them. */
+/** A ledger whose events are turned into spans, as in the module. */
 function aFollowedLedger() {
   const harness = aLedgerHarness()
   const metrics = createWorkMetrics()
@@ -25,7 +25,7 @@ function aFollowedLedger() {
     metrics,
     emit: (span) => spans.push(span),
   })
-  harness.events.subscribe(follow.hear)
+  harness.events.subscribe(follow.handleEvent)
   const begin = (agentId: string) => {
     const run = harness.chat(agentId)
     const queued = harness.ledger.queries.find(run.id)
@@ -54,7 +54,7 @@ const called = (runId: string, durationMs: number): Extract<FleetEventBody, { ty
 })
 
 describe('spans', () => {
-  test('are made of a run in the lane, its tools, its model call and its outcome, all below the run', async () => {
+  test("spans of lane wait, tools, model call and outcome are children of the run's span", async () => {
     const { begin, events, spans, clock, ledger } = aFollowedLedger()
     const run = begin('a')
     const changed = (state: 'running' | 'cancelled') =>
@@ -90,7 +90,7 @@ describe('spans', () => {
     expect(call?.attributes).toMatchObject({ [genAi.inputTokens]: 10, [genAi.outputTokens]: 5 })
   })
 
-  test('of a model call begin when it began, however late its cost was kept', async () => {
+  test('the span of a model call starts when the call started, however late its cost was stored', async () => {
     const { begin, events, spans, clock } = aFollowedLedger()
     const run = begin('a')
     const began = clock.now()
@@ -101,7 +101,7 @@ describe('spans', () => {
     expect(spans).toMatchObject([{ name: 'chat openai/gpt-5', startedAt: began, endedAt: began + 90 }])
   })
 
-  test('of a call that is settled after its run was stopped end with the run', async () => {
+  test('the span of a call that is settled after its run was stopped ends with the run', async () => {
     const { begin, events, spans, clock, ledger } = aFollowedLedger()
     const run = begin('a')
     await clock.advance(50)
@@ -115,7 +115,7 @@ describe('spans', () => {
     expect(call && call.endedAt - call.startedAt).toBe(20)
   })
 
-  test('have nothing in them that an agent wrote', () => {
+  test('spans contain no text of agents', () => {
     const { begin, events, spans, ledger } = aFollowedLedger()
     const run = begin('a')
     for (const name of ['sk-planted-0123456789', 'x'.repeat(5000), 'run_command']) {
@@ -131,7 +131,7 @@ describe('spans', () => {
     expect(JSON.stringify(spans)).not.toMatch(/planted|xxxx/)
   })
 
-  test('are bounded for each run, and the run itself is among those that stay', () => {
+  test("spans are limited for each run, and the run's own span is always kept", () => {
     const { begin, events, spans, ledger, metrics } = aFollowedLedger()
     const run = begin('a')
     for (let count = 0; count <= partsPerRunMax; count++) {
@@ -145,7 +145,7 @@ describe('spans', () => {
     expect(dropped?.samples[0]?.value).toBe(2) // the last tool, and the wait in the lane
   })
 
-  test('of a call whose end nobody heard end with the run and say so', () => {
+  test('the span of a tool call without a reported end ends with the run and says so', () => {
     const { begin, events, spans, ledger } = aFollowedLedger()
     const run = begin('a')
     events.publish(tool('tool.started', run.id, 'run_command'))
@@ -156,7 +156,7 @@ describe('spans', () => {
     })
   })
 
-  test('have the names that the pinned conventions give', () => {
+  test('spans have the names of the pinned conventions', () => {
     expect(genAi).toEqual({
       operation: official.ATTR_GEN_AI_OPERATION_NAME,
       provider: official.ATTR_GEN_AI_PROVIDER_NAME,
@@ -186,7 +186,7 @@ const aSpan = (number: number, endedAt: number): Span => ({
 })
 
 describe('kept spans', () => {
-  test('are written once, read by trace, and taken away by age and by number', () => {
+  test('spans are written once, read by trace, and deleted by age and number', () => {
     const table = createSpanTable(migrated())
     table.insert([1, 2, 3, 4, 5].map((number) => aSpan(number, number * 10)))
     table.insert([aSpan(1, 99)])
@@ -201,7 +201,7 @@ describe('kept spans', () => {
 })
 
 describe('a trace', () => {
-  test('is told with runs that go on, whatever was kept of it, and refused for whoever may not look', () => {
+  test('a trace includes running runs, and is refused to callers that may not view the fleet', () => {
     const { begin, events, ledger, follow, clock } = aFollowedLedger()
     const run = begin('a')
     const read = createReadTrace({
@@ -227,12 +227,12 @@ describe('a trace', () => {
     expect(() => read(person, 'run_none')).toThrow('there is no run run_none')
   })
 
-  test('says what a run has cost by now, whatever its kept part said when it ended', () => {
+  test('a trace shows the current cost of a run, even if its stored span has an older one', () => {
     const { begin, spans, ledger, follow, clock } = aFollowedLedger()
     const run = begin('a')
     ledger.lifecycle.addRunCost(run.id, 0.25, 100)
     ledger.lifecycle.cancelRun(person, run.id)
-    // Money of a last call is settled after the run.
+    // The cost of the last call is settled after the run has ended.
     ledger.lifecycle.addRunCost(run.id, 0.5, 40)
     const read = createReadTrace({
       guard: () => {},
@@ -252,7 +252,7 @@ describe('a trace', () => {
     })
   })
 
-  test('is written soon after it was heard, at once when it is read, and not at all where none are kept', async () => {
+  test('spans are written after a short delay, at once when a trace is read, and never if none are kept', async () => {
     const harness = aLedgerHarness()
     const settings = { ...defaultSettings, traces: { keep_days: 7, max_rows: 1000 } }
     const made = telemetryModule(
@@ -282,7 +282,7 @@ describe('a trace', () => {
 })
 
 describe('a histogram', () => {
-  test('counts below each end, and has no more series than its bound', () => {
+  test('a histogram counts below each bound and has at most its maximum of series', () => {
     const histogram = createHistogram({ name: 'x_seconds', description: 'x', others: { tool: 'other' } })
     histogram.observe({ tool: 'a' }, 40)
     histogram.observe({ tool: 'a' }, 9_999_999)

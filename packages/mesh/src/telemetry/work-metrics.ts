@@ -6,15 +6,20 @@ import type { Span } from './span.ts'
 
 type ModelCalled = Extract<FleetEvent['body'], { type: 'model.called' }>
 
-/** Models with a series of their own: an owner may allow agents every model of a provider, whose names nobody bounds. */
+/**
+ * How many models have a series of their own. An owner may allow every model of a provider, so their number is
+ * unbounded.
+ */
 const modelsMax = 100
 
-/** What ended since the mesh started, and how long it took. Every label is of a closed list or counted to an end. */
+/**
+ * Counts and durations of finished work since the mesh started. Every label comes from a closed list or is bounded.
+ */
 export interface WorkMetrics {
-  /** Of a span that has ended; `label` is what stands for it: a run's kind and state, a tool. */
+  /** Records a finished span; `label` holds its labels: kind and state of a run, or a tool. */
   ended(what: 'run' | 'wait' | 'tool', span: Span, label: Readonly<Record<string, string>>): void
   modelCalled(call: ModelCalled): void
-  /** A span that was not kept, since there were too many. */
+  /** Counts a span that was not kept because there were too many. */
   dropped(): void
   read(): readonly Metric[]
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { browserFindings, captchaFindings } from './browser-findings.ts'
 
-test('names a wall that does not hold as an error, and every other end as a warning', () => {
+test('a failed network filter is an error, and other browser failures are warnings', () => {
   const [walls, ended, ...more] = browserFindings([
     { agent_id: 'ada', reason: 'browser-walls-open: what keeps browsers in does not hold: agents-closed' },
     { agent_id: 'bob', reason: 'its container ended with 78: The egress filter does not stand: iptables' },
@@ -15,7 +15,7 @@ test('names a wall that does not hold as an error, and every other end as a warn
   expect(more).toEqual([])
 })
 
-test('of a CAPTCHA solver it says how far it goes, that it rests, and nothing where there is none', () => {
+test('the finding of a CAPTCHA solver names its limits and its cooldown, and is absent without a solver', () => {
   const solver = { host: 'solver.example', per_hour: 7, daily_usd: 0.5, rests_until: null }
   expect(captchaFindings(null)).toEqual([])
   expect(captchaFindings(solver)).toEqual([

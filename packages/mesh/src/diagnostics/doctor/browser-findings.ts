@@ -2,7 +2,7 @@ import type { CaptchaSolverView } from '@flotilla/protocol/mesh-internal-api'
 import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Of browsers that did not come up, or ended unasked; nothing is said of those that are well. Pure. */
+/** Reports browsers that failed to start or ended unexpectedly; no finding for those that work. Pure. */
 export function browserFindings(
   failed: readonly { readonly agent_id: string; readonly reason: string }[],
 ): readonly DoctorFinding[] {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { channelFindings } from './channel-findings.ts'
 
-test('a channel that is refused is an error, one that may come a warning, each with what to do', () => {
+test('a rejected channel is an error and one that may recover a warning, each with its repair', () => {
   expect(
     channelFindings([
       { name: 'slack', state: 'refused', detail: 'no such token', repair: 'Set another.' },

@@ -2,7 +2,7 @@ import type { ChannelView } from '@flotilla/protocol/channels-api'
 import { failure, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Of chat platforms that are on and of which there is something to say; nothing is said of the others. Pure. */
+/** Reports enabled chat platforms with a problem; no finding for the others. Pure. */
 export function channelFindings(
   troubled: readonly Pick<ChannelView, 'name' | 'state' | 'detail' | 'repair'>[],
 ): readonly DoctorFinding[] {

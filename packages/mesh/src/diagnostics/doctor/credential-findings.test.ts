@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { credentialFinding } from './credential-findings.ts'
 
-test('a credential whose value went with the .env that held it is told with the command that gives it again', () => {
+test('a credential that lost its value with .env is reported with the command that sets it again', () => {
   expect(credentialFinding({ bound: ['github_token', 'mail'], known: ['MAIL', 'other'] })).toMatchObject({
     id: 'credential-values',
     level: 'warning',
@@ -10,7 +10,7 @@ test('a credential whose value went with the .env that held it is told with the 
   })
 })
 
-test('credentials that have their values, and those that go nowhere, are no finding', () => {
+test('credentials with values, and values without a host, give no finding', () => {
   expect(credentialFinding({ bound: ['mail'], known: ['mail', 'other'] }).level).toBe('ok')
   expect(credentialFinding({ bound: [], known: [] }).level).toBe('ok')
 })

@@ -1,7 +1,7 @@
 import { ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Whether each credential that may go somewhere is there: who writes `.env` anew takes the values in it away. Pure. */
+/** Checks that each credential bound to a host has a value: rewriting `.env` can lose values. Pure. */
 export function credentialFinding(facts: {
   /** Names that `config/credentials.json` binds to hosts. */
   readonly bound: readonly string[]

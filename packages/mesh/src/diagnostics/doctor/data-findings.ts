@@ -1,9 +1,9 @@
 import { ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** What bounds the data of agents, and volumes that are larger than their limit now says. Pure. */
+/** Reports how the data of agents is limited, and volumes larger than their lowered limit. Pure. */
 export function dataFindings(known: {
-  /** Null where it is a volume; else why not. */
+  /** Null if the limit is enforced by a volume; otherwise the reason why not. */
   readonly meteredBecause: string | null
   readonly limitMb: number
   readonly volumes: readonly {

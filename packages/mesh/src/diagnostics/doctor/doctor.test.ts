@@ -8,7 +8,7 @@ import { dataFindings } from './data-findings.ts'
 import { diskFinding, fileFindings, homeFinding } from './file-findings.ts'
 import { modelFindings } from './model-findings.ts'
 
-test('a readable .env is an error with the command that mends it', async () => {
+test('a readable .env is an error with the command that repairs it', async () => {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-doctor-'))
   await writeFile(join(home, '.env'), '')
   await chmod(join(home, '.env'), 0o644)
@@ -19,7 +19,7 @@ test('a readable .env is an error with the command that mends it', async () => {
   await rm(home, { recursive: true })
 })
 
-test('a home that cannot be made is an error that says what stands in the way', async () => {
+test('a home that cannot be created is an error that names the obstacle', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-doctor-'))
   await writeFile(join(folder, 'file'), '')
   const findings = await Promise.all(
@@ -37,7 +37,7 @@ test('a home that cannot be made is an error that says what stands in the way', 
   await rm(folder, { recursive: true })
 })
 
-test('no provider and no model are warnings that say what to set', () => {
+test('a missing provider and a missing model are warnings that say what to set', () => {
   const findings = modelFindings({
     settings: defaultSettings,
     systemNames: [],
@@ -50,7 +50,7 @@ test('no provider and no model are warnings that say what to set', () => {
   ])
 })
 
-test('a provider whose key is missing is an error that names the variable', () => {
+test('a provider without its key is an error that names the variable', () => {
   const settings = {
     ...defaultSettings,
     providers: {
@@ -93,7 +93,7 @@ test('little disk space is a warning', () => {
   expect(diskFinding({ bytes: 1024 ** 4, path: '/' }).level).toBe('ok')
 })
 
-test('what bounds the data of agents is told, and where it is a meter, why', () => {
+test('the limit of agent data is reported, and why it is only metered', () => {
   const known = { limitMb: 5120, volumes: [] }
   expect(dataFindings({ ...known, meteredBecause: null })).toMatchObject([{ id: 'data-limit', level: 'ok' }])
   const [metered] = dataFindings({ ...known, meteredBecause: 'the mesh does not run as root' })
@@ -101,7 +101,7 @@ test('what bounds the data of agents is told, and where it is a meter, why', () 
   expect(metered?.detail).toContain('does not run as root')
 })
 
-test('a volume that is larger than its lowered limit is named', () => {
+test('a volume above its lowered limit is named', () => {
   const mb = 1024 * 1024
   const volumes = [
     { agentId: 'fits', sizeBytes: 64 * mb, limitBytes: 64 * mb },

@@ -2,7 +2,7 @@ import type { Environment } from '../../config/index.ts'
 import { failure, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Values of `.env` with which no mesh starts, and names that have no effect. Pure. */
+/** Reports values of `.env` that prevent a start, and names without effect. Pure. */
 export function environmentFindings({
   leftOut,
   warnings,

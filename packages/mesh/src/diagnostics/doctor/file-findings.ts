@@ -6,7 +6,7 @@ import type { DataPaths } from '../../config/index.ts'
 import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Whether what must be the owner's alone is. */
+/** Checks that private files are readable only by the owner. */
 export async function fileFindings(paths: DataPaths): Promise<readonly DoctorFinding[]> {
   return [
     await modeFinding('home-private', paths.home, 0o700),
@@ -15,10 +15,10 @@ export async function fileFindings(paths: DataPaths): Promise<readonly DoctorFin
   ]
 }
 
-/** File systems of the kernel that take no folders of ours, by the number that `statfs` gives them: proc and sysfs. */
+/** Kernel file systems that cannot contain our folders, by their `statfs` type: proc and sysfs. */
 const kernelFileSystems = new Set([0x9f_a0, 0x62_65_65_72])
 
-/** Whether the home is there, or could be made. Looks at the nearest folder above it that exists, and changes nothing. */
+/** Checks that the home exists or could be created, using the nearest existing folder above it. Changes nothing. */
 export async function homeFinding({ home }: Pick<DataPaths, 'home'>): Promise<DoctorFinding> {
   const unusable = (why: string) =>
     failure('home-usable', `${home} cannot be the home: ${why}`, problemCatalog['home-unusable'].repair)
@@ -53,7 +53,7 @@ async function modeFinding(id: string, path: string, wanted: number): Promise<Do
   )
 }
 
-/** Below this many free bytes work of days is at risk. */
+/** Below this many free bytes, work of several days could be lost. */
 const freeMinBytes = 2 * 1024 ** 3
 
 export function diskFinding(free: { readonly bytes: number; readonly path: string }): DoctorFinding {

@@ -1,10 +1,10 @@
-/** One thing that doctor looked at. */
+/** The result of one check of doctor. */
 export interface DoctorFinding {
-  /** Stable, kebab-case; what people search for. */
+  /** A stable id in kebab-case that people can search for. */
   readonly id: string
   readonly level: 'ok' | 'warning' | 'error'
   readonly detail: string
-  /** What the owner does about it; empty where nothing is to be done. */
+  /** What the owner should do; empty if nothing is needed. */
   readonly repair: string
 }
 

@@ -13,7 +13,7 @@ const whole: Standing = {
   serving: true,
 }
 
-test('agents run where nothing is wrong', () => {
+test('agents run if nothing is wrong', () => {
   expect(judgeReadiness(whole)).toEqual({ ready: true, problems: [] })
 })
 

@@ -1,9 +1,9 @@
 import type { StorageTrouble } from '../../storage/index.ts'
 
-/** In words what is wrong; null where nothing is. */
+/** Describes what is wrong; null if nothing is. */
 type Fault = string | null
 
-/** What everything that says whether agents run is judged from. */
+/** Everything that readiness depends on. */
 export interface Standing {
   readonly permissions: Fault
   readonly settings: Fault
@@ -21,9 +21,9 @@ export interface Readiness {
 }
 
 /**
- * The one answer to whether agents run, for `/readyz`, status, `flotilla status` and doctor. Ready says what the gates
- * do: not ready is what the gates refuse work for. Whatever else is wrong is told as loudly and stops nobody; whoever
- * watches `ready` would take a mesh out that works. Pure.
+ * Decides whether agents run, for `/readyz`, status, `flotilla status` and doctor. Not ready means exactly that the
+ * gates refuse work. Other faults are reported too but stop nothing: a monitor of `ready` would otherwise take down a
+ * working mesh. Pure.
  */
 export function judgeReadiness(standing: Standing): Readiness {
   const { permissions, settings, walls, journal, disk, jobs, money, serving } = standing

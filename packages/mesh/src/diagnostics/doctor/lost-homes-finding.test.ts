@@ -4,7 +4,7 @@ import { lostHomesFinding } from './lost-homes-finding.ts'
 const homes = (count: number, networks = 2) =>
   Array.from({ length: count }, (_, at) => ({ tag: `0000000${at}`, networks }))
 
-test('networks of homes that are not there are counted and named, and the way to take them away is told', () => {
+test('networks of missing homes are counted and named, with the command that deletes them', () => {
   const { level, detail, repair } = lostHomesFinding(homes(7))
   expect(level).toBe('warning')
   expect(detail).toContain(': 14, of 0')
@@ -13,6 +13,6 @@ test('networks of homes that are not there are counted and named, and the way to
   expect(repair).toContain('flotilla prune --lost TAG')
 })
 
-test('what holds no network is no warning', () => {
+test('missing homes without networks are no warning', () => {
   expect(lostHomesFinding(homes(2, 0)).level).toBe('ok')
 })

@@ -1,10 +1,10 @@
 import { ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Tags that one line names. */
+/** How many tags one line names. */
 const namedMax = 5
 
-/** What homes that are not there hold of the engine. Pure. */
+/** Reports resources on the engine that belong to homes that no longer exist. Pure. */
 export function lostHomesFinding(
   homes: readonly { readonly tag: string; readonly networks: number }[],
 ): DoctorFinding {

@@ -5,13 +5,13 @@ import type { DoctorFinding } from './finding.ts'
 const keyRepair =
   'Choose one with: flotilla init. Or put a key such as FLOTILLA_SYSTEM_OPENAI_API_KEY=... or FLOTILLA_SYSTEM_ANTHROPIC_API_KEY=... into .env of the home, or name a provider in config/settings.json.'
 
-/** Whether agents have a model to think with. Pure. */
+/** Reports whether agents have a model. Pure. */
 export function modelFindings(known: {
   readonly settings: Settings
   readonly systemNames: readonly string[]
-  /** Its name, and what chose it in words. */
+  /** The default model, and the setting that chose it, as text. */
   readonly defaultModel: { readonly name: string; readonly from: string } | null
-  /** Providers that need no more than credentials. */
+  /** Providers that need only credentials. */
   readonly presets: readonly string[]
 }): readonly DoctorFinding[] {
   const { settings, systemNames, defaultModel, presets } = known
@@ -52,7 +52,7 @@ export function modelFindings(known: {
   ]
 }
 
-/** Whether the model that writes down voice notes is one of a provider that is set up. Pure. */
+/** Checks that the model for transcribing voice notes belongs to a configured provider. Pure. */
 function voiceFindings(
   { channels: { voice } }: Settings,
   providers: readonly string[],

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { expect, it, onTestFinished } from 'vitest'
 import { listenersOn, portHolder } from './port-holder.ts'
 
-it('the process that listens on a port is found by its number, and nobody where nobody does', async () => {
+it('the process that listens on a port is found by its number, and null if no process does', async () => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
@@ -16,7 +16,7 @@ it('the process that listens on a port is found by its number, and nobody where 
   expect(await portHolder({ port, host: '127.0.0.1' }, '/nowhere')).toBeNull()
 })
 
-it('only sockets that listen count, on that very port', () => {
+it('only listening sockets on the same port count', () => {
   const table = [
     '  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode',
     '   0: 0100007F:20E4 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 111 1',
@@ -47,7 +47,7 @@ it.each([
   expect(listenersOn(table, { port: 8420, host })).toEqual(inTheWay)
 })
 
-it('whoever listens on another address of the machine is not named for it', async () => {
+it('a process that listens on another address of the machine is not named', async () => {
   const server = createServer()
   onTestFinished(() => void server.close())
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.2', resolve))
@@ -60,6 +60,6 @@ it('whoever listens on another address of the machine is not named for it', asyn
   await once(child.stdout, 'data')
   expect(await portHolder({ port, host: '127.0.0.1' })).toMatchObject({ pid: child.pid })
   expect(await portHolder({ port, host: '127.0.0.2' })).toMatchObject({ pid: process.pid })
-  // Both are in the way: of this one nobody need be told.
+  // Both processes hold the port; the own process need not be reported.
   expect(await portHolder({ port, host: '0.0.0.0' })).toMatchObject({ pid: child.pid })
 })

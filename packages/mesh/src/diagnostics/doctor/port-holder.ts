@@ -5,24 +5,24 @@ import { join } from 'node:path'
 /** State of a listening socket in the kernel's table. */
 const listening = '0A'
 const tables = ['net/tcp', 'net/tcp6'] as const
-/** Processes that are looked through; a machine with more keeps the answer to itself. */
+/** How many processes are searched; on a machine with more, the holder may stay unknown. */
 const processesMax = 10_000
 
 export interface PortHolder {
   readonly pid: number
-  /** What the process calls itself. */
+  /** The process name from the kernel. */
   readonly name: string
 }
 
 export interface Place {
   readonly port: number
-  /** An address, not a name. */
+  /** An IP address, not a host name. */
   readonly host: string
 }
 
 /**
- * The process that listens where somebody else wants to; null where it is not known, such as another user's. This one is
- * told only where no other is in the way.
+ * Finds the process that already listens on an address; null if unknown, for example if it belongs to another user.
+ * This process is returned only if no other holds the port.
  */
 export async function portHolder(place: Place, proc = '/proc'): Promise<PortHolder | null> {
   const texts = await Promise.all(tables.map((table) => readQuietly(join(proc, table))))
@@ -41,7 +41,7 @@ export async function portHolder(place: Place, proc = '/proc'): Promise<PortHold
   return null
 }
 
-/** Inodes of the sockets that listen on the port of that address, or of every address. Pure. */
+/** Inodes of the sockets that listen on the port of that address, or on all addresses. Pure. */
 export function listenersOn(table: string, { port, host }: Place): readonly string[] {
   const end = port.toString(16).toUpperCase().padStart(4, '0')
   return table.split('\n').flatMap((line) => {
@@ -52,7 +52,10 @@ export function listenersOn(table: string, { port, host }: Place): readonly stri
   })
 }
 
-/** A socket on every address of IPv6 takes those of IPv4 too, unless its owner asked for less, which is not told. */
+/**
+ * A socket on all IPv6 addresses usually takes the IPv4 ones too; the kernel's table does not show whether it was
+ * restricted.
+ */
 function isInTheWay(held: string, wanted: string): boolean {
   if (held === everySix || wanted === '::') return true
   if (isIPv6(wanted)) return areSame(held, wanted)
@@ -67,7 +70,7 @@ function isMapped(address: string): boolean {
   return address.startsWith('0000:0000:0000:0000:0000:FFFF:')
 }
 
-/** One address may be written in several ways, and one of IPv4 as one of IPv6. */
+/** One address can be written in several ways, and an IPv4 address as a mapped IPv6 address. */
 function areSame(one: string, other: string): boolean {
   if (isIP(one) === 0 || isIP(other) === 0) return false
   const list = new BlockList()
@@ -75,14 +78,14 @@ function areSame(one: string, other: string): boolean {
   return list.check(other, isIPv4(other) ? 'ipv4' : 'ipv6')
 }
 
-/** The kernel writes each four bytes as one number of the machine, which has its last byte first. */
+/** The kernel writes each four bytes as one number in host byte order, with the last byte first. */
 function addressOf(hex: string): string {
   const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => (word.match(/../g) ?? []).toReversed())
   if (bytes.length === 4) return bytes.map((byte) => Number.parseInt(byte, 16)).join('.')
   return (bytes.join('').match(/.{4}/g) ?? []).join(':')
 }
 
-/** Processes end and close files while they are looked at, and those of other users may not be. */
+/** Processes end and close files during the search, and those of other users may be unreadable. */
 async function holdsOne(folder: string, sockets: ReadonlySet<string>): Promise<boolean> {
   for (const name of await readdir(folder).catch(() => [])) {
     if (sockets.has(await readlink(join(folder, name)).catch(() => ''))) return true

@@ -4,14 +4,14 @@ import { proxyFindings } from './proxy-findings.ts'
 const certificates = { extraFile: null, extraFault: null, usesSystem: false }
 
 describe('what doctor says of proxies', () => {
-  test('without one: the mesh connects directly', () => {
+  test('doctor reports a direct connection if no proxy is set', () => {
     expect(proxyFindings({ proxies: [], direct: [], faults: [], certificates })).toMatchObject([
       { id: 'proxy', level: 'ok', detail: 'no proxy is set: the mesh connects directly' },
       { id: 'certificates', level: 'ok', detail: "certificate authorities: Node's list" },
     ])
   })
 
-  test('with one that answers and one that does not: each by its variable, with what is exempt', () => {
+  test('doctor reports a working and a failing proxy by variable, with the exempt hosts', () => {
     const proxies = [
       { name: 'HTTPS_PROXY', shown: 'http://proxy:3128', fault: null },
       {
@@ -32,7 +32,7 @@ describe('what doctor says of proxies', () => {
     })
   })
 
-  test('a file of certificates that cannot be read is a warning', () => {
+  test('an unreadable file of certificates is a warning', () => {
     const found = { extraFile: '/etc/corp.pem', extraFault: 'ENOENT', usesSystem: true }
     expect(proxyFindings({ proxies: [], direct: [], faults: [], certificates: found })[1]).toMatchObject({
       level: 'warning',

@@ -1,29 +1,31 @@
 import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** One proxy that is set, and what it answered. */
+/** A configured proxy and the result of connecting to it. */
 export interface TriedProxy {
-  /** Of the variable. */
+  /** The name of the environment variable. */
   readonly name: string
-  /** Without a user name or a password. */
+  /** The address without user name and password. */
   readonly shown: string
-  /** Null where it answered. */
+  /** Null if it answered. */
   readonly fault: string | null
 }
 
 export interface CertificatesKnown {
-  /** `NODE_EXTRA_CA_CERTS`; null where it is not set. */
+  /** `NODE_EXTRA_CA_CERTS`; null if it is not set. */
   readonly extraFile: string | null
-  /** Why that file cannot be read; null where it can. */
+  /** Why that file cannot be read; null if it can. */
   readonly extraFault: string | null
   readonly usesSystem: boolean
 }
 
-/** Through which proxies the mesh connects, whether they answer, and whose certificates it believes. Pure. */
+/**
+ * Reports the proxies that the mesh connects through, whether they answer, and which certificates it trusts. Pure.
+ */
 export function proxyFindings(known: {
   readonly proxies: readonly TriedProxy[]
   readonly direct: readonly string[]
-  /** One sentence per variable that has no effect. */
+  /** One sentence for each variable that has no effect. */
   readonly faults: readonly string[]
   readonly certificates: CertificatesKnown
 }): readonly DoctorFinding[] {

@@ -12,7 +12,7 @@ const facts: SharedFacts = {
 const told = (more: Partial<SharedFacts>) =>
   sharedFindings({ ...facts, ...more }).map(({ id, level, detail }) => `${level} ${id}: ${detail}`)
 
-test('what agents share is told with its numbers, and a warning where little is there', () => {
+test('shared resources are reported with their numbers, and a low limit is a warning', () => {
   const [watchers, pipes, names] = told({})
   expect(watchers).toMatch(/^warning shared-watchers: .*128 inotify instances and watch 8192 files/)
   expect(pipes).toMatch(/^ok shared-pipes: .*16384 pages/)
@@ -20,11 +20,11 @@ test('what agents share is told with its numbers, and a warning where little is 
   expect(told({ watchers: 8192 })[0]).toMatch(/^ok shared-watchers/)
 })
 
-test('a person of this machine with the user id of agents is named', () => {
+test("a user of this machine with the agents' user id is named", () => {
   for (const line of told({ hostUser: 'maria' }).slice(0, 2)) expect(line).toContain('maria')
 })
 
-test('a name server that cannot be shut is a warning that says why and what it tells', () => {
+test('a name server that cannot be blocked is a warning that says why and what it reveals', () => {
   const [, , names] = told({ names: { kind: 'open', why: 'the mesh does not run as root' } })
   expect(names).toMatch(/^warning names-inside: .*does not run as root.*nothing of who they are/)
 })

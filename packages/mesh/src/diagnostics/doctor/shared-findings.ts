@@ -1,23 +1,23 @@
 import { ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
-/** Below this, one program that watches many folders takes what other agents need by accident. */
+/** Below this number, one program that watches many folders can exhaust what other agents need by accident. */
 const watchersEnough = 1024
 
-/** What the kernel counts for all containers together, because their user has one id on the host. */
+/** Kernel limits shared by all containers, because their users have one id on the host. */
 export interface SharedFacts {
-  /** `fs.inotify.max_user_instances` and `max_user_watches`; null where the kernel does not say. */
+  /** `fs.inotify.max_user_instances` and `max_user_watches`; null if the kernel does not report them. */
   readonly watchers: number | null
   readonly watches: number | null
   /** `fs.pipe-user-pages-soft`; 0 for no limit. */
   readonly pipePages: number | null
-  /** Who else has the agents' user id on this machine. */
+  /** The user of this machine that has the agents' user id, if any. */
   readonly hostUser: string | null
-  /** The engine's name server inside containers: there is none, it is shut, or it answers. */
+  /** The engine's name server inside containers: absent, blocked, or reachable. */
   readonly names: { readonly kind: 'none' | 'open'; readonly why: string } | { readonly kind: 'shut' }
 }
 
-/** What agents share in spite of their containers. Pure. */
+/** Reports resources that agents share in spite of their containers. Pure. */
 export function sharedFindings(facts: SharedFacts): readonly DoctorFinding[] {
   return [watchersFinding(facts), pipesFinding(facts), namesFinding(facts.names)]
 }
