@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
 import { LongestFirst } from './tests/longest-first.ts'
+import { longContainerTests, longFlows } from './tests/long-tests.ts'
 import { measuredPatience } from './tests/support/patience.ts'
 
 // Measured once, before the workers begin, which inherit it.
@@ -16,17 +17,34 @@ const onEngine = {
 }
 
 const testOf = (name: string): string => `tests/docker/${name}.test.ts`
-/** They change what all containers of this machine share: images, limits of a user. */
+/** These change what all containers of this machine share: images, limits of a user. */
 const shared = ['image-origin', 'old-images', 'sandbox-image', 'sandbox-shared'].map(testOf)
-/** It weighs how long the machine halts. */
+/** Measures how long the machine halts. */
 const alone = ['stalls'].map(testOf)
 
+const flows = {
+  expect: expectation,
+  globalSetup: ['tests/temporary-folder.ts'],
+  testTimeout: 60_000 * patience,
+  hookTimeout: 60_000 * patience,
+  // These tests wait for leases, ticks and processes; more workers only make each start of a mesh slower.
+  maxWorkers: 6,
+  isolate: false,
+}
+
+const containers = {
+  ...onEngine,
+  // Most of their time is waiting for small shares of a processor.
+  maxWorkers: 5,
+  isolate: false,
+}
+
 /**
- * Seven projects. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh and agent processes; `browser`
- * looks at the pages of some with the distribution's Chromium; `docker` needs an engine; `docker-shared` are those of
- * its files that bear no other containers beside them, and `docker-alone` those that bear nothing;
- * `kubernetes` runs inside the cluster that `npm run test:kubernetes` makes. Bounds are those of a
- * quiet machine, made longer by what this one showed; they tell a hung test and judge nothing.
+ * `npm test` runs five projects: `unit` needs only Node; `flows` (with `security`) starts real mesh and agent processes;
+ * `browser` opens the pages with the distribution's Chromium; `docker` needs an engine; `docker-shared` has the container
+ * tests that run alone on the engine. `npm run test:long` runs `flows-long`, `docker-long`, and `docker-alone`, which
+ * measures how long the machine halts. `kubernetes` runs inside the cluster that `npm run test:kubernetes` creates. Time
+ * limits are those of a quiet machine, multiplied by what this machine showed; they detect a hung test and judge nothing.
  */
 export default defineConfig({
   test: {
@@ -58,17 +76,13 @@ export default defineConfig({
       },
       {
         test: {
+          ...flows,
           name: 'flows',
-          expect: expectation,
-          globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
-          testTimeout: 60_000 * patience,
-          hookTimeout: 60_000 * patience,
-          // They wait for leases, ticks and processes; more of them only make each start of a mesh dearer.
-          maxWorkers: 6,
-          isolate: false,
+          exclude: [...longFlows],
         },
       },
+      { test: { ...flows, name: 'flows-long', include: [...longFlows] } },
       {
         test: {
           name: 'browser',
@@ -83,15 +97,13 @@ export default defineConfig({
       },
       {
         test: {
-          ...onEngine,
+          ...containers,
           name: 'docker',
           include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
-          exclude: [...shared, ...alone],
-          // Most of their time is waiting for small shares of a processor.
-          maxWorkers: 5,
-          isolate: false,
+          exclude: [...shared, ...alone, ...longContainerTests],
         },
       },
+      { test: { ...containers, name: 'docker-long', include: [...longContainerTests] } },
       {
         test: {
           ...onEngine,

@@ -9,6 +9,7 @@ import { lessons } from '../tests/requirements/lessons.ts'
 import { requirements } from '../tests/requirements.ts'
 import { proofsOf, unproved } from '../tests/run-record/proofs.ts'
 import { afterSecondTry, filesToTryAgain, secondTryFilesMax } from '../tests/run-record/second-try.ts'
+import type { ProjectRecord } from '../tests/run-record/test-record.ts'
 import {
   readProjectRecords,
   recordFolder,
@@ -17,15 +18,19 @@ import {
 } from '../tests/run-record/test-record.ts'
 
 /**
- * `npm test`: unit, flows, security, pages in a browser, then the container tests on a real engine, which is set up first. With
- * `--soak` the long proofs run at full length. Where no engine can run, the container tests are named and not
- * run. A file in which something failed is run once more by itself: what passes then is no failure but is named, with what
- * it met, since a fault that only a busy machine shows is one too (`--once` leaves that try out). FLOTILLA_REQUIRE_ENGINE=1 makes that a failure, and with it each clause of the specification that is
- * called covered, and each lesson called heeded, that was not proved by this run. Ends with `N passed, N failed, N skipped`.
+ * `npm test` runs the unit tests, then flows, pages in a browser, and container tests on a real engine, which it prepares
+ * first. `npm run test:long` (`--long`) runs the files of `tests/long-tests.ts`. `--soak` runs both, with the long proofs at
+ * full length. Where no engine can run, the container tests are listed as not run. A file with a failed test runs once more
+ * by itself (`--once` omits that): a test that passes only then is reported, because it depends on a busy machine.
+ * With FLOTILLA_REQUIRE_ENGINE=1 a missing engine is a failure. With it, after the long tests, so is each clause of the
+ * specification that is called covered, and each lesson called heeded, that neither this run nor the `npm test` before it
+ * proved. The last line is `N passed, N failed, N skipped`.
  */
 const root = join(import.meta.dirname, '..')
 const vitest = join(root, 'node_modules', '.bin', 'vitest')
 const soak = process.argv.includes('--soak')
+const long = process.argv.includes('--long')
+const lanes = { short: soak || !long, long: soak || long }
 const noSecondTry = process.argv.includes('--once')
 const record = join(root, recordFolder)
 const environment = {
@@ -36,8 +41,15 @@ const environment = {
 const mustRunAll = process.env['FLOTILLA_REQUIRE_ENGINE'] === '1'
 const slowestShown = 10
 const brokenShown = 50
-const containerProjects = ['docker-shared', 'docker', 'docker-alone']
-/** Why the whole is not green; said at the end, where whoever sees only the last lines sees it. */
+const containerProjects = [
+  ...(lanes.short ? ['docker-shared', 'docker'] : []),
+  ...(lanes.long ? ['docker-long', 'docker-alone'] : []),
+]
+const processProjects = [
+  ...(lanes.short ? ['unit', 'flows', 'browser'] : []),
+  ...(lanes.long ? ['flows-long'] : []),
+]
+/** Why the run failed; printed at the end, because many readers see only the last lines. */
 const broken: string[] = []
 
 const reporters = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
@@ -61,27 +73,46 @@ async function runProject(project: string, beside = false): Promise<void> {
   if (status !== 0) runnersEnds.set(project, `${project}: the runner ended with ${status ?? 'a signal'}`)
 }
 
-async function runProcesses(): Promise<void> {
+/** Installs and starts the engine; prepares what several files need, so that they do not prepare it at the same time. */
+async function withEngine(): Promise<boolean> {
+  const isThere = await prepareEngine()
+  // After the engine, because the distribution's package manager installs for one caller at a time.
+  if (lanes.short) {
+    await runShown(process.execPath, [join(root, 'tests', 'browser', 'install-chromium.ts')])
+  }
+  if (!isThere) return false
+  // While no other container runs: these files change what all containers share.
+  if (lanes.short) await runProject('docker-shared', true)
+  await prepareEngine('--browsers')
+  return true
+}
+
+/** Containers wait for small shares of a processor and flows for each other: side by side they take half the time. */
+async function runShort(): Promise<boolean> {
+  console.log('\n== unit tests; beside them the engine is prepared for the container tests')
+  const [hasEngine] = await Promise.all([withEngine(), runProject('unit')])
+  console.log('\n== flow and security tests')
+  await Promise.all([runFlowsAndPages(), ...(hasEngine ? [runProject('docker', true)] : [])])
+  return hasEngine
+}
+
+async function runFlowsAndPages(): Promise<void> {
   await runProject('flows')
   console.log('\n== tests in a browser')
   await runProject('browser')
 }
 
-/** The engine, and while there is nothing else on it what changes what all containers share. */
-async function withEngine(): Promise<boolean> {
-  const isThere = await prepareEngine()
-  // After the engine, since the distribution installs one thing at a time.
-  await runShown(process.execPath, [join(root, 'tests', 'browser', 'install-chromium.ts')])
-  if (!isThere) return false
-  await runProject('docker-shared', true)
-  // Once for all, since files that ask for it at once would each make it.
-  await prepareEngine('--browsers')
-  return true
+async function runLong(): Promise<boolean> {
+  const hasEngine = await withEngine()
+  console.log('\n== long flow and security tests')
+  await Promise.all([runProject('flows-long'), ...(hasEngine ? [runProject('docker-long', true)] : [])])
+  if (hasEngine) await runProject('docker-alone')
+  return hasEngine
 }
 
 /** Runs the files in which something failed once more, each project's by themselves, and lets that count. */
 async function tryAgain(): Promise<void> {
-  const records = readProjectRecords(record)
+  const records = recordsOf([...processProjects, ...containerProjects])
   const again = [...records].map(([project, one]) => ({ project, one, files: filesToTryAgain(one) }))
   const count = again.reduce((sum, { files }) => sum + files.length, 0)
   if (count === 0 || count > secondTryFilesMax) return
@@ -153,7 +184,7 @@ async function leavePrepared(): Promise<void> {
 }
 
 function nameContainerTests(): void {
-  console.log('\nNo engine could be set up (the reason stands above), so these container tests were NOT run:')
+  console.log('\nNo engine could be set up (the reason is above), so these container tests were NOT run:')
   spawnSync(vitest, ['list', '--project', 'docker*'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -161,9 +192,13 @@ function nameContainerTests(): void {
   })
 }
 
-/** Says what became of the tests, as they were recorded, and what of the specification they proved. */
-function tellRecord(projects: readonly string[]): void {
-  const records = readProjectRecords(record)
+function recordsOf(projects: readonly string[]): ReadonlyMap<string, ProjectRecord> {
+  return new Map([...readProjectRecords(record)].filter(([project]) => projects.includes(project)))
+}
+
+/** Prints the results of the tests as recorded, and which clauses of the specification they proved. */
+function printResults(projects: readonly string[]): void {
+  const records = recordsOf(projects)
   for (const project of projects) {
     if (!records.has(project)) broken.push(`${project}: the runner left no record`)
   }
@@ -174,8 +209,9 @@ function tellRecord(projects: readonly string[]): void {
   for (const { durationMs, file, name } of slowestTests(tests, slowestShown)) {
     console.log(`  ${(durationMs / 1000).toFixed(1).padStart(7)} s  ${file}  ${name}`)
   }
-  tellProofs('clauses that are held or decided otherwise', proofsOf(requirements, tests))
-  tellProofs('heeded lessons', proofsOf(lessonsToProve(lessons), tests))
+  if (lanes.long) printProofs()
+  else
+    console.log('\nWhich clauses are proved is printed by npm run test:long, after the tests that take long.')
   const count = (state: string) => tests.filter((test) => test.state === state).length
   for (const { state, file, name, failure = '' } of tests) {
     if (state === 'failed') broken.push(`failed: ${file}  ${name}\n${failure.replaceAll(/^/gm, '    ')}`)
@@ -187,20 +223,30 @@ function tellRecord(projects: readonly string[]): void {
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
 }
 
-function tellProofs(what: string, proofs: ReturnType<typeof proofsOf>): void {
+/** What both lanes proved: the records of `npm test` are kept for the long tests after it. */
+function printProofs(): void {
+  const tests = [...readProjectRecords(record).values()].flatMap((one) => one.tests)
+  printProved('clauses that are held or decided otherwise', proofsOf(requirements, tests))
+  printProved('heeded lessons', proofsOf(lessonsToProve(lessons), tests))
+}
+
+function printProved(what: string, proofs: ReturnType<typeof proofsOf>): void {
   const missing = unproved(proofs)
-  console.log(`\n${proofs.length - missing.length} of ${proofs.length} ${what} proved by this run`)
+  console.log(
+    `\n${proofs.length - missing.length} of ${proofs.length} ${what} proved by this run and npm test`,
+  )
   for (const sentence of missing) console.log(`  ${sentence}`)
   if (missing.length > 0 && mustRunAll) broken.push(`${missing.length} ${what} were not proved`)
 }
 
-rmSync(record, { recursive: true, force: true })
-console.log('\n== unit tests, and beside them the engine for the container tests')
-const [hasEngine] = await Promise.all([withEngine(), runProject('unit')])
-console.log('\n== flow and security tests')
-// Containers wait for their small shares of a processor, and flows for each other: side by side they take half the time.
-await Promise.all([runProcesses(), ...(hasEngine ? [runProject('docker', true)] : [])])
-if (hasEngine) await runProject('docker-alone')
+if (lanes.short) rmSync(record, { recursive: true, force: true })
+for (const project of [...processProjects, ...containerProjects]) {
+  rmSync(join(record, `${project}.json`), { force: true })
+}
+const engines: boolean[] = []
+if (lanes.short) engines.push(await runShort())
+if (lanes.long) engines.push(await runLong())
+const hasEngine = engines.every(Boolean)
 if (!hasEngine) {
   nameContainerTests()
   if (mustRunAll)
@@ -208,5 +254,5 @@ if (!hasEngine) {
 }
 if (!noSecondTry) await tryAgain()
 await leavePrepared()
-tellRecord(['unit', 'flows', 'browser', ...(hasEngine ? containerProjects : [])])
+printResults([...processProjects, ...(hasEngine ? containerProjects : [])])
 process.exit(broken.length > 0 ? 1 : 0)

@@ -87,9 +87,9 @@ export function lessonList(lessons: readonly Lesson[], heeded: readonly Citation
 
 /** Which run the proofs are of. */
 export function recordLine(records: ReadonlyMap<string, ProjectRecord>): string {
-  if (records.size === 0) return 'No run is recorded: npm test writes down what it proved.'
+  if (records.size === 0) return 'No run is recorded: npm test and npm run test:long record what they proved.'
   const runs = [...records].map(
     ([project, { startedAt, tests }]) => `${project} (${tests.length} tests, ${startedAt})`,
   )
-  return `Proofs are of the last npm test: ${runs.join(', ')}.`
+  return `Proofs are of the last npm test and npm run test:long: ${runs.join(', ')}.`
 }
