@@ -26,6 +26,7 @@ export function imageParts(
       packedFile(fs, repositoryRoot, 'agent/agent.cjs') ??
       join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts'),
     baseImage: env['FLOTILLA_BASE_IMAGE'],
+    proxyVariables: environment.proxies.forPrograms(),
     volumesFolder: paths.volumesFolder,
     clock: systemClock,
   }

@@ -111,6 +111,13 @@ const egressSchema = z.strictObject({
   allowed_private: z.array(hostAndPort).max(100).default([]),
   /** Where an agent that is named here may go; one that is not may go to every public host. */
   allowed_hosts: z.record(agentIdSchema, allowedHosts).default({}),
+  /** What agents ask outside goes through the proxy of HTTP_PROXY and HTTPS_PROXY, as the mesh's own calls do. */
+  use_proxy: z.boolean().default(false),
+  /**
+   * The proxy is asked for names instead of for checked addresses, also for names that the mesh cannot resolve: only for a
+   * proxy that itself refuses private addresses.
+   */
+  proxy_resolves_names: z.boolean().default(false),
   /** Asked instead of the system's name servers; `address` or `address:port`. */
   dns_servers: z
     .array(z.string().regex(/^[0-9a-fA-F:.[\]]+$/, 'an address is expected'))

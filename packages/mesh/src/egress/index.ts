@@ -42,7 +42,7 @@ export interface Egress {
 }
 
 export interface EgressNeeds {
-  /** The proxies of what the mesh itself asks; what agents ask is direct. */
+  /** The proxies of what the mesh itself asks, and of what agents ask where `egress.use_proxy` is set. */
   readonly environment: { readonly proxies: OutboundProxies }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
   /** As they are written where the engine is named. */

@@ -14,8 +14,10 @@ export interface TunnelProxy {
   readonly authorization: () => string | null
 }
 
-/** Longest that a proxy is waited for until it opens a tunnel, milliseconds. */
+/** Longest that a proxy is waited for until it opens a tunnel, however slowly it sends its answer, milliseconds. */
 const tunnelMaxMs = 30_000
+/** Of the head of its answer, bytes. */
+const answerMaxBytes = 16 * 1024
 
 export const proxyFailedCode = 'PROXY_FAILED'
 
@@ -33,20 +35,26 @@ export class ProxyFailed extends Error {
 }
 
 /**
- * Asks a proxy by CONNECT for a connection to `host:port`. `done` is told once: the connection, over which nothing was sent
+ * Asks a proxy by CONNECT for a connection to `host:port`. `done` is told once: the connection, from which nothing was read
  * yet, or a `ProxyFailed`. Returns the way to give up, after which `done` is not told.
  */
 export function openTunnel(
-  to: { readonly proxy: TunnelProxy; readonly host: string; readonly port: number },
+  to: {
+    readonly proxy: TunnelProxy
+    readonly host: string
+    readonly port: number
+    /** Instead of the usual bound, milliseconds. */
+    readonly maxMs?: number
+  },
   done: (error: ProxyFailed | null, socket: Socket | null) => void,
 ): () => void {
-  const { proxy } = to
+  const { proxy, maxMs = tunnelMaxMs } = to
   const target = `${to.host.includes(':') ? `[${to.host}]` : to.host}:${to.port}`
   const authorization = proxy.authorization()
-  let isOver = false
+  const over = new AbortController()
   const finish = (error: ProxyFailed | null, socket: Socket | null): void => {
-    if (isOver) return
-    isOver = true
+    if (over.signal.aborted) return
+    over.abort()
     done(error, socket)
   }
   const open = proxy.protocol === 'https:' ? requestTls : requestPlain
@@ -59,23 +67,24 @@ export function openTunnel(
     path: target,
     // A connection of its own, and never by what the environment says of proxies.
     agent: false,
+    maxHeaderSize: answerMaxBytes,
     headers: {
       host: target,
       ...(authorization === null ? {} : { 'proxy-authorization': authorization }),
     },
   })
-  asked.setTimeout(tunnelMaxMs, () => {
-    finish(
-      new ProxyFailed(`the proxy ${proxy.shown} does not answer within ${tunnelMaxMs / 1000} s`, null),
-      null,
-    )
+  const giveUpLate = (): void => {
+    finish(new ProxyFailed(lateWords(proxy, maxMs), null), null)
     asked.destroy()
-  })
+  }
+  AbortSignal.timeout(maxMs).addEventListener('abort', giveUpLate, { once: true, signal: over.signal })
   asked.on('connect', (reply, socket, head) => {
-    socket.setTimeout(0)
     const status = reply.statusCode ?? 0
-    const isOpen = status >= 200 && status < 300 && head.length === 0
-    if (isOpen && !isOver) return finish(null, socket)
+    if (status >= 200 && status < 300 && !over.signal.aborted) {
+      // Bytes of a far end that speaks first may arrive together with the proxy's answer.
+      if (head.length > 0) socket.unshift(head)
+      return finish(null, socket)
+    }
     socket.destroy()
     return finish(new ProxyFailed(refusalWords(proxy, target, status), status), null)
   })
@@ -85,13 +94,24 @@ export function openTunnel(
   })
   asked.end()
   return () => {
-    isOver = true
+    over.abort()
     asked.on('error', () => {}).destroy()
   }
 }
 
+/** What each answer means, and what mends it. */
 function refusalWords({ shown }: TunnelProxy, target: string, status: number): string {
-  if (status === 407)
-    return `the proxy ${shown} wants a user name and a password, or refuses those that it was given (407)`
-  return `the proxy ${shown} opens no connection to ${target} (${status})`
+  // tinyproxy says 401.
+  if (status === 407 || status === 401)
+    return `the proxy ${shown} wants a user name and a password, or refuses those that it was given (${status}): write them into its variable as http://USER:PASSWORD@HOST:PORT, with special characters escaped by percent signs`
+  const refusal = `the proxy ${shown} opens no connection to ${target} (${status})`
+  if (status === 403 || status === 405)
+    return `${refusal}: its rules refuse it; have this destination allowed there${target.endsWith(':443') ? '' : ', since many proxies open port 443 alone'}, or name it in NO_PROXY`
+  if (status === 502 || status === 503 || status === 504)
+    return `${refusal}: it cannot reach that destination; try again, or look at the proxy's own log`
+  return refusal
+}
+
+function lateWords({ shown }: TunnelProxy, maxMs: number): string {
+  return `the proxy ${shown} does not answer within ${maxMs / 1000} s: check that it runs, and that its address in HTTP_PROXY or HTTPS_PROXY is right`
 }

@@ -4,6 +4,7 @@ import type { LookupAddress } from 'node:dns'
 import { Problem } from '@flotilla/protocol/problem'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { silentLog } from '../platform/log.ts'
+import type { OutboundProxies } from '../platform/proxied-connections.ts'
 import { createCallRate } from '../access/call-rate.ts'
 import type { RunTicket } from '../access/run-ticket.ts'
 import { openDatabase } from '../storage/database.ts'
@@ -14,8 +15,8 @@ import { isPublicAddress } from '../egress/policy/address-ranges.ts'
 import { createConnectProxy } from '../egress/proxy/connect-proxy.ts'
 import { createEgressCountTable } from '../egress/proxy/egress-count-table.ts'
 import { createEgressCounts } from '../egress/proxy/egress-counts.ts'
-import { createCheckDestination } from '../egress/policy/check-destination.ts'
-import type { CheckDestinationDeps } from '../egress/policy/check-destination.ts'
+import { createChooseRoute } from '../egress/policy/choose-route.ts'
+import type { RouteDeps } from '../egress/policy/choose-route.ts'
 import { createOpenTunnel } from '../egress/proxy/open-tunnel.ts'
 import { createTunnels } from '../egress/proxy/tunnels.ts'
 import { createProxyGate } from '../egress/proxy/proxy-gate.ts'
@@ -42,10 +43,12 @@ export interface ProxyHarness {
 
 export interface ProxyHarnessOptions {
   readonly ports?: readonly number[]
-  readonly resolve?: CheckDestinationDeps['resolve']
+  readonly resolve?: RouteDeps['resolve']
   readonly isHostAllowed?: (host: string) => boolean
   readonly denied?: readonly string[]
   readonly perMinute?: number
+  readonly proxies?: OutboundProxies
+  readonly proxyResolvesNames?: boolean
   readonly headersTimeoutMs?: number
 }
 
@@ -106,12 +109,14 @@ export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHa
       rate: createCallRate({ clock: systemClock, perMinute: () => options.perMinute ?? 6000 }),
       tunnels,
       counts,
-      checkFor: () =>
-        createCheckDestination({
+      routesFor: () =>
+        createChooseRoute({
           resolve,
           // The far ends of these tests live on loopback, at this one address.
           isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
           ...(options.ports ? { allowedPorts: options.ports } : {}),
+          ...(options.proxies ? { proxies: options.proxies } : {}),
+          ...(options.proxyResolvesNames ? { proxyResolvesNames: true } : {}),
           ...(options.isHostAllowed ? { isHostAllowed: options.isHostAllowed } : {}),
         }),
     }),

@@ -70,7 +70,8 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     ...(await groundFindings(context, paths)),
     await port(context.environment.port, running),
     ...environmentFindings(context.environment),
-    ...(await triedProxies(context)),
+    // A broken file has a finding of its own.
+    ...(await triedProxies(context, await readSettingsFile(paths.settingsFile).catch(() => defaultSettings))),
     ...(await configuration(context, paths, running !== null)),
     await journal(paths, context),
     money(paths),

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import type { ProxyRules } from '../../config/index.ts'
+import type { ProxyRules, Settings } from '../../config/index.ts'
 import { proxyFindings } from '../../diagnostics/index.ts'
 import type { DoctorFinding } from '../../diagnostics/index.ts'
 import { openTunnel } from '../../platform/index.ts'
@@ -12,7 +12,10 @@ const answerMaxMs = 5000
 const nowhere = { host: 'flotilla-doctor.invalid', port: 443 } as const
 
 /** Asks each proxy that is set for a connection, and says whose certificates are believed. */
-export async function triedProxies({ environment, env }: CommandContext): Promise<readonly DoctorFinding[]> {
+export async function triedProxies(
+  { environment, env }: CommandContext,
+  { egress }: Pick<Settings, 'egress'>,
+): Promise<readonly DoctorFinding[]> {
   const { proxies, direct } = environment.proxies
   const tried = await Promise.all(
     distinct(proxies).map(async ({ name, proxy }) => ({
@@ -27,6 +30,7 @@ export async function triedProxies({ environment, env }: CommandContext): Promis
     faults: environment.proxies.faults,
     proxies: tried,
     direct,
+    egress,
     certificates: {
       extraFile,
       extraFault: extraFile === null ? null : await unreadable(extraFile),
@@ -42,14 +46,9 @@ function distinct(proxies: ProxyRules['proxies']): ProxyRules['proxies'] {
 /** Null where it answers, whatever it thinks of the name; a wrong password is a fault. */
 function faultOf(proxy: TunnelProxy): Promise<string | null> {
   return new Promise((resolve) => {
-    const late = AbortSignal.timeout(answerMaxMs)
-    const giveUp = openTunnel({ proxy, ...nowhere }, (error, socket) => {
+    openTunnel({ proxy, ...nowhere, maxMs: answerMaxMs }, (error, socket) => {
       socket?.destroy()
       resolve(error === null || (error.status !== null && error.status !== 407) ? null : error.message)
-    })
-    late.addEventListener('abort', () => {
-      giveUp()
-      resolve(`the proxy ${proxy.shown} does not answer within ${answerMaxMs / 1000} s`)
     })
   })
 }

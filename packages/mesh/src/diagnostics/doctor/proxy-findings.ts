@@ -28,12 +28,14 @@ export function proxyFindings(known: {
   /** One sentence for each variable that has no effect. */
   readonly faults: readonly string[]
   readonly certificates: CertificatesKnown
+  /** `egress.use_proxy` and `egress.proxy_resolves_names`. */
+  readonly egress: { readonly use_proxy: boolean; readonly proxy_resolves_names: boolean }
 }): readonly DoctorFinding[] {
-  const { proxies, direct, faults, certificates } = known
+  const { proxies, direct, faults, certificates, egress } = known
   const exempt = ['loopback', 'the networks of agents', ...direct].join(', ')
   const tried = proxies.map(({ name, shown, fault }) =>
     fault === null
-      ? ok('proxy', `${name}: ${shown} answers; connected to directly are ${exempt}, and what agents ask`)
+      ? ok('proxy', `${name}: ${shown} answers; connected to directly are ${exempt}`)
       : failure(
           'proxy',
           `${name}: ${fault}`,
@@ -42,12 +44,41 @@ export function proxyFindings(known: {
   )
   return [
     ...(tried.length === 0 ? [ok('proxy', 'no proxy is set: the mesh connects directly')] : tried),
+    egressFinding(egress, proxies),
     ...faults.map((words) =>
       warning('proxy', words, 'Name a proxy that speaks http or https, as http://HOST:PORT.'),
     ),
     certificateFinding(certificates),
+    ...(egress.use_proxy && certificates.extraFile !== null ? [interceptedFinding] : []),
   ]
 }
+
+/** By what agents' requests, programs and browsers go out. */
+function egressFinding(
+  egress: { readonly use_proxy: boolean; readonly proxy_resolves_names: boolean },
+  proxies: readonly TriedProxy[],
+): DoctorFinding {
+  if (!egress.use_proxy) {
+    const opening = proxies.length === 0 ? '' : ' (egress.use_proxy sends them through the proxy)'
+    return ok('egress-proxy', `agents' requests, programs and browsers connect directly${opening}`)
+  }
+  if (proxies.length === 0) {
+    return warning(
+      'egress-proxy',
+      'egress.use_proxy is set and no proxy is: agents connect directly',
+      'Set HTTPS_PROXY and HTTP_PROXY in the environment of the mesh or .env of the home, or take egress.use_proxy out of config/settings.json.',
+    )
+  }
+  const shown = [...new Set(proxies.map((proxy) => proxy.shown))].join(' and ')
+  const asked = egress.proxy_resolves_names ? 'by name' : 'by checked addresses'
+  return ok('egress-proxy', `agents' requests, programs and browsers go through ${shown}, ${asked}`)
+}
+
+/** The mesh does TLS for `http_request` and MCP servers alone. */
+const interceptedFinding = ok(
+  'egress-certificates',
+  'http_request and MCP servers use these certificate authorities; programs and browsers of agents use those that their images take from /usr/local/share/ca-certificates of this machine (*.crt)',
+)
 
 function certificateFinding({ extraFile, extraFault, usesSystem }: CertificatesKnown): DoctorFinding {
   const base = usesSystem ? "Node's list and this system's (--use-system-ca)" : "Node's list"

@@ -1,14 +1,13 @@
-import type { LookupAddress } from 'node:dns'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
 import { buildConnector, Client } from 'undici'
 import type { Destination } from '../policy/destination.ts'
 import { destinationOf } from '../policy/destination.ts'
-import { createCheckDestination, pinnedLookup } from '../policy/check-destination.ts'
-import type { CheckDestinationDeps } from '../policy/check-destination.ts'
+import { pinnedLookup } from '../policy/check-destination.ts'
+import { createChooseRoute } from '../policy/choose-route.ts'
+import type { Route, RouteDeps } from '../policy/choose-route.ts'
 import { connectorThrough, ProxyFailed } from '../../platform/index.ts'
-import type { OutboundProxies } from '../../platform/index.ts'
 import type { Carried } from '../../credentials/index.ts'
 
 /**
@@ -45,18 +44,12 @@ export interface PinnedReply {
 
 const connectTimeoutMs = 10_000
 
-export interface PinnedFetchDeps extends CheckDestinationDeps {
-  /** A proxy is asked for the address that was checked, since it would resolve the name again. Absent: always direct. */
-  readonly proxies?: OutboundProxies
-}
-
-const noProxy: OutboundProxies = { of: () => null }
-
-export function createPinnedFetch(deps: PinnedFetchDeps): PinnedFetch {
-  const check = createCheckDestination(deps)
+export function createPinnedFetch(deps: RouteDeps): PinnedFetch {
+  const choose = createChooseRoute(deps)
   return async (request, signal) => {
     const { url } = request
-    const addresses = await check(readDestination(url), signal)
+    const protocol = url.protocol === 'https:' ? 'https:' : 'http:'
+    const route = await choose(readDestination(url), protocol, signal)
     const refusals: unknown[] = []
     const mayLeave = (): void => {
       try {
@@ -67,7 +60,7 @@ export function createPinnedFetch(deps: PinnedFetchDeps): PinnedFetch {
       }
     }
     const client = new Client(url.origin, {
-      connect: connectorFor(deps, addresses, mayLeave),
+      connect: connectorFor(route, mayLeave),
       pipelining: 0,
       maxHeaderSize: 64 * 1024,
     })
@@ -101,20 +94,10 @@ export function createPinnedFetch(deps: PinnedFetchDeps): PinnedFetch {
   }
 }
 
-function connectorFor(
-  { proxies = noProxy, isAllowed }: PinnedFetchDeps,
-  addresses: readonly LookupAddress[],
-  onLeaving: () => void,
-): buildConnector.connector {
+function connectorFor({ addresses, proxy }: Route, onLeaving: () => void): buildConnector.connector {
   const direct = buildConnector({ lookup: pinnedLookup(addresses), timeout: connectTimeoutMs })
-  // A private place that the owner opened is on this side of the proxy.
-  const isPublic = addresses.every(({ address }) => isAllowed(address))
-  const checked = addresses[0]?.address
-  const connect = connectorThrough(
-    isPublic ? proxies : noProxy,
-    direct,
-    ({ hostname }) => checked ?? hostname,
-  )
+  const connect =
+    proxy === null ? direct : connectorThrough({ of: () => proxy.via }, direct, () => proxy.host)
   return (options, callback) =>
     connect(options, (...[error, socket]) => {
       if (error !== null) {

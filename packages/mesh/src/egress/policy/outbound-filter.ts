@@ -5,8 +5,8 @@ import { rootOf } from '../../kernel/index.ts'
 import type { Kernel } from '../../kernel/index.ts'
 import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { OutboundProxies } from '../../platform/index.ts'
-import type { PinnedFetchDeps } from '../fetch/pinned-fetch.ts'
 import type { AddressRange } from './address-ranges.ts'
+import type { RouteDeps } from './choose-route.ts'
 import type { CheckDestinationDeps } from './check-destination.ts'
 import { createClosedNetworks } from './closed-networks.ts'
 import type { ClosedNetworks } from './closed-networks.ts'
@@ -20,9 +20,9 @@ const hostsFile = '/etc/hosts'
 export interface OutboundFilter {
   readonly networks: ClosedNetworks
   /** The filter as the settings have it for one agent. */
-  filterFor(agentId: string): CheckDestinationDeps
+  filterFor(agentId: string): RouteDeps
   /** The filter for what the mesh asks in nobody's name, where the owner says. */
-  readonly filterOfMesh: PinnedFetchDeps
+  readonly filterOfMesh: RouteDeps
   /** The filter of the mesh's own looks: these places, as exact `host:port`, and no other, whatever the settings open. */
   filterAt(places: readonly string[]): CheckDestinationDeps
 }
@@ -76,6 +76,9 @@ export function createOutboundFilter(
     }),
     filterOfMesh: {
       proxies: environment.proxies,
+      get proxyResolvesNames() {
+        return rules().proxy_resolves_names
+      },
       resolve: (name, signal) => resolve(name, signal),
       isAllowed: networks.isAllowed,
       get allowedPorts() {
@@ -85,6 +88,10 @@ export function createOutboundFilter(
       onException: (destination, address) => writeException('system', destination, address),
     },
     filterFor: (agentId) => ({
+      proxies: { of: (url) => (rules().use_proxy ? environment.proxies.of(url) : null) },
+      get proxyResolvesNames() {
+        return rules().proxy_resolves_names
+      },
       resolve: (name, signal) => resolve(name, signal, agentId),
       isAllowed: networks.isAllowed,
       get allowedPorts() {

@@ -78,7 +78,9 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
     try {
       const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const destination = readConnectTarget(request.url)
-      const checked = await deps.openTunnel(identity, destination, gone.signal)
+      // The content is unknown yet: port 80 is taken for plain HTTP, and each other for TLS.
+      const protocol = destination.port === 80 ? 'http:' : 'https:'
+      const checked = await deps.openTunnel(identity, { destination, protocol }, gone.signal)
       const { tunnel } = checked
       try {
         const signal = AbortSignal.any([gone.signal, tunnel.signal])
@@ -101,7 +103,8 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
     try {
       const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const target = readAbsoluteTarget(request.url)
-      const checked = await deps.openTunnel(identity, target.destination, gone.signal)
+      const wanted = { destination: target.destination, protocol: 'http:' } as const
+      const checked = await deps.openTunnel(identity, wanted, gone.signal)
       try {
         const signal = AbortSignal.any([gone.signal, checked.tunnel.signal])
         await forwardAbsolute(checked, { request, response, target, signal })

@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Action, CallRate, RunTicket } from '../../access/index.ts'
 import { boundConnections, oneRequestAtATime } from '../../http/index.ts'
 import type { Kernel, Metric } from '../../kernel/index.ts'
-import { createCheckDestination } from '../policy/check-destination.ts'
+import { createChooseRoute } from '../policy/choose-route.ts'
 import type { OutboundFilter } from '../policy/outbound-filter.ts'
 import { createConnectProxy } from './connect-proxy.ts'
 import type { ConnectProxy, ServedProxy } from './connect-proxy.ts'
@@ -63,10 +63,10 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
     }: Pick<TunnelsDeps, 'isLive' | 'holdLease'> & Pick<OpenTunnelDeps, 'needs' | 'rate'>,
   ): { readonly proxy: ServedProxy; readonly tunnels: Tunnels } => {
     const tunnels = createTunnels({ clock, counts, ...of })
-    const checkFor = (agentId: string) => createCheckDestination(deps.filterFor(agentId))
+    const routesFor = (agentId: string) => createChooseRoute(deps.filterFor(agentId))
     const proxy = createConnectProxy({
       gate,
-      openTunnel: createOpenTunnel({ guard, needs, rate, tunnels, counts, checkFor }),
+      openTunnel: createOpenTunnel({ guard, needs, rate, tunnels, counts, routesFor }),
       tunnels,
       newRequestId: randomUUID,
       clock,

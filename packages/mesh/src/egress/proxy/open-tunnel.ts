@@ -1,16 +1,15 @@
-import type { LookupAddress } from 'node:dns'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, CallRate, Guard } from '../../access/index.ts'
 import type { Destination } from '../policy/destination.ts'
 import type { EgressCounts } from './egress-counts.ts'
-import type { CheckDestination } from '../policy/check-destination.ts'
+import type { ChooseRoute, Route } from '../policy/choose-route.ts'
 import type { Tunnel, Tunnels } from './tunnels.ts'
 import type { ProxyIdentity } from './proxy-gate.ts'
 
-/** A tunnel whose destination was checked: connect to these addresses and to no other. */
+/** A tunnel whose destination was checked: connect by this route and by no other. */
 export interface CheckedTunnel {
   readonly tunnel: Tunnel
-  readonly addresses: readonly LookupAddress[]
+  readonly route: Route
 }
 
 /**
@@ -19,7 +18,7 @@ export interface CheckedTunnel {
  */
 export type OpenTunnel = (
   identity: ProxyIdentity,
-  destination: Destination,
+  wanted: { readonly destination: Destination; readonly protocol: 'http:' | 'https:' },
   signal: AbortSignal,
 ) => Promise<CheckedTunnel>
 
@@ -30,22 +29,22 @@ export interface OpenTunnelDeps {
   readonly rate: Pick<CallRate, 'take'>
   readonly tunnels: Pick<Tunnels, 'reserve'>
   readonly counts: Pick<EgressCounts, 'refused'>
-  /** The outbound filter as it stands for one agent. */
-  readonly checkFor: (agentId: string) => CheckDestination
+  /** The outbound filter and the choice of a proxy for one agent. */
+  readonly routesFor: (agentId: string) => ChooseRoute
 }
 
 export function createOpenTunnel(deps: OpenTunnelDeps): OpenTunnel {
-  return async (identity, destination, signal) => {
+  return async (identity, { destination, protocol }, signal) => {
     const { caller } = identity
     let tunnel: Tunnel | null = null
     try {
       deps.guard(caller, deps.needs)
       deps.rate.take(caller.agentId)
       tunnel = deps.tunnels.reserve(identity, destination)
-      const check = deps.checkFor(caller.agentId)
+      const choose = deps.routesFor(caller.agentId)
       return {
         tunnel,
-        addresses: await check(destination, AbortSignal.any([signal, tunnel.signal])),
+        route: await choose(destination, protocol, AbortSignal.any([signal, tunnel.signal])),
       }
     } catch (error) {
       tunnel?.close()

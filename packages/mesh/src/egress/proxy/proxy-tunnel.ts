@@ -1,8 +1,12 @@
 import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { TLSSocket } from 'node:tls'
 import { Problem } from '@flotilla/protocol/problem'
+import { openTunnel } from '../../platform/index.ts'
 import { textOf } from '../policy/destination.ts'
+import type { Destination } from '../policy/destination.ts'
 import { pinnedLookup } from '../policy/check-destination.ts'
+import type { Route } from '../policy/choose-route.ts'
 import type { CheckedTunnel } from './open-tunnel.ts'
 
 /** For all addresses of a name together, ms. */
@@ -11,11 +15,13 @@ export const connectTimeoutMs = 10_000
 const addressTimeoutMs = 1500
 
 /**
- * Connects to the addresses that were checked. Rejects with the Problem `upstream-failed` or `upstream-timeout`, or the
- * signal's reason.
+ * Connects by the route that was chosen. Rejects with the Problem `upstream-failed` or `upstream-timeout`, or the signal's
+ * reason.
  */
-export async function dial({ tunnel, addresses }: CheckedTunnel, signal: AbortSignal): Promise<Socket> {
+export async function dial({ tunnel, route }: CheckedTunnel, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted()
+  if (route.proxy !== null) return dialThrough(route.proxy, tunnel.destination, signal)
+  const { addresses } = route
   const { host, port } = tunnel.destination
   const socket = connect({
     host,
@@ -55,6 +61,33 @@ export async function dial({ tunnel, addresses }: CheckedTunnel, signal: AbortSi
   }
 }
 
+/** The bound on the wait for a proxy is that of `openTunnel`. */
+function dialThrough(
+  { via, host }: NonNullable<Route['proxy']>,
+  destination: Destination,
+  signal: AbortSignal,
+): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const answered = new AbortController()
+    const giveUp = openTunnel({ proxy: via, host, port: destination.port }, (error, socket) => {
+      answered.abort()
+      if (socket === null) {
+        const detail = `${textOf(destination)} cannot be reached: ${error?.message ?? 'no connection'}`
+        reject(new Problem('upstream-failed', { detail, cause: error }))
+        return
+      }
+      // As for a direct connection: the far end may stop sending and still read.
+      socket.allowHalfOpen = true
+      resolve(socket)
+    })
+    const cut = (): void => {
+      giveUp()
+      reject(signal.reason)
+    }
+    signal.addEventListener('abort', cut, { once: true, signal: answered.signal })
+  })
+}
+
 /**
  * Passes bytes between both ends until both are closed, or the signal aborts. Each end may stop sending and go on
  * reading; a slow reader slows the sender; an end that breaks off takes the other with it.
@@ -66,9 +99,11 @@ export async function joinEnds(
 ): Promise<void> {
   // By a reset, so that nobody takes what came so far for the whole.
   const cut = () => {
-    if (near instanceof Socket) near.resetAndDestroy()
-    else near.destroy()
-    far.resetAndDestroy()
+    for (const end of [near, far]) {
+      // A connection inside TLS, as to a proxy of https, cannot be reset.
+      if (end instanceof Socket && !(end instanceof TLSSocket)) end.resetAndDestroy()
+      else end.destroy()
+    }
   }
   const closed = Promise.all([closeOf(near), closeOf(far)])
   for (const end of [near, far]) end.on('error', cut)

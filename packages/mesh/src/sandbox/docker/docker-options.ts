@@ -24,6 +24,7 @@ export interface DockerRuntimeOptions {
   /** The agent's entry file; bundled when its sources changed. */
   readonly agentEntry: string
   readonly baseImage?: string | undefined
+  readonly proxyVariables?: Readonly<Record<string, string>> | undefined
   /** Folder of volumes with a fixed size. Belongs to one home. */
   readonly volumesFolder: string
   /** PATH of the mesh: where the programs that make volumes are found. */

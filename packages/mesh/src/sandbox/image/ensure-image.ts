@@ -20,7 +20,14 @@ const hostAuthorities = '/usr/local/share/ca-certificates'
 /** How often a build is tried when another mesh removes its intermediate layers. */
 const buildTriesMax = 3
 
-export interface ImageOptions {
+/** Where the parts of an image that this machine lacks come from. */
+interface ImageSources {
+  readonly baseImage?: string | undefined
+  /** The variables of a company's proxy for what a build downloads, in both spellings; secret. */
+  readonly proxyVariables?: Readonly<Record<string, string>> | undefined
+}
+
+export interface ImageOptions extends ImageSources {
   readonly engine: Engine
   /** Folder of the `Dockerfile`, `packages.txt` and other files of the recipe. */
   readonly recipeDirectory: string
@@ -33,7 +40,6 @@ export interface ImageOptions {
    */
   readonly homeId: string
   readonly volumesFolder: string
-  readonly baseImage?: string | undefined
   readonly noInstall: boolean
   readonly uid: number
   readonly clock: Clock
@@ -138,18 +144,32 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
 }
 
 async function build(
-  { engine, signal }: ImageOptions,
+  { engine, signal, proxyVariables }: ImageOptions,
   of: { readonly reference: string; readonly base: string; readonly context: readonly TarEntry[] },
 ): Promise<void> {
   const stream = await engine.docker.buildImage(Readable.from(tarArchive(of.context)), {
     t: of.reference,
-    buildargs: { BASE: of.base },
+    ...downloadOptions(of.base, proxyVariables),
     // The builder's own steps are removed, its layers stay as cache for the next bundle.
     rm: true,
     forcerm: true,
     ...(signal ? { abortSignal: signal } : {}),
   })
   await followEngine(engine, stream)
+}
+
+/**
+ * The arguments of a build. The engine gives proxy variables to each step without a line in the recipe, and keeps them out of
+ * the image and its history. A proxy on this machine's loopback is reached from the network of the machine alone. Pure.
+ */
+export function downloadOptions(
+  base: string,
+  proxyVariables: Readonly<Record<string, string>> = {},
+): { readonly buildargs: Record<string, string>; readonly networkmode?: 'host' } {
+  const isHere = Object.values(proxyVariables).some((value) =>
+    /^(?:[a-z]+:\/\/)?(?:[^@/]*@)?(?:localhost|127\.[0-9.]+|\[::1\])(?::|\/|$)/i.test(value),
+  )
+  return { buildargs: { BASE: base, ...proxyVariables }, ...(isHere ? { networkmode: 'host' } : {}) }
 }
 
 /**
