@@ -8,7 +8,7 @@ export function egressAgentRoutes(
   { bind }: AgentSurface,
   { forwardRequest, webSearch }: { readonly forwardRequest: ForwardRequest; readonly webSearch: WebSearch },
 ): void {
-  // The agent's end is not the call's: its answer waits for the agent that goes on with the run.
+  // The request continues if the agent's process ends: its answer is stored for the attempt that continues the run.
   bind(
     meshAgentEndpoints.httpRequest,
     { ...meshAgentApi.httpRequest, needs: () => ({ do: 'call-api', api: 'http' }) },
@@ -19,7 +19,7 @@ export function egressAgentRoutes(
       return once((line) => forwardRequest(caller, body, { ...line, gone }))
     },
   )
-  // It changes nothing, so it needs no key.
+  // The call changes nothing, so it needs no idempotency key.
   bind(
     toolEndpoints.webSearch,
     { ...toolApi.webSearch, needs: () => ({ do: 'call-api', api: 'web_search' }) },

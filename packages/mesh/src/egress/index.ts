@@ -24,20 +24,23 @@ import { createWebSearch, searchSetup } from './search/web-search.ts'
 
 export interface Egress {
   readonly networks: Pick<ClosedNetworks, 'refresh'>
-  /** Whoever starts the mesh has it listen, where agents' network is. */
+  /** The forward proxy; the start of the mesh makes it listen on the gateway address of the agents' networks. */
   readonly proxy: ServedProxy
-  /** The same for browsers, on a network of theirs; whoever has browsers says which token is whose. */
+  /** The proxy for browsers, on their own network; the browser module provides the owner of each token. */
   readonly browsers: {
     readonly proxy: ConnectProxy
     identifyBy(browserOf: (token: string) => string | null): void
   }
-  /** For models that are named a picture or a document by its address. */
+  /** For model calls that name an image or a document by URL. */
   readonly fetchMedia: FetchMediaForAgent
-  /** For the mesh's own looks at places of this machine, which are named as exact `host:port`, and at no others. */
+  /** For the mesh's own requests to local services, given as exact `host:port`; nothing else is reachable. */
   readonly fetchAt: (places: readonly string[]) => PinnedFetch
-  /** For the mesh's own calls to where the owner says: the filter for agents, without an agent's list of hosts. */
+  /**
+   * For the mesh's own requests to addresses that the owner configured: the filter for agents, without an agent's
+   * list of hosts.
+   */
   readonly fetchForMesh: PinnedFetch
-  /** Throws the Problem `not-configured` where nobody could search. */
+  /** Throws the problem `not-configured` if no web search is set up. */
   requireSearch(): void
 }
 
@@ -45,14 +48,14 @@ export interface EgressNeeds {
   /** The proxies of what the mesh itself asks, and of what agents ask where `egress.use_proxy` is set. */
   readonly environment: { readonly proxies: OutboundProxies }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
-  /** As they are written where the engine is named. */
+  /** As configured for the engine. */
   readonly engineAddresses: readonly string[]
   readonly rates: RateLimits
   readonly agents: Pick<Agents, 'registry' | 'connection'>
   readonly runs: Pick<Runs, 'lifecycle' | 'holdLease'>
   readonly openCredentials: OpenCredentials
   readonly vault: Pick<Vault, 'system'>
-  /** What each agent's calls may take of the loop, and the bytes that are kept of answers while they come. */
+  /** Each agent's share of the event loop, and the bytes held for answers while they arrive. */
   readonly shares: { readonly calls: LoopShare; readonly held: { readonly replies: HeldBytes } }
 }
 
@@ -61,7 +64,7 @@ export type { PinnedFetch } from './fetch/pinned-fetch.ts'
 export { listNamesHost } from './policy/host-list.ts'
 export type { ConnectProxy } from './proxy/connect-proxy.ts'
 
-/** The way out: one filter for whatever leaves in an agent's name. */
+/** Wires the egress module: one filter for everything that is sent on behalf of agents. */
 export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
   const { rates, openCredentials: credentials } = needs
   const { calls: loop, held } = needs.shares
@@ -71,11 +74,11 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
   const { networks, filterFor, filterAt, filterOfMesh } = createOutboundFilter(kernel, needs)
   const { proxies } = needs.environment
   const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
-  // Requests as calls are counted at the agent API; those through the proxy and for models share their bucket.
+  // Calls are counted at the agent API; requests through the proxy and for models share their rate limit.
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
   const leaving = { ...kernel, liveRunOf, holdLease, credentials, rate, fetchFor, loop }
   const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }
-  // Nobody has a browser before there is somebody who opens them.
+  // No browser exists before the browser module provides this function.
   let browserOf: (token: string) => string | null = () => null
   const forwarding = createForwardProxy({
     kernel,
@@ -104,7 +107,7 @@ export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egr
     holdLease,
     loop,
     scrubFor: createScrubs(),
-    // Where searches go is the owner's word and no agent's, so an agent's own list of hosts has no say.
+    // The owner chooses the search provider, so an agent's own list of hosts does not apply.
     fetchFor: (agentId) => {
       const { isHostAllowed: _narrowed, ...filter } = filterFor(agentId)
       return createPinnedFetch({ ...filter, proxies })

@@ -52,7 +52,7 @@ const sends = (bytes: string) => (_request: IncomingMessage, response: ServerRes
   void response.end(bytes)
 
 describe('a picture that a prompt names by its address', () => {
-  test('is counted as it comes, and read no further where there is no room for it', async () => {
+  test('a fetched file is counted while it arrives and aborted if there is no room for it', async () => {
     const { web, fetchMedia } = await aWay(sends('x'.repeat(500)))
     const asked = { url: `http://site.test:${web.port}/a.png`, maxBytes: 1000 }
     const { signal } = new AbortController()
@@ -68,7 +68,7 @@ describe('a picture that a prompt names by its address', () => {
     })
   })
 
-  test('is fetched for its agent, counted and written down, with nothing of the agent in it', async () => {
+  test('a file is fetched for its agent, counted and logged, without any data of the agent', async () => {
     const { web, get, journal, asked, taken } = await aWay(sends('bytes'))
     expect(Buffer.from(await get('/a.png')).toString()).toBe('bytes')
     expect(asked).toEqual(['scout site.test'])
@@ -90,7 +90,7 @@ describe('a picture that a prompt names by its address', () => {
     ])
   })
 
-  test('is not asked for without the permission, nor past the rate', async () => {
+  test('a file is not requested without the permission, nor above the rate', async () => {
     const guard = () => {
       throw new Problem('denied', { detail: 'http is not among its APIs' })
     }
@@ -106,7 +106,7 @@ describe('a picture that a prompt names by its address', () => {
     expect([...denied.web.requests, ...limited.web.requests]).toEqual([])
   })
 
-  test('is not fetched from inside, neither at first nor by a redirect', async () => {
+  test('a file is not fetched from private addresses, directly or by a redirect', async () => {
     const { web, get, fetchMedia } = await aWay((_request, response) =>
       response.writeHead(302, { location: 'http://inside.test/' }).end(),
     )
@@ -118,7 +118,7 @@ describe('a picture that a prompt names by its address', () => {
     expect(web.requests).toHaveLength(1)
   })
 
-  test('is bounded in bytes, in time and in its status', async () => {
+  test('a fetched file is limited in size and time, and its status must be successful', async () => {
     const large = await aWay(sends('x'.repeat(1001)))
     await expect(large.get('/')).rejects.toMatchObject({ code: 'bad-request' })
     const gone = await aWay((_request, response) => response.writeHead(404).end('nothing'))
@@ -131,7 +131,7 @@ describe('a picture that a prompt names by its address', () => {
     expect(await waiting).toMatchObject({ code: 'upstream-timeout' })
   })
 
-  test('waits for no more than a few others, of its agent and of all', async () => {
+  test('concurrent fetches are limited for each agent and in total', async () => {
     const waiting: ServerResponse[] = []
     const { get } = await aWay((_request, response) => void waiting.push(response))
     const some = Array.from({ length: agentShare.mediaFetches.perAgentMax }, () => get('/'))

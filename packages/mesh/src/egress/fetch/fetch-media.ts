@@ -9,13 +9,13 @@ import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
 
-/** Hears of each byte that is kept, and throws where there is no room for it. */
+/** Called for each chunk that is kept; throws if there is no room for it. */
 type CountBytes = (bytes: number) => void
 
 /**
- * A picture or a document that a prompt names by its address, fetched for an agent before the prompt leaves: permission,
- * rate, filter and journal are those of `http_request`, and no credential is filled in. Throws `denied`, `rate-limited`,
- * `bad-request`, `address-refused`, `destination-refused`, `upstream-failed`, `upstream-timeout`.
+ * Fetches an image or document that a prompt names by URL, before the prompt is sent. Permission, rate, filter and
+ * audit log are those of `http_request`; no credential is filled in. Throws `denied`, `rate-limited`, `bad-request`,
+ * `address-refused`, `destination-refused`, `upstream-failed`, `upstream-timeout`.
  */
 export type FetchMediaForAgent = (
   caller: Caller,
@@ -24,9 +24,9 @@ export type FetchMediaForAgent = (
 ) => Promise<Uint8Array>
 
 export const fetchMediaBounds = {
-  /** From the look-up of the name to the last byte. */
+  /** From the DNS lookup to the last byte. */
   timeoutMs: 20_000,
-  /** What is told to wait so long finds room. */
+  /** The delay suggested to a rejected caller. */
   retryAfterSeconds: 5,
 } as const
 

@@ -10,7 +10,7 @@ const first: PinnedRequest = {
   body: '',
 }
 
-/** A far end that leads on so many times, and what it saw: which pages were asked for, which replies were let go. */
+/** A server that redirects this many times. It records the requested pages and the replies that were closed. */
 function aFarEnd(redirects: number) {
   const asked: string[] = []
   const closed: number[] = []
@@ -29,18 +29,18 @@ function aFarEnd(redirects: number) {
 }
 
 describe('a request that is led on', () => {
-  test('ends at the first reply that leads nowhere, which stays open for whoever reads it', async () => {
+  test('the first reply without a redirect is returned with an open body', async () => {
     const { fetch, asked, closed, signals } = aFarEnd(2)
     const { signal } = new AbortController()
     const { reply, url } = await followRedirects(fetch, first, signal)
     expect([reply.status, url.href]).toEqual([200, 'https://site.test/2'])
     expect(asked).toEqual(['/0', '/1', '/2'])
-    // A reply that nobody reads holds its connection until somebody lets go of it.
+    // An unread reply holds its connection until it is closed.
     expect(closed).toEqual([0, 1])
     expect(signals).toEqual([signal, signal, signal])
   })
 
-  test('is followed through five redirects, and through no sixth', async () => {
+  test('five redirects are followed, and a sixth is not', async () => {
     expect(limits.redirectsMax).toBe(5)
     const { signal } = new AbortController()
     const five = aFarEnd(5)

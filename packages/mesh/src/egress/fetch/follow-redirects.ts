@@ -4,8 +4,8 @@ import { nextHop } from './next-hop.ts'
 import type { PinnedFetch, PinnedReply, PinnedRequest } from './pinned-fetch.ts'
 
 /**
- * Follows at most five redirects; each hop is resolved and judged like a first request. Throws what a hop throws, and
- * the Problem `upstream-failed` for one redirect too many.
+ * Follows at most five redirects; each hop is resolved and checked like a first request. Throws what a hop throws,
+ * and the problem `upstream-failed` for one redirect too many.
  */
 export async function followRedirects(
   fetch: PinnedFetch,

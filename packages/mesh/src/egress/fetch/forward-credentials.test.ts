@@ -29,7 +29,7 @@ async function aWeb(answer: (request: IncomingMessage, response: ServerResponse)
   return server
 }
 
-/** Two sites on loopback, and a room whose credentials are bound to the first. */
+/** Two sites on loopback, and a credential store whose credentials are bound to the first. */
 function aServer(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
   const hosts = ports.slice(0, 1).map((port) => `http://site.test:${port}`)
   const { journal: uses, open } = aCredentialRoom({
@@ -65,7 +65,7 @@ function aServer(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
 const site = (web: WebServer, path = '/') => `http://site.test:${web.port}${path}`
 
 describe('a credential in a request', () => {
-  test('is filled in by the mesh in address, headers and body, and comes back in none of them', async () => {
+  test('a credential is filled into address, headers and body, and removed from the answer', async () => {
     verifies(
       'resources:credential:handle',
       'resources:credential:substituted-server-side',
@@ -119,7 +119,7 @@ describe('a credential in a request', () => {
     ])
   })
 
-  test('goes to the hosts that it is bound to and nowhere else, an unbound one nowhere', async () => {
+  test('a credential is sent only to its bound hosts, and an unbound one nowhere', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { refused, uses } = aServer([web.port, 443], {
       values: { token: canary, loose: headerCanary },
@@ -141,14 +141,14 @@ describe('a credential in a request', () => {
     expect(uses.entries.map(({ action }) => action)).toEqual(Array(5).fill('credential.refused'))
   })
 
-  test('is sent over plain http only where its owner wrote so', async () => {
+  test('a credential is sent over plain http only if its owner allows it', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { refused } = aServer([web.port], { hosts: { token: [`site.test:${web.port}`] } })
     expect(await refused(site(web), { body: '$CRED{token}' })).toMatchObject({ code: 'credential-refused' })
     expect(web.requests).toEqual([])
   })
 
-  test('that is missing, of the system tier or not allowed looks the same', async () => {
+  test('missing, system and forbidden credentials give the same refusal', async () => {
     heedsLesson(43)
     verifies(
       'resources:permission:allowed-credentials-system',
@@ -182,7 +182,7 @@ describe('a credential in a request', () => {
     expect(web.requests).toHaveLength(1)
   })
 
-  test('is matched by the glob of the record in any case', async () => {
+  test('a credential is matched by the glob of the permission record, ignoring case', async () => {
     heedsLesson(31)
     verifies('resources:permission:allowed-credentials-case', 'resources:permission:allowed-credentials-star')
     const web = await aWeb((_request, response) => response.end())
@@ -208,7 +208,7 @@ describe('a credential in a request', () => {
     }
   })
 
-  test('is filled in nowhere while the bindings are broken', async () => {
+  test('no credential is filled in while the bindings are invalid', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { refused } = aServer([web.port], { broken: 'config/credentials.json line 3: comma expected' })
     expect(await refused(site(web), { body: '$CRED{token}' })).toMatchObject({
@@ -217,13 +217,13 @@ describe('a credential in a request', () => {
     })
   })
 
-  test('too short to be kept out of answers is not filled in', async () => {
+  test('a credential too short to be removed from answers is not filled in', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { refused } = aServer([web.port], { values: { token: '1234567' } })
     expect(await refused(site(web), { body: '$CRED{token}' })).toMatchObject({ code: 'credential-refused' })
   })
 
-  test('is given so many times a minute to one agent, and to each', async () => {
+  test('uses of credentials are limited per minute for each agent', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { ask } = aServer([web.port], { perMinute: 2 })
     for (const who of ['one', 'one', 'two']) await ask(site(web), { body: '$CRED{token}' }, who)
@@ -233,14 +233,14 @@ describe('a credential in a request', () => {
     await ask(site(web), {}, 'one')
   })
 
-  test('does not go with a request for a piece of the answer', async () => {
+  test('a request for a byte range is refused with a credential', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { refused } = aServer([web.port])
     const headers = { Range: 'bytes=3-9', a: '$CRED{key}' }
     expect(await refused(site(web), { headers })).toMatchObject({ code: 'bad-request' })
   })
 
-  test('is taken out of a later answer too, for whoever may use it and for nobody else', async () => {
+  test('a credential is removed from later answers of agents that may use it, and only of those', async () => {
     heedsLesson(29)
     const web = await aWeb((_request, response) => response.end(`${canary} ${headerCanary}`))
     const { ask } = aServer([web.port], { allowed: { one: ['token'], two: ['key'], none: [] } })
@@ -249,7 +249,7 @@ describe('a credential in a request', () => {
     expect((await ask(site(web), {}, 'none')).body).toBe(`${canary} ${headerCanary}`)
   })
 
-  test('is taken out before an answer is cut, wherever the cut falls', async () => {
+  test('a credential is removed before an answer is truncated, wherever the cut is', async () => {
     for (const before of [49_985, 49_995, 50_000]) {
       const web = await aWeb((_request, response) =>
         response.end(`${'.'.repeat(before)}${canary}${'x'.repeat(100_000)}`),
@@ -265,7 +265,7 @@ describe('a credential in a request', () => {
     expect((await ask(site(half), { headers: { a: '$CRED{key}' } })).body).not.toContain('canary')
   })
 
-  test('is taken out of what is told when a request fails', async () => {
+  test('a credential is removed from the error of a failed request', async () => {
     const web = await aWeb((_request, response) => response.socket?.destroy())
     const { refused, journal } = aServer([web.port])
     const problem = await refused(site(web, '/$CRED{token}'), { headers: { a: '$CRED{key}' } })
@@ -283,7 +283,7 @@ describe('a redirect of a request with a credential', () => {
         ? response.writeHead(status, { location }).end()
         : response.end()
 
-  test('within the origin takes it along', async () => {
+  test('a redirect within the origin keeps the credential', async () => {
     const web = await aWeb(to('/next'))
     const { ask } = aServer([web.port])
     await ask(site(web), { method: 'POST', headers: { 'x-plain': '$CRED{key}' }, body: '$CRED{token}' })
@@ -294,7 +294,7 @@ describe('a redirect of a request with a credential', () => {
     })
   })
 
-  test('to another origin drops what it filled, whatever the header is called', async () => {
+  test('a redirect to another origin drops every header that a credential filled', async () => {
     const far = await aWeb((_request, response) => response.end())
     const web = await aWeb(to(`http://far.test:${far.port}/`))
     const { ask } = aServer([web.port, far.port], {
@@ -306,7 +306,7 @@ describe('a redirect of a request with a credential', () => {
     expect(far.requests[0]?.headers.accept).toBeUndefined()
   })
 
-  test('does not give it back when it returns', async () => {
+  test('a redirect back to the first origin does not restore the credential', async () => {
     const far = await aWeb((_request, response) =>
       response.writeHead(302, { location: `http://site.test:${web.port}/home` }).end(),
     )
@@ -328,17 +328,20 @@ describe('a redirect of a request with a credential', () => {
       (port: number) => `http://${Buffer.from(headerCanary).toString('hex')}.far.test:${port}/`,
       { headers: { a: '$CRED{key}' } },
     ],
-  ])('to another origin that would take it along in %s is refused', async (_where, location, request) => {
-    const far = await aWeb((_request, response) => response.end())
-    const web = await aWeb(to(location(far.port)))
-    const { refused, journal } = aServer([web.port, far.port])
-    const problem = await refused(site(web), request)
-    expect(problem).toMatchObject({ code: 'credential-refused' })
-    expect(far.requests).toEqual([])
-    expect(JSON.stringify([problem, problem.detail, journal.entries])).not.toMatch(/canary|63616e617279/)
-  })
+  ])(
+    'a redirect to another origin that would carry the credential in %s is refused',
+    async (_where, location, request) => {
+      const far = await aWeb((_request, response) => response.end())
+      const web = await aWeb(to(location(far.port)))
+      const { refused, journal } = aServer([web.port, far.port])
+      const problem = await refused(site(web), request)
+      expect(problem).toMatchObject({ code: 'credential-refused' })
+      expect(far.requests).toEqual([])
+      expect(JSON.stringify([problem, problem.detail, journal.entries])).not.toMatch(/canary|63616e617279/)
+    },
+  )
 
-  test('that turns into GET leaves the body behind and goes on', async () => {
+  test('a redirect that turns into GET drops the body and continues', async () => {
     const far = await aWeb((_request, response) => response.end('there'))
     const web = await aWeb(to(`http://far.test:${far.port}/`, 303))
     const { ask } = aServer([web.port, far.port])

@@ -37,7 +37,7 @@ async function aWeb(answer: (request: IncomingMessage, response: ServerResponse)
   return server
 }
 
-/** Names resolve as given; loopback counts as public, and nothing else that is not. */
+/** Names resolve as given; loopback counts as public, other private addresses do not. */
 function aServer(
   ports: readonly number[],
   names: Readonly<Record<string, readonly string[]>> = { 'site.test': ['127.0.0.1'] },
@@ -71,7 +71,7 @@ function aServer(
 }
 
 describe('a request to the outside', () => {
-  test('reaches a web site under its own name and comes back as text', async () => {
+  test('a request reaches a web site under its own name and returns text', async () => {
     verifies('endpoints:outbound:filtered')
     const web = await aWeb((_request, response) => response.writeHead(201, { 'x-a': 'b' }).end('héllo'))
     const { ask, journal } = aServer([web.port])
@@ -98,7 +98,7 @@ describe('a request to the outside', () => {
     expect(JSON.stringify(journal.entries)).not.toMatch(/b=c|sent|x-mine/i)
   })
 
-  test('is denied by the guard before a name is looked up', async () => {
+  test('a request that the guard denies causes no DNS lookup', async () => {
     const guard = refusing(new Problem('denied'))
     const { ask, lookups } = aServer([80], undefined, { guard })
     await expect(ask('http://site.test/')).rejects.toMatchObject({ code: 'denied' })
@@ -120,7 +120,7 @@ describe('a request to the outside', () => {
     ['ftp://site.test/', 'address-refused'],
     ['file:///etc/passwd', 'address-refused'],
     ['http://a:b@site.test/', 'address-refused'],
-  ])('to %s is refused as %s', async (url, code) => {
+  ])('a request to %s is refused as %s', async (url, code) => {
     verifies('errors:outbound:blocked-range')
     const { ask, journal } = aServer([80, 443], {
       'site.test': ['127.0.0.1'],
@@ -142,7 +142,7 @@ describe('a request to the outside', () => {
     },
   )
 
-  test('goes to the address that was judged, though the name changes its mind at once', async () => {
+  test('a request goes to the checked address, even if the name changes at once', async () => {
     verifies('limits:outbound-dns-pinned')
     const web = await aWeb((_request, response) => response.end('judged'))
     let lookups = 0
@@ -167,7 +167,7 @@ describe('a request to the outside', () => {
     'te',
     'bad name',
     'x\r\ny',
-  ])('with the header %j of its own is refused', async (name) => {
+  ])('a request with the header %j is refused', async (name) => {
     const { ask, lookups } = aServer([80])
     await expect(ask('http://site.test/', { headers: { [name]: 'x' } })).rejects.toMatchObject({
       code: 'bad-request',
@@ -175,14 +175,14 @@ describe('a request to the outside', () => {
     expect(lookups).toEqual([])
   })
 
-  test('with a line end in a header is refused', async () => {
+  test('a request with a line break in a header is refused', async () => {
     const { ask } = aServer([80])
     await expect(ask('http://site.test/', { headers: { a: 'x\r\nhost: y' } })).rejects.toMatchObject({
       code: 'bad-request',
     })
   })
 
-  test('is given up after its time, also in the middle of the answer', async () => {
+  test('a request is aborted after its timeout, also in the middle of the answer', async () => {
     const web = await aWeb((request, response) => {
       if (request.url === '/slow') response.writeHead(200).write('begun')
     })
@@ -196,7 +196,7 @@ describe('a request to the outside', () => {
     })
   })
 
-  test('is given up while its name is still looked up', async () => {
+  test('a request is aborted while its name is being resolved', async () => {
     const fetch = createPinnedFetch({ resolve: () => new Promise(() => {}), isAllowed: () => true })
     const { ask } = aServer([80], {}, { fetchFor: () => fetch })
     await expect(ask('http://slow.test/', { timeout_ms: 100 })).rejects.toMatchObject({
@@ -204,7 +204,7 @@ describe('a request to the outside', () => {
     })
   })
 
-  test('for the head of a compressed answer is no broken answer', async () => {
+  test('a HEAD request for a compressed page is not reported as broken', async () => {
     const web = await aWeb((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(),
     )
@@ -216,7 +216,7 @@ describe('a request to the outside', () => {
     expect(await ask(`http://site.test:${web.port}/`)).toMatchObject({ status: 200, body: '' })
   })
 
-  test('gets the start of a long answer, marked as cut', async () => {
+  test('a long answer is truncated and marked as such', async () => {
     const web = await aWeb((_request, response) => response.end('x'.repeat(3 * 1024 * 1024)))
     const { ask } = aServer([web.port])
     const reply = await ask(`http://site.test:${web.port}/`)
@@ -227,7 +227,7 @@ describe('a request to the outside', () => {
   test.each([
     ['gzip', gzipSync(Buffer.alloc(200 * 1024 * 1024, 'A'))],
     ['br', brotliCompressSync(Buffer.alloc(50 * 1024 * 1024, 'A'))],
-  ])('leaves a %s bomb at its bound', async (encoding, bomb) => {
+  ])('a %s bomb is read only up to the limit', async (encoding, bomb) => {
     const web = await aWeb((_request, response) =>
       response.writeHead(200, { 'content-encoding': encoding }).end(bomb),
     )
@@ -239,7 +239,7 @@ describe('a request to the outside', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(60 * 1024 * 1024)
   })
 
-  test('reads a compressed answer, and refuses one that is broken', async () => {
+  test('a compressed answer is decoded, and a broken one is rejected', async () => {
     const web = await aWeb((request, response) => {
       const body = request.url === '/broken' ? Buffer.from('no gzip') : gzipSync('plain again')
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(body)
@@ -253,7 +253,7 @@ describe('a request to the outside', () => {
 })
 
 describe('a redirect', () => {
-  test('to an address inside is refused, and nothing goes there', async () => {
+  test('a redirect to a private address is refused without a connection', async () => {
     verifies('limits:outbound-redirects:revalidated')
     for (const target of [
       'http://169.254.169.254/latest/',
@@ -268,7 +268,7 @@ describe('a redirect', () => {
     }
   })
 
-  test('is followed five times and not a sixth', async () => {
+  test('five redirects are followed and a sixth is not', async () => {
     verifies('limits:outbound-redirects')
     const web = await aWeb((request, response) => {
       const left = Number((request.url ?? '/0').slice(1))
@@ -280,7 +280,7 @@ describe('a redirect', () => {
     await expect(ask(`http://site.test:${web.port}/6`)).rejects.toMatchObject({ code: 'upstream-failed' })
   })
 
-  test('to another origin leaves everything behind that may be a secret', async () => {
+  test('a redirect to another origin drops everything that may be a secret', async () => {
     verifies('limits:outbound-authorization-dropped')
     const far = await aWeb((_request, response) => response.end('far'))
     const web = await aWeb((_request, response) =>
@@ -310,7 +310,7 @@ describe('a redirect', () => {
     expect(far.requests[0]).toMatchObject({ method: 'PUT', body: 'b' })
   })
 
-  test('does not give a secret back when it returns to the first origin', async () => {
+  test('a redirect back to the first origin does not restore a secret', async () => {
     const web = await aWeb((request, response) => {
       if (request.url === '/')
         response.writeHead(302, { location: `http://other.test:${web.port}/hop` }).end()
@@ -323,7 +323,7 @@ describe('a redirect', () => {
     expect(web.requests.map((request) => request.headers.authorization)).toEqual(['x', undefined, undefined])
   })
 
-  test('within one origin keeps what was sent', async () => {
+  test('a redirect within one origin keeps headers and body', async () => {
     const web = await aWeb((request, response) => {
       if (request.url === '/') response.writeHead(307, { location: '/next' }).end()
       else response.end()
@@ -340,7 +340,7 @@ describe('a redirect', () => {
     [303, 'HEAD', 'HEAD'],
     [307, 'POST', 'POST'],
     [308, 'DELETE', 'DELETE'],
-  ])('with %i turns %s into %s', async (status, method, expected) => {
+  ])('a redirect with %i turns %s into %s', async (status, method, expected) => {
     const web = await aWeb((request, response) => {
       if (request.url === '/') response.writeHead(status, { location: '/next' }).end()
       else response.end()
@@ -356,10 +356,10 @@ describe('a redirect', () => {
   })
 })
 
-describe('the moment at which a request leaves', () => {
+describe('the time at which a request leaves', () => {
   const post = { method: 'POST', body: 'x' }
 
-  test('is told once, before the far end hears anything, redirects among them', async () => {
+  test('the departure is reported once, before the server receives anything, across redirects', async () => {
     const web = await aWeb((request, response) => {
       if (request.url === '/') response.writeHead(307, { location: '/next' }).end()
       else response.end('done')
@@ -372,7 +372,7 @@ describe('the moment at which a request leaves', () => {
     expect([reply.body, heard, web.requests.length]).toEqual(['done', [0], 2])
   })
 
-  test('never comes for what is refused, cannot be found or is not listened to', async () => {
+  test('no departure is reported for a request that is refused, unresolved or not accepted', async () => {
     const gone = await aWeb(() => {})
     await gone.close()
     const dispatching = () => expect.fail('it left')
@@ -386,7 +386,7 @@ describe('the moment at which a request leaves', () => {
       await expect(ask(url, post, { dispatching }), url).rejects.toMatchObject({ code })
   })
 
-  test('does not come for a far end that speaks no TLS', async () => {
+  test('no departure is reported for a server without TLS', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { ask } = aServer([web.port])
     const dispatching = () => expect.fail('it left')
@@ -395,7 +395,7 @@ describe('the moment at which a request leaves', () => {
     })
   })
 
-  test('keeps it here where it must not leave', async () => {
+  test('a request that must not leave is not sent', async () => {
     const web = await aWeb((_request, response) => response.end())
     const { ask } = aServer([web.port])
     const dispatching = () => {
@@ -408,7 +408,7 @@ describe('the moment at which a request leaves', () => {
   })
 })
 
-test('a request goes on when whoever asked is gone, and keeps no lease for it', async () => {
+test('a request continues after its client has disconnected, without extending the lease', async () => {
   const arrived = Promise.withResolvers<ServerResponse>()
   const web = await aWeb((_request, response) => arrived.resolve(response))
   const leases: string[] = []

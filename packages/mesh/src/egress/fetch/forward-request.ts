@@ -19,16 +19,16 @@ export type HttpRequest = z.infer<typeof httpRequestSchema>
 export type HttpReply = z.infer<typeof httpReplySchema>
 
 /**
- * `http_request`: fetches a public address for an agent. What an agent may reach is decided here and not in its
- * container. Handles become credentials here and nowhere before. Throws `denied`, `rate-limited`, `bad-request`,
- * `credential-unknown`, `credential-refused`, `address-refused`, `upstream-failed`, `upstream-timeout`.
+ * `http_request`: fetches a public address for an agent. Its permission is decided here and not in the container, and
+ * credential handles are replaced only here. Throws `denied`, `rate-limited`, `bad-request`, `credential-unknown`,
+ * `credential-refused`, `address-refused`, `upstream-failed`, `upstream-timeout`.
  */
 export type ForwardRequest = (caller: Caller, request: HttpRequest, line: OpenLine) => Promise<HttpReply>
 
 export interface OpenLine extends OutsideLine {
   /**
-   * Whoever asked is gone. The request goes on to its end or its time limit, since the far end may have begun and the
-   * run that asks again is given the answer; but that its agent works is said by it no longer.
+   * Aborts when the client has disconnected. The request continues to its end or timeout, because the server may have
+   * acted on it and a repeated call gets the answer; but it no longer extends the lease of the run.
    */
   readonly gone: AbortSignal
 }
@@ -38,9 +38,9 @@ export interface ForwardRequestDeps {
   readonly fetchFor: (agentId: string) => PinnedFetch
   readonly journal: Journal
   readonly clock: Clock
-  /** Keeps the run's lease alive while the call is open; returns the way to stop. */
+  /** Keeps the run's lease alive while the call is open; returns the function that stops it. */
   readonly holdLease: (run: RunTicket | null) => () => void
-  /** Fills handles, and takes values out of answers. */
+  /** Replaces handles by values, and removes values from answers. */
   readonly credentials: OpenCredentials
   readonly loop: Pick<LoopShare, 'spend'>
 }

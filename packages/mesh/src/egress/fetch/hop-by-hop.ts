@@ -1,4 +1,4 @@
-/** Headers about one connection, which end with it (RFC 9110, section 7.6.1). */
+/** Headers about one connection, which a proxy must not forward (RFC 9110, section 7.6.1). */
 export const hopByHopHeaders: readonly string[] = [
   'connection',
   'http2-settings',

@@ -18,11 +18,11 @@ function request(more: Partial<PinnedRequest> = {}): PinnedRequest {
 const toElsewhere = 'https://other.example/x'
 
 describe('a reply that is no redirect', () => {
-  test.each([200, 204, 300, 304, 305, 306, 309, 400])('such as %i asks for no other request', (status) => {
+  test.each([200, 204, 300, 304, 305, 306, 309, 400])('status %i is no redirect', (status) => {
     expect(nextHop(request(), status, '/next')).toBe(null)
   })
 
-  test.each([undefined, 'http://[', 'https://'])('such as one to %j asks for none', (location) => {
+  test.each([undefined, 'http://[', 'https://'])('a redirect to %j is not followed', (location) => {
     expect(nextHop(request(), 302, location)).toBe(null)
   })
 })
@@ -32,20 +32,17 @@ describe('a redirect', () => {
     ['/next#part', 'https://api.example.org/next'],
     ['next?x', 'https://api.example.org/a/next?x'],
     ['//other.example/', 'https://other.example/'],
-  ])('to %s leads to %s', (location, href) => {
+  ])('a redirect to %s leads to %s', (location, href) => {
     expect(nextHop(request(), 307, location)?.url.href).toBe(href)
   })
 
-  test.each([301, 302, 303])(
-    'by %i asks for the page, and sends the body to nobody a second time',
-    (status) => {
-      const next = nextHop(request(), status, '/next')
-      expect(next).toMatchObject({ method: 'GET', body: '' })
-      expect(Object.keys(next?.headers ?? {})).toEqual(['accept', 'x-api-key', 'cookie'])
-    },
-  )
+  test.each([301, 302, 303])('a redirect with %i becomes a GET without the body', (status) => {
+    const next = nextHop(request(), status, '/next')
+    expect(next).toMatchObject({ method: 'GET', body: '' })
+    expect(Object.keys(next?.headers ?? {})).toEqual(['accept', 'x-api-key', 'cookie'])
+  })
 
-  test('by 303 leaves out what speaks of the body, in any letters, and nothing that only sounds like it', () => {
+  test('a redirect with 303 drops headers about the body in any case, and no similar ones', () => {
     const headers = { 'Content-Language': 'a', 'x-content-id': 'b', content: 'c' }
     expect(nextHop(request({ headers }), 303, '/next')?.headers).toEqual({
       'x-content-id': 'b',
@@ -53,12 +50,12 @@ describe('a redirect', () => {
     })
   })
 
-  test.each([307, 308])('by %i asks the same again', (status) => {
+  test.each([307, 308])('a redirect with %i repeats the same request', (status) => {
     const next = nextHop(request(), status, '/next')
     expect(next).toMatchObject({ method: 'POST', body: 'words', headers: request().headers })
   })
 
-  test.each(['GET', 'HEAD'])('leaves %s what it is', (method) => {
+  test.each(['GET', 'HEAD'])('a redirect keeps the method %s', (method) => {
     const next = nextHop(request({ method, body: '' }), 303, '/next')
     expect(next?.method).toBe(method)
     expect(next?.headers).toEqual(request().headers)
@@ -79,7 +76,7 @@ describe('what may carry a secret', () => {
     'x-password',
     'x-passwd',
     'x-jwt',
-  ])('such as the header %s does not go along to another origin', (name) => {
+  ])('the header %s is dropped on a redirect to another origin', (name) => {
     const asked = request({ headers: { [name]: 'v', accept: 'a' } })
     expect(nextHop(asked, 307, toElsewhere)?.headers).toEqual({ accept: 'a' })
     expect(nextHop(asked, 307, '/here')?.headers).toEqual({ [name]: 'v', accept: 'a' })
@@ -92,26 +89,26 @@ describe('what may carry a secret', () => {
     },
   )
 
-  test('stays behind whatever its name, where a credential filled it', () => {
+  test('a header that a credential filled is dropped, whatever its name', () => {
     const carried = { ...carriesNothing, headers: ['x-plain'] }
     const asked = request({ headers: { 'x-plain': 'filled', accept: 'a' }, carried })
     expect(nextHop(asked, 307, toElsewhere)).toMatchObject({ headers: { accept: 'a' }, carried: null })
     expect(nextHop(asked, 307, '/here')).toMatchObject({ headers: { 'x-plain': 'filled' }, carried })
   })
 
-  test('in a body stops the redirect that would send it on, and only that one', () => {
+  test('a body filled by a credential stops only a redirect that would send it to another origin', () => {
     const asked = request({ carried: { ...carriesNothing, body: true } })
     const refused = expect.objectContaining({
       code: 'credential-refused',
       detail: expect.stringContaining('other.example'),
     })
     expect(() => nextHop(asked, 307, toElsewhere)).toThrow(refused)
-    // Turned into GET the body is gone, and at home it may go again.
+    // Turned into GET, the request has no body; within the origin it may be sent again.
     expect(nextHop(asked, 303, toElsewhere)).toMatchObject({ method: 'GET', body: '' })
     expect(nextHop(asked, 307, '/here')?.body).toBe('words')
   })
 
-  test('in the address that a server answers with stops the redirect, so that no key is sent on by asking', () => {
+  test('a redirect whose address contains a credential is refused, so that no server can have it sent elsewhere', () => {
     const asked = request({ carried: { ...carriesNothing, isIn: (text) => text.includes('sesame') } })
     expect(() => nextHop(asked, 302, `${toElsewhere}?k=sesame`)).toThrow(
       expect.objectContaining({ code: 'credential-refused' }),

@@ -1,15 +1,15 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { PinnedRequest } from './pinned-fetch.ts'
 
-/** Names of headers that may carry a secret. */
+/** Matches names of headers that may carry a secret. */
 const keyLike = /auth|cookie|token|key|secret|session|credential|signature|passw|jwt/i
 
 const redirects: readonly number[] = [301, 302, 303, 307, 308]
 
 /**
- * The request that a redirect asks for, or null for a reply that is none. On another origin everything that may carry
- * a secret stays behind, and whatever a credential filled; 301, 302 and 303 turn into GET without a body. Throws the
- * Problem `credential-refused` where the redirect would take a credential along. Pure.
+ * Returns the request that a redirect asks for, or null if the reply is not a redirect. To another origin, headers
+ * that may carry a secret or that a credential filled are dropped; 301, 302 and 303 turn into GET without a body.
+ * Throws the problem `credential-refused` if the redirect would carry a credential along. Pure.
  */
 export function nextHop(
   request: PinnedRequest,

@@ -11,11 +11,10 @@ import { connectorThrough, ProxyFailed } from '../../platform/index.ts'
 import type { Carried } from '../../credentials/index.ts'
 
 /**
- * One request to an address that was checked before.
- *
- * 1. The connection goes to the addresses that the filter gave. A second look-up, which another answer could slip
- *    into, does not happen.
- * 2. Host and TLS name stay the name's own.
+ * Sends one request to an address that was checked before.
+ * 1. The connection uses the addresses from the filter. A second DNS lookup, which could give another answer (DNS
+ * rebinding), does not happen.
+ * 2. The Host header and the TLS server name are those of the original name.
  */
 export type PinnedFetch = (request: PinnedRequest, signal: AbortSignal) => Promise<PinnedReply>
 
@@ -23,13 +22,13 @@ export interface PinnedRequest {
   readonly url: URL
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** Empty for none. */
+  /** Empty for no body. */
   readonly body: string
-  /** What of it came out of credentials; null or absent for nothing. */
+  /** The parts that came from credentials; null or absent for none. */
   readonly carried?: Carried | null
   /**
-   * Called when the connection stands, TLS too, and before the first byte of the request leaves. What it throws ends
-   * the connection, and nothing was sent.
+   * Called when the connection, including TLS, is established and before the first byte of the request is sent. If it
+   * throws, the connection is closed and nothing was sent.
    */
   readonly onLeaving?: () => void
 }
@@ -37,7 +36,7 @@ export interface PinnedRequest {
 export interface PinnedReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Decoded; ends early with an error where the far end breaks off. Read no further than wanted, then `close`. */
+  /** Decoded; fails if the server breaks the connection. Read as much as needed, then call `close`. */
   readonly body: AsyncIterable<Uint8Array>
   close(): Promise<void>
 }
@@ -115,7 +114,7 @@ function connectorFor({ addresses, proxy }: Route, onLeaving: () => void): build
     })
 }
 
-/** Throws the Problem `address-refused` for what no request may go to, whatever it resolves to. */
+/** Throws the problem `address-refused` for URLs that are never allowed, whatever they resolve to. */
 function readDestination(url: URL): Destination {
   if (url.username !== '' || url.password !== '') throw refused('a user name in an address is refused')
   const destination = destinationOf(url)
@@ -133,7 +132,7 @@ function decoded(
   return body.pipe(decoder)
 }
 
-/** An empty body, as of HEAD, is no broken one; a body that is cut off is noticed by its connection. */
+/** Accepts an empty body, as after HEAD; a truncated body is detected by its connection. */
 const deflateEnd = { finishFlush: constants.Z_SYNC_FLUSH }
 
 function decoderFor(encoding: string | null): Transform | null {

@@ -2,26 +2,26 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Scrub } from '../../credentials/index.ts'
 import type { PinnedReply } from './pinned-fetch.ts'
 
-/** Decompressed bytes that are read of a body; a bomb is left at this point. */
+/** How many decompressed bytes of a body are read; decompression bombs end here. */
 export const bodyMaxBytes = 1024 * 1024
-/** What an agent is given of it. */
+/** How many characters an agent receives. */
 export const textMaxChars = 50_000
 
 export interface ReadText {
   readonly text: string
-  /** Read, not sent: the rest of a longer body is never fetched. */
+  /** Bytes that were read; the rest of a longer body is never fetched. */
   readonly bytes: number
   readonly truncated: boolean
 }
 
-/** The start of a body as it came. */
+/** The first bytes of a body. */
 interface ReadBytes {
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
   readonly contentType: string | undefined
 }
 
-/** Throws the Problem `upstream-failed` where the body breaks off, or the signal's reason. */
+/** Throws the problem `upstream-failed` if the connection breaks, or the signal's reason. */
 export async function readBytes(reply: PinnedReply, signal: AbortSignal): Promise<ReadBytes> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -42,7 +42,7 @@ export async function readBytes(reply: PinnedReply, signal: AbortSignal): Promis
   return { chunks, bytes, contentType: reply.headers['content-type'] }
 }
 
-/** The start of a body as text, scrubbed before it is cut. Pure. */
+/** The start of a body as text, with secrets removed before it is truncated. Pure. */
 export function textOf({ chunks, bytes, contentType }: ReadBytes, scrub: Scrub): ReadText {
   const whole = decode(Buffer.concat(chunks).subarray(0, bodyMaxBytes), contentType)
   const read = whole.slice(0, textMaxChars + scrub.reachChars)
@@ -64,7 +64,7 @@ function decode(bytes: Uint8Array, contentType: string | undefined): string {
   }
 }
 
-/** Without half a character at the end. */
+/** Truncates without splitting a surrogate pair. */
 function cut(text: string): string {
   const start = text.slice(0, textMaxChars)
   return text.length > textMaxChars && /[\uD800-\uDBFF]$/.test(start) ? start.slice(0, -1) : start

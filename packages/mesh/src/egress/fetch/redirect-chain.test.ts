@@ -14,12 +14,12 @@ import { createForwardRequest } from './forward-request.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'
 import { ownLoop } from '../../testing/own-loop.ts'
 
-/** Where a redirect leads, said by hand: nothing of what is under test is asked for it. */
+/** The expected target of a redirect, written by hand and independent of the code under test. */
 type Leads =
   | { readonly to: 'same origin' }
   | { readonly to: 'origin'; readonly host: 'a.test' | 'b.test'; readonly server: 0 | 1 }
   | { readonly to: 'nowhere'; readonly code: 'address-refused' | 'port-refused' | 'name-unresolved' }
-  /** Not to be read as an address: the answer is no redirect. */
+  /** Not a valid address: the answer is no redirect. */
   | { readonly to: 'none' }
 
 interface Hop {
@@ -69,7 +69,7 @@ const names: Readonly<Record<string, readonly string[]>> = {
 
 const hop: fc.Arbitrary<Hop> = fc
   .tuple(
-    // Most lead on, so that chains become long.
+    // Most hops redirect, so that chains become long.
     fc.oneof(
       { weight: 3, arbitrary: fc.constantFrom(...places.filter(([, { to }]) => to !== 'nowhere')) },
       fc.constantFrom(...places),
@@ -80,7 +80,7 @@ const hop: fc.Arbitrary<Hop> = fc
 
 const secretNames = ['authorization', 'cookie', 'x-api-key']
 
-/** What such a chain has to come to, by the rules in words: six requests at most, and no secret beyond its origin. */
+/** The expected result of a chain by the documented rules: at most six requests, and no secret outside its origin. */
 function expected(hops: readonly Hop[], ports: readonly [number, number]) {
   const seen: Seen[] = []
   let now: Seen = { host: `a.test:${ports[0]}`, method: 'POST', body: 'b', secrets: secretNames }
@@ -98,7 +98,7 @@ function expected(hops: readonly Hop[], ports: readonly [number, number]) {
   }
 }
 
-/** Two servers that answer along the chain, and the whole way of `http_request` to them; loopback counts as public. */
+/** Two servers that answer along the chain, and the complete `http_request`; loopback counts as public. */
 async function aWeb() {
   let hops: readonly Hop[] = []
   let seen: Seen[] = []
@@ -152,7 +152,7 @@ function seenOf({ method, headers, body }: WebServer['requests'][number]): Seen 
 }
 
 describe('a chain of redirects, whatever it is', () => {
-  test('is judged at each hop, ends after five, and takes no secret to another origin', async () => {
+  test('each hop of a redirect chain is checked, the chain ends after five, and secrets stay in their origin', async () => {
     heedsLesson(26)
     verifies(
       'limits:outbound-redirects',
@@ -161,7 +161,7 @@ describe('a chain of redirects, whatever it is', () => {
     )
     const { ports, follow } = await aWeb()
     const onward: Hop = { location: () => '/next', leads: same, status: 307 }
-    // Each place at least once, and the longest chain that arrives beside the shortest that does not.
+    // Each kind of location at least once, the longest allowed chain and the shortest rejected one.
     const examples: [Hop[]][] = [
       ...places.map(([location, leads]): [Hop[]] => [[{ location, leads, status: 307 }]]),
       [[onward, onward, onward, onward, onward]],

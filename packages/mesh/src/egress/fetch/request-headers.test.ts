@@ -6,7 +6,7 @@ const refused = (detail: string) =>
   expect.objectContaining({ code: 'bad-request', detail: expect.stringContaining(detail) })
 
 describe('the headers that an agent sets', () => {
-  test('have small letters, and their values stay', () => {
+  test('header names become lower case, and values stay', () => {
     expect(checkedHeaders({ 'X-Api_Key~1': 'a\tb ü' })).toEqual({ 'x-api_key~1': 'a\tb ü' })
   })
 
@@ -26,25 +26,25 @@ describe('the headers that an agent sets', () => {
     'Content-Length',
     'expect',
     'host',
-  ])('are never %s: two servers could read one request in two ways', (name) => {
+  ])('the header %s is rejected, since servers could parse the request differently', (name) => {
     expect(() => checkedHeaders({ [name]: 'x' })).toThrow(refused(`${name.toLowerCase()} cannot be set`))
   })
 
-  test.each(['', 'a b', 'a:b', 'a\r\nb', 'ä', ' a', 'a '])('have no name such as %j', (name) => {
+  test.each(['', 'a b', 'a:b', 'a\r\nb', 'ä', ' a', 'a '])('the header name %j is rejected', (name) => {
     expect(() => checkedHeaders({ [name]: 'x' })).toThrow(refused('is not a header name'))
   })
 
-  test('are named in a refusal by no more than a hundred characters', () => {
+  test('a refusal shows at most a hundred characters of a header name', () => {
     expect(() => checkedHeaders({ [`${'a'.repeat(100)} b`]: 'x' })).toThrow(
       refused(`${'a'.repeat(100)} is not`),
     )
   })
 
-  test.each(['a\r\nb: c', 'a\n', '\0', '\u0100', '\x7f'])('have no value such as %j', (value) => {
+  test.each(['a\r\nb: c', 'a\n', '\0', '\u0100', '\x7f'])('the header value %j is rejected', (value) => {
     expect(() => checkedHeaders({ a: value })).toThrow(refused('the value of a'))
   })
 
-  test('are bounded in number and in all their letters, to the last', () => {
+  test('headers are limited in number and in total length', () => {
     const { outboundHeadersMax, outboundHeadersMaxChars } = wireLimits
     const many = (count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`h${index}`, '']))
@@ -57,13 +57,13 @@ describe('the headers that an agent sets', () => {
 })
 
 describe('the headers of a reply that an agent sees', () => {
-  test('leave out what ends with the connection, and keep the length', () => {
+  test('headers of the connection are removed from a reply, and the length is kept', () => {
     expect(
       shownHeaders({ connection: 'close', 'transfer-encoding': 'chunked', 'content-length': '5', etag: 'e' }),
     ).toEqual({ 'content-length': '5', etag: 'e' })
   })
 
-  test('are a hundred, of four thousand characters each', () => {
+  test('a reply shows at most a hundred headers of four thousand characters each', () => {
     const many = Object.fromEntries(
       Array.from({ length: 101 }, (_, index) => [`h${index}`, 'x'.repeat(4001)]),
     )

@@ -2,7 +2,10 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { hopByHopHeaders } from './hop-by-hop.ts'
 
-/** The connection's own; whoever sets them by hand can make two servers read one request in two ways. */
+/**
+ * Headers that belong to the connection; setting them could make two servers parse one request differently (request
+ * smuggling).
+ */
 const connectionHeaders: readonly string[] = [
   ...hopByHopHeaders,
   'accept-encoding',
@@ -14,7 +17,10 @@ const connectionHeaders: readonly string[] = [
 const shownHeadersMax = 100
 const shownValueMaxChars = 4000
 
-/** An agent's headers with lower-case names. Throws the Problem `bad-request` for one that it may not set. Pure. */
+/**
+ * Returns an agent's headers with lower-case names. Throws the problem `bad-request` for a header that it may not
+ * set. Pure.
+ */
 export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers)
   const chars = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
@@ -35,7 +41,7 @@ export function checkedHeaders(headers: Readonly<Record<string, string>>): Recor
   )
 }
 
-/** What of a reply's headers an agent sees. Pure. */
+/** The headers of a reply that an agent sees. Pure. */
 export function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers)
     .filter(([name]) => !connectionHeaders.includes(name) || name === 'content-length')

@@ -2,16 +2,16 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { PinnedReply } from './pinned-fetch.ts'
 
 /**
- * A body as an agent may read it while it comes: event by event of a stream of events, else as a whole. Each part is
- * cleaned as one text, so that a value which arrives in two pieces is seen. `close` is called once, however it ends.
- * Fails with `upstream-failed` where a bound is met, or with the signal's reason.
+ * Streams a body to an agent with secrets removed: event by event for an event stream, otherwise as a whole. Each
+ * part is cleaned as one text, so that a secret split over two chunks is found. `close` is called exactly once. Fails
+ * with `upstream-failed` at a limit, or with the signal's reason.
  */
 export async function* scrubbedStream(
   reply: PinnedReply,
   options: {
-    /** Takes the values of credentials out of one part; other agents are served while it works. */
+    /** Removes the values of credentials from one part, in steps between which other agents are served. */
     readonly clean: (part: string) => Promise<string>
-    /** Counts the bytes of the part that is not whole yet; throws where there is no room for more. */
+    /** Counts the bytes of the unfinished part; throws if there is no room for more. */
     readonly held: { take(bytes: number): void; giveBack(bytes: number): void }
     readonly signal: AbortSignal
     readonly bytesMax: number
@@ -23,10 +23,10 @@ export async function* scrubbedStream(
   const isEvents = /^text\/event-stream\b/i.test(reply.headers['content-type'] ?? '')
   const decoder = new TextDecoder()
   let bytes = 0
-  /** Of the part that is not whole yet. */
+  /** Chunks of the unfinished part. */
   let pieces: string[] = []
   let chars = 0
-  /** Its last characters, in which the mark of an end may have begun. */
+  /** Its last characters, which may contain the start of an event separator. */
   let tail = ''
   let heldBytes = 0
   const hold = (more: number): void => {
@@ -77,7 +77,7 @@ export async function* scrubbedStream(
 
 const markMaxChars = 3
 
-/** Where the last event ends that is whole: behind its empty line. 0 for none. */
+/** The position after the last complete event, including its empty line; 0 for none. */
 function endOfLastEvent(text: string): number {
   const ends = ['\n\n', '\r\n\r\n', '\r\r'].map((mark) => {
     const at = text.lastIndexOf(mark)

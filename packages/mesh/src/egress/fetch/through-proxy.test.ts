@@ -4,7 +4,7 @@ import { startWebServer } from '../../../../../tests/support/web-server.ts'
 import { readProxies } from '../../config/proxy-environment.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'
 
-/** A public address, at which the proxy of these tests reaches this machine. */
+/** A public address; the proxy of these tests maps it to this machine. */
 const publicAddress = '203.0.113.7'
 
 async function aFetch(address: string, isAllowed: boolean) {
@@ -32,20 +32,20 @@ async function aFetch(address: string, isAllowed: boolean) {
   return { ask, proxy, web, place }
 }
 
-test('the proxy is asked for the address that was checked, and the far end sees the name', async () => {
+test('the proxy gets the checked address, and the server sees the name', async () => {
   const { ask, proxy, web, place } = await aFetch(publicAddress, true)
   expect(await ask()).toBe('answered')
   expect(proxy.asked).toEqual([`CONNECT ${publicAddress}:${web.port}`])
   expect(web.requests[0]?.headers.host).toBe(place)
 })
 
-test('a private place that the owner opened is asked directly', async () => {
+test('a private address that the owner opened is connected to directly', async () => {
   const { ask, proxy } = await aFetch('127.0.0.1', false)
   expect(await ask()).toBe('answered')
   expect(proxy.asked).toEqual([])
 })
 
-test('a proxy that refuses is named', async () => {
+test('the error names a proxy that refuses the connection', async () => {
   const { ask, proxy, web } = await aFetch(publicAddress, true)
   proxy.refuseWith(403)
   await expect(ask()).rejects.toMatchObject({

@@ -1,7 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Scrub } from '../../credentials/index.ts'
 
-/** An error as an agent may read it. Its cause may quote the far end's bytes, which logs would show. Pure. */
+/**
+ * An error that is safe to show to an agent. The original cause is dropped, because it may quote bytes of the server.
+ * Pure.
+ */
 export function withoutSecrets(error: unknown, scrub: Scrub): unknown {
   if (error instanceof Problem) {
     const { detail, extra, retryAfterSeconds } = error

@@ -17,10 +17,10 @@ import type { Routes } from '../../http/routes.ts'
 import { mcpAgentRoutes } from './agent.routes.ts'
 import { ownLoop } from '../../testing/own-loop.ts'
 
-const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // only these are asked for
+const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // The code under test reads only these fields.
 const caller: AgentCaller = { kind: 'agent', agentId: 'scout', token: 'door', run }
 
-test('an agent that does not read what its server sends keeps neither line nor lease beyond its run', async () => {
+test('an agent that does not read an MCP answer loses connection and lease at the end of its run', async () => {
   const ends: string[] = []
   const live = { run: run as RunTicket | null }
   const journal = collectJournal()
@@ -57,11 +57,11 @@ test('an agent that does not read what its server sends keeps neither line nor l
   const routes: Routes = { agent: (surface) => mcpAgentRoutes(surface, exchange) }
   openAgents(server, [{ routes }], {
     gate: { ...gate, modelSurface: gate.doorTokenOnly },
-    // Nothing here is done once by its key.
+    // No call here uses an idempotency key.
     effects: {} as never,
   })
   await server.listen({ port: 0, host: '127.0.0.1' })
-  const { port } = server.server.address() as AddressInfo // it listens
+  const { port } = server.server.address() as AddressInfo // The server is listening.
   const asking = request({
     port,
     host: '127.0.0.1',
@@ -79,11 +79,11 @@ test('an agent that does not read what its server sends keeps neither line nor l
   const reply = await replied
   reply.on('error', () => undefined)
   reply.pause()
-  // Its buffers and ours are full by then.
+  // The buffers of both sides are full by then.
   await new Promise((resolve) => setTimeout(resolve, 300))
   expect(ends).toEqual([])
   live.run = null
-  await eventually('all is let go', async () => ends.length === 2)
+  await eventually('everything is released', async () => ends.length === 2)
   expect(ends.toSorted()).toEqual(['far end closed', 'lease released'])
   expect(journal.entries.at(-1)).toMatchObject({ action: 'mcp.exchanged', detail: { server: 'wiki' } })
 })

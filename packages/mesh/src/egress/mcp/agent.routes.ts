@@ -7,7 +7,7 @@ import type { ExchangeWithServer } from './exchange-with-server.ts'
 
 const bodyMaxBytes = 6 * 1024 * 1024
 
-/** Exchanges with MCP servers, streamed as they come. Each is made once: what it did is not known when it breaks off. */
+/** Streams exchanges with MCP servers. Each is made once: its effect is unknown if the connection breaks. */
 export function mcpAgentRoutes({ bind }: AgentSurface, exchange: ExchangeWithServer): void {
   const exchanged = {
     ...api.mcpExchange,
@@ -25,9 +25,9 @@ export function mcpAgentRoutes({ bind }: AgentSurface, exchange: ExchangeWithSer
       [headers.farEnd]: Buffer.from(JSON.stringify(farEnd)).toString('base64url'),
     })
     reply.raw.flushHeaders()
-    // One that does not read must not keep the line, the lease and the far end for ever.
+    // A client that does not read must not hold the connection, the lease and the MCP server forever.
     answer.cut.addEventListener('abort', () => reply.raw.destroy(), { once: true })
-    // The agent sees the line break where it does; the journal says why.
+    // The agent sees the broken connection; the audit log has the reason.
     await pipeline(answer.body, reply.raw).catch(() => reply.raw.destroy())
     return alreadySent
   })

@@ -11,7 +11,7 @@ const { signal } = new AbortController()
 
 const part = (chars: number) => `${'x'.repeat(chars)} ${secret} end`
 
-test('a long part is cleaned in steps between which the loop comes round', async () => {
+test('a long part is cleaned in steps between which the event loop runs', async () => {
   const clean = createCleanPart({ loop: ownLoop(), clock: systemClock })
   const cleaning = clean({ agentId: 'a', scrub, signal }, part(1024 * 1024))
   const { result: text, rounds } = await roundsDuring(cleaning)
@@ -20,7 +20,7 @@ test('a long part is cleaned in steps between which the loop comes round', async
   expect(rounds).toBeGreaterThan(10)
 })
 
-test('a short part of one agent does not wait for the long parts of another', async () => {
+test('a short part of one agent does not wait for long parts of another', async () => {
   const clean = createCleanPart({ loop: ownLoop(), clock: systemClock })
   const order: string[] = []
   const long = Array.from({ length: 3 }, () =>
@@ -31,7 +31,7 @@ test('a short part of one agent does not wait for the long parts of another', as
   expect(order[0]).toBe('short')
 })
 
-test('an agent that has used its share of the loop waits, and its wait ends with the signal', async () => {
+test('an agent that has used up its share of the loop waits, and the signal ends the wait', async () => {
   const loop = ownLoop()
   const waits: number[] = []
   const clean = createCleanPart({
@@ -42,6 +42,6 @@ test('an agent that has used its share of the loop waits, and its wait ends with
   expect(waits).toEqual([5000])
   const over = AbortSignal.abort(new Error('the run is over'))
   await expect(clean({ agentId: 'a', scrub, signal: over }, 'plain')).rejects.toThrow('the run is over')
-  // One that failed holds up nothing.
+  // A failed part blocks no other.
   expect(await clean({ agentId: 'a', scrub, signal }, 'next')).toBe('next')
 })

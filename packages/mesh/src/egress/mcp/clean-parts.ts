@@ -2,14 +2,14 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Scrub } from '../../credentials/index.ts'
 import type { LoopShare } from '../../intake/index.ts'
 
-/** A larger part takes so much memory while it is searched that only one of all agents is searched at a time, characters. */
+/** Searching a larger part needs so much memory that only one is searched at a time for all agents, in characters. */
 const smallPartMaxChars = 64 * 1024
 const largeParts = Symbol('large parts')
 
 /**
- * Takes the values of credentials out of the parts of answers, in steps on the share of the agent that asked: one part of
- * an agent at a time, and of large parts one of all agents. An agent that has used its share waits until some is back.
- * Rejects with the signal's reason.
+ * Removes the values of credentials from parts of answers, in steps that are charged to the share of the agent: one
+ * part of an agent at a time, and one large part of all agents. An agent that has used up its share waits until some
+ * is restored. Rejects with the signal's reason.
  */
 export type CleanPart = (
   asked: { readonly agentId: string; readonly scrub: Scrub; readonly signal: AbortSignal },

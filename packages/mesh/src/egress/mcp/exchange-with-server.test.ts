@@ -16,7 +16,7 @@ import { createPinnedFetch } from '../fetch/pinned-fetch.ts'
 import { ownLoop } from '../../testing/own-loop.ts'
 
 const canary = 'canary-of-the-wiki-77'
-const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // only these two are asked for
+const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // The code under test reads only these two fields.
 const caller: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run }
 const running: WebServer[] = []
 
@@ -83,7 +83,7 @@ async function textOf(body: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 describe('an exchange with an MCP server', () => {
-  test('goes to the owner’s address with the owner’s headers, filled in here, and comes back without them', async () => {
+  test("an exchange uses the owner's address and headers, and the answer does not contain their secrets", async () => {
     const { ask, web, journal, leases } = await aServer((request, response) => {
       response.writeHead(200, {
         'content-type': 'application/json',
@@ -109,7 +109,7 @@ describe('an exchange with an MCP server', () => {
     })
   })
 
-  test('is refused for another origin, a program, a disabled server and one that is not there', async () => {
+  test('an exchange is refused for another origin, a program, a disabled and a missing server', async () => {
     const { refused, web, place } = await aServer((_request, response) => response.end())
     expect(await refused({ url: 'http://169.254.169.254/' })).toMatchObject({ code: 'address-refused' })
     expect(await refused({ url: `${place}.evil.test/` })).toMatchObject({ code: 'address-refused' })
@@ -119,13 +119,13 @@ describe('an exchange with an MCP server', () => {
     expect(web.requests).toEqual([])
   })
 
-  test('takes no credential to a host that it is not bound to', async () => {
+  test('an exchange sends no credential to a host that it is not bound to', async () => {
     const { refused, web } = await aServer((_request, response) => response.end(), ['elsewhere.test'])
     expect(await refused({})).toMatchObject({ code: 'credential-refused' })
     expect(web.requests).toEqual([])
   })
 
-  test('follows no redirect, and tells it', async () => {
+  test('an exchange reports a redirect and does not follow it', async () => {
     const { ask, web } = await aServer((_request, response) =>
       response.writeHead(307, { location: 'http://169.254.169.254/' }).end(),
     )
@@ -135,7 +135,7 @@ describe('an exchange with an MCP server', () => {
     expect(web.requests).toHaveLength(1)
   })
 
-  test('streams event by event, with a value seen that comes in two pieces', async () => {
+  test('an exchange streams event by event and finds a secret split over two chunks', async () => {
     let send = (_text: string): void => {}
     const { ask } = await aServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -154,7 +154,7 @@ describe('an exchange with an MCP server', () => {
     await events.return?.()
   })
 
-  test('ends where a part or the whole is too much', async () => {
+  test('an exchange ends when a part or the whole answer is too large', async () => {
     const { ask, journal } = await aServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: ${'x'.repeat(exchangeBounds.partMaxBytes + 10)}`)
@@ -163,7 +163,7 @@ describe('an exchange with an MCP server', () => {
     expect(journal.entries.at(-1)).toMatchObject({ detail: { problem: 'upstream-failed' } })
   })
 
-  test('that only listens holds no lease, and is cut with its run', async () => {
+  test('a listening exchange extends no lease and ends with its run', async () => {
     const { ask, leases, live } = await aServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write('data: one\n\n')
@@ -175,7 +175,7 @@ describe('an exchange with an MCP server', () => {
     expect(leases).toEqual([])
   })
 
-  test('is one of a bounded number of the same agent', async () => {
+  test('concurrent exchanges of one agent are limited', async () => {
     const { ask, refused, web } = await aServer((_request, response) =>
       response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders(),
     )
@@ -197,7 +197,7 @@ describe('an exchange with an MCP server', () => {
 })
 
 describe('an exchange that breaks off', () => {
-  test('before an answer may have done what it was asked, unless it only listens or never left', async () => {
+  test('a broken exchange has an unknown outcome, unless it only listened or was never sent', async () => {
     const { refused } = await aServer((_request, response) => void response.destroy())
     expect(await refused({ body: '{}' })).toMatchObject({
       code: 'outcome-unknown',

@@ -24,18 +24,18 @@ export type ServerExchange = z.infer<typeof mcpAgentApi.mcpExchange.request>
 export interface StreamedReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** Scrubbed. Ends with an error where a bound is met or the far end breaks off. */
+  /** The body with secrets removed. Fails at a limit, or if the server breaks the connection. */
   readonly body: AsyncIterable<Uint8Array>
-  /** Aborts where time or run is over before the body was read: whoever waits for its reader waits no longer. */
+  /** Aborts if time or run ends before the body was read, so that no code waits for its reader. */
   readonly cut: AbortSignal
 }
 
 /**
- * One HTTP exchange of an agent with one of its MCP servers. Where it goes and with which headers is what the owner
- * wrote down; the agent names the server. Permission, filter, journal and credentials are those of `http_request`;
- * redirects are not followed but told. Whoever takes the reply reads its body to the end or ends the signal. Problems as
- * of `http_request`, `not-found` for a server that the agent does not have, and `outcome-unknown` where it may have done
- * what it was asked before it broke off.
+ * Carries out one HTTP exchange of an agent with one of its MCP servers. The owner configured address and headers;
+ * the agent names the server. Permission, filter, audit log and credentials are those of `http_request`; redirects
+ * are reported and not followed. The caller must read the body to its end or abort the signal. Problems as for
+ * `http_request`, `not-found` for a server that the agent does not have, and `outcome-unknown` if the exchange broke
+ * off after it may have had an effect.
  */
 export type ExchangeWithServer = (
   caller: Caller,
@@ -46,16 +46,16 @@ export type ExchangeWithServer = (
 export const exchangeBounds = {
   /** From the request to the end of its answer. */
   answerMaxMs: 11 * 60_000,
-  /** A stream that the agent listens to ends with its run, and after so long at the latest. */
+  /** A stream that the agent listens to ends with its run, or after this time. */
   listenMaxMs: 60 * 60_000,
-  /** How often it is asked whether the run still holds its lane. */
+  /** How often the run is checked for being alive. */
   liveCheckMs: 1000,
-  /** Bytes of one answer, and of one event or of an answer that is not a stream of events. */
+  /** Bytes of one answer, and of one event or of an answer that is not an event stream. */
   bytesMax: 32 * 1024 * 1024,
   partMaxBytes: 4 * 1024 * 1024,
 } as const
 
-/** What the protocol's transports read of a reply. */
+/** The headers of a reply that MCP transports read. */
 const toldHeaders = [
   'allow',
   'content-type',
@@ -76,9 +76,9 @@ export interface ExchangeDeps {
   readonly holdLease: (run: RunTicket | null) => () => void
   readonly credentials: OpenCredentials
   readonly liveRunOf: (agentId: string) => RunTicket | null
-  /** What comes is cleaned on the share of the agent that asked. */
+  /** Cleaning is charged to the calling agent's share. */
   readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs'>
-  /** Parts are counted while they come. */
+  /** Counts parts while they arrive. */
   readonly held: HeldBytes
 }
 
@@ -112,7 +112,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       once: true,
     })
     void cutWithRun(deps, { agentId, run, over })
-    // A stream that is only listened to says nothing about whether the agent works.
+    // A stream that is only listened to does not show that the agent works.
     const release = listens ? () => {} : deps.holdLease(run)
     const end = (detail: Record<string, string | number>): void => {
       isRead = true
@@ -178,7 +178,7 @@ function requireServer(servers: McpServers, name: string): RemoteMcpServer {
   return server
 }
 
-/** The owner's address with its handles, or another one of the same origin that the server told the agent. */
+/** The owner's address with its handles, or another address of the same origin that the server gave the agent. */
 function addressOf(server: RemoteMcpServer, asked: string | null): string {
   if (asked === null) return server.url
   const own = new URL(toldAddress(server.url))
@@ -188,7 +188,7 @@ function addressOf(server: RemoteMcpServer, asked: string | null): string {
   })
 }
 
-/** What goes on in the name of a run ends with it. */
+/** Aborts the exchange when its run ends. */
 async function cutWithRun(
   deps: Pick<ExchangeDeps, 'clock' | 'liveRunOf'>,
   { agentId, run, over }: { agentId: string; run: RunTicket | null; over: AbortController },
@@ -201,7 +201,7 @@ async function cutWithRun(
       over.abort(new Problem('stale-fence'))
     }
   } catch {
-    // The exchange is over.
+    // The exchange has ended already.
   }
 }
 

@@ -9,11 +9,11 @@ import {
   isPublicAddress,
 } from './address-ranges.ts'
 
-/** Those that are let through. */
+/** Returns the addresses that the filter allows. */
 const letThrough = (...addresses: readonly string[]) => addresses.filter((one) => isPublicAddress(one))
 
 describe('the address filter refuses, from its first address to its last,', () => {
-  test('RFC 1918', () => {
+  test('the filter refuses RFC 1918 from the first to the last address', () => {
     verifies('limits:outbound-rfc1918')
     expect(letThrough('10.0.0.0', '10.255.255.255', '172.16.0.0', '172.31.255.255')).toEqual([])
     expect(letThrough('192.168.0.0', '192.168.255.255')).toEqual([])
@@ -51,7 +51,7 @@ describe('the address filter refuses, from its first address to its last,', () =
     expect(letThrough('2001::', '2001:0:808:808::1', '2001:0:ffff:ffff:ffff:ffff:ffff:ffff')).toEqual([])
   })
 
-  test('IPv4-mapped IPv6, whatever it maps', () => {
+  test('the filter refuses IPv4-mapped IPv6 for every IPv4 address', () => {
     verifies('limits:outbound-ipv4-mapped')
     expect(letThrough('::ffff:0.0.0.0', '::ffff:8.8.8.8', '::ffff:0808:0808', '::ffff:ffff:ffff')).toEqual([])
   })
@@ -145,11 +145,11 @@ describe('the address filter', () => {
     '2001:4860:4860::8888',
     '2003::1',
     '2400:cb00::1',
-  ])('lets %s through', (address) => {
+  ])('the filter allows %s', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 
-  test('refuses every IPv4 address in every kind of IPv6 clothes', () => {
+  test('the filter refuses IPv4 addresses in every IPv6 notation', () => {
     fc.assert(
       fc.property(fc.ipV4(), (address) => {
         const hex = address
@@ -170,7 +170,7 @@ describe('the address filter', () => {
     )
   })
 
-  test('refuses what the mesh names as its own', () => {
+  test('the filter refuses the addresses that the mesh names as its own', () => {
     const isAllowed = createAddressFilter([
       { address: '8.8.8.0', prefix: 24 },
       { address: '2606:4700::', prefix: 32 },
@@ -185,8 +185,8 @@ describe('the address filter', () => {
   })
 })
 
-describe('ground of one’s own', () => {
-  test('is a private network or this machine, to its last address', () => {
+describe('addresses that an owner can open', () => {
+  test('an owner can open private networks and this machine, to their last address', () => {
     for (const address of [
       '10.0.0.0',
       '10.255.255.255',
@@ -202,7 +202,7 @@ describe('ground of one’s own', () => {
       expect([address, isOwnGround(address)]).toEqual([address, true])
   })
 
-  test('is nothing where clouds tell their machines secrets, though it looks private', () => {
+  test('an owner cannot open cloud metadata, even at private addresses', () => {
     const metadata = ['100.100.100.200', 'fd00:ec2::254', 'fd00:ec2:ffff::1', 'fd00:42::42', 'fd20:ce::254']
     expect(metadata.filter(isOwnGround)).toEqual([])
     expect(
@@ -226,11 +226,11 @@ describe('ground of one’s own', () => {
     '',
     'localhost',
     '10.1',
-  ])('is not %j', (address) => {
+  ])('an owner cannot open %j', (address) => {
     expect(isOwnGround(address)).toBe(false)
   })
 
-  test('is this machine on the addresses of loopback alone', () => {
+  test('only loopback addresses belong to this machine', () => {
     expect(['127.0.0.1', '127.255.255.255', '::1', '0:0:0:0:0:0:0:1'].filter(isLoopback)).toHaveLength(4)
     expect(['128.0.0.1', '126.255.255.255', '::2', '10.0.0.1', 'localhost', ''].filter(isLoopback)).toEqual(
       [],
@@ -239,14 +239,14 @@ describe('ground of one’s own', () => {
 })
 
 describe('membership in ranges', () => {
-  test('is told for both families, and what is no address is in none', () => {
+  test('ranges match both families, and text that is not an address matches none', () => {
     const isIn = createRangeCheck([
       { address: '10.70.0.0', prefix: 24 },
       { address: 'fd70::', prefix: 64 },
     ])
     expect(['10.70.0.0', '10.70.0.255', 'fd70::', 'fd70::ffff:ffff:ffff:ffff'].filter(isIn)).toHaveLength(4)
     expect(['10.70.1.0', '10.69.255.255', 'fd70:0:0:1::', 'fd71::', '', 'agent'].filter(isIn)).toEqual([])
-    // An IPv4 address is not read as the IPv6 one whose groups it could be, nor the other way round.
+    // An IPv4 address does not match an IPv6 range with the same bits, nor the other way round.
     expect(['::ffff:10.70.0.1', '::10.70.0.1'].filter(isIn)).toEqual([])
   })
 })
@@ -259,7 +259,7 @@ describe('an address that hides an IPv4 one behind any prefix', () => {
     '2606::5efe:0:1',
     '2606:1:2:3:0:5efe:a00:1',
     '2606:1:2:3:200:5efe:a00:1',
-  ])('is refused, as %s', (address) => {
+  ])('an address with an embedded IPv4 address is refused: %s', (address) => {
     expect(isPublicAddress(address)).toBe(false)
   })
 
@@ -271,7 +271,7 @@ describe('an address that hides an IPv4 one behind any prefix', () => {
     '2606:4700::5efe',
     '2606:4700::5efe:1',
     '2606:4700::1:2:3:5efe',
-  ])('is not read into one that only holds its mark elsewhere, as %s', (address) => {
+  ])('an address with the mark in another position is allowed: %s', (address) => {
     expect(isPublicAddress(address)).toBe(true)
   })
 })

@@ -1,8 +1,8 @@
 import { BlockList, isIP } from 'node:net'
 
 /**
- * Which addresses the world outside has. Everything that is private, local, reserved, or an IPv4 address in IPv6
- * clothes is not public; the clothes are refused and not looked under, since no honest server needs them. Pure.
+ * Decides which addresses are public. Private, local and reserved addresses are not, nor are IPv6 notations of IPv4
+ * addresses: those are refused without decoding, because no honest server needs them. Pure.
  */
 
 const ipv4: readonly (readonly [string, number])[] = [
@@ -57,13 +57,13 @@ export interface AddressRange {
 
 type Family = 'ipv4' | 'ipv6'
 
-// One list per family: a list with both also compares an IPv4 address in its mapped form.
+// One list per family, because a combined list also compares an IPv4 address in its mapped form.
 const notPublic = { ipv4: blockList(ipv4, 'ipv4'), ipv6: blockList(ipv6, 'ipv6') }
 
-/** Only addresses under this have been given out to the public. */
+/** Only addresses in this range have been assigned to the public. */
 const globalUnicast = blockList([['2000::', 3]], 'ipv6')
 
-/** What an owner may open by name: networks of one's own, but not what only looks like them. */
+/** Ranges that an owner can open by name: private networks and loopback. */
 const ownGround = {
   ipv4: blockList(
     [
@@ -84,7 +84,7 @@ const ownGround = {
   ),
 }
 
-/** Addresses within those networks at which clouds tell their machines secrets. */
+/** Addresses within those ranges at which clouds serve metadata and secrets. */
 const metadata = {
   ipv4: blockList([['100.100.100.200', 32]], 'ipv4'),
   ipv6: blockList(
@@ -111,13 +111,13 @@ export function isLoopback(address: string): boolean {
   return isIP(address) !== 0 && loopback[family].check(address, family)
 }
 
-/** True for an address of the public internet; false for every other, and for what is no address. */
+/** True for an address of the public internet; false for all others and for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   switch (isIP(address)) {
     case 4:
       return !notPublic.ipv4.check(address, 'ipv4')
     case 6:
-      // A zone, as in fe80::1%eth0, has no meaning outside a link.
+      // A zone, as in fe80::1%eth0, is valid only on one link.
       return (
         !address.includes('%') &&
         globalUnicast.check(address, 'ipv6') &&
@@ -129,7 +129,7 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** An IPv4 address behind any prefix, by the marks 0000:5efe and 0200:5efe (RFC 5214). */
+/** Detects an embedded IPv4 address by the ISATAP marks 0000:5efe and 0200:5efe (RFC 5214). */
 function isIsatap(address: string): boolean {
   const [, , , , mark, id] = groupsOf(address)
   return id === 0x5efe && (mark === 0 || mark === 0x0200)
@@ -137,7 +137,7 @@ function isIsatap(address: string): boolean {
 
 /** The eight groups of an IPv6 address without a zone. */
 function groupsOf(address: string): readonly number[] {
-  // The parser of URLs writes every spelling in one: hexadecimal groups with one gap at most.
+  // The URL parser normalizes every notation to hexadecimal groups with at most one gap.
   const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')
   const numbers = (part: string) =>
     part === '' ? [] : part.split(':').map((hex) => Number.parseInt(hex, 16))
@@ -146,13 +146,13 @@ function groupsOf(address: string): readonly number[] {
   return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
 }
 
-/** Public addresses but for further ranges: the mesh's own interfaces, the engine's networks. */
+/** Allows public addresses except further ranges: the mesh's own interfaces and the engine's networks. */
 export function createAddressFilter(refused: readonly AddressRange[]): (address: string) => boolean {
   const isRefused = createRangeCheck(refused)
   return (address) => isPublicAddress(address) && !isRefused(address)
 }
 
-/** Membership in ranges of both families; what is no address is in none. */
+/** Tests membership in ranges of both families; text that is not an address is in none. */
 export function createRangeCheck(ranges: readonly AddressRange[]): (address: string) => boolean {
   const lists = { ipv4: ownList(ranges, 'ipv4'), ipv6: ownList(ranges, 'ipv6') }
   return (address) => isIP(address) !== 0 && lists[familyOf(address)].check(address, familyOf(address))

@@ -9,7 +9,7 @@ const publicAddress = '93.184.216.34'
 const closedAddress = '10.0.0.7'
 const v4 = (address: string): LookupAddress => ({ address, family: 4 })
 
-/** A filter for which one address is public; names have the addresses given. */
+/** A filter for which one address is public; names have the given addresses. */
 function aFilter(more: Partial<CheckDestinationDeps> = {}, names: Readonly<Record<string, string[]>> = {}) {
   const asked: string[] = []
   const check = createCheckDestination({
@@ -29,13 +29,13 @@ function aFilter(more: Partial<CheckDestinationDeps> = {}, names: Readonly<Recor
 }
 
 describe('the outbound filter', () => {
-  test('gives the addresses that were checked, asking for the name once', async () => {
+  test('the filter returns the checked addresses after one lookup', async () => {
     const { check, asked } = aFilter({}, { 'a.example': [publicAddress, publicAddress] })
     expect(await check('a.example')).toEqual([v4(publicAddress), v4(publicAddress)])
     expect(asked).toEqual(['a.example'])
   })
 
-  test('asks nobody about an address', async () => {
+  test('the filter makes no lookup for an address', async () => {
     const { check, asked } = aFilter()
     expect(await check(publicAddress)).toEqual([v4(publicAddress)])
     expect(await check('2606:2800::1')).toEqual([{ address: '2606:2800::1', family: 6 }])
@@ -43,14 +43,14 @@ describe('the outbound filter', () => {
     expect(asked).toEqual([])
   })
 
-  test('refuses a name with one closed address among open ones, and does not tell which', async () => {
+  test('the filter refuses a name with one private address, without naming the address', async () => {
     const { check } = aFilter({}, { 'a.example': [publicAddress, closedAddress] })
     const refusal = await check('a.example').catch((error: unknown) => error)
     expect(refusal).toMatchObject({ code: 'address-refused', detail: expect.stringContaining('a.example') })
     expect(JSON.stringify(refusal)).not.toContain(closedAddress)
   })
 
-  test('refuses a name that has no address, or that nobody knows', async () => {
+  test('the filter refuses a name without address and an unknown name', async () => {
     const { check } = aFilter({}, { 'empty.example': [] })
     for (const host of ['empty.example', 'unknown.example']) {
       await expect(check(host)).rejects.toMatchObject({
@@ -60,7 +60,7 @@ describe('the outbound filter', () => {
     }
   })
 
-  test('says what the look-up itself refused, in its own words', async () => {
+  test('a problem of the lookup is passed on unchanged', async () => {
     const { check } = aFilter({
       resolve: async () => {
         throw new Problem('rate-limited')
@@ -69,7 +69,7 @@ describe('the outbound filter', () => {
     await expect(check('a.example')).rejects.toMatchObject({ code: 'rate-limited' })
   })
 
-  test('opens 80 and 443, or the ports that the owner says', async () => {
+  test('the filter allows ports 80 and 443, or the ports in the settings', async () => {
     for (const port of [80, 443]) await expect(aFilter().check(publicAddress, port)).resolves.toHaveLength(1)
     await expect(aFilter().check(publicAddress, 22)).rejects.toMatchObject({
       code: 'port-refused',
@@ -80,7 +80,7 @@ describe('the outbound filter', () => {
     await expect(check(publicAddress, 443)).rejects.toMatchObject({ code: 'port-refused' })
   })
 
-  test('refuses a host that the owner’s list lacks before anybody is asked for its address', async () => {
+  test("the filter refuses a host outside the owner's list before its name is resolved", async () => {
     const { check, asked } = aFilter({ isHostAllowed: (host) => host === publicAddress })
     await expect(check('a.example', 22)).rejects.toMatchObject({
       code: 'destination-refused',
@@ -90,7 +90,7 @@ describe('the outbound filter', () => {
     await expect(check(publicAddress)).resolves.toHaveLength(1)
   })
 
-  test('lets go of a look-up that nobody waits for any more, before and while it is asked', async () => {
+  test('a lookup is abandoned when its signal aborts, before and during it', async () => {
     const reason = new Error('the run has ended')
     const { check, asked } = aFilter({}, { 'a.example': [publicAddress] })
     await expect(check('a.example', 443, AbortSignal.abort(reason))).rejects.toBe(reason)
@@ -109,7 +109,7 @@ describe('the outbound filter', () => {
     await expect(checking).rejects.toBe(reason)
   })
 
-  test('tells a look-up that ends with its run by the reason of the run, whatever the look-up says', async () => {
+  test('an aborted lookup fails with the reason of the run, whatever the lookup reports', async () => {
     const reason = new Error('the run has ended')
     const run = new AbortController()
     const { check } = aFilter({
@@ -121,7 +121,7 @@ describe('the outbound filter', () => {
     await expect(check('a.example', 443, run.signal)).rejects.toBe(reason)
   })
 
-  test('leaves nothing behind at the signal of a run that looks up many names', async () => {
+  test('many lookups of a run leave no listeners on its signal', async () => {
     const run = new AbortController()
     const { check } = aFilter({}, { 'a.example': [publicAddress] })
     await check('a.example', 443, run.signal)
@@ -146,7 +146,7 @@ describe('a place that the owner opened', () => {
     return { check, told }
   }
 
-  test('is let through by its host and port alone, and the owner hears of it', async () => {
+  test('an opened place is allowed by its exact host and port, and its use is reported', async () => {
     const { check, told } = opened([`${closedAddress}:5000`, `${closedAddress}:443`], {
       'other.lan': [closedAddress],
     })
@@ -158,7 +158,7 @@ describe('a place that the owner opened', () => {
     expect(told).toHaveLength(1)
   })
 
-  test('stays closed where it lies on ground that nobody opens, also when only one of its addresses does', async () => {
+  test('an opened place stays closed if any of its addresses cannot be opened', async () => {
     for (const names of [
       { 'nas.lan': ['169.254.169.254'] },
       { 'nas.lan': [closedAddress, '169.254.169.254'] },
@@ -172,12 +172,12 @@ describe('a place that the owner opened', () => {
     }
   })
 
-  test('is let through also where nobody asked to hear of it', async () => {
+  test('an opened place is allowed without a listener for its use', async () => {
     const { check } = aFilter({ exceptions: { covers: () => true, opens: () => true } })
     expect(await check(closedAddress)).toEqual([v4(closedAddress)])
   })
 
-  test('is no news for the owner while it lies on open ground', async () => {
+  test('an opened place with public addresses is not reported', async () => {
     const { check, told } = opened([], { 'nas.lan': [publicAddress] })
     expect(await check('nas.lan', 5000)).toEqual([v4(publicAddress)])
     expect(told).toEqual([])
@@ -185,7 +185,7 @@ describe('a place that the owner opened', () => {
 })
 
 describe('a connection', () => {
-  test('is given the checked addresses, whatever name it asks for', () => {
+  test('a connection gets the checked addresses, whatever name it resolves', () => {
     const given: unknown[] = []
     const lookup = pinnedLookup([v4(publicAddress), v4('93.184.216.35')])
     lookup('evil.example', { all: true }, (...answer) => given.push(answer))

@@ -7,15 +7,12 @@ import { textOf } from './destination.ts'
 import type { PrivateExceptions } from './private-exceptions.ts'
 
 /**
- * THE outbound filter: where may a connection go?
- *
- * 1. The name is resolved once; every address it has must be allowed, and the connection goes to those alone.
- * 2. What cannot be resolved is refused.
- * 3. A place that the owner opened is let through by its exact host and port, and the owner's journal says so.
- *
- * Gives the addresses to connect to. Throws a Problem that says what was wrong with it: `destination-refused` (the
- * owner's list for this agent), `port-refused`, `name-unresolved`, `address-refused`; or `rate-limited`, or the signal's
- * reason.
+ * The outbound filter: decides where a connection may go.
+ * 1. The name is resolved once; all its addresses must be allowed, and the connection uses only those.
+ * 2. A name that cannot be resolved is refused.
+ * 3. A place that the owner opened is allowed by its exact host and port, and each use is recorded in the audit log.
+ * Returns the addresses to connect to. Throws a problem that names the reason: `destination-refused` (the owner's
+ * list for this agent), `port-refused`, `name-unresolved`, `address-refused`, `rate-limited`, or the signal's reason.
  */
 export type CheckDestination = (
   destination: Destination,
@@ -23,15 +20,15 @@ export type CheckDestination = (
 ) => Promise<readonly LookupAddress[]>
 
 export interface CheckDestinationDeps {
-  /** All addresses of a name. */
+  /** Resolves all addresses of a name. */
   readonly resolve: (name: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
   readonly isAllowed: (address: string) => boolean
-  /** 80 and 443 unless the owner says more. */
+  /** 80 and 443 unless configured otherwise. */
   readonly allowedPorts?: readonly number[]
-  /** False for a host that the owner's list for this agent does not name. */
+  /** False for a host that the owner's list for this agent does not contain. */
   readonly isHostAllowed?: (host: string) => boolean
   readonly exceptions?: PrivateExceptions
-  /** Hears of each use of an exception. */
+  /** Called for each use of an exception. */
   readonly onException?: (destination: Destination, address: string) => void
 }
 
@@ -55,7 +52,7 @@ export function createCheckDestination(deps: CheckDestinationDeps): CheckDestina
       family === 0 ? await resolved(deps, { host, signal }) : [{ address: host, family } as const]
     if (addresses.length === 0) throw unresolved(`the name ${host} has no address`)
     const inside = addresses.filter(({ address }) => !deps.isAllowed(address))
-    // The address itself is not told: a name in here would then answer questions about networks in there.
+    // The address is not shown: otherwise agents could resolve names of private networks.
     if (!excepted && inside.length > 0) throw refused(`${host} is not a public address`)
     if (!inside.every(({ address }) => deps.exceptions?.opens(address, port))) {
       throw refused(`${textOf(destination)} cannot be opened, not even by the owner`)
@@ -65,7 +62,7 @@ export function createCheckDestination(deps: CheckDestinationDeps): CheckDestina
   }
 }
 
-/** A connection that asks for the name's address is given those that were checked, and nobody else is asked. */
+/** A DNS lookup function for connections that returns the checked addresses without any query. */
 export function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
   return (_hostname, options, callback) => {
     const [first] = addresses
@@ -74,7 +71,7 @@ export function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunctio
   }
 }
 
-/** A look-up that goes on too long need not be waited for. */
+/** Abandons a lookup when the signal aborts. */
 async function resolved(
   deps: Pick<CheckDestinationDeps, 'resolve'>,
   { host, signal }: { readonly host: string; readonly signal: AbortSignal },

@@ -4,7 +4,7 @@ import { systemClock } from '../../platform/system-clock.ts'
 import { createClosedNetworks } from './closed-networks.ts'
 
 describe('the networks of this machine', () => {
-  test('are closed though their addresses are public, and nothing is open before the engine was asked', async () => {
+  test('networks of this machine are closed even with public addresses, and nothing is open before they are known', async () => {
     let engine = [{ address: '93.184.216.0', prefix: 24, own: false }]
     let interfaces = [{ address: '1.2.3.4', prefix: 32 }]
     const networks = createClosedNetworks({

@@ -3,27 +3,33 @@ import type { Log } from '../../platform/index.ts'
 import { createAddressFilter, createRangeCheck } from './address-ranges.ts'
 import type { AddressRange } from './address-ranges.ts'
 
-/** How long a new network of the engine may stay unknown, ms. */
+/** How long a new network of the engine may stay unknown, in milliseconds. */
 export const networksRefreshMs = 10_000
-/** How long a new address of this machine may, ms: asking the system for each connection would cost more than it. */
+/**
+ * How long a new address of this machine may stay unknown, in milliseconds; querying the system for each connection
+ * would be too slow.
+ */
 export const interfacesRefreshMs = 1000
 
-/** Networks that are this machine's own, whatever their addresses look like. */
+/** Networks that belong to this machine, whatever their addresses are. */
 export interface ClosedNetworks {
-  /** Reads the engine's networks now. Rejects when the engine does not tell. */
+  /** Reads the engine's networks now. Rejects if the engine does not answer. */
   refresh(): Promise<void>
-  /** Refreshes until the signal aborts; where the engine does not answer, what it said last goes on. */
+  /** Refreshes until the signal aborts; if the engine does not answer, the last answer stays valid. */
   run(signal: AbortSignal): Promise<void>
-  /** A public address, and none of ours. Nothing is allowed before the engine was asked once. */
+  /**
+   * True for a public address that does not belong to this machine. Nothing is allowed before the engine has answered
+   * once.
+   */
   isAllowed(address: string): boolean
   isOwnAddress(address: string): boolean
-  /** On the network that agents live on. */
+  /** True for an address on the agents' networks. */
   isFleetAddress(address: string): boolean
 }
 
 export interface ClosedNetworksDeps {
   readonly networks: () => Promise<readonly (AddressRange & { readonly own: boolean })[]>
-  /** Addresses of the machine's interfaces at this moment: they come and go while the mesh runs. */
+  /** The current addresses of the machine's interfaces, which change while the mesh runs. */
   readonly interfaces: () => readonly AddressRange[]
   readonly clock: Clock
   readonly log: Log

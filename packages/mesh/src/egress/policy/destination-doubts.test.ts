@@ -20,13 +20,13 @@ test.each([
   ['https://192.168.1.20', 'add "192.168.1.20:443" to egress.allowed_private'],
   ['http://127.0.0.1:2375', 'cannot be opened'],
   ['https://api.example.org:8443', 'add 8443 to egress.allowed_ports'],
-])('of %s it is said: %s', (address, said) => {
+])('the doubt about %s is: %s', (address, said) => {
   const doubts = destinationDoubts(new URL(address), rules)
   if (said === null) expect(doubts).toEqual([])
   else expect(doubts).toEqual([expect.stringContaining(said)])
 })
 
-test('a host that the list of this agent lacks is named beside what else refuses it', () => {
+test("a host missing from this agent's list is reported together with other reasons", () => {
   const listed = { ...rules, isHostAllowed: (host: string) => host === 'api.github.com' }
   expect(destinationDoubts(new URL('https://api.github.com'), listed)).toEqual([])
   expect(destinationDoubts(new URL('https://wiki.example:8443'), listed)).toEqual([

@@ -4,8 +4,8 @@ import { destinationOf, textOf } from './destination.ts'
 import type { Destination } from './destination.ts'
 
 /**
- * Why `check-destination` would refuse this address to agents, or to the one of these rules, and what opens it: as far as it can be told without
- * looking the name up. For owners who write an address down. Pure.
+ * The reasons why `check-destination` would refuse this address to agents, and what would allow it, as far as they
+ * are known without resolving the name. For owners who enter an address. Pure.
  */
 export function destinationDoubts(
   url: URL,
@@ -23,7 +23,7 @@ export function destinationDoubts(
   return [...unlisted, ...placeDoubts(destination, rules)]
 }
 
-/** For every agent alike. */
+/** Reasons that apply to every agent. */
 function placeDoubts(
   destination: Destination,
   rules: Pick<CheckDestinationDeps, 'allowedPorts' | 'isAllowed' | 'exceptions'>,

@@ -19,7 +19,7 @@ describe('host and port', () => {
     ['_dmarc.example:443', '_dmarc.example', 443],
     [`${'a'.repeat(63)}.test:80`, `${'a'.repeat(63)}.test`, 80],
     [`${'a.'.repeat(126)}a:80`, `${'a.'.repeat(126)}a`, 80],
-  ])('%s is read in one spelling', (text, host, port) => {
+  ])('%s is normalized', (text, host, port) => {
     expect(parseHostAndPort(text)).toEqual({ host, port })
   })
 
@@ -60,7 +60,7 @@ describe('host and port', () => {
     expect(parseHostAndPort(text)).toBeNull()
   })
 
-  test('what is read reads the same again, whatever it was', () => {
+  test('normalizing a destination again changes nothing', () => {
     fc.assert(
       fc.property(fc.oneof(fc.string(), fc.webAuthority({ withPort: true })), (text) => {
         const read = parseHostAndPort(text)
@@ -71,7 +71,7 @@ describe('host and port', () => {
     )
   })
 
-  test('a URL leads to its host and to the port of its scheme', () => {
+  test('a URL gives its host and the port of its scheme', () => {
     expect(destinationOf(new URL('https://a.test/x'))).toEqual({ host: 'a.test', port: 443 })
     expect(destinationOf(new URL('http://[::1]:8080/'))).toEqual({ host: '::1', port: 8080 })
     expect(destinationOf(new URL('http://bücher.example./'))).toEqual({

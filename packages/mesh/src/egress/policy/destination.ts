@@ -1,6 +1,6 @@
-/** A host, in the one spelling that is compared and connected to, and a port. */
+/** A host in its normalized form, and a port. */
 export interface Destination {
-  /** A name in small letters without the dot at its end, or an address without brackets. */
+  /** A lower-case name without the final dot, or an address without brackets. */
   readonly host: string
   readonly port: number
 }
@@ -8,8 +8,8 @@ export interface Destination {
 const nameMaxChars = 253
 
 /**
- * Reads `host:port` as CONNECT and the settings write it; null for anything else. The port is never guessed. Every
- * spelling of an IPv4 address (decimal, octal, hexadecimal, short) becomes the dotted one. Pure.
+ * Parses `host:port` as in CONNECT and in settings; null for anything else. The port is required. Every notation of
+ * an IPv4 address (decimal, octal, hexadecimal, short) becomes the dotted one. Pure.
  */
 export function parseHostAndPort(text: string): Destination | null {
   const parts = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+):(\d{1,5})$/i.exec(text)
@@ -19,7 +19,7 @@ export function parseHostAndPort(text: string): Destination | null {
   return host === null ? null : { host, port }
 }
 
-/** Where a URL of http or https leads; null for another scheme, and for a host that no name can be. Pure. */
+/** The destination of an http or https URL; null for another scheme or an invalid host. Pure. */
 export function destinationOf(url: URL): Destination | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return null
   const host = hostOf(url)
@@ -27,7 +27,7 @@ export function destinationOf(url: URL): Destination | null {
   return { host, port: url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port) }
 }
 
-/** As it is written where ports are told. */
+/** Formats a destination as `host:port`. */
 export function textOf({ host, port }: Destination): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }

@@ -3,12 +3,15 @@ import type { Journal } from '../../journal/index.ts'
 import type { Destination } from './destination.ts'
 import { textOf } from './destination.ts'
 
-/** One use of a place is written per caller and this time, ms: a program may connect a hundred times a second. */
+/**
+ * Each use of a place is recorded once for each caller in this time, in milliseconds: a program may connect a hundred
+ * times a second.
+ */
 export const exceptionWrittenEveryMs = 60_000
-/** Pairs of caller and place that are remembered; forgetting them all only writes more. */
+/** How many pairs of caller and place are remembered; clearing them only causes more records. */
 const rememberedMax = 1000
 
-/** Writes down that an agent, or the mesh itself, used what the owner opened. */
+/** Records in the audit log that an agent, or the mesh itself, used a place that the owner opened. */
 export function createExceptionJournal(deps: { readonly journal: Journal; readonly clock: Clock }) {
   const written = new Map<string, number>()
   return (actor: string, destination: Destination, address: string): void => {

@@ -15,7 +15,7 @@ describe('an owner’s list of hosts', () => {
     [['::1'], '::1'],
     [['0x7f.1'], '127.0.0.1'],
     [['2606:4700:0::1'], '2606:4700::1'],
-  ])('%j names %s', (patterns, host) => {
+  ])('the list %j contains %s', (patterns, host) => {
     expect(listNamesHost(patterns, host)).toBe(true)
   })
 
@@ -33,11 +33,11 @@ describe('an owner’s list of hosts', () => {
     [['*.no host'], 'a.no host'],
     [['x*.example.org'], 'api.example.org'],
     [['https://api.example.org'], 'api.example.org'],
-  ])('%j does not name %s', (patterns, host) => {
+  ])('the list %j does not contain %s', (patterns, host) => {
     expect(listNamesHost(patterns, host)).toBe(false)
   })
 
-  test('names every host where there is none, and no host where it is empty', () => {
+  test('a missing list contains every host, and an empty one contains none', () => {
     expect(listNamesHost(undefined, 'anything.example')).toBe(true)
     expect(listNamesHost([], 'anything.example')).toBe(false)
   })

@@ -1,8 +1,8 @@
 import { parseHostAndPort } from './destination.ts'
 
 /**
- * Does an owner's list name this host? An entry is a host, `*.domain` for every name below a domain, or `*`. Without a
- * list every host is named. Pure.
+ * True if an owner's list contains this host. An entry is a host, `*.domain` for all names below a domain, or `*`.
+ * Without a list every host is allowed. Pure.
  */
 export function listNamesHost(patterns: readonly string[] | undefined, host: string): boolean {
   return patterns === undefined || patterns.some((pattern) => namesHost(pattern, host))
@@ -14,7 +14,7 @@ function namesHost(pattern: string, host: string): boolean {
   return canonical(pattern) === host
 }
 
-/** In the one spelling that hosts are compared in. */
+/** The normalized form in which hosts are compared. */
 function canonical(host: string): string {
   return parseHostAndPort(`${host.includes(':') ? `[${host}]` : host}:80`)?.host ?? ''
 }

@@ -12,7 +12,7 @@ async function checkPlaces(places: readonly string[], guarded: readonly number[]
       hooks: createHooks(silentLog),
       log: silentLog,
       journal: { append: () => undefined },
-      // What the owner opened to agents is not opened by it to the mesh's own looks.
+      // A place that the owner opened to agents is not open to the mesh's own requests.
       settings: () => ({
         ...defaultSettings,
         egress: { ...defaultSettings.egress, allowed_private: ['127.0.0.1:9'] },
@@ -30,7 +30,7 @@ async function checkPlaces(places: readonly string[], guarded: readonly number[]
   return (host: string, port: number) => check({ host, port }, new AbortController().signal)
 }
 
-test('a check of the mesh goes to the places that it names and to no other', async () => {
+test('a request of the mesh reaches only the places given for it', async () => {
   const check = await checkPlaces(
     ['127.0.0.1:11434', '127.0.0.1:2375', '127.0.0.1:8420', '169.254.169.254:80'],
     [8420],
@@ -44,7 +44,7 @@ test('a check of the mesh goes to the places that it names and to no other', asy
     ['203.0.113.9', 443],
     ['localhost', 11_434],
     ['127.0.0.1', 9],
-    // Not even where it is named: the engine, the mesh's own listeners, metadata of clouds.
+    // Not even if given: the engine, the mesh's own listeners, cloud metadata.
     ['127.0.0.1', 2375],
     ['127.0.0.1', 8420],
     ['169.254.169.254', 80],

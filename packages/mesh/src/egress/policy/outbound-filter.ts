@@ -27,7 +27,7 @@ export interface OutboundFilter {
   filterAt(places: readonly string[]): CheckDestinationDeps
 }
 
-/** One filter for whatever leaves in an agent's name. */
+/** Creates the filter for everything that is sent on behalf of agents. */
 export function createOutboundFilter(
   kernel: Pick<Kernel, 'clock' | 'hooks' | 'log' | 'journal' | 'settings' | 'ports'>,
   {
@@ -37,7 +37,7 @@ export function createOutboundFilter(
   }: {
     readonly environment: { readonly proxies: OutboundProxies }
     readonly runtime: Pick<SandboxRuntime, 'networks'>
-    /** As they are written where the engine is named. */
+    /** As configured for the engine. */
     readonly engineAddresses: readonly string[]
   },
 ): OutboundFilter {
@@ -68,7 +68,7 @@ export function createOutboundFilter(
   return {
     networks,
     filterAt: (places) => ({
-      // Places are addresses; a name would be looked up by somebody else.
+      // Places are addresses, so no name is resolved here.
       resolve: async () => [],
       isAllowed: () => false,
       allowedPorts: [],
@@ -110,7 +110,7 @@ function ownAddresses(): AddressRange[] {
   )
 }
 
-/** An engine that is reached over TCP is a listener as well. */
+/** An engine that is reached over TCP listens on a port that must stay closed too. */
 function tcpPortIn(address: string): readonly number[] {
   const port = /^tcp:\/\/.*:(\d{1,5})\/?$/.exec(address)?.[1]
   return port === undefined ? [] : [Number(port)]

@@ -4,7 +4,7 @@ import { isPublicAddress } from './address-ranges.ts'
 import { parseHostAndPort, textOf } from './destination.ts'
 import { createPrivateExceptions } from './private-exceptions.ts'
 
-/** This machine is 192.168.1.10, with a mesh on 8420 and 8421; agents live in 10.70.0.x. */
+/** This machine is 192.168.1.10, with a mesh on 8420 and 8421; agents are in 10.70.0.x. */
 function aFilter(entries: readonly string[], names: Readonly<Record<string, readonly string[]>> = {}) {
   const used: string[] = []
   const check = createCheckDestination({
@@ -31,7 +31,7 @@ function aFilter(entries: readonly string[], names: Readonly<Record<string, read
 }
 
 describe('an exception of the owner', () => {
-  test('opens one private place, by its exact host and port, and is told', async () => {
+  test('an exception opens one private place by its exact host and port, and is reported', async () => {
     const { ask, used } = aFilter(['192.168.1.20:8080', 'Wiki.Internal.:443', '[fd12::1]:443'], {
       'wiki.internal': ['10.1.2.3'],
       'other.internal': ['10.1.2.3'],
@@ -69,31 +69,31 @@ describe('an exception of the owner', () => {
     ['an IPv4 address in IPv6 clothes', '[::ffff:192.168.1.20]:80'],
     ['NAT64', '[64:ff9b::c0a8:114]:80'],
     ['multicast', '224.0.0.1:80'],
-  ])('never opens %s', async (_, entry) => {
+  ])('an exception never opens %s', async (_, entry) => {
     const { ask, used } = aFilter([entry], { 'mesh.internal': ['127.0.0.1'] })
     expect(await ask(entry)).toBe('address-refused')
     expect(used).toEqual([])
   })
 
-  test('opens the mesh’s ports on another machine, which has no API of ours there', async () => {
+  test("an exception can open the mesh's port numbers on another machine", async () => {
     const { ask } = aFilter(['192.168.1.20:8420', '192.168.1.20:2375'])
     expect(await ask('192.168.1.20:8420')).toBe('192.168.1.20')
     expect(await ask('192.168.1.20:2375')).toBe('192.168.1.20')
   })
 
-  test('opens nothing, and closes nothing, where it cannot be read', async () => {
+  test('an invalid exception opens nothing and closes nothing', async () => {
     const { ask } = aFilter(['no entry', '192.168.1.20', '192.168.1.20:8080'])
     expect(await ask('192.168.1.20:8080')).toBe('192.168.1.20')
     expect(await ask('192.168.1.21:8080')).toBe('port-refused')
   })
 
-  test('opens another program of this machine', async () => {
+  test('an exception can open another program of this machine', async () => {
     const { ask } = aFilter(['localhost:3000', '192.168.1.10:3000'], { localhost: ['127.0.0.1'] })
     expect(await ask('localhost:3000')).toBe('127.0.0.1')
     expect(await ask('192.168.1.10:3000')).toBe('192.168.1.10')
   })
 
-  test('is refused where one of the addresses of the name may not be opened', async () => {
+  test('an exception is refused if one address of the name cannot be opened', async () => {
     const { ask } = aFilter(['wiki.internal:80'], { 'wiki.internal': ['10.1.2.3', '169.254.169.254'] })
     expect(await ask('wiki.internal:80')).toBe('address-refused')
   })

@@ -2,29 +2,29 @@ import { isLoopback, isOwnGround } from './address-ranges.ts'
 import type { Destination } from './destination.ts'
 import { parseHostAndPort, textOf } from './destination.ts'
 
-/** What an owner opened on networks that are closed to agents, by exact host and port. */
+/** Places on closed networks that the owner opened, by exact host and port. */
 export interface PrivateExceptions {
-  /** True where the owner wrote this very host and port. */
+  /** True if the owner entered exactly this host and port. */
   covers(destination: Destination): boolean
   /**
-   * True for an address that such an entry can open. Link-local and reserved addresses, cloud metadata, the fleet's own
-   * network, the mesh's listeners and the engine are opened by nothing.
+   * True for an address that such an entry can open. Nothing opens link-local and reserved addresses, cloud metadata,
+   * the fleet's own network, the mesh's listeners and the engine.
    */
   opens(address: string, port: number): boolean
 }
 
 export interface PrivateExceptionsDeps {
-  /** `egress.allowed_private` as it is now. */
+  /** The current value of `egress.allowed_private`. */
   readonly entries: () => readonly string[]
-  /** Addresses of this machine, loopback aside. */
+  /** Addresses of this machine except loopback. */
   readonly isOwnAddress: (address: string) => boolean
-  /** The network that agents live on. */
+  /** Addresses of the agents' networks. */
   readonly isFleetAddress: (address: string) => boolean
-  /** Ports of this machine that are never opened: the mesh's listeners, the engine's. */
+  /** Ports of this machine that are never opened: the listeners of the mesh and of the engine. */
   readonly guardedPorts: () => readonly number[]
 }
 
-/** The engine's usual ports, where it listens on TCP at all. */
+/** The engine's usual ports, if it listens on TCP. */
 export const enginePorts: readonly number[] = [2375, 2376, 2377]
 
 export function createPrivateExceptions(deps: PrivateExceptionsDeps): PrivateExceptions {

@@ -30,7 +30,7 @@ async function aResolver(answerOf: (name: string) => NameAnswer, hosts = '', tim
 }
 
 describe('a name', () => {
-  test('has the addresses of both families', async () => {
+  test('a name has the addresses of both families', async () => {
     const { resolve } = await aResolver(() => ['93.184.216.34', '2606:2800:21f::1'])
     expect(await resolve('site.test', never)).toEqual([
       { address: '93.184.216.34', family: 4 },
@@ -38,7 +38,7 @@ describe('a name', () => {
     ])
   })
 
-  test('of one family is no failure; one of none, and one that is not there, are', async () => {
+  test('a name with one family resolves, and a name with none or a missing one fails', async () => {
     const { resolve } = await aResolver((name) =>
       name === 'four.test' ? ['1.2.3.4'] : name === 'none.test' ? [] : null,
     )
@@ -47,7 +47,7 @@ describe('a name', () => {
     await expect(resolve('nowhere.test', never)).rejects.toThrow('no address')
   })
 
-  test('in the hosts file is asked of nobody, and neither is this machine', async () => {
+  test('names in the hosts file and this machine are resolved without a query', async () => {
     const hosts = '# own\n127.0.0.1 localhost\n10.1.2.3\tWiki.internal wiki # ours\nfe80::1%eth0 linked\n'
     const { resolve, server } = await aResolver(() => ['6.6.6.6'], hosts)
     expect(await resolve('wiki.internal', never)).toEqual([{ address: '10.1.2.3', family: 4 }])
@@ -57,7 +57,7 @@ describe('a name', () => {
     expect(await resolve('linked', never)).toEqual([{ address: '6.6.6.6', family: 4 }])
   })
 
-  test('without an answer is a failure after its time, and at once when nobody waits', async () => {
+  test('a lookup without an answer fails after its timeout, and at once when aborted', async () => {
     verifies('limits:outbound-dns-failure', 'errors:outbound:dns-failure')
     const { resolve, server } = await aResolver(() => 'dead', '', 200)
     await expect(resolve('dead.test', never)).rejects.toThrow(/ETIMEOUT|timeout/i)
@@ -70,7 +70,7 @@ describe('a name', () => {
     await expect(asking).rejects.toThrow(/ECANCELLED|cancel/i)
   })
 
-  test('whose servers are dead holds up neither other names nor files nor compression', async () => {
+  test('a name with dead servers blocks neither other lookups nor files nor compression', async () => {
     heedsLesson(118)
     const { resolve, server } = await aResolver((name) => (name.startsWith('dead') ? 'dead' : ['1.2.3.4']))
     const gone = new AbortController()
@@ -88,7 +88,7 @@ describe('a name', () => {
     await Promise.allSettled(dead)
   })
 
-  test('has room for an agent that has none, however many others have', async () => {
+  test('an agent gets a lookup even if others use up the rest', async () => {
     const { resolve } = await aResolver(() => 'dead')
     const gone = new AbortController()
     const { perAgentMax } = agentShare.lookups
@@ -106,7 +106,7 @@ describe('a name', () => {
     await expect(resolve('localhost', never)).resolves.toHaveLength(1)
   })
 
-  test('of one agent leaves places for the others', async () => {
+  test('lookups of one agent leave places for others', async () => {
     const { resolve } = await aResolver((name) => (name.startsWith('dead') ? 'dead' : ['1.2.3.4']))
     const gone = new AbortController()
     const dead = Array.from({ length: agentShare.lookups.perAgentMax }, (_, index) =>
@@ -120,7 +120,7 @@ describe('a name', () => {
     await Promise.allSettled(dead)
   })
 
-  test('that answers otherwise each time leads to checked addresses alone', async () => {
+  test('a name with changing answers leads only to checked addresses', async () => {
     heedsLesson(26)
     let answer: readonly string[] = []
     const { resolve, server } = await aResolver(() => answer)
@@ -135,7 +135,7 @@ describe('a name', () => {
         answer = addresses
         const before = server.asked.length
         const checked = await check({ host: 'rebinding.test', port: 443 }, never).catch(() => null)
-        // One question for each family, and no other.
+        // One query for each family, and no other.
         expect(server.asked.length - before).toBe(2)
         const isOpen = addresses.length > 0 && addresses.every(isPublicAddress)
         expect(checked !== null).toBe(isOpen)

@@ -5,20 +5,19 @@ import { Problem } from '@flotilla/protocol/problem'
 import { createOpenPlaces } from '../../intake/index.ts'
 
 /**
- * All addresses of a name: those of the hosts file, or else what the name servers say for both families. Rejects where
- * either answer is a failure; a family that the name merely lacks is none.
- *
- * The system's own look-up is not used, since it holds one of the four threads that files and compression share: a few
- * names with dead servers would stop the whole mesh. These questions are datagrams on the event loop.
+ * Resolves all addresses of a name: those in the hosts file, or the answers of the name servers for both families.
+ * Rejects if either query fails; a family without addresses is no failure.
+ * The system's `getaddrinfo` is not used, because it occupies one of the four threads that files and compression
+ * share: a few names with dead servers would block the whole mesh. These queries are datagrams on the event loop.
  */
 export type ResolveName = (
   name: string,
   signal: AbortSignal,
-  /** In whose name; each has a share of the look-ups. */
+  /** The agent on whose behalf the name is resolved; each has a share of concurrent lookups. */
   asker?: string,
 ) => Promise<readonly LookupAddress[]>
 
-/** One look-up's connection to the name servers; `dns.promises.Resolver` in earnest. */
+/** The connection of one lookup to the name servers; `dns.promises.Resolver` outside of tests. */
 export interface NameServers {
   resolve4(name: string): Promise<readonly string[]>
   resolve6(name: string): Promise<readonly string[]>
@@ -27,18 +26,18 @@ export interface NameServers {
 
 export interface ResolveNameDeps {
   readonly readHosts: () => Promise<string>
-  /** A fresh one per look-up, so that a change of the machine's name servers counts at once. */
+  /** Creates a new one for each lookup, so that a change of the machine's name servers takes effect at once. */
   readonly openServers: () => NameServers
 }
 
-/** What lasts longer has no answer, ms: both families are asked at once, each server twice. */
+/** Timeout of an answer in milliseconds; both families are queried at once, each server twice. */
 export const serverTimeoutMs = 2500
 export const serverTries = 2
 
 const localName = /(?:^|\.)localhost$/
 
 export function createResolveName(deps: ResolveNameDeps): ResolveName {
-  // The dead names of one agent must not use up the places of the others.
+  // Dead names of one agent must not use up the places of others.
   const places = createOpenPlaces(agentShare.lookups)
 
   async function ask(name: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
@@ -64,7 +63,7 @@ export function createResolveName(deps: ResolveNameDeps): ResolveName {
   return async (name, signal, asker = '') => {
     const known = addressesInHosts(await deps.readHosts(), name)
     if (known.length > 0) return known
-    // RFC 6761: no name server is ever asked for this machine.
+    // RFC 6761: localhost is never sent to a name server.
     if (localName.test(name)) return [{ address: '127.0.0.1', family: 4 }]
     signal.throwIfAborted()
     const leave = places.enter(asker)
@@ -82,7 +81,7 @@ export function createResolveName(deps: ResolveNameDeps): ResolveName {
   }
 }
 
-/** Codes that say: the name is there, and has no address of this family; or it is not there at all. */
+/** Error codes for a name that has no address of this family, or does not exist. */
 const absent: readonly unknown[] = ['ENODATA', 'ENOTFOUND']
 
 async function answered(answer: Promise<readonly string[]>): Promise<readonly string[]> {
@@ -94,7 +93,7 @@ async function answered(answer: Promise<readonly string[]>): Promise<readonly st
   }
 }
 
-/** Addresses that a hosts file gives a name, in the file's order. A zone is left out with its line. Pure. */
+/** The addresses of a name in a hosts file, in its order. Lines with a zone are ignored. Pure. */
 function addressesInHosts(text: string, name: string): readonly LookupAddress[] {
   const wanted = name.toLowerCase()
   return text.split('\n').flatMap((line) => {

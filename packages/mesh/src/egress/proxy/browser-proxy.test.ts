@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** With one far end that the owner opened by its exact place. */
+/** A proxy with one server that the owner opened by its exact place. */
 async function theProxy(): Promise<BrowserProxyHarness & { readonly place: string; readonly port: number }> {
   const far = await aFarEnd((socket) => void socket.write('hello'))
   const proxy = await aBrowserProxy({
@@ -22,7 +22,7 @@ async function theProxy(): Promise<BrowserProxyHarness & { readonly place: strin
   return { ...proxy, place: `127.0.0.1:${far.port}`, port: far.port }
 }
 
-test('an open browser goes out by its own token, and is cut off when it is closed', async () => {
+test('a browser connects with its own token and is disconnected when it is closed', async () => {
   const { ask, browsers, place } = await theProxy()
   const { head, socket } = await ask(place, 'ada-browser')
   expect(head).toMatch(/^HTTP\/1\.1 200 /)
@@ -32,7 +32,7 @@ test('an open browser goes out by its own token, and is cut off when it is close
   expect((await ask(place, 'ada-browser')).head).toMatch(/^HTTP\/1\.1 407 /)
 })
 
-test('whoever shows no token, or that of a program, is refused', async () => {
+test("a client without a token, or with a program's token, is refused", async () => {
   heedsLesson(123)
   const { ask, place } = await theProxy()
   for (const token of [null, 'ada-program', 'guess']) {
@@ -40,7 +40,7 @@ test('whoever shows no token, or that of a program, is refused', async () => {
   }
 })
 
-test('a browser whose agent may no longer have one is refused, and what it has open is cut off', async () => {
+test('a browser is refused and disconnected when its agent loses the permission', async () => {
   const { ask, may, place } = await theProxy()
   expect((await ask(place, 'bob-browser')).head).toMatch(/^HTTP\/1\.1 403 /)
   const { socket } = await ask(place, 'ada-browser')
@@ -49,7 +49,7 @@ test('a browser whose agent may no longer have one is refused, and what it has o
   await cut
 })
 
-test('what the filter refuses to agents it refuses to their browsers', async () => {
+test('the filter refuses to browsers what it refuses to agents', async () => {
   const { ask, port } = await theProxy()
   expect((await ask(`inside.test:${port}`, 'ada-browser')).head).toContain('address-refused')
   expect((await ask('127.0.0.1:22', 'ada-browser')).head).toContain('port-refused')

@@ -25,7 +25,7 @@ async function farEnd(serve: (socket: Socket) => void) {
   return made
 }
 
-/** Everything until the other side ends. */
+/** Reads until the other side ends. */
 async function readAll(socket: Socket): Promise<string> {
   const chunks: Buffer[] = []
   socket.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -40,7 +40,7 @@ const problemOf = (answer: string): { code: string; detail: string; repair: stri
   JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4)) as never
 
 describe('a tunnel', () => {
-  test('leads to the far end and back, and is counted', async () => {
+  test('a tunnel passes bytes in both directions and counts them', async () => {
     const far = await farEnd((socket) => socket.pipe(socket))
     const { tunnel, counts, journal, openTunnels } = await harness({ ports: [far.port] })
     const { socket, head } = await tunnel(`site.test:${far.port}`)
@@ -62,7 +62,7 @@ describe('a tunnel', () => {
     ])
   })
 
-  test('takes what was sent along with the request for it', async () => {
+  test('a tunnel passes on bytes that arrived with its request', async () => {
     const far = await farEnd((socket) => socket.pipe(socket))
     const { port } = await harness({ ports: [far.port] })
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
@@ -84,7 +84,7 @@ describe('a tunnel', () => {
       407,
       'proxy-unauthenticated',
     ],
-  ])('with %s is refused before any name is looked up', async (...[, line, status, code]) => {
+  ])('a tunnel with %s is refused before any lookup', async (...[, line, status, code]) => {
     const { raw, lookups } = await harness()
     const answer = await raw(`CONNECT site.test:443 HTTP/1.1\r\nHost: site.test:443\r\n${line}\r\n`)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
@@ -95,7 +95,7 @@ describe('a tunnel', () => {
     expect(lookups).toEqual([])
   })
 
-  test('belongs to the token, whatever name stands before it', async () => {
+  test('a tunnel belongs to the agent of its token, whatever the user name is', async () => {
     const far = await farEnd((socket) => socket.end('x'))
     const { raw, counts } = await harness({ ports: [far.port] })
     await raw(
@@ -105,7 +105,7 @@ describe('a tunnel', () => {
     expect(counts.list(1)).toMatchObject([{ agentId: 'scout' }])
   })
 
-  test('needs a live run and the permission', async () => {
+  test('a tunnel needs a live run and the permission', async () => {
     const { raw, working, lookups, journal } = await harness({ denied: ['other'] })
     working.delete('scout')
     const ask = async (token: string) =>
@@ -132,7 +132,7 @@ describe('a tunnel', () => {
     '100.100.100.200:80',
     '10.0.0.1:443',
     'inside.test:443',
-  ])('to %s is refused for its address', async (target) => {
+  ])('a tunnel to %s is refused because of its address', async (target) => {
     const { tunnel } = await harness()
     const { head } = await tunnel(target)
     expect(head).toMatch(/^HTTP\/1\.1 403 The address is not public\r\n/)
@@ -144,7 +144,7 @@ describe('a tunnel', () => {
     ['127.0.0.1:22', 'port-refused', 'Agents may not connect to this port'],
     ['nowhere.example:443', 'name-unresolved', 'The name has no address'],
     ['closed.test:443', 'destination-refused', 'The agent may not connect to this host'],
-  ])('to %s is refused as %s, in words of its own', async (target, code, title) => {
+  ])('a tunnel to %s is refused as %s', async (target, code, title) => {
     const { tunnel, journal } = await harness({ isHostAllowed: (host) => host !== 'closed.test' })
     const { head } = await tunnel(target)
     expect(head).toContain(`HTTP/1.1 403 ${title}\r\n`)
@@ -162,7 +162,7 @@ describe('a tunnel', () => {
     },
   )
 
-  test('goes to the address that was judged, though the name changes its mind at once', async () => {
+  test('a tunnel uses the checked address, even if the name changes at once', async () => {
     heedsLesson(26)
     const far = await farEnd((socket) => socket.end('judged'))
     let lookups = 0
@@ -177,7 +177,7 @@ describe('a tunnel', () => {
     expect((await tunnel(`rebinding.test:${far.port}`)).head).toMatch(/ 403 /)
   })
 
-  test('stays open in one direction after the other has ended', async () => {
+  test('a tunnel stays open in one direction after the other has ended', async () => {
     const far = await farEnd((socket) => {
       void readAll(socket).then((said) => setTimeout(() => socket.end(`heard ${said}`), 50))
     })
@@ -195,10 +195,10 @@ describe('a tunnel', () => {
     const reader = await other.tunnel(`site.test:${speaker.port}`)
     expect(await readAll(reader.socket)).toBe('announcement')
     reader.socket.end('still here')
-    await eventually('the far end hears it', async () => heard[0] === 'still here')
+    await eventually('the server receives it', async () => heard[0] === 'still here')
   })
 
-  test('slows a sender whose reader does not read', async () => {
+  test('a tunnel slows down a sender whose receiver does not read', async () => {
     const far = await farEnd((socket) => socket.pause())
     const { tunnel, counts } = await harness({ ports: [far.port] })
     const { socket } = await tunnel(`site.test:${far.port}`)
@@ -217,7 +217,7 @@ describe('a tunnel', () => {
     socket.destroy()
   })
 
-  test('ends with the run, the token, or the agent', async () => {
+  test('a tunnel ends with its run, its token or its agent', async () => {
     const far = await farEnd((socket) => void socket.resume().on('end', () => socket.end()))
     const proxy = await harness({ ports: [far.port] })
     const target = `site.test:${far.port}`
@@ -244,7 +244,7 @@ describe('a tunnel', () => {
     await eventually('the far ends are closed', async () => far.sockets.every((socket) => socket.destroyed))
   })
 
-  test('to a far end that breaks off breaks off, and one that refuses is told', async () => {
+  test('a tunnel breaks with its server, and a refused connection is reported', async () => {
     const far = await farEnd((socket) => void socket.once('data', () => socket.resetAndDestroy()))
     const { tunnel, openTunnels } = await harness({ ports: [far.port, 1] })
     const { socket } = await tunnel(`site.test:${far.port}`)
@@ -256,7 +256,7 @@ describe('a tunnel', () => {
     expect(problemOf(head)).toMatchObject({ code: 'upstream-failed' })
   })
 
-  test('is one of so many for each agent', async () => {
+  test('concurrent tunnels are limited for each agent', async () => {
     const far = await farEnd((socket) => void socket.resume().on('end', () => socket.end()))
     const { tunnel, openTunnels } = await harness({ ports: [far.port] })
     const target = `site.test:${far.port}`
@@ -271,7 +271,7 @@ describe('a tunnel', () => {
     expect((await tunnel(target)).head).toMatch(/ 200 /)
   })
 
-  test('counts against the rate of calls', async () => {
+  test('opening a tunnel counts against the rate limit', async () => {
     const { tunnel } = await harness({ perMinute: 2 })
     for (const expected of [403, 403, 429]) {
       const { head } = await tunnel('10.0.0.1:443')
@@ -279,7 +279,7 @@ describe('a tunnel', () => {
     }
   })
 
-  test('is let through by the owner’s list alone, where there is one', async () => {
+  test("a tunnel is allowed only by the owner's list, if there is one", async () => {
     const far = await farEnd((socket) => socket.end('x'))
     const { tunnel, lookups } = await harness({
       ports: [far.port],
@@ -293,7 +293,7 @@ describe('a tunnel', () => {
 })
 
 describe('a connection to the proxy', () => {
-  test('that dawdles over its headers is let go', async () => {
+  test('a connection that sends its headers too slowly is closed', async () => {
     const { port } = await harness({ headersTimeoutMs: 300 })
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
@@ -315,7 +315,7 @@ describe('a connection to the proxy', () => {
       400,
     ],
     ['ftp', `GET ftp://site.test/ HTTP/1.1\r\n${proxyAuthorization('scout-program')}\r\n\r\n`, 400],
-  ])('with %s is answered with a problem', async (_, text, status) => {
+  ])('a connection with %s is answered with a problem', async (_, text, status) => {
     const { raw, lookups } = await harness()
     const answer = await raw(text)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))

@@ -15,27 +15,26 @@ import { dial, joinEnds } from './proxy-tunnel.ts'
 
 const headersMaxBytes = 16 * 1024
 const headersTimeoutMs = 10_000
-/** How often slow headers are looked for, parts of that time. */
+/** How many times per timeout slow headers are checked. */
 const checksPerTimeout = 5
 const keepAliveMs = 15_000
 
 /**
- * The forward proxy: the one way out for programs in a container.
- *
- * P1 Who asks is said by the token and nothing else, anew for each request (`proxy-gate`).
- * P2 Each destination is checked once, and connected to at the addresses that were checked (`check-destination`).
- * P3 Nothing outlives its run, its token or the mesh (`tunnels`).
- * P4 What a request is, its parser and ours see alike: it is read strictly, and written anew.
+ * The forward proxy: the only way for programs in a container to reach the network.
+ * P1 The token alone identifies the client, anew for each request (`proxy-gate`).
+ * P2 Each destination is checked once, and connected to at the checked addresses (`check-destination`).
+ * P3 No connection outlives its run, its token or the mesh (`tunnels`).
+ * P4 The proxy parses each request strictly and writes it anew, so that the server cannot parse it differently.
  */
 export interface ConnectProxy {
-  /** Rejects when the port is taken. */
+  /** Rejects if the port is in use. */
   listen(where: { readonly port: number; readonly host: string }): Promise<unknown>
   port(): number
   close(): Promise<void>
 }
 
 export interface ServedProxy extends ConnectProxy {
-  /** Takes connections whose opening is another's affair. */
+  /** The HTTP server, for a caller that accepts the connections itself. */
   readonly server: Server
 }
 
@@ -46,7 +45,7 @@ export interface ConnectProxyDeps {
   readonly newRequestId: () => string
   readonly clock: Clock
   readonly log: Log
-  /** Bounds on connections that have not shown who they are, and on what comes on one. */
+  /** Limits connections that are not authenticated yet, and what one connection may send. */
   readonly bound: (server: Server) => void
   /** From the first byte of a connection to the end of its headers. */
   readonly headersTimeoutMs?: number
@@ -56,7 +55,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   const server = createServer({
     maxHeaderSize: headersMaxBytes,
     headersTimeout: deps.headersTimeoutMs ?? headersTimeoutMs,
-    // A body may take as long as its tunnel; `tunnels` ends one that is idle.
+    // A body may take as long as its tunnel; `tunnels` ends an idle one.
     requestTimeout: 0,
     connectionsCheckingInterval: (deps.headersTimeoutMs ?? headersTimeoutMs) / checksPerTimeout,
     keepAliveTimeout: keepAliveMs,
@@ -149,7 +148,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
   }
 }
 
-/** Aborts when the client goes away before it was served. */
+/** Aborts when the client disconnects before it was served. */
 function goneOf(client: Duplex | ServerResponse): { readonly signal: AbortSignal; forget(): void } {
   const gone = new AbortController()
   const onClose = () => gone.abort(new Problem('client-gone'))

@@ -1,11 +1,11 @@
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 
-/** What one agent exchanged with one host through the proxy. */
+/** The traffic of one agent with one host through the proxy. */
 export interface EgressCount {
   readonly connections: number
   readonly refused: number
-  /** Towards the host. */
+  /** Bytes sent to the host. */
   readonly bytesOut: number
   readonly bytesIn: number
 }
@@ -18,7 +18,7 @@ export interface EgressCountRow extends EgressCount {
 export interface EgressCountTable {
   hostsOf(agentId: string): readonly string[]
   add(row: EgressCountRow, at: number): void
-  /** Largest traffic first. */
+  /** Rows with the largest traffic first. */
   list(limit: number): readonly EgressCountRow[]
   forget(agentId: string): void
 }

@@ -24,8 +24,8 @@ function harness() {
   return { counts: again(), again, journal }
 }
 
-describe('counts of the way out', () => {
-  test('add up over lives, and say at once who was reached first', () => {
+describe('counts of outbound connections', () => {
+  test('counts add up over restarts, and a new host is recorded at once', () => {
     const { counts, again, journal } = harness()
     counts.opened('scout', 'a.test')
     expect(journal.entries).toMatchObject([{ action: 'proxy.opened', subject: 'a.test' }])
@@ -43,7 +43,7 @@ describe('counts of the way out', () => {
     expect(later.list(10)).toEqual([])
   })
 
-  test('have a bounded number of rows for an agent, however many hosts it reaches', () => {
+  test('each agent has a bounded number of rows, however many hosts it reaches', () => {
     const { counts } = harness()
     for (let index = 0; index < countedHostsMax + 50; index++) {
       counts.opened('scout', `h${index}.test`)
@@ -54,7 +54,7 @@ describe('counts of the way out', () => {
     expect(rows.find(({ host }) => host === otherHosts)?.connections).toBe(50)
   })
 
-  test('of names that were never reached share one row, and fill no journal', () => {
+  test('names that were never reached share one row and do not fill the audit log', () => {
     const { counts, journal } = harness()
     for (let index = 0; index < 500; index++) counts.refused('scout', `x${index}.test`, 'address-refused')
     expect(journal.entries).toHaveLength(writtenRefusalsMax)

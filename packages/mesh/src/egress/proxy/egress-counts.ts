@@ -4,20 +4,26 @@ import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { EgressCount, EgressCountRow, EgressCountTable } from './egress-count-table.ts'
 
-/** Hosts that are counted by name for one agent; what comes after shares one row. */
+/** How many hosts are counted by name for one agent; further ones share one row. */
 export const countedHostsMax = 200
 export const otherHosts = '(other)'
-/** How long counts stay in memory alone, ms. A killed mesh loses these, not who was reached: that is written at once. */
+/**
+ * How long counts stay only in memory, in milliseconds. A killed mesh loses these, but the first contact with a host
+ * is written at once.
+ */
 export const flushIntervalMs = 30_000
-/** Refusals of one agent that the journal gets between two flushes; a program in a loop must not flood it. */
+/**
+ * How many refusals of one agent are recorded between two flushes, so that a program in a loop cannot flood the audit
+ * log.
+ */
 export const writtenRefusalsMax = 20
 
-/** Who reached what through the proxy, and how much went there and back. */
+/** Counts connections and bytes through the proxy by agent and host. */
 export interface EgressCounts {
   opened(agentId: string, host: string): void
   refused(agentId: string, host: string, code: string): void
   moved(agentId: string, host: string, bytes: { readonly out: number; readonly in: number }): void
-  /** Totals of all time, largest first, with what is not written yet. */
+  /** Totals of all time, largest first, including unwritten counts. */
   list(limit: number): readonly EgressCountRow[]
   flush(): void
   /** Flushes until the signal aborts, and once more. */
@@ -26,7 +32,7 @@ export interface EgressCounts {
 }
 
 interface AgentCounts {
-  /** Hosts with a row of their own, in the table or here. */
+  /** Hosts with a row of their own, in the table or in memory. */
   readonly named: Set<string>
   readonly pending: Map<string, { -readonly [Key in keyof EgressCount]: number }>
   refusalsWritten: number
@@ -80,14 +86,14 @@ export function createEgressCounts(deps: {
         }
       }
     })
-    // Only what the table has now is forgotten; hosts are read from it again.
+    // Only written state is dropped; hosts are read from the table again.
     agents.clear()
   }
 
   return {
     opened: (agentId, host) => {
       const counts = countsOf(agentId)
-      // A row is kept for places that were reached; names that never opened must not use them up.
+      // Only reached hosts get a row, so that names that never opened cannot use them up.
       if (counts.named.size < countedHostsMax) counts.named.add(host)
       const isFirst = !counts.pending.has(counts.named.has(host) ? host : otherHosts)
       pendingOf(counts, host).connections++

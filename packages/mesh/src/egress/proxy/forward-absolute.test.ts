@@ -11,7 +11,7 @@ afterEach(async () => {
   for (const one of running.splice(0).toReversed()) await one.close()
 })
 
-/** A web site at `site.test` behind the proxy, and a way to ask for it in raw bytes. */
+/** A web site at `site.test` behind the proxy, and a client that sends raw bytes. */
 async function aSite(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
   options: ProxyHarnessOptions = {},
@@ -35,7 +35,7 @@ async function aSite(
 }
 
 describe('a request in absolute form', () => {
-  test('is passed on and its answer back, without what is about the connection', async () => {
+  test('a request and its answer are forwarded without connection headers', async () => {
     const { web, ask, proxy } = await aSite((_request, response) =>
       response
         .writeHead(201, { 'x-end': 'kept', 'keep-alive': 'timeout=9', 'set-cookie': ['a=1', 'b=2'] })
@@ -77,7 +77,7 @@ describe('a request in absolute form', () => {
     expect(proxy.counts.list(1)[0]).toMatchObject({ agentId: 'scout', host: 'site.test', refused: 0 })
   })
 
-  test('in pieces is passed on in pieces, and one without a body stays without', async () => {
+  test('a chunked request is forwarded in chunks, and one without a body has none', async () => {
     const { web, ask } = await aSite((_request, response) => response.end())
     await ask('POST / HTTP/1.1', ['Transfer-Encoding: chunked'], '3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n')
     await ask('POST / HTTP/1.1')
@@ -94,7 +94,7 @@ describe('a request in absolute form', () => {
     expect(web.requests[2]?.headers).not.toHaveProperty('transfer-encoding')
   })
 
-  test('is asked for its token each time on a connection that is kept', async () => {
+  test('each request on a kept-alive connection needs the token', async () => {
     const { proxy, origin, web } = await aSite((_request, response) => response.end('ok'))
     const answer = await proxy.raw(
       `GET ${origin}/1 HTTP/1.1\r\n${proxyAuthorization('scout-program')}\r\n\r\n` +
@@ -111,7 +111,7 @@ describe('a request in absolute form', () => {
     ['in decimal', 'http://2130706434/', 403],
     ['with a user name', 'http://a:b@site.test/', 400],
     ['without a host', 'http:///x', 403],
-  ])('%s is refused', async (_, url, status) => {
+  ])('%s is refused by the proxy', async (_, url, status) => {
     const { proxy } = await aSite((_request, response) => response.end(), { ports: [80] })
     const answer = await proxy.raw(
       `GET ${url} HTTP/1.1\r\n${proxyAuthorization('scout-program')}\r\nConnection: close\r\n\r\n`,
@@ -120,14 +120,14 @@ describe('a request in absolute form', () => {
     expect(answer).toContain('application/problem+json')
   })
 
-  test('a redirect goes back to the program, whose next request is judged anew', async () => {
+  test('a redirect is returned to the program, whose next request is checked again', async () => {
     const { ask } = await aSite((_request, response) =>
       response.writeHead(302, { location: 'http://169.254.169.254/' }).end(),
     )
     expect(await ask('GET / HTTP/1.1')).toMatch(/^HTTP\/1\.1 302 [\s\S]*location: http:\/\/169/i)
   })
 
-  test('changes no protocol, neither asked nor unasked', async () => {
+  test('a protocol upgrade is refused, requested or not', async () => {
     const { ask, web } = await aSite((_request, response) => response.end())
     const answer = await ask('GET / HTTP/1.1', ['Upgrade: websocket', 'Sec-WebSocket-Version: 13'])
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
@@ -153,12 +153,12 @@ describe('a request in absolute form', () => {
     ['a space before the colon', ['Transfer-Encoding : chunked'], '0\r\n\r\n'],
     ['a folded header', ['X-A: b', ' Transfer-Encoding: chunked'], '0\r\n\r\n'],
     ['a length with a sign', ['Content-Length: +4'], 'abcd'],
-    ['a length that is none', ['Content-Length: 0x4'], 'abcd'],
+    ['an invalid length', ['Content-Length: 0x4'], 'abcd'],
     ['a bare line feed', ['X-A: b\nX-B: c'], ''],
     ['a bare carriage return', ['X-A: b\rX-B: c'], ''],
     ['a null byte', ['X-A: b\0c'], ''],
     ['a header without a name', [': x'], ''],
-  ])('with %s is refused, and nothing goes on', async (_, lines, body) => {
+  ])('a request with %s is refused and not forwarded', async (_, lines, body) => {
     const { ask, web } = await aSite((_request, response) => response.end('reached'))
     const answer = await ask('POST / HTTP/1.1', lines, body)
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
@@ -166,7 +166,7 @@ describe('a request in absolute form', () => {
     expect(web.requests).toEqual([])
   })
 
-  test('whatever its bytes are, the far end sees one request without our token, or none', async () => {
+  test("whatever its bytes are, the server sees one request without the proxy's token, or none", async () => {
     const { proxy, origin, web } = await aSite((_request, response) => response.end())
     const piece = fc.oneof(
       fc.constantFrom(
@@ -209,7 +209,7 @@ describe('a request in absolute form', () => {
     )
   })
 
-  test('to a far end that speaks no HTTP, or breaks off, is a problem or a broken answer', async () => {
+  test('a server that does not speak HTTP, or breaks off, gives a problem or a broken answer', async () => {
     const far = await aFarEnd((socket) => {
       socket.once('data', (chunk: Buffer) => {
         if (chunk.toString().includes('/cut')) {
@@ -229,7 +229,7 @@ describe('a request in absolute form', () => {
     await eventually('nothing is left open', async () => proxy.openTunnels() === 0)
   })
 
-  test('is given up when its run ends in the middle of the answer', async () => {
+  test('a request is aborted when its run ends in the middle of the answer', async () => {
     const { ask, proxy } = await aSite((_request, response) => void response.writeHead(200).write('begun'))
     const answer = ask('GET / HTTP/1.1')
     await eventually('it has begun', async () => proxy.counts.list(1)[0]?.connections === 1)

@@ -11,8 +11,8 @@ import type { AbsoluteTarget } from './proxy-target.ts'
 const replyHeadersMaxBytes = 64 * 1024
 
 /**
- * Passes one request on and its answer back, bodies as they come. Rejects with the Problem `bad-request`,
- * `upstream-failed` or `upstream-timeout`, or the signal's reason; the answer may have begun by then.
+ * Forwards one request and streams its answer back. Rejects with the problem `bad-request`, `upstream-failed` or
+ * `upstream-timeout`, or the signal's reason; the answer may have started by then.
  */
 export async function forwardAbsolute(
   checked: CheckedTunnel,
@@ -40,7 +40,7 @@ export async function forwardAbsolute(
       maxHeaderSize: replyHeadersMaxBytes,
     })
     const answer = answerOf(onward)
-    // An answer may come, and the far end close, before all of the body was taken.
+    // The server may answer and close before it has read the whole body.
     const sent = pipeline(request, onward).catch((error: unknown) => error)
     const reply = await answer
     response.writeHead(reply.statusCode ?? 502, returnedHeaders(reply.rawHeaders))

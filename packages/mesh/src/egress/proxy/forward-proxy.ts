@@ -17,12 +17,12 @@ import type { ProxyGate, ProxyGateDeps } from './proxy-gate.ts'
 import { createTunnels } from './tunnels.ts'
 import type { Tunnels, TunnelsDeps } from './tunnels.ts'
 
-/** Sockets on the forward proxy: a container's programs may hold its tunnels twice over, and no more. */
+/** Sockets on the forward proxy: twice the tunnels that the programs of one container may hold. */
 const proxyConnections = {
   perAddressMax: 2 * agentShare.tunnels.perAgentMax,
   totalMax: 2 * agentShare.tunnels.max,
 }
-/** Pairs of agent and host that are told, those with most traffic first. */
+/** How many pairs of agent and host are reported, those with the most traffic first. */
 const toldHostsMax = 500
 
 export interface ForwardProxyDeps extends ProxyGateDeps {
@@ -30,7 +30,7 @@ export interface ForwardProxyDeps extends ProxyGateDeps {
   readonly filterFor: OutboundFilter['filterFor']
   readonly rate: Pick<CallRate, 'take'>
   readonly browserRate: Pick<CallRate, 'take'>
-  /** Whose browser bears this token; null for none that is open. */
+  /** The agent whose open browser has this token, or null. */
   readonly browserOf: (token: string) => string | null
   readonly holdLease: (run: RunTicket | null) => () => void
 }
@@ -38,18 +38,18 @@ export interface ForwardProxyDeps extends ProxyGateDeps {
 export interface ForwardProxy {
   readonly proxy: ServedProxy
   readonly browserProxy: ConnectProxy
-  /** Whoever's sandbox is gone has nothing open outside. */
+  /** Closes the connections of an agent whose sandbox is gone. */
   cutAgent(agentId: string): void
   forget(agentId: string): void
   metrics(): readonly Metric[]
   run(signal: AbortSignal): Promise<void>
 }
 
-/** What a browser may go out by: its own token, as long as it is open and its agent may have one. */
+/** A browser's connections need its own token, the open browser, and the agent's permission. */
 const browsing: Action = { do: 'use-browser', browserAction: 'navigate' }
 const calling: Action = { do: 'call-api', api: 'http' }
 
-/** The forward proxies, of programs and of browsers, with what is open through them and what is counted of it. */
+/** Creates the forward proxies for programs and browsers, with their open connections and counts. */
 export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   const { kernel, verifyToken, liveRunOf } = deps
   const { clock, guard, decide, log } = kernel
@@ -92,7 +92,7 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   const browsers = proxyBy(createBrowserGate(deps.browserOf), {
     needs: browsing,
     rate: deps.browserRate,
-    // No run waits for what a page loads.
+    // Page loads do not extend the lease of a run.
     holdLease: () => () => {},
     isLive: ({ caller, token }) =>
       deps.browserOf(token) === caller.agentId && decide(caller, browsing).allowed,
@@ -100,7 +100,7 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
   return {
     proxy: programs.proxy,
     browserProxy: browsers.proxy,
-    // Its browser lives in another sandbox, and goes on.
+    // The agent's browser runs in another sandbox and continues.
     cutAgent: (agentId) =>
       programs.tunnels.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
     forget: counts.forget,

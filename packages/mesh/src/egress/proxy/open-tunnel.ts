@@ -13,8 +13,8 @@ export interface CheckedTunnel {
 }
 
 /**
- * A program of an agent asks for a way out. The same permission, rate and filter as `http_request`. The caller closes
- * the tunnel. Throws `denied`, `rate-limited`, what the filter says, or the signal's reason.
+ * Opens a tunnel for a program of an agent, with the same permission, rate and filter as `http_request`. The caller
+ * closes it. Throws `denied`, `rate-limited`, what the filter throws, or the signal's reason.
  */
 export type OpenTunnel = (
   identity: ProxyIdentity,
@@ -24,7 +24,7 @@ export type OpenTunnel = (
 
 export interface OpenTunnelDeps {
   readonly guard: Guard
-  /** What whoever asks must be allowed. */
+  /** The action that the client must be allowed. */
   readonly needs: Action
   readonly rate: Pick<CallRate, 'take'>
   readonly tunnels: Pick<Tunnels, 'reserve'>

@@ -1,13 +1,13 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { hopByHopHeaders } from '../fetch/hop-by-hop.ts'
 
-/** Methods whose request has a body even where none is announced, for whoever writes it on. */
+/** Methods whose forwarded request always has a body, even if the client announces none. */
 const bodied: readonly string[] = ['POST', 'PUT', 'PATCH']
 const via = ['Via', '1.1 flotilla']
 
 /**
- * What goes on of a request's headers, names and values in turn, framed by us and addressed to `host`. Throws the
- * Problem `bad-request` for a change of protocol: what follows it could not be looked at. Pure.
+ * The headers of a forwarded request, names and values in turn, with new framing and addressed to `host`. Throws the
+ * problem `bad-request` for a protocol upgrade, because the filter cannot inspect what follows it. Pure.
  */
 export function onwardRequestHeaders(
   request: { readonly method: string; readonly rawHeaders: readonly string[] },
@@ -31,14 +31,17 @@ export function onwardRequestHeaders(
   return ['Host', host, ...onward.flat(), ...framing, ...via, 'Connection', 'close']
 }
 
-/** What comes back of an answer's headers, names and values in turn. Pure. */
+/** The headers of an answer that are returned, names and values in turn. Pure. */
 export function returnedHeaders(rawHeaders: readonly string[]): string[] {
   return [...endToEnd(pairsOf(rawHeaders), []).flat(), ...via]
 }
 
 type Pair = readonly [name: string, value: string]
 
-/** Without what is about the connection, by our list or by the sender's own word. The length of a body stays. */
+/**
+ * Removes headers about the connection, by our list and by the sender's `Connection` header. The length of the body
+ * stays.
+ */
 function endToEnd(pairs: readonly Pair[], more: readonly string[]): readonly Pair[] {
   const named = pairs
     .filter(([name]) => name.toLowerCase() === 'connection')

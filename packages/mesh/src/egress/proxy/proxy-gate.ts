@@ -10,15 +10,15 @@ export interface ProxyGateDeps {
   readonly liveRunOf: (agentId: string) => RunTicket | null
 }
 
-/** Who asks, and by which token; the token is kept to see when it dies. A browser belongs to no run. */
+/** The client and its token, which is kept to notice when it expires. A browser belongs to no run. */
 export interface ProxyIdentity {
   readonly caller: AgentCaller
   readonly token: string
 }
 
 /**
- * Who is on the forward proxy. The token says which agent, whatever user name it comes with; it is that of a program,
- * and counts only while a run of the agent is live.
+ * Identifies a client of the forward proxy. The token determines the agent, whatever the user name is; it must be a
+ * program's token, and is valid only while a run of the agent is live.
  */
 export function createProxyGate(deps: ProxyGateDeps): ProxyGate {
   return (authorization, linkedAgent) => {
@@ -41,12 +41,12 @@ export function createProxyGate(deps: ProxyGateDeps): ProxyGate {
   }
 }
 
-/** `linkedAgent`: whose key the connection was opened with; null where it wants none. */
+/** `linkedAgent` is the agent whose key opened the connection; null if the connection needs no key. */
 export type ProxyGate = (authorization: string | undefined, linkedAgent: string | null) => ProxyIdentity
 
 /**
- * Who is on the proxy that browsers alone can reach. The token is that of one browser, and counts while that browser is
- * open; no token of an agent or its programs does.
+ * Identifies a client of the proxy that only browsers can reach. The token belongs to one browser and is valid while
+ * that browser is open; tokens of agents and programs are not accepted.
  */
 export function createBrowserGate(browserOf: (token: string) => string | null): ProxyGate {
   return (authorization) => {
@@ -59,12 +59,12 @@ export function createBrowserGate(browserOf: (token: string) => string | null): 
   }
 }
 
-/** Longer ones are not even decoded, characters. */
+/** Longer headers are not decoded, in characters. */
 const headerMaxChars = 2048
 
 /**
- * The password of `Proxy-Authorization: Basic`, which is the token; the user name is for the eye alone. Null where
- * nothing of the kind was sent. Pure.
+ * The password of `Proxy-Authorization: Basic`, which is the token; the user name is ignored. Null if the header is
+ * missing or different. Pure.
  */
 function proxyToken(header: string | undefined): string | null {
   if (header === undefined || header.length > headerMaxChars) return null

@@ -4,10 +4,10 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 
-/** How long a client may take to read why it was refused, ms. */
+/** How long a client may take to read a refusal, in milliseconds. */
 const readGraceMs = 1000
 
-/** A refusal before anything went through: status, headers and a problem as JSON. Pure. */
+/** A refusal before any byte was forwarded: status, headers and a problem as JSON. Pure. */
 export function refusalOf(error: unknown, requestId: string) {
   const problem = error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   const body = problemJson(problem, requestId)
@@ -25,7 +25,10 @@ export function refusalOf(error: unknown, requestId: string) {
   return { code: problem.code, status: body.status, title: body.title, headers, text }
 }
 
-/** To a client of CONNECT, or to one that speaks no HTTP. The title stands in the status line, where programs show it. */
+/**
+ * Answers a client of CONNECT, or one that does not speak HTTP. The title is in the status line, where programs show
+ * it.
+ */
 export function refuseSocket(socket: Duplex, refusal: ReturnType<typeof refusalOf>, clock: Clock): void {
   if (socket.destroyed || !socket.writable) {
     socket.destroy()
@@ -38,7 +41,7 @@ export function refuseSocket(socket: Duplex, refusal: ReturnType<typeof refusalO
   void clock.sleep(readGraceMs).then(() => socket.destroy())
 }
 
-/** To a client of the absolute form; one that was already answered in part is cut off. */
+/** Answers a client of the absolute form; a partly answered one is disconnected. */
 export function refuseResponse(response: ServerResponse, refusal: ReturnType<typeof refusalOf>): void {
   if (response.headersSent || response.destroyed) {
     response.destroy()

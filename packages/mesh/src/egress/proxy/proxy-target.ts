@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Destination } from '../policy/destination.ts'
 import { destinationOf, parseHostAndPort } from '../policy/destination.ts'
 
-/** What CONNECT asks for. Throws the Problem `bad-request`. Pure. */
+/** The destination of a CONNECT request. Throws the problem `bad-request`. Pure. */
 export function readConnectTarget(target: string | undefined): Destination {
   const destination = parseHostAndPort(target ?? '')
   if (destination === null) throw badRequest('CONNECT takes host:port, such as example.com:443')
@@ -14,7 +14,7 @@ export interface AbsoluteTarget {
   readonly url: URL
 }
 
-/** What a request in absolute form asks for. Throws the Problem `bad-request`. Pure. */
+/** The destination of a request in absolute form. Throws the problem `bad-request`. Pure. */
 export function readAbsoluteTarget(target: string | undefined): AbsoluteTarget {
   const text = target ?? ''
   if (/^https:/i.test(text)) throw badRequest('https goes through this proxy by CONNECT')

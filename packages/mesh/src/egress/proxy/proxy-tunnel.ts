@@ -9,9 +9,9 @@ import { pinnedLookup } from '../policy/check-destination.ts'
 import type { Route } from '../policy/choose-route.ts'
 import type { CheckedTunnel } from './open-tunnel.ts'
 
-/** For all addresses of a name together, ms. */
+/** Timeout for all addresses of a name together, in milliseconds. */
 export const connectTimeoutMs = 10_000
-/** How long one of several addresses is tried alone, ms. */
+/** How long one of several addresses is tried alone, in milliseconds. */
 const addressTimeoutMs = 1500
 
 /**
@@ -89,15 +89,15 @@ function dialThrough(
 }
 
 /**
- * Passes bytes between both ends until both are closed, or the signal aborts. Each end may stop sending and go on
- * reading; a slow reader slows the sender; an end that breaks off takes the other with it.
+ * Copies bytes between both ends until both are closed or the signal aborts. Each end may stop sending and continue
+ * to read; a slow receiver slows its sender; a broken end also closes the other.
  */
 export async function joinEnds(
   near: Duplex,
   far: Socket,
   { head, signal }: { readonly head: Uint8Array; readonly signal: AbortSignal },
 ): Promise<void> {
-  // By a reset, so that nobody takes what came so far for the whole.
+  // Closes with a reset, so that no client takes a partial transfer for the whole.
   const cut = () => {
     for (const end of [near, far]) {
       // A connection inside TLS, as to a proxy of https, cannot be reset.
@@ -107,7 +107,7 @@ export async function joinEnds(
   }
   const closed = Promise.all([closeOf(near), closeOf(far)])
   for (const end of [near, far]) end.on('error', cut)
-  // What the far end sent before it closed still goes out.
+  // Delivers what the server sent before it closed.
   far.once('close', () => (far.readableEnded ? finish(near) : cut()))
   near.once('close', () => (near.readableEnded ? finish(far) : cut()))
   signal.addEventListener('abort', cut, { once: true })
@@ -119,7 +119,7 @@ export async function joinEnds(
   signal.removeEventListener('abort', cut)
 }
 
-/** Ends, and is gone once everything was written. */
+/** Ends the stream and destroys it once everything was written. */
 function finish(end: Duplex): void {
   if (end.writableFinished || end.destroyed) end.destroy()
   else end.end(() => end.destroy())

@@ -8,51 +8,51 @@ import { createOpenPlaces } from '../../intake/index.ts'
 import type { EgressCounts } from './egress-counts.ts'
 import type { ProxyIdentity } from './proxy-gate.ts'
 
-/** Tunnels are polled this often, ms; so long at most does one outlive its run. */
+/** How often tunnels are checked, in milliseconds; a tunnel outlives its run by at most this time. */
 export const tunnelPollMs = 500
-/** A tunnel through which nothing moves is closed, ms. */
+/** An idle tunnel is closed after this time, in milliseconds. */
 export const tunnelIdleMaxMs = 120_000
-/** One through which nothing moves no longer vouches for its run, ms. */
+/** An idle tunnel stops extending the lease of its run after this time, in milliseconds. */
 export const tunnelVouchesMs = 30_000
-/** However busy, ms. */
+/** Longest duration of a tunnel, even if it is busy, in milliseconds. */
 export const tunnelTotalMaxMs = 60 * 60_000
-/** Both directions together. */
+/** Most bytes of a tunnel, in both directions together. */
 export const tunnelBytesMax = 4 * 1024 * 1024 * 1024
 
 export interface Traffic {
-  /** Bytes towards the far end, and from it. */
+  /** Bytes to the server and from it. */
   readonly out: number
   readonly in: number
 }
 
-/** One connection through the proxy, from the moment it is asked for until both ends are closed. */
+/** One connection through the proxy, from its request until both ends are closed. */
 export interface Tunnel {
   readonly identity: ProxyIdentity
   readonly destination: Destination
-  /** Aborts with the Problem for which the tunnel is cut. */
+  /** Aborts with the problem that ended the tunnel. */
   readonly signal: AbortSignal
-  /** Counts it as open from here on; `traffic` says how much went through so far. */
+  /** Counts the tunnel as open from here on; `traffic` returns the bytes so far. */
   measure(traffic: () => Traffic): void
-  /** Lets go of its place. Idempotent. */
+  /** Releases its place. Idempotent. */
   close(): void
 }
 
 export interface Tunnels {
-  /** Problem `rate-limited` when there are too many. */
+  /** Throws the problem `rate-limited` if there are too many. */
   reserve(identity: ProxyIdentity, destination: Destination): Tunnel
-  /** Cuts those of one agent, or all. */
+  /** Closes the tunnels of one agent, or all. */
   cut(reason: Problem, agentId?: string): void
   open(): number
-  /** Looks after what is open until the signal aborts. */
+  /** Checks open tunnels until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
 }
 
 export interface TunnelsDeps {
   readonly clock: Clock
   readonly counts: Pick<EgressCounts, 'opened' | 'moved'>
-  /** False once the token or the run is over. */
+  /** False once the token or the run has ended. */
   readonly isLive: (identity: ProxyIdentity) => boolean
-  /** Keeps the run's lease alive; returns the way to stop. */
+  /** Keeps the run's lease alive; returns the function that stops it. */
   readonly holdLease: (run: ProxyIdentity['caller']['run']) => () => void
 }
 
@@ -155,7 +155,7 @@ function release(tunnel: HeldTunnel): void {
   tunnel.releaseLease = null
 }
 
-/** Why a tunnel must end now, or null. Pure. */
+/** The reason why a tunnel must end now, or null. Pure. */
 export function endOf(
   tunnel: { readonly startedAt: number; readonly movedAt: number; readonly counted: Traffic },
   at: { readonly now: number; readonly isLive: boolean },

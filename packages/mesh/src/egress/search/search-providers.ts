@@ -6,7 +6,7 @@ import { endingAtFirst } from '../../intake/index.ts'
 export const searchProviderNames = ['brave', 'tavily', 'serper', 'searxng'] as const
 export type SearchProviderName = (typeof searchProviderNames)[number]
 
-/** A search as one provider wants it. The key is put in by whoever sends it. */
+/** A search request for one provider. The sender adds the key. */
 export interface SearchCall {
   readonly url: URL
   readonly method: 'GET' | 'POST'
@@ -15,18 +15,18 @@ export interface SearchCall {
 }
 
 export interface SearchProvider {
-  /** Null where somebody has to run it. */
+  /** Null for a provider that the owner must host. */
   readonly publicUrl: string | null
-  /** How the key goes along; null where none is wanted. */
+  /** The header for the key; null if the provider needs none. */
   readonly keyHeader: { readonly name: string; readonly prefix: string } | null
   call(base: string, request: WebSearchRequest): SearchCall
-  /** Throws a zod error for a reply of another form. */
+  /** Throws a zod error for an unexpected reply. */
   read(reply: unknown): readonly WebResult[]
-  /** What a refusal with this status most likely means, in words for the owner. */
+  /** The likely meaning of an error status, as text for the owner. */
   readonly hints: Readonly<Record<number, string>>
 }
 
-/** What third parties send may be left out or null, and more may come. */
+/** External services may omit fields, set them to null, or add new ones. */
 const words = z.string().nullish()
 const found = <Fields extends z.ZodRawShape>(fields: Fields) =>
   endingAtFirst(z.array(z.looseObject(fields)).max(1000))
@@ -36,8 +36,8 @@ const posted = { ...json, 'content-type': 'application/json' }
 const badKey = 'the key is refused; check the credential'
 
 /**
- * Providers of web search with a public JSON interface, in the forms that their documentation gives. Each answers in
- * the same words of ours. Pure.
+ * Web search providers with a public JSON API, in the formats of their documentation. All are converted to one result
+ * format. Pure.
  */
 export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider>> = {
   brave: {
@@ -133,7 +133,7 @@ function withQuery(url: URL, query: Readonly<Record<string, string>>): URL {
   return full
 }
 
-/** One result within its bounds; none for what has no address that could be opened. */
+/** One result within its limits; none without a valid address. */
 function resultOf(one: {
   readonly title?: string | null | undefined
   readonly link?: string | null | undefined
@@ -165,10 +165,10 @@ const entities: Readonly<Record<string, string>> = {
   nbsp: ' ',
 }
 
-/** Providers mark the words that were found with tags; what is left is text on one line. Pure. */
+/** Providers mark matches with HTML tags; the result is plain text on one line. Pure. */
 export function plain(text: string, maxChars: number): string {
   const line = text
-    // A hostile page may send megabytes; nobody reads so much of it.
+    // Bounds the work for a hostile page with megabytes of text.
     .slice(0, maxChars * 4)
     .replaceAll(/<[^<>]{0,200}>/g, '')
     .replaceAll(/&(#?\w{2,6});/g, (whole, name: string) => entities[name.toLowerCase()] ?? whole)

@@ -24,7 +24,7 @@ afterEach(async () => {
   await Promise.all(running.splice(0).map((server) => server.close()))
 })
 
-/** What each provider answers, in the form of its public documentation. */
+/** Example answers of each provider, in the format of its documentation. */
 const replies: Readonly<Record<SearchProviderName, (count: number) => unknown>> = {
   brave: (count) => ({
     type: 'search',
@@ -131,7 +131,7 @@ const sends = (value: unknown) => (_request: IncomingMessage, response: ServerRe
   void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
 
 describe('a search of the web', () => {
-  test.each(searchProviderNames)('through %s comes back in the one form', async (provider) => {
+  test.each(searchProviderNames)('a search with %s returns the common format', async (provider) => {
     const { ask, web, journal } = await aSearch(provider, sends(replies[provider](30)))
     const reply = await ask({ query: 'green tea & more', count: 3 })
     expect(toolApi.webSearch.response.parse(reply)).toEqual({
@@ -162,25 +162,19 @@ describe('a search of the web', () => {
     ['brave', 'x-subscription-token', key],
     ['tavily', 'authorization', `Bearer ${key}`],
     ['serper', 'x-api-key', key],
-  ] as const)(
-    'takes the key of %s along where it is wanted, and tells nobody',
-    async (provider, header, value) => {
-      const echo = (request: IncomingMessage, response: ServerResponse) => {
-        const body = JSON.stringify(replies[provider](1)).replaceAll(
-          'words 0',
-          String(request.headers[header]),
-        )
-        response.end(body)
-      }
-      const { ask, web, journal } = await aSearch(provider, echo)
-      const reply = await ask({ query: 'tea' })
-      expect(web.requests[0]?.headers[header]).toBe(value)
-      expect(JSON.stringify(reply)).toContain('[secret]')
-      expect(JSON.stringify([reply, journal.entries])).not.toContain(key)
-    },
-  )
+  ] as const)('a search sends the key of %s only to that provider', async (provider, header, value) => {
+    const echo = (request: IncomingMessage, response: ServerResponse) => {
+      const body = JSON.stringify(replies[provider](1)).replaceAll('words 0', String(request.headers[header]))
+      response.end(body)
+    }
+    const { ask, web, journal } = await aSearch(provider, echo)
+    const reply = await ask({ query: 'tea' })
+    expect(web.requests[0]?.headers[header]).toBe(value)
+    expect(JSON.stringify(reply)).toContain('[secret]')
+    expect(JSON.stringify([reply, journal.entries])).not.toContain(key)
+  })
 
-  test('gives twenty results at most, each within its bounds, and no address that is none', async () => {
+  test('a search returns at most twenty bounded results with valid addresses', async () => {
     const long = 'x'.repeat(5000)
     const results = [
       { title: long, url: 'https://a.test/', content: `${long}\u202E` },
@@ -205,7 +199,7 @@ describe('a search of the web', () => {
     expect(reply.results[2]?.url).toBe('https://site.test/0')
   })
 
-  test('is denied before anything is asked', async () => {
+  test('a search without permission is denied before any request', async () => {
     const guard = () => {
       throw new Problem('denied')
     }
@@ -219,7 +213,7 @@ describe('a search of the web', () => {
     [403, 'upstream-failed', 'search.formats'],
     [429, 'rate-limited', 'limiter'],
     [500, 'upstream-failed', 'answered 500'],
-  ])('that is answered with %i says what to do', async (status, code, words) => {
+  ])('a search that fails with %i says what to do', async (status, code, words) => {
     const refuse = (_request: IncomingMessage, response: ServerResponse) =>
       void response.writeHead(status, { location: 'http://elsewhere.test/', 'retry-after': '7' }).end('{}')
     const { ask, web, journal } = await aSearch('searxng', refuse)
@@ -231,14 +225,14 @@ describe('a search of the web', () => {
     expect(journal.entries).toMatchObject([{ detail: { problem: code } }])
   })
 
-  test.each(searchProviderNames)('that %s answers in another form fails', async (provider) => {
+  test.each(searchProviderNames)('an unexpected answer of %s fails', async (provider) => {
     for (const answer of ['<html>', '[]', '{"results":7,"web":7,"organic":7}']) {
       const { ask } = await aSearch(provider, (_request, response) => void response.end(answer))
       await expect(ask({ query: 'tea' })).rejects.toMatchObject({ code: 'upstream-failed' })
     }
   })
 
-  test('reads no more than two megabytes of an answer', async () => {
+  test('a search reads at most two megabytes of an answer', async () => {
     const long = (_request: IncomingMessage, response: ServerResponse) =>
       void response.end(Buffer.alloc(3 * 1024 * 1024, 0x20))
     const { ask } = await aSearch('searxng', long)
@@ -247,13 +241,13 @@ describe('a search of the web', () => {
     })
   })
 
-  test('ends when whoever asked is gone', async () => {
+  test('a search ends when its client has disconnected', async () => {
     const stop = new AbortController()
     const { ask } = await aSearch('searxng', () => stop.abort(new Problem('cancelled')))
     await expect(ask({ query: 'tea' }, stop.signal)).rejects.toMatchObject({ code: 'cancelled' })
   })
 
-  test('goes where the filter allows and nowhere else', async () => {
+  test('a search connects only where the filter allows', async () => {
     const { ask, web } = await aSearch('searxng', sends({ results: [] }), {
       fetchFor: () =>
         createPinnedFetch({
@@ -274,7 +268,7 @@ describe('the settings of web search', () => {
       system: (name) => (names.includes(name) ? createSecret(name, key) : undefined),
     })
 
-  test('say what is missing and where to write it', () => {
+  test('missing search settings are reported with the place to add them', () => {
     expect(() => setup(undefined)).toThrow('config/settings.json')
     expect(() => setup({ provider: 'brave' })).toThrow('FLOTILLA_SYSTEM_BRAVE_API_KEY')
     expect(() => setup({ provider: 'serper', credential: 'mine' })).toThrow('FLOTILLA_SYSTEM_MINE')
@@ -283,7 +277,7 @@ describe('the settings of web search', () => {
     expect(settingsSchema.safeParse({ web_search: { provider: 'other' } }).success).toBe(false)
   })
 
-  test('name the provider, its address and its key', () => {
+  test('the search settings name the provider, its address and its key', () => {
     expect(setup({ provider: 'brave' }, ['brave_api_key'])).toMatchObject({
       name: 'brave',
       base: searchProviders.brave.publicUrl,
@@ -301,6 +295,6 @@ test.each([
   ['<b>bold</b>  and\n\tspace', 'bold and space'],
   ['a &lt;script&gt; &#39;x&#39; &nope;', "a <script> 'x' &nope;"],
   ['x\uD83D', 'x\uFFFD'],
-])('%j is told as plain text', (given, expected) => {
+])('%j is converted to plain text', (given, expected) => {
   expect(plain(given, 100)).toBe(expected)
 })

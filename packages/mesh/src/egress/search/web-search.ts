@@ -15,7 +15,7 @@ import { searchProviders } from './search-providers.ts'
 import type { SearchProviderName } from './search-providers.ts'
 
 const answerTimeoutMs = 20_000
-/** Decompressed; twenty results of any provider are a fifth of it. */
+/** Limit of a decompressed answer; twenty results of any provider need a fifth of it. */
 const replyMaxBytes = 2 * 1024 * 1024
 
 export interface WebSearchSettings {
@@ -25,7 +25,7 @@ export interface WebSearchSettings {
 }
 
 export interface SearchSources {
-  /** `web_search` of the settings as they are now. */
+  /** The current `web_search` settings. */
   readonly settings: () => WebSearchSettings | undefined
   readonly system: (name: string) => Secret | undefined
 }
@@ -36,7 +36,7 @@ export interface SearchSetup {
   readonly key: Secret | null
 }
 
-/** Where searches go. Throws the Problem `not-configured`, which says what to write where. */
+/** The configured provider. Throws the problem `not-configured`, which says what to set where. */
 export function searchSetup(sources: SearchSources): SearchSetup {
   const settings = sources.settings()
   if (settings === undefined) {
@@ -67,9 +67,9 @@ export interface WebSearchReply {
 }
 
 /**
- * Searches the web for an agent, through the provider that the owner has set. The key never leaves the mesh but to that
- * provider: no redirect is followed. Throws `denied`, `not-configured`, `address-refused`, `rate-limited` when the
- * provider says so, `upstream-failed`, `upstream-timeout`.
+ * Searches the web for an agent with the configured provider. The key is sent only to that provider: redirects are
+ * not followed. Throws `denied`, `not-configured`, `address-refused`, `rate-limited` if the provider says so,
+ * `upstream-failed`, `upstream-timeout`.
  */
 export type WebSearch = (
   caller: Caller,
