@@ -45,7 +45,7 @@ export interface Egress {
 }
 
 export interface EgressNeeds {
-  /** The proxies of what the mesh itself asks, and of what agents ask where `egress.use_proxy` is set. */
+  /** The company proxies for the mesh's own requests, and for those of agents if `egress.use_proxy` is set. */
   readonly environment: { readonly proxies: OutboundProxies }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
   /** As configured for the engine. */

@@ -6,27 +6,27 @@ import type { CheckDestinationDeps } from './check-destination.ts'
 import { textOf } from './destination.ts'
 import type { Destination } from './destination.ts'
 
-/** How one checked destination is connected to. */
+/** How a checked destination is connected to. */
 export interface Route {
-  /** The addresses that were checked; empty only where the proxy resolves the name. */
+  /** The checked addresses; empty only if the proxy resolves the name. */
   readonly addresses: readonly LookupAddress[]
-  /** The company's proxy and the host that it is asked for; null for a direct connection. */
+  /** The company's proxy and the host to request from it; null for a direct connection. */
   readonly proxy: { readonly via: TunnelProxy; readonly host: string } | null
 }
 
 export interface RouteDeps extends CheckDestinationDeps {
-  /** Absent: always direct. */
+  /** If absent, connections are direct. */
   readonly proxies?: OutboundProxies
   /**
-   * `egress.proxy_resolves_names`: the proxy is asked for names instead of for the addresses that were checked, also for names
-   * that the mesh cannot resolve. A name that the mesh resolves to a private address is refused all the same.
+   * `egress.proxy_resolves_names`: the proxy gets names instead of checked addresses, also names that the mesh cannot
+   * resolve. A name that the mesh resolves to a private address is still refused.
    */
   readonly proxyResolvesNames?: boolean
 }
 
 /**
- * Decides where a connection goes: first whether the destination is allowed (`check-destination`), then whether it goes
- * directly or through a proxy. A private place that the owner opened is always connected to directly. Throws what
+ * Decides how to connect: first whether the destination is allowed (`check-destination`), then whether to connect
+ * directly or through a proxy. A private address that the owner opened is always connected to directly. Throws what
  * `check-destination` throws.
  */
 export type ChooseRoute = (
@@ -55,7 +55,10 @@ export function createChooseRoute(deps: RouteDeps): ChooseRoute {
   }
 }
 
-/** Top-level names that the public internet does not have (RFC 6761, 6762, 8375; ICANN on `internal`, `corp`, `home`, `mail`). */
+/**
+ * Top-level names that do not exist on the public internet (RFC 6761, 6762, 8375; ICANN on `internal`, `corp`,
+ * `home`, `mail`).
+ */
 const localTops = new Set([
   'localhost',
   'local',
@@ -72,7 +75,7 @@ const localTops = new Set([
   'arpa',
 ])
 
-/** False for a name of one label and for a name below a top-level name that only private networks have. Pure. */
+/** False for a name with one label, and for a name below a top-level name of private networks. Pure. */
 function isPublicName(host: string): boolean {
   const labels = host.split('.')
   return labels.length > 1 && !localTops.has(labels.at(-1) ?? '')

@@ -19,11 +19,11 @@ const hostsFile = '/etc/hosts'
 
 export interface OutboundFilter {
   readonly networks: ClosedNetworks
-  /** The filter as the settings have it for one agent. */
+  /** The filter with the settings of one agent. */
   filterFor(agentId: string): RouteDeps
-  /** The filter for what the mesh asks in nobody's name, where the owner says. */
+  /** The filter for requests of the mesh itself to addresses that the owner configured. */
   readonly filterOfMesh: RouteDeps
-  /** The filter of the mesh's own looks: these places, as exact `host:port`, and no other, whatever the settings open. */
+  /** The filter for requests of the mesh itself to exactly these `host:port` places, whatever the settings open. */
   filterAt(places: readonly string[]): CheckDestinationDeps
 }
 

@@ -11,7 +11,9 @@ afterEach(async () => {
   for (const one of running.splice(0).toReversed()) await one.close()
 })
 
-/** An echo, a company's proxy that leads there, and the mesh's own proxy, whose tunnels go through it. */
+/**
+ * An echo server, a company's proxy that reaches it, and the mesh's own proxy, whose tunnels use the company's proxy.
+ */
 async function aCompany(options: ProxyHarnessOptions & { readonly noProxy?: string } = {}) {
   const far = await aFarEnd((socket) => void socket.pipe(socket))
   const company = await startConnectProxy({ 'only.example': far.port })
@@ -65,7 +67,7 @@ describe("agents' tunnels behind a company's proxy", () => {
     )
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*plain answer/)
     expect(company.asked).toEqual([`CONNECT 127.0.0.1:${web.port}`])
-    // The company's proxy sees no header, and the site none of the mesh's proxy.
+    // The company's proxy sees no request header, and the site none of the mesh's proxy headers.
     expect(web.requests[0]?.headers).not.toHaveProperty('proxy-authorization')
   })
 
@@ -111,7 +113,7 @@ describe("what a company's proxy answers", () => {
     [403, 'many proxies open port 443 alone'],
     [502, 'it cannot reach that destination'],
     [200.5, 'does not answer'],
-  ])('%s is told with its repair, and never as one of the mesh', async (status, repair) => {
+  ])("%s is reported with its repair, and never as a problem of the mesh's proxy", async (status, repair) => {
     const { company, far, tunnel, openTunnels } = await aCompany()
     if (Number.isInteger(status)) company.refuseWith(status)
     else await company.close()

@@ -6,7 +6,7 @@ import type { ChooseRoute, Route } from '../policy/choose-route.ts'
 import type { Tunnel, Tunnels } from './tunnels.ts'
 import type { ProxyIdentity } from './proxy-gate.ts'
 
-/** A tunnel whose destination was checked: connect by this route and by no other. */
+/** A tunnel whose destination was checked: connect only by this route. */
 export interface CheckedTunnel {
   readonly tunnel: Tunnel
   readonly route: Route
@@ -29,7 +29,7 @@ export interface OpenTunnelDeps {
   readonly rate: Pick<CallRate, 'take'>
   readonly tunnels: Pick<Tunnels, 'reserve'>
   readonly counts: Pick<EgressCounts, 'refused'>
-  /** The outbound filter and the choice of a proxy for one agent. */
+  /** The current outbound filter and the choice of a proxy for one agent. */
   readonly routesFor: (agentId: string) => ChooseRoute
 }
 

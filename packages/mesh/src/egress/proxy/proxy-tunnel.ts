@@ -15,7 +15,7 @@ export const connectTimeoutMs = 10_000
 const addressTimeoutMs = 1500
 
 /**
- * Connects by the route that was chosen. Rejects with the Problem `upstream-failed` or `upstream-timeout`, or the signal's
+ * Connects by the chosen route. Rejects with the problem `upstream-failed` or `upstream-timeout`, or the signal's
  * reason.
  */
 export async function dial({ tunnel, route }: CheckedTunnel, signal: AbortSignal): Promise<Socket> {
@@ -61,7 +61,7 @@ export async function dial({ tunnel, route }: CheckedTunnel, signal: AbortSignal
   }
 }
 
-/** The bound on the wait for a proxy is that of `openTunnel`. */
+/** `openTunnel` limits the wait for the proxy. */
 function dialThrough(
   { via, host }: NonNullable<Route['proxy']>,
   destination: Destination,
@@ -76,7 +76,7 @@ function dialThrough(
         reject(new Problem('upstream-failed', { detail, cause: error }))
         return
       }
-      // As for a direct connection: the far end may stop sending and still read.
+      // As for a direct connection, the server may stop sending and still read.
       socket.allowHalfOpen = true
       resolve(socket)
     })
@@ -100,7 +100,7 @@ export async function joinEnds(
   // Closes with a reset, so that no client takes a partial transfer for the whole.
   const cut = () => {
     for (const end of [near, far]) {
-      // A connection inside TLS, as to a proxy of https, cannot be reset.
+      // A connection inside TLS, as to an https proxy, cannot be reset.
       if (end instanceof Socket && !(end instanceof TLSSocket)) end.resetAndDestroy()
       else end.destroy()
     }
