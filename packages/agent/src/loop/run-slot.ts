@@ -4,6 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import { isDiskFull, isWritingOver } from '../files/state-file.ts'
 import type { Log } from '@flotilla/protocol/json-log'
+import { createInTurn } from '@flotilla/protocol/turns'
 import { createActiveRun } from './active-run.ts'
 import type { AbortReason, ActiveRun, RunHooks } from './active-run.ts'
 import { keepOutcome } from './run-files.ts'
@@ -73,7 +74,7 @@ export function createRunSlot(deps: {
   let current: ActiveRun | null = null
   let highestFence = 0
   let stopping = false
-  let admissions: Promise<unknown> = Promise.resolve()
+  const inTurn = createInTurn()
   const counts = { completed: 0, failed: 0 }
 
   const abort = async (run: ActiveRun, reason: AbortReason): Promise<void> => {
@@ -169,11 +170,7 @@ export function createRunSlot(deps: {
     return { state: 'executing', run: start(request, inputHash, kept) }
   }
   return {
-    take: (request) => {
-      const taking = admissions.then(() => admit(request))
-      admissions = taking.catch(() => undefined)
-      return taking
-    },
+    take: (request) => inTurn(() => admit(request)),
     steer: (runId, fence, steers) => {
       if (current?.request.runId !== runId || current.request.fence !== fence) return false
       if (current.request.kind === 'tool' || current.abortedFor() !== null) return false

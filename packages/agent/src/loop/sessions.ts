@@ -1,6 +1,7 @@
 import { promises } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
+import { createInTurn } from '@flotilla/protocol/turns'
 import { stateFolder } from '../door-token.ts'
 import { readJsonFile } from '../files/atomic-file.ts'
 import { writeState } from '../files/state-file.ts'
@@ -66,12 +67,7 @@ export function createSessions(deps: {
   const folderOf = (session: string): string => (isOfJob(session) ? jobFolder : folder)
   const resets = new Map<string, number>()
   const markOf = (session: string): number => resets.get(session) ?? 0
-  let before: Promise<unknown> = Promise.resolve()
-  const inOrder = async <T>(work: () => Promise<T>): Promise<T> => {
-    const done = before.then(work)
-    before = done.catch(() => undefined)
-    return done
-  }
+  const inOrder = createInTurn()
   const fileOf = async (session: string): Promise<string> => {
     const { fingerprint } = await import('./fingerprint.ts')
     return `${fingerprint(session)}.json`

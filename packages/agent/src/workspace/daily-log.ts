@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { createInTurn } from '@flotilla/protocol/turns'
 import type { DataFiles } from '../files/data-files.ts'
 import { workspaceFolder } from './workspace.ts'
 
@@ -33,7 +34,7 @@ export interface DailyLog {
 export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: string }): DailyLog {
   const { files, clock, folder = memoryFolder } = deps
   const now = (): string => new Date(clock.now()).toISOString()
-  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = createInTurn()
 
   const read = async (day: string): Promise<string | null> => {
     try {
@@ -61,12 +62,8 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: 
     await files.write(path, Buffer.from(`${leftOut}\n${kept}${entry}\n`))
   }
   return {
-    append: (entry) => {
-      // One after the other: reading and writing are two steps.
-      const appended = last.then(() => append(entry))
-      last = appended.catch(() => undefined)
-      return appended
-    },
+    // Reading and writing are two steps.
+    append: (entry) => inTurn(() => append(entry)),
     read: async (day) => {
       const text = await read(day)
       return text === null ? null : sanitizeForPrompt(text.trim())

@@ -1,4 +1,5 @@
 import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
+import { backoffMs } from '@flotilla/protocol/backoff'
 
 /** How a supervised mesh ended. */
 export interface MeshEnd {
@@ -38,7 +39,7 @@ export function nextStep(end: MeshEnd, failures: number): NextStep {
   const most = storageProblems.includes(end.problem) ? storageDelayMs : longestDelayMs
   return {
     restart: true,
-    delayMs: Math.min(most, firstDelayMs * 2 ** Math.min(count - 1, 20)),
+    delayMs: backoffMs({ firstMs: firstDelayMs, maxMs: most }, count),
     failures: count,
   }
 }

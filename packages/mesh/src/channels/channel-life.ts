@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import { backoffMs } from '@flotilla/protocol/backoff'
 import type { Log } from '../platform/index.ts'
 import type {
   CallbackReply,
@@ -9,7 +10,7 @@ import type {
   ChannelState,
 } from './adapter.ts'
 import { ChannelFailure } from './adapter.ts'
-import { backOffMs, connectBackOffMs } from './channel-limits.ts'
+import { connectBackoff } from './channel-limits.ts'
 
 /** The connection of one channel while the mesh runs. */
 export interface ChannelLife {
@@ -74,7 +75,7 @@ export async function createChannelLife(deps: {
         become({ state: 'failing', detail, repair: 'The mesh retries automatically.' })
         log.debug({ channel: name, err: error }, 'failed to connect a channel; retrying after a delay')
       }
-      await clock.sleep(backOffMs(connectBackOffMs, attempts), signal).catch(() => {})
+      await clock.sleep(backoffMs(connectBackoff, attempts + 1), signal).catch(() => {})
     }
     return false
   }

@@ -79,15 +79,10 @@ export const channelLimits = {
 } as const
 
 /** Backoff between attempts to send a letter, in milliseconds. */
-export const sendBackOffMs = { first: 1000, max: 5 * 60_000 } as const
+export const sendBackoff = { firstMs: 1000, maxMs: 5 * 60_000 } as const
 
 /** Backoff between attempts to fetch or store a file, in milliseconds. */
-export const fileBackOffMs = { first: 1000, max: 60_000 } as const
+export const fileBackoff = { firstMs: 1000, maxMs: 60_000 } as const
 
 /** Backoff between attempts to connect, in milliseconds. */
-export const connectBackOffMs = { first: 1000, max: 60_000 } as const
-
-/** The delay before attempt `attempts` + 1. Pure. */
-export function backOffMs({ first, max }: { first: number; max: number }, attempts: number): number {
-  return Math.min(max, first * 2 ** Math.min(attempts, 20))
-}
+export const connectBackoff = { firstMs: 1000, maxMs: 60_000 } as const

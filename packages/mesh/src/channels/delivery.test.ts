@@ -4,7 +4,7 @@ import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
 import type { FakeChannel } from '../testing/fake-channel.ts'
 import { repeatMark } from './adapter.ts'
-import { channelLimits, sendBackOffMs } from './channel-limits.ts'
+import { channelLimits, sendBackoff } from './channel-limits.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
@@ -43,7 +43,7 @@ describe('the delivery of letters', () => {
     await answered(setup, 'done')
     expect(fake.messages()).toEqual([])
     expect(setup.openNotes()).toEqual([{ source: expect.stringMatching(/^run:/), state: 'pending' }])
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.told()).toEqual([expect.stringContaining('done')])
     expect(setup.openNotes()).toEqual([])
   })
@@ -74,7 +74,7 @@ describe('the delivery of letters', () => {
     const setup = await open(fake)
     fake.platform.failNext('cut-after')
     await answered(setup, 'done')
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(new Set(fake.calls().map(({ clientId }) => clientId)).size).toBe(1)
     expect(fake.calls()).toHaveLength(2)
     expect(setup.told()).toEqual([expect.not.stringContaining(repeatMark)])
@@ -86,14 +86,14 @@ describe('the delivery of letters', () => {
     const setup = await open(fake)
     fake.platform.failNext('cut-after')
     await answered(setup, 'unsure')
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.told()).toEqual([
       expect.not.stringContaining(repeatMark),
       expect.stringMatching(/^\(may be a repeat\) \[scout\]/),
     ])
     fake.platform.failNext('unreachable')
     await answered(setup, 'certain', 'second')
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.told().filter((text) => text.includes('certain'))).toEqual([
       expect.not.stringContaining(repeatMark),
     ])
@@ -169,7 +169,7 @@ describe('the delivery of letters', () => {
     for (const [n, text] of ['/status', '/help', '/costs'].entries()) {
       await fake.hear(aReceived({ id: `o${n}`, text }))
     }
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.told()).toEqual([
       expect.stringContaining('3 agents'),
       expect.stringContaining('/broadcast'),
@@ -202,8 +202,8 @@ describe('the delivery of letters', () => {
     const hourMs = 3_600_000
     await setup.clock.advance(hourMs)
     // Skips from one attempt to the next.
-    for (let ms = hourMs; ms <= channelLimits.letterHoursMax * hourMs; ms += sendBackOffMs.max)
-      await setup.clock.leap(sendBackOffMs.max)
+    for (let ms = hourMs; ms <= channelLimits.letterHoursMax * hourMs; ms += sendBackoff.maxMs)
+      await setup.clock.leap(sendBackoff.maxMs)
     expect(letters(setup)).toMatchObject([{ state: 'failed', detail: expect.stringContaining('24 hours') }])
     expect(fake.calls().length).toBeLessThan(320)
     expect(fake.calls().length).toBeGreaterThan(200)

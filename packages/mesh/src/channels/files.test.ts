@@ -7,7 +7,7 @@ import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
 import type { FakeChannel } from '../testing/fake-channel.ts'
 import { ChannelFailure, albumByTime } from './adapter.ts'
 import type { ReceivedAttachment } from './adapter.ts'
-import { channelLimits, fileBackOffMs } from './channel-limits.ts'
+import { channelLimits, fileBackoff } from './channel-limits.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
@@ -119,7 +119,7 @@ describe('files from people', () => {
       if (writes === 2) throw new Problem('agent-unavailable', { detail: 'it is gone for a moment' })
     }
     await setup.say('look', { attachments: [one, other] })
-    await setup.clock.advance(fileBackOffMs.first)
+    await setup.clock.advance(fileBackoff.firstMs)
     expect(writes).toBe(4)
     expect(setup.written.size).toBe(2)
     expect(setup.said()).toHaveLength(1)
@@ -135,7 +135,7 @@ describe('files from people', () => {
     expect(setup.said()).toHaveLength(1)
     setup.fake.failDownloads(50, new ChannelFailure('unreachable', 'nobody answers'))
     await setup.say('look again', { attachments: [sent(setup.fake, 'b.txt')] })
-    await setup.clock.advance(channelLimits.fileTriesMax * fileBackOffMs.max)
+    await setup.clock.advance(channelLimits.fileTriesMax * fileBackoff.maxMs)
     expect(setup.said()[0]).toBe('look again\n\n[Not passed on: b.txt: nobody answers]')
     expect(setup.told()).toEqual(['Left out: b.txt: nobody answers.'])
     expect(setup.fake.downloads().filter((one) => one === 'ref-b.txt')).toHaveLength(
@@ -160,7 +160,7 @@ describe('files from people', () => {
     await setup.clock.advance(channelLimits.fileTryMaxMs - 1)
     expect(setup.fake.downloads()).toHaveLength(1)
     for (let time = 0; time < channelLimits.fileTriesMax; time++) {
-      await setup.clock.advance(channelLimits.fileTryMaxMs + fileBackOffMs.max)
+      await setup.clock.advance(channelLimits.fileTryMaxMs + fileBackoff.maxMs)
     }
     expect(setup.fake.downloads()).toHaveLength(channelLimits.fileTriesMax)
     expect(setup.said()).toEqual([
@@ -254,7 +254,7 @@ describe('files from people', () => {
     setup.fake.failDownloads(1, new ChannelFailure('unreachable', 'nobody answers'))
     await setup.say('look', { attachments: [sent(setup.fake, 'a.txt')] })
     setup.people.splice(0)
-    await setup.clock.advance(fileBackOffMs.first)
+    await setup.clock.advance(fileBackoff.firstMs)
     expect(setup.said()).toEqual([])
     expect(setup.fake.downloads()).toHaveLength(1)
     expect(setup.rows('SELECT open FROM channel_messages')).toEqual([{ open: null }])

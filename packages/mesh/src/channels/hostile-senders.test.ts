@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { aChannelHarness, ann, issuer } from '../testing/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
-import { channelLimits, sendBackOffMs } from './channel-limits.ts'
+import { channelLimits, sendBackoff } from './channel-limits.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
@@ -119,7 +119,7 @@ describe('a removed person', () => {
   test('waiting letters to a removed person are dropped, and their rows say so', async () => {
     const setup = await waiting('/status')
     letGo(setup)
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.toldTo('2000')).toEqual([])
     expect(ends(setup)).toEqual([
       { person: 'bob', state: 'dropped', detail: 'the recipient no longer has access' },
@@ -131,7 +131,7 @@ describe('a removed person', () => {
     setup.agents.finish('scout', { response: 'the secret' })
     await setup.clock.settle()
     letGo(setup)
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.fake.messages()).toEqual([])
     expect(ends(setup)).toMatchObject([{ person: 'bob', state: 'dropped' }])
     expect(setup.rows('SELECT state FROM outbox')).toEqual([{ state: 'undeliverable' }])
@@ -141,7 +141,7 @@ describe('a removed person', () => {
     const setup = await waiting('/status')
     letGo(setup)
     setup.people.push({ ...setup.people[0]!, name: 'eve', identities: ['telegram:2000'] })
-    await setup.clock.advance(sendBackOffMs.first)
+    await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.toldTo('2000')).toEqual([])
   })
 
@@ -151,7 +151,7 @@ describe('a removed person', () => {
     await setup.say('1000', '/status')
     await setup.clock.settle()
     letGo(setup)
-    await setup.clock.advance(2 * sendBackOffMs.first)
+    await setup.clock.advance(2 * sendBackoff.firstMs)
     expect(setup.toldTo('1000')).toHaveLength(1)
   })
 })

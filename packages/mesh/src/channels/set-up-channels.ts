@@ -3,6 +3,7 @@ import type { ChannelField } from '@flotilla/protocol/channel-fields'
 import type { ChannelNotices, ChannelView } from '@flotilla/protocol/channels-api'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
+import { createInTurn } from '@flotilla/protocol/turns'
 import { actorOf, requireAtTerminal } from '../access/index.ts'
 import type { Caller } from '../access/index.ts'
 import type { SettingsFile } from '../config/index.ts'
@@ -60,14 +61,8 @@ export function createSetUpChannels(
   },
 ): SetUpChannels {
   const { vault, settingsFile, turns } = deps
-  let last: Promise<unknown> = Promise.resolve()
-
   /** Serializes changes, so that two changes cannot interleave. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const next = last.then(work, work)
-    last = next.catch(() => {})
-    return next
-  }
+  const inTurn = createInTurn()
 
   function requireMayChange(caller: Caller, what: string): void {
     guard(caller, { do: 'manage-people' })

@@ -6,7 +6,7 @@ import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
 import type { ReceivedAttachment } from './adapter.ts'
 import { ChannelFailure } from './adapter.ts'
-import { channelLimits, fileBackOffMs } from './channel-limits.ts'
+import { channelLimits, fileBackoff } from './channel-limits.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
@@ -113,7 +113,7 @@ describe('voice notes with a transcription model', () => {
     setup.fake.failDownloads(1, new ChannelFailure('unreachable', 'nobody answers'))
     await setup.say('', [setup.note('hello')])
     setup.people.splice(0, 1, { ...setup.people[0]!, role: 'viewer' })
-    await setup.clock.advance(fileBackOffMs.first)
+    await setup.clock.advance(fileBackoff.firstMs)
     expect(setup.transcribed).toEqual([])
     expect(setup.said()).toEqual([])
     expect(setup.told()).toEqual([expect.stringMatching(/^Not done/)])
@@ -129,7 +129,7 @@ describe('voice notes with a transcription model', () => {
       setup.faults.transcribing = async () => ({ failed: new Problem(code, { detail }), waitMs: null })
       await setup.say('', [setup.note('hello')])
       await setup.say('typed', [setup.note('again')])
-      await setup.clock.advance(channelLimits.fileTriesMax * fileBackOffMs.max)
+      await setup.clock.advance(channelLimits.fileTriesMax * fileBackoff.maxMs)
       expect(setup.told()).toEqual([`Left out: voice.bin: ${detail}.`, `Left out: voice.bin: ${detail}.`])
       expect(setup.said()).toEqual([`typed\n\n[Not passed on: voice.bin: ${detail}]`])
       expect(setup.transcribed).toHaveLength(2)
@@ -143,7 +143,7 @@ describe('voice notes with a transcription model', () => {
     await setup.say('', [setup.note('hello')])
     await setup.clock.advance(4900)
     expect(setup.transcribed).toHaveLength(1)
-    await setup.clock.advance(channelLimits.fileTriesMax * fileBackOffMs.max)
+    await setup.clock.advance(channelLimits.fileTriesMax * fileBackoff.maxMs)
     expect(setup.transcribed).toHaveLength(channelLimits.fileTriesMax)
     expect(setup.told()).toEqual(['Left out: voice.bin: too many.'])
     setup.faults.transcribing = null
@@ -158,7 +158,7 @@ describe('voice notes with a transcription model', () => {
       if (++writes < 3) throw new Problem('agent-unavailable', { detail: 'it is gone for a moment' })
     }
     await setup.say('', [setup.note('hello'), setup.note('a file', 'document')])
-    await setup.clock.advance(10 * fileBackOffMs.first)
+    await setup.clock.advance(10 * fileBackoff.firstMs)
     expect(writes).toBe(3)
     expect(setup.transcribed).toHaveLength(1)
     expect(setup.said()[0]).toContain(marked('hello'))

@@ -1,3 +1,4 @@
+import { createTurns } from '@flotilla/protocol/turns'
 import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -89,20 +90,8 @@ export interface FileEditor {
 
 /** One per process: the locks are in memory, and the home folder has one mesh. */
 export function createFileEditor(): FileEditor {
-  const tails = new Map<string, Promise<void>>()
-
-  return {
-    edit(path, edit, mode) {
-      const before = tails.get(path) ?? Promise.resolve()
-      const turn = before.then(() => editOnce(path, edit, mode))
-      const tail = turn.catch(() => {})
-      tails.set(path, tail)
-      void tail.then(() => {
-        if (tails.get(path) === tail) tails.delete(path)
-      })
-      return turn
-    },
-  }
+  const turns = createTurns()
+  return { edit: (path, edit, mode) => turns.take([path], () => editOnce(path, edit, mode)) }
 }
 
 async function editOnce(path: string, edit: TextEdit, mode?: number): Promise<void> {

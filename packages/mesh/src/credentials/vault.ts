@@ -3,6 +3,7 @@ import { credentialNameOf, meshSecretName, variableOf } from './credential-tiers
 import type { CredentialTier } from './credential-tiers.ts'
 import { readEnvFile, setEnvValues } from './env-file.ts'
 import { Problem } from '@flotilla/protocol/problem'
+import { createInTurn } from '@flotilla/protocol/turns'
 import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
 
@@ -47,7 +48,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
   const tiers: Record<CredentialTier, Map<string, Secret>> = { system: new Map(), agent: new Map() }
   const fromEnvironment = new Set<string>()
   const systemFromEnvironment = new Set<string>()
-  let lastChange: Promise<void> = Promise.resolve()
+  const inTurn = createInTurn()
 
   function take(variable: string, value: string | undefined): void {
     const credential = value ? credentialNameOf(variable) : null
@@ -81,7 +82,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
   }
 
   function changeSystem(decide: () => Readonly<Record<string, string | null>>): Promise<void> {
-    const turn = lastChange.then(async () => {
+    return inTurn(async () => {
       const changes = new Map(
         Object.entries(decide()).map(([name, value]) => [name.toLowerCase(), value] as const),
       )
@@ -93,8 +94,6 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
         else take(variableOf('system', name), value)
       }
     })
-    lastChange = turn.catch(() => {})
-    return turn
   }
 
   async function writeAgent(name: string, value: string | null): Promise<void> {

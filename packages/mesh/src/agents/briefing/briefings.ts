@@ -6,6 +6,7 @@ import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 import type { Clock } from '@flotilla/protocol/clock'
 import { mcpBriefs } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { createInTurn } from '@flotilla/protocol/turns'
 import { readTextFile, writeFileAtomically } from '../../config/index.ts'
 import type { WorkFeedback } from '../../kernel/index.ts'
 import type { Log } from '../../platform/index.ts'
@@ -65,15 +66,9 @@ export function createBriefings(deps: BriefingDeps): Briefings {
   const lay = (agentId: string, name: string, text: string): Promise<void> =>
     writeFileAtomically(join(directoryOf(agentId), name), text, 0o644)
 
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting: Promise<void> | null = null
-
   /** Serializes refreshes: of two concurrent ones, the one with the older state could write last. */
-  function inTurn(work: () => Promise<void>): Promise<void> {
-    const done = last.then(work)
-    last = done.catch(() => {})
-    return done
-  }
+  const inTurn = createInTurn()
+  let waiting: Promise<void> | null = null
 
   async function write(agentId: string): Promise<void> {
     const { record } = agents.require(agentId)

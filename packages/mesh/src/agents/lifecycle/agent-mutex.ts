@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import { createTurns } from '@flotilla/protocol/turns'
 
 /** The maximum number of waiting lifecycle changes of one agent. */
 const waitingMax = 50
@@ -13,28 +14,25 @@ export interface AgentMutex {
 }
 
 export function createAgentMutex(clock: Clock): AgentMutex {
-  const lanes = new Map<string, { tail: Promise<void>; waiting: number }>()
+  const turns = createTurns()
+  const waiting = new Map<string, number>()
 
   return {
-    take: (agentId, work) => {
-      const lane = lanes.get(agentId) ?? { tail: Promise.resolve(), waiting: 0 }
-      if (lane.waiting >= waitingMax) {
-        return Promise.reject(
-          new Problem('conflict', { detail: `agent ${agentId} has ${waitingMax} changes waiting already` }),
-        )
+    async take(agentId, work) {
+      const count = waiting.get(agentId) ?? 0
+      if (count >= waitingMax) {
+        throw new Problem('conflict', {
+          detail: `agent ${agentId} has ${waitingMax} changes waiting already`,
+        })
       }
-      lanes.set(agentId, lane)
-      lane.waiting++
-      const mine = lane.tail.then(work)
-      lane.tail = mine.then(
-        () => {},
-        () => {},
-      )
-      lane.tail = lane.tail.then(() => {
-        lane.waiting--
-        if (lane.waiting === 0) lanes.delete(agentId)
-      })
-      return mine
+      waiting.set(agentId, count + 1)
+      try {
+        return await turns.take([agentId], work)
+      } finally {
+        const left = (waiting.get(agentId) ?? 1) - 1
+        if (left === 0) waiting.delete(agentId)
+        else waiting.set(agentId, left)
+      }
     },
     settled: async (withinMs) => {
       const late = new AbortController()
@@ -42,10 +40,7 @@ export function createAgentMutex(clock: Clock): AgentMutex {
         () => false,
         () => true,
       )
-      const drained = (async () => {
-        while (lanes.size > 0) await Promise.all([...lanes.values()].map((lane) => lane.tail))
-        return true
-      })()
+      const drained = turns.idle().then(() => true)
       const isDrained = await Promise.race([drained, deadline])
       late.abort()
       return isDrained

@@ -1,7 +1,8 @@
+import { backoffMs } from '@flotilla/protocol/backoff'
+
 /** Decides when an agent whose sandbox was lost is restarted. Pure; all times in milliseconds. */
 
-const firstPauseMs = 30_000
-const pauseMaxMs = 600_000
+const restartBackoff = { firstMs: 30_000, maxMs: 600_000 } as const
 const hourMs = 3600_000
 /** Between two trials of an agent in quarantine. */
 const trialPauseMs = 1_200_000
@@ -29,5 +30,5 @@ export function judgeLoss(
   if (quarantinedAt !== null || recent >= restartsPerHour) {
     return { kind: 'quarantine', dueAt: at + trialPauseMs }
   }
-  return { kind: 'lose', dueAt: at + Math.min(pauseMaxMs, firstPauseMs * 2 ** recent) }
+  return { kind: 'lose', dueAt: at + backoffMs(restartBackoff, recent + 1) }
 }

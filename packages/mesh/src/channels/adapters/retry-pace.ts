@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { backoffMs } from '@flotilla/protocol/backoff'
 
-const firstPauseMs = 250
-const lastPauseMs = 60_000
+const reconnectBackoff = { firstMs: 250, maxMs: 60_000 } as const
 /** A shorter connection does not reset the backoff, in milliseconds. */
 const shortLivedMs = 10_000
 
@@ -23,7 +23,7 @@ export function createRetryPace(clock: Clock): RetryPace {
   let beganAt = 0
 
   async function pause(signal: AbortSignal, leastMs: number): Promise<void> {
-    const pauseMs = failures === 0 ? 0 : Math.min(lastPauseMs, firstPauseMs * 2 ** Math.min(failures - 1, 12))
+    const pauseMs = failures === 0 ? 0 : backoffMs(reconnectBackoff, failures)
     await clock.sleep(Math.max(pauseMs, leastMs), signal).catch(() => {})
   }
 

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
+import { backoffMs } from '@flotilla/protocol/backoff'
 import type { ChannelAdapter, ChannelFailureKind } from '../adapter.ts'
 import { ChannelFailure, repeatMark } from '../adapter.ts'
 import type { Database } from '../../storage/index.ts'
-import { backOffMs, channelLimits, sendBackOffMs } from '../channel-limits.ts'
+import { channelLimits, sendBackoff } from '../channel-limits.ts'
 import { partsOf } from './letter-parts.ts'
 import type { LetterPart } from './letter-parts.ts'
 import type { Letter, LetterEnd, LetterTable } from './letter-table.ts'
@@ -94,7 +95,7 @@ export function createSendLetter(deps: SendLetterDeps): SendLetter {
       deps.settle(letter, 'failed', detail)
       return
     }
-    const wait = Math.max(retryAfterMs ?? 0, backOffMs(sendBackOffMs, letter.attempts - 1))
+    const wait = Math.max(retryAfterMs ?? 0, backoffMs(sendBackoff, letter.attempts))
     if (isTooOld(letter, now + wait)) {
       deps.settle(letter, 'failed', `given up after ${channelLimits.letterHoursMax} hours: ${detail}`)
       return

@@ -4,10 +4,11 @@ import type { Attachment } from '@flotilla/protocol/chat-attachments'
 import { imageTypeOf } from '@flotilla/protocol/image-type'
 import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
+import { backoffMs } from '@flotilla/protocol/backoff'
 import type { Guard, HumanCaller } from '../../access/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { ChannelAdapter } from '../adapter.ts'
-import { backOffMs, channelLimits, fileBackOffMs } from '../channel-limits.ts'
+import { channelLimits, fileBackoff } from '../channel-limits.ts'
 import { createRungWork } from '../work-when-rung.ts'
 import { fetchFile, fileFault, whyNoFile } from './fetch-file.ts'
 import { forwardedFiles } from './forwarded-words.ts'
@@ -155,7 +156,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
           { channel: adapter.name, err: error },
           'failed to store files of a message; retrying, then notifying the sender',
         )
-      tries.set(id, { count, dueAt: clock.now() + Math.max(askedMs, backOffMs(fileBackOffMs, count - 1)) })
+      tries.set(id, { count, dueAt: clock.now() + Math.max(askedMs, backoffMs(fileBackoff, count)) })
       if (!(error instanceof NotYet) && !(error instanceof Problem) && count >= channelLimits.fileTriesMax) {
         forget(id)
         over(adapter.name, work, 'Your files could not be stored; see the log of the mesh.')

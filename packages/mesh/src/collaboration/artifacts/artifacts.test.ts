@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { Problem } from '@flotilla/protocol/problem'
+import { createInTurn } from '@flotilla/protocol/turns'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createEventBus } from '../../events/create-event-bus.ts'
 import { silentLog } from '../../platform/log.ts'
@@ -14,7 +15,7 @@ import { artifactFolderName, createArtifactFiles } from './artifact-files.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import { createArtifactTable } from './artifact-table.ts'
 import { createArtifacts } from './artifacts.ts'
-import { createTurns, saveArtifact } from './save-artifact.ts'
+import { saveArtifact } from './save-artifact.ts'
 
 const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
@@ -109,7 +110,7 @@ describe('saving', () => {
         }
       },
     }
-    const save = saveArtifact({ ...parts, table, files, inTurn: createTurns() })
+    const save = saveArtifact({ ...parts, table, files, inTurn: createInTurn() })
     await Promise.all(['1', '22', '333', '4444'].map((text) => save(agent('a'), saved('r', text))))
     const row = table.find('a', 'r')
     expect(row?.version).toBe(4)

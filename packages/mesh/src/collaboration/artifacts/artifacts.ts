@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { createInTurn } from '@flotilla/protocol/turns'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
@@ -14,7 +15,7 @@ import type {
   ListShared,
   ReadArtifact,
 } from './read-artifact.ts'
-import { createTurns, saveArtifact } from './save-artifact.ts'
+import { saveArtifact } from './save-artifact.ts'
 import type { SaveArtifact, SaveArtifactDeps } from './save-artifact.ts'
 
 export interface Artifacts {
@@ -57,7 +58,7 @@ export function createArtifacts(given: ArtifactDeps): Artifacts {
   const deps = { projectOf: () => null, sharedByTask: () => false, saved: () => {}, ...given }
   const table = createArtifactTable(deps.database)
   const files = createArtifactFiles(deps.artifactsFolder, deps.randomToken)
-  const inTurn = createTurns()
+  const inTurn = createInTurn()
   return {
     save: saveArtifact({ ...deps, table, files, inTurn }),
     list: listArtifacts({ ...deps, table }),

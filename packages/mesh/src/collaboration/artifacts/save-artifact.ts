@@ -4,6 +4,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentApi } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { InTurn } from '@flotilla/protocol/turns'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
@@ -38,23 +39,8 @@ export type SaveArtifact = (
   step?: Resumable<ArtifactRow>,
 ) => Promise<ArtifactRow>
 
-/** Runs one piece of work after the other. */
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
-
-/** Serializes bytes and row of each save, so that after two concurrent saves both belong to the same one. */
-export function createTurns(): InTurn {
-  let before: Promise<void> = Promise.resolve()
-  return (work) => {
-    const mine = before.then(work)
-    before = mine.then(
-      () => {},
-      () => {},
-    )
-    return mine
-  }
-}
-
 export interface SaveArtifactDeps {
+  /** Serializes bytes and row of each save, so that after two concurrent saves both belong to the same one. */
   readonly inTurn: InTurn
   readonly database: Database
   readonly table: ArtifactTable

@@ -1,10 +1,10 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { createInTurn, createTurns } from '@flotilla/protocol/turns'
 import type { Scrub } from '../../credentials/index.ts'
 import type { LoopShare } from '../../intake/index.ts'
 
 /** Searching a larger part needs so much memory that only one is searched at a time for all agents, in characters. */
 const smallPartMaxChars = 64 * 1024
-const largeParts = Symbol('large parts')
 
 /**
  * Removes the values of credentials from parts of answers, in steps that are charged to the share of the agent: one
@@ -23,27 +23,17 @@ export function createCleanPart({
   readonly loop: Pick<LoopShare, 'inSteps' | 'waitMs'>
   readonly clock: Clock
 }): CleanPart {
-  const lanes = new Map<string | symbol, Promise<unknown>>()
-
-  function inLane<T>(lane: string | symbol, work: () => Promise<T>): Promise<T> {
-    const before = lanes.get(lane) ?? Promise.resolve()
-    const own = before.then(work, work)
-    lanes.set(lane, own)
-    const leave = (): void => {
-      if (lanes.get(lane) === own) lanes.delete(lane)
-    }
-    own.then(leave, leave)
-    return own
-  }
+  const turnOfAgent = createTurns()
+  const turnOfLargeParts = createInTurn()
 
   return ({ agentId, scrub, signal }, part) =>
-    inLane(agentId, async () => {
+    turnOfAgent.take([agentId], async () => {
       for (let wait = loop.waitMs(agentId); wait > 0; wait = loop.waitMs(agentId))
         await clock.sleep(wait, signal)
       const clean = (): Promise<string> => {
         signal.throwIfAborted()
         return loop.inSteps(agentId, scrub.inSteps(part), 'finish')
       }
-      return part.length > smallPartMaxChars ? inLane(largeParts, async () => clean()) : clean()
+      return part.length > smallPartMaxChars ? turnOfLargeParts(async () => clean()) : clean()
     })
 }

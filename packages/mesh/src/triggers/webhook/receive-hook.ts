@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { WebhookReceipt } from '@flotilla/protocol/webhook-api'
+import { createTurns } from '@flotilla/protocol/turns'
+import type { Turns } from '@flotilla/protocol/turns'
 import { conditionHolds, parseCondition } from '../conditions/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
@@ -14,8 +16,6 @@ import type { GiveDelivery } from './give-delivery.ts'
 import type { HookRates } from './hook-rates.ts'
 import type { HookSecrets } from './hook-secrets.ts'
 import type { Hook, HookTable } from './hook-table.ts'
-import { createKeyedMutex } from './keyed-mutex.ts'
-import type { KeyedMutex } from './keyed-mutex.ts'
 import { forOutside, noteRefusal } from './note-refusal.ts'
 import { payloadText } from './payload-text.ts'
 import { readPayload } from './read-payload.ts'
@@ -67,7 +67,7 @@ export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
     throw new Problem('not-found', { detail: 'there is no such webhook' })
   }
 
-  const mutex = createKeyedMutex()
+  const turns = createTurns()
 
   return (hookId, headers) => {
     const hook = required(hookId)
@@ -80,7 +80,7 @@ export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
       receive: async (body) => {
         try {
           // The webhook may have been changed or deleted while the body arrived.
-          return await judge({ ...deps, mutex }, required(hookId), { head, body, now: clock.now() })
+          return await judge({ ...deps, turns }, required(hookId), { head, body, now: clock.now() })
         } catch (error) {
           required(hookId)
           throw refused(error, body.length, head.senderId)
@@ -114,13 +114,13 @@ interface Arrived {
  * nothing again.
  */
 async function judge(
-  deps: ReceiveHookDeps & { readonly mutex: KeyedMutex },
+  deps: ReceiveHookDeps & { readonly turns: Turns },
   hook: Hook,
   arrived: Arrived,
 ): Promise<WebhookReceipt> {
   const judged = { arrived, ...requireSignature(deps, hook, arrived) }
   if (!hook.enabled) throw new Problem('webhook-disabled')
-  return deps.mutex.alone(namesOf(hook, judged), async () => {
+  return deps.turns.take(namesOf(hook, judged), async () => {
     const known = takenBefore(deps, hook, judged)
     if (known) {
       deps.refusals.note({

@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { backoffMs } from '@flotilla/protocol/backoff'
 import type { Api } from 'grammy'
 import type { Update } from 'grammy/types'
 import { ChannelFailure } from '../../adapter.ts'
@@ -11,7 +12,7 @@ const updatesPerPoll = 50
 /** The minimum interval after a poll that returned empty at once, in milliseconds. */
 const emptyPollPauseMs = 200
 /** The delay between attempts, doubled from the least to the most, in milliseconds. */
-const backOffMs = { least: 500, most: 30_000 } as const
+export const pollBackoff = { firstMs: 500, maxMs: 30_000 } as const
 
 /** grammY's type of an abort signal; any signal fits. */
 export type GrammySignal = Parameters<Api['getUpdates']>[1]
@@ -64,14 +65,9 @@ export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<
       hearing.stateChanged(told.state)
       if (told.state.state === 'refused') return
       failures += 1
-      await clock.sleep(told.waitMs ?? backOff(failures), signal).catch(() => {})
+      await clock.sleep(told.waitMs ?? backoffMs(pollBackoff, failures), signal).catch(() => {})
     }
   }
-}
-
-/** The delay after consecutive failures, in milliseconds. Pure. */
-export function backOff(failures: number): number {
-  return Math.min(backOffMs.most, backOffMs.least * 2 ** Math.min(16, failures - 1))
 }
 
 const connected: ChannelState = { state: 'connected', detail: '', repair: '' }

@@ -1,3 +1,4 @@
+import { backoffMs } from '@flotilla/protocol/backoff'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Api, InputFile } from 'grammy'
 import type { Update } from 'grammy/types'
@@ -14,7 +15,7 @@ import { httpAgentThrough } from '../../../platform/index.ts'
 import type { OutboundProxies } from '../../../platform/index.ts'
 import { createPlatformHttp } from '../platform-http.ts'
 import { createFetchFile } from './fetch-file.ts'
-import { backOff, pollUpdates, refused, stateAfter } from './poll-updates.ts'
+import { pollBackoff, pollUpdates, refused, stateAfter } from './poll-updates.ts'
 import type { GrammySignal } from './poll-updates.ts'
 import { readUpdate } from './read-update.ts'
 import type { TelegramSelf } from './read-update.ts'
@@ -79,7 +80,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
         const { state, waitMs } = stateAfter(error)
         hearing.stateChanged(state)
         if (state === refused) throw new ChannelFailure('refused', refused.detail)
-        await clock.sleep(waitMs ?? backOff(failures), ending.signal)
+        await clock.sleep(waitMs ?? backoffMs(pollBackoff, failures), ending.signal)
       }
     }
   }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { createKeyedMutex } from './keyed-mutex.ts'
+import { createTurns } from './turns.ts'
 
 describe('work with common names', () => {
   test('work waits for all work with a common name, and for no other', async () => {
-    const { alone } = createKeyedMutex()
+    const { take } = createTurns()
     const said: string[] = []
     const ends = new Map<string, () => void>()
     const begin = (what: string, ...names: string[]) =>
-      alone(names, async () => {
+      take(names, async () => {
         said.push(what)
         await new Promise<void>((resolve) => ends.set(what, resolve))
         return what
@@ -33,12 +33,33 @@ describe('work with common names', () => {
   })
 
   test('work continues when earlier work fails', async () => {
-    const { alone } = createKeyedMutex()
-    const failed = alone(['a'], async () => {
+    const { take } = createTurns()
+    const failed = take(['a'], async () => {
       throw new Error('no')
     })
-    const next = alone(['a'], async () => 'done')
+    const next = take(['a'], async () => 'done')
     await expect(failed).rejects.toThrow('no')
     expect(await next).toBe('done')
+  })
+})
+
+describe('idle', () => {
+  test('idle resolves when all work ended, also work that was taken meanwhile', async () => {
+    const turns = createTurns()
+    const ends: (() => void)[] = []
+    const work = () => new Promise<void>((resolve) => ends.push(resolve))
+    let isIdle = false
+    const first = turns.take(['a'], work)
+    const idle = turns.idle().then(() => (isIdle = true))
+    const second = turns.take(['b'], work)
+    await new Promise((resolve) => setImmediate(resolve))
+    ends[0]?.()
+    await first
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(isIdle).toBe(false)
+    ends[1]?.()
+    await second
+    await idle
+    expect(isIdle).toBe(true)
   })
 })

@@ -1,0 +1,43 @@
+/**
+ * Work that shares a name runs one after the other, in the order in which it was taken; other work does not wait for it.
+ * An error of one piece of work reaches its caller and does not stop the next. The caller bounds how much may wait.
+ */
+export interface Turns {
+  /** Rejects with the error of `work`. Work begins after `take` returned. */
+  take<T>(names: readonly string[], work: () => Promise<T>): Promise<T>
+  /** Resolves when no work is under way. */
+  idle(): Promise<void>
+}
+
+export function createTurns(): Turns {
+  /** The end of the last work of each name. */
+  const tails = new Map<string, Promise<void>>()
+
+  return {
+    async take(names, work) {
+      const before = names.flatMap((name) => tails.get(name) ?? [])
+      // Never before `take` returned: a caller may store the promise that its work clears.
+      const working = Promise.all(before).then(work)
+      const tail = working.then(
+        () => leave(),
+        () => leave(),
+      )
+      for (const name of names) tails.set(name, tail)
+      function leave(): void {
+        for (const name of names) if (tails.get(name) === tail) tails.delete(name)
+      }
+      return working
+    },
+    async idle() {
+      while (tails.size > 0) await Promise.all(tails.values())
+    },
+  }
+}
+
+/** Runs each piece of work after the one before it. */
+export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+
+export function createInTurn(): InTurn {
+  const turns = createTurns()
+  return (work) => turns.take(['all'], work)
+}
