@@ -77,7 +77,7 @@ withEngine(
       const sandboxed = await flotilla('start', '-d', '--port', port, '--sandbox')
       expect(sandboxed.code, sandboxed.err).toBe(0)
       expect(sandboxed.out).toContain(
-        'Agents run in a container and not behind microvm: microvm is not available: ',
+        'Agents run in a container instead of microvm: microvm is not available: ',
       )
       const status = await flotilla('status')
       expect(status.out).toContain('microvm is not available: ')
@@ -107,7 +107,7 @@ withEngine(
       expect(rungs.find(({ rung }) => rung === 'microvm')).toMatchObject({ available: false })
       expect(mesh.log()).toContain('an isolation level is unavailable')
       const ready = mesh.told().find((line) => Array.isArray(line['notices']))
-      expect(JSON.stringify(ready)).toContain('Agents run in a container and not behind microvm')
+      expect(JSON.stringify(ready)).toContain('Agents run in a container instead of microvm')
       // One that requires it is not run on less.
       await mesh.createWorker('strict')
       const refused = await mesh.ask('hello', { agent: 'strict' })

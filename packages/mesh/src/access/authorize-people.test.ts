@@ -176,7 +176,7 @@ describe('an agent with every right that a record can give', () => {
     })
   })
 
-  test('lends the token of its programs two ways out and no third, however wide its list is', () => {
+  test('a token of programs allows model calls and the proxy and nothing else, however broad its record is', () => {
     const program: Caller = { ...scout, token: 'program' }
     const may = (api: string) => decide(program, { do: 'call-api', api }, everything).allowed
     expect(['llm', 'http', 'wallet', '*', ''].map(may)).toEqual([true, true, false, false, false])

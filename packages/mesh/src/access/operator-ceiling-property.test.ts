@@ -25,7 +25,7 @@ function valueFor(field: PermissionField): fc.Arbitrary<unknown> {
 const anyRecord: fc.Arbitrary<PermissionRecord> = fc
   .record(Object.fromEntries(fields.map((field) => [field, valueFor(field)])))
   .map((record) => permissionRecordSchema.parse(record))
-/** Any change, also of values that no field can hold and of names that are none. */
+/** Any change, including invalid values and unknown names. */
 const anyName = fc.oneof(
   fc.constantFrom(...fields),
   fc.constantFrom(

@@ -76,9 +76,8 @@ export function createKeptThings(deps: {
       return { name: downloadName(path), ...file }
     },
     /**
-     * A picture that the agent looked at, of a type that browsers only draw; its bytes count as held until
-     * they are released. Any other file of that name counts as missing. Problems `not-found`,
-     * `rate-limited`.
+     * A picture that the agent viewed, of a type that browsers only draw; its bytes count as held until they are
+     * released. Any other file of that name counts as missing. Problems `not-found`, `rate-limited`.
      */
     picture: async (
       caller: Caller,
@@ -88,7 +87,7 @@ export function createKeptThings(deps: {
       guard(caller, { do: 'view-fleet' })
       const missing = new Problem('not-found', {
         detail: 'the agent keeps no such picture, or no longer',
-        repair: 'An agent keeps only the newest pictures that it looked at; ask it to look again.',
+        repair: 'An agent keeps only the newest pictures that it viewed; ask it to view the picture again.',
       })
       if (!pictureNameSchema.safeParse(sha256).success) throw missing
       const file = await asking(agentId, (connection, signal) => connection.readPicture(sha256, signal), gone)

@@ -10,7 +10,10 @@ export interface AgentListener extends Listener {
   close(): Promise<void>
 }
 
-/** What agents reach, the API and the forward proxy: over keyed lines where they live on other machines. */
+/**
+ * The servers that agents reach, the API and the forward proxy. Connections are authenticated by key if agents run on
+ * other machines.
+ */
 export function agentListeners(
   { runtime, modules, kernel: { log } }: Composed,
   server: FastifyInstance,

@@ -15,7 +15,7 @@ const nothing = {
 }
 const noted = { context: 'prod', namespace: 'fleet' }
 
-test('agents go where the home noted that they live, and to a usual namespace before that', () => {
+test('agents run in the recorded cluster and namespace, or in the default namespace', () => {
   expect(agentsCluster(nothing, null)).toMatchObject({ context: undefined, namespace: 'flotilla' })
   expect(agentsCluster(nothing, noted)).toMatchObject(noted)
   expect(agentsCluster({ ...nothing, context: 'prod' }, noted)).toMatchObject(noted)
@@ -24,7 +24,7 @@ test('agents go where the home noted that they live, and to a usual namespace be
 test.each([
   { context: 'other', namespace: null },
   { context: null, namespace: 'other' },
-])('another cluster than theirs is refused with the way there: %o', (asked) => {
+])('another cluster than the recorded one is refused with a repair: %o', (asked) => {
   expect(() => agentsCluster({ ...nothing, ...asked }, noted)).toThrow(
     expect.objectContaining({
       code: 'conflict',
@@ -34,7 +34,7 @@ test.each([
   )
 })
 
-test('agents that live in a cluster are not begun anew on this machine', () => {
+test('agents of a cluster are not started again on this machine', () => {
   for (const runtime of ['docker', 'process'] as const)
     expect(() => refuseElsewhere({ runtime }, noted)).toThrow(/what they keep is there/)
   expect(runtimeKind({ runtime: null }, noted)).toBe('kubernetes')
@@ -43,7 +43,7 @@ test('agents that live in a cluster are not begun anew on this machine', () => {
   expect(runtimeKind({ runtime: null }, null)).toBe('docker')
 })
 
-test('our own profile of system calls is asked for unless the owner takes the one of the nodes', () => {
+test("our seccomp profile is used unless the owner chooses the runtime's default", () => {
   expect(agentsCluster(nothing, null).seccomp).toEqual({ kind: 'localhost', path: 'flotilla.json' })
   expect(agentsCluster({ ...nothing, seccomp: 'a/b.json' }, null).seccomp).toMatchObject({ path: 'a/b.json' })
   const asked = agentsCluster(
@@ -53,7 +53,7 @@ test('our own profile of system calls is asked for unless the owner takes the on
   expect(asked).toMatchObject({ seccomp: { kind: 'runtime-default' }, image: 'registry.example/agent:1' })
 })
 
-test('what is noted is read again, and a note that cannot be read is refused', async () => {
+test('the recorded cluster is read again, and an unreadable record is refused', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cluster-note-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const path = join(folder, 'cluster.json')

@@ -9,24 +9,24 @@ import type { Environment } from '../config/index.ts'
 import { productVersion } from '../platform/index.ts'
 
 const namespaceUsual = 'flotilla'
-/** Path of our profile of system calls below the kubelets' own, and the word for what their runtime brings instead. */
+/** Path of our seccomp profile below the kubelet's own, and the name for the runtime's default profile. */
 const profileUsual = 'flotilla.json'
 const runtimeProfile = 'runtime-default'
 
 /** The agent image in a cluster, as `flotilla image` names it. */
 export const clusterImage = `flotilla.local/agent:${productVersion}`
-/** That of the mesh. */
+/** The mesh image in a cluster. */
 export const meshImage = `flotilla.local/mesh:${productVersion}`
 
 const notedSchema = z.strictObject({
-  /** Null for the one that is current in the kubeconfig. */
+  /** Null for the current context of the kubeconfig. */
   context: z.string().nullable(),
   namespace: z.string(),
 })
 
 export type NotedCluster = z.infer<typeof notedSchema>
 
-/** Where the agents of a home live; null for one that never had any in a cluster. */
+/** The cluster that the home has recorded for its agents; null if they never ran in one. */
 export function notedCluster(path: string): NotedCluster | null {
   try {
     return notedSchema.parse(JSON.parse(readFileSync(path, 'utf8')))
@@ -40,7 +40,7 @@ export function notedCluster(path: string): NotedCluster | null {
   }
 }
 
-/** What the agents of a home run in, as its start does. */
+/** The runtime for the agents of a home, as its start chooses it. */
 export function runtimeKind(
   environment: Pick<Environment, 'runtime'>,
   noted: NotedCluster | null,
@@ -48,7 +48,10 @@ export function runtimeKind(
   return environment.runtime ?? (noted === null ? 'docker' : 'kubernetes')
 }
 
-/** Throws the Problem `conflict` for a start on this machine of agents whose data is in a cluster: they would begin with nothing. */
+/**
+ * Throws the problem `conflict` if agents whose data is in a cluster would be started on this machine, where they
+ * would have no data.
+ */
 export function refuseElsewhere(environment: Pick<Environment, 'runtime'>, noted: NotedCluster | null): void {
   if (noted === null || runtimeKind(environment, noted) === 'kubernetes') return
   throw new Problem('conflict', {
@@ -60,22 +63,22 @@ export function refuseElsewhere(environment: Pick<Environment, 'runtime'>, noted
 const elsewhereRepair = (leave: string): string =>
   `${leave}; or take the fleet along: flotilla backup, and flotilla restore into another home.`
 
-/** Noted once agents may be there: what they keep is nowhere else. */
+/** Recorded as soon as agents may exist in the cluster, because their data exists only there. */
 export async function noteCluster(path: string, { context, namespace }: AgentsCluster): Promise<void> {
   const noted: NotedCluster = { context: context ?? null, namespace }
   await writeFileAtomically(path, JSON.stringify(noted), 0o600)
 }
 
-/** Where `kubectl` would look; undefined where only the account of a pod is left. */
+/** The path that `kubectl` would use; undefined if only a pod's service account is available. */
 export function usualKubeconfig(env: Readonly<Record<string, string | undefined>>): string | undefined {
   const file = join(homedir(), '.kube', 'config')
   return env['KUBECONFIG'] || (existsSync(file) ? file : undefined)
 }
 
-/** Where a pod finds the name of its own namespace. */
+/** The file in which a pod finds the name of its own namespace. */
 const ownNamespaceFile = '/var/run/secrets/kubernetes.io/serviceaccount/namespace'
 
-/** How pods find the mesh, as the runtime is told. Throws the Problem `unprocessable` for a Service in front of what is no pod. */
+/** How pods reach the mesh. Throws the problem `unprocessable` for a Service if the mesh is not a pod. */
 export function meshInCluster({ address, service }: Pick<Environment['kubernetes'], 'address' | 'service'>) {
   return {
     ...(address === null ? {} : { meshAddress: address }),
@@ -97,7 +100,10 @@ function ownNamespace(): string {
 
 export type AgentsCluster = ReturnType<typeof agentsCluster>
 
-/** Which cluster is meant, and what agents are made of there. Throws the Problem `conflict` where they live in another. Pure. */
+/**
+ * The cluster and the settings of its agents. Throws the problem `conflict` if the agents run in another cluster.
+ * Pure.
+ */
 export function agentsCluster(asked: Environment['kubernetes'], noted: NotedCluster | null) {
   const context = asked.context ?? noted?.context ?? null
   const namespace = asked.namespace ?? noted?.namespace ?? namespaceUsual

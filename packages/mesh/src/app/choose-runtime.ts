@@ -20,7 +20,7 @@ import { createDockerRuntime, createKubernetesRuntime, createProcessRuntime } fr
 import type { SandboxRuntime } from '../sandbox/index.ts'
 import { systemClock } from '../platform/index.ts'
 
-/** The port that the forward proxy listens on, beside the agent API. */
+/** The port of the forward proxy, beside the agent API. */
 export const proxyPort = 8421
 
 export interface RuntimeParts {
@@ -31,8 +31,8 @@ export interface RuntimeParts {
 }
 
 /**
- * Containers of this machine, unless the owner asked for something else by name, or the agents of this home live in a
- * cluster already: then they are looked for there. Throws the Problem `conflict` for another cluster than that.
+ * Containers on this machine, unless the owner chose another runtime or the agents of this home already run in a
+ * cluster. Throws the problem `conflict` for another cluster than theirs.
  */
 export function chooseRuntime({ context, homeId, paths, log }: RuntimeParts): SandboxRuntime {
   const { environment, env, repositoryRoot } = context

@@ -38,7 +38,10 @@ import { createKernel } from './create-kernel.ts'
 import { loopLimits } from './loop-limits.ts'
 import type { MeshSettings } from './mesh-settings.ts'
 
-/** Each module is made of the kernel and of those above it. Nothing is decided here, and nothing starts: `lifecycle.ts`. */
+/**
+ * Creates each module from the kernel and the modules above it. It decides nothing and starts nothing; see
+ * `lifecycle.ts`.
+ */
 export async function compose({ context, home, paths, log, fence }: MeshSettings) {
   const { environment, env, repositoryRoot } = context
   const foundation = await createKernel({ env, paths, log, fence, agentPort: environment.agentPort })
@@ -50,7 +53,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     environment,
     vault,
     envFile: paths.envFile,
-    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')], // the owner's first
+    cassetteFolders: [paths.cassettesFolder, join(repositoryRoot, 'cassettes')], // The owner's folder has precedence.
     refuseAbove,
   })
   const people = await peopleModule(kernel, { path: paths.peopleFile, editor })

@@ -37,13 +37,13 @@ interface KernelParts {
   readonly paths: DataPaths
   readonly log: Log
   readonly fence: WriteFence | null
-  /** As the environment has it; for plain processes another may be listened on. */
+  /** The configured port; plain processes may use another one. */
   readonly agentPort: number
 }
 
 /**
- * What all modules stand on: the home's files and database, the journal, the guard. The journal is verified here, before
- * anything reads of it.
+ * Creates what all modules depend on: the home's files and database, the audit log, the guard. The audit log is
+ * verified here, before anything reads it.
  */
 export async function createKernel({ env, paths, log, fence, agentPort }: KernelParts) {
   const editor = createFileEditor()
@@ -147,11 +147,11 @@ async function openPermissions(
     },
     onRecords: createJournalGrants(kernel),
   })
-  // Who belongs to which project is in rows of a module; every decision asks for it beside the file. Whom an agent had
-  // made belongs where that one does, also after it was moved.
+  // Membership is stored in rows of a module, and every decision asks for it. A spawned agent belongs to its parent's
+  // project, also after the parent was moved.
   const projectOf = (agentId: string) => hooks.projectOf.ask(rootOf(hooks, agentId))[0] ?? null
   return { ...file, snapshot: () => ({ ...file.snapshot(), projectOf }) }
 }
 
-/** What stands beside the kernel: asked by few modules, each by its name. */
+/** Parts beside the kernel that few modules need, each by its name. */
 export type Foundation = Omit<Awaited<ReturnType<typeof createKernel>>, 'kernel'>

@@ -23,11 +23,11 @@ function parts(runtime: string, pid: number) {
   return { context, homeId: 'home', paths: dataPaths(home), log: silentLog }
 }
 
-test('agents of this machine want no lease', async () => {
+test('agents of this machine need no lease', async () => {
   expect(await holdLedger(parts('process', 1))).toBeNull()
   expect(await holdLedger(parts('docker', 1))).toBeNull()
 })
 
-test('a mesh that could not end itself takes none', async () => {
+test('a mesh that cannot terminate itself gets no lease', async () => {
   await expect(holdLedger(parts('kubernetes', 1))).rejects.toMatchObject({ code: 'conflict' })
 })

@@ -12,7 +12,7 @@ import type { CommandContext } from './commands/command-context.ts'
 
 export interface HeldLedger {
   readonly fence: WriteFence
-  /** Once nothing is written any more. */
+  /** Called after the last write. */
   release(): Promise<void>
 }
 
@@ -23,9 +23,10 @@ interface LedgerParts {
 }
 
 /**
- * Where agents live in a cluster, their home may be started on any machine: a lease of the cluster then says which one
- * works on it. Null where agents live on this machine, whose lock of the home is enough. The process ends by force before
- * another can have the lease. Rejects with the Problem `home-in-use` while another holds it, or with `SandboxError`.
+ * A home whose agents run in a cluster can be started on any machine, so a lease in the cluster determines which
+ * machine uses it. Null if agents run on this machine, where the home's lock is enough. The process is terminated
+ * before another can get the lease. Rejects with the problem `home-in-use` while another machine holds it, or with
+ * `SandboxError`.
  */
 export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Promise<HeldLedger | null> {
   const { context, paths, log } = parts
@@ -61,9 +62,9 @@ export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Pr
 }
 
 /**
- * For whoever takes away what is in a home, or reads it where no mesh is: a mesh elsewhere that works on it is a Problem
- * `home-in-use`, and one that was killed is waited for until its lease is over. Nothing to see where agents live on this
- * machine. Rejects with `SandboxError`.
+ * For commands that delete or read a home without a mesh. Throws the problem `home-in-use` if a mesh on another
+ * machine uses it; the lease of a killed mesh is waited for. Does nothing if agents run on this machine. Rejects with
+ * `SandboxError`.
  */
 export async function requireNoMesh(parts: LedgerParts): Promise<void> {
   const { context, paths } = parts
@@ -79,7 +80,7 @@ export async function requireNoMesh(parts: LedgerParts): Promise<void> {
   })
 }
 
-/** Null where agents live on this machine. */
+/** Null if agents run on this machine. */
 function leasePlace({ context: { environment, env }, homeId, paths }: LedgerParts) {
   const noted = notedCluster(paths.clusterFile)
   if (runtimeKind(environment, noted) !== 'kubernetes') return null
@@ -94,7 +95,7 @@ function leasePlace({ context: { environment, env }, homeId, paths }: LedgerPart
   }
 }
 
-/** The kernel keeps the first process of a container from whatever comes from within, also from itself. */
+/** The kernel protects the first process of a container from signals inside it, including its own. */
 function unendable(): Problem {
   return new Problem('conflict', {
     detail:
@@ -106,7 +107,7 @@ function unendable(): Problem {
 
 function lost(why: string): Problem {
   return new Problem('home-in-use', {
-    detail: `this mesh may not work on its home any more: ${why}`,
+    detail: `this mesh must not use its home any more: ${why}`,
     repair: 'Start it again; where another machine works on the home now, it says so.',
   })
 }

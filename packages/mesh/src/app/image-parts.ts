@@ -7,7 +7,7 @@ import type { DataPaths } from '../config/index.ts'
 import { systemClock } from '../platform/index.ts'
 import type { CommandContext } from './commands/command-context.ts'
 
-/** What the engine of this machine and the agent image are found and made by. */
+/** The settings for finding the local engine and building the agent image. */
 export function imageParts(
   { environment, env, repositoryRoot, uid }: CommandContext,
   paths: Pick<DataPaths, 'volumesFolder'>,

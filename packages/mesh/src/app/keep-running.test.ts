@@ -3,7 +3,7 @@ import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts
 import { silentLog } from '../platform/log.ts'
 import { keepRunning, loopRestartMs } from './keep-running.ts'
 
-test('a loop that fails is begun anew, and what the failed one left running is aborted', async () => {
+test('a loop that fails is restarted, and the work that it left running is aborted', async () => {
   const clock = createManualClock()
   const closing = new AbortController()
   const given: AbortSignal[] = []
@@ -27,7 +27,7 @@ test('a loop that fails is begun anew, and what the failed one left running is a
   expect(given.length).toBe(3)
 })
 
-test('a loop that fails while the mesh closes is not begun anew', async () => {
+test('a loop that fails while the mesh stops is not restarted', async () => {
   const closing = new AbortController()
   let begun = 0
   const run = async (): Promise<void> => {

@@ -9,26 +9,26 @@ import { agentServer, openOutside, peopleServer, portOf } from './open-servers.t
 import { productVersion } from '../platform/index.ts'
 import { writeAgain } from '../storage/index.ts'
 
-/** Each module is asked so often to write what it counts and to take away what is kept no longer. */
+/** How often each module writes its counts and deletes expired data. */
 const maintenanceIntervalMs = 60_000
-/** Calls to the outside that nobody waits for any more have so long to be answered before their answers are lost. */
+/** How long outside calls without a waiting client may take at a stop before their answers are lost. */
 const effectsGraceMs = 5000
 
 export interface Lifecycle {
-  /** Resolves once both servers answer, the isolation of agents held, and the ledger works. */
+  /** Resolves once both servers answer, the isolation check has passed, and the ledger works. */
   start(progress: ReportStep): Promise<{
     readonly url: string
     readonly port: number
     readonly agentPort: number
     readonly proxyPort: number
-    /** What whoever started it has to know, a sentence each. */
+    /** Sentences that the person who started the mesh should read. */
     readonly notices: readonly string[]
   }>
-  /** Stops what was started, in reverse; agents' sandboxes too. */
+  /** Stops what was started, in reverse order, including the agents' sandboxes. */
   close(): Promise<void>
 }
 
-/** Starts and ends what was composed. */
+/** Starts and stops the composed modules. */
 export function createLifecycle(composed: Composed): Lifecycle {
   const { kernel, context, effects, paths, runtime, modules } = composed
   const { log, ports } = kernel
@@ -54,7 +54,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
 
   return {
     async start(progress) {
-      // Taken first: a port in use is better known now than after minutes of preparing.
+      // Listens first: a port in use should be reported before minutes of preparation.
       const { port } = context.environment
       await listen(people, { port, host: '127.0.0.1', otherwise: anotherPeoplePort })
       closeOutside = await openOutside(composed, listen)
@@ -75,7 +75,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       if (runtime.isolates && atLeast !== 'container')
         progress(`Trying whether agents can run on ${atLeast}, which takes minutes the first time`)
       warmOperator()
-      // What stands on the most comes first: models before their money.
+      // Modules that depend on the most others come first: models before their costs.
       const notices = await Promise.all(
         inOrder.toReversed().map(async (module) => (await module.notices?.()) ?? []),
       )
@@ -139,7 +139,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
     }
   }
 
-  /** The mesh works from here on. */
+  /** Records the start of the mesh. */
   function tellStart(): void {
     kernel.journal.append({
       actor: 'system',
@@ -147,17 +147,20 @@ export function createLifecycle(composed: Composed): Lifecycle {
       subject: 'mesh',
       detail: { version: productVersion, pid: context.pid, runtime: runtime.kind },
     })
-    // The first rows of a home are anchored at once: what no anchor holds can be made anew.
+    // The first rows of a home are anchored at once, because rows without an anchor can be replaced.
     composed.journalKeeper.verify()
   }
 
-  /** The last rows of a life, and the checkpoint on them. */
+  /** Records the end of the mesh and the checkpoint on it. */
   function tellEnd(): void {
     kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
     composed.journalKeeper.close()
   }
 
-  /** The first question should not wait for a container; where no model is set yet, it is told when it asks. */
+  /**
+   * The first question should not wait for a container. Without a model, the problem is reported when the agent is
+   * asked.
+   */
   function warmOperator(): void {
     if (modules.models.api.modelOf(operatorAgentId) === null) return
     connection.reach(operatorAgentId, closing.signal).catch((error: unknown) => {

@@ -18,7 +18,7 @@ function aServer(): { readonly server: Server; readonly listener: Listener } {
   return { server, listener }
 }
 
-test('an API that is in the way of another listener of this mesh is told as that, and nobody is to stop it', async () => {
+test('a port that another listener of this mesh uses is reported as such, without advice to stop a program', async () => {
   heedsLesson(89)
   const people = aServer()
   await listen(people.listener, { port: 0, host: '127.0.0.1', otherwise: null })

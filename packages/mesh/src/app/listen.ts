@@ -10,7 +10,7 @@ export interface Listener {
   listen(where: { readonly port: number; readonly host: string }): PromiseLike<unknown>
 }
 
-/** Opens what agents reach: their API and the forward proxy, where their network is. */
+/** Opens the agent API and the forward proxy on the agents' network. */
 export async function listenForAgents(
   listeners: { readonly runtime: SandboxRuntime; readonly agents: Listener; readonly proxy: Listener },
   where: { readonly agentPort: number; readonly paths: DataPaths },
@@ -28,8 +28,8 @@ export async function listenForAgents(
 }
 
 /**
- * Containers have a gateway of their own to reach; plain processes share loopback with the people's API, so any free
- * port is theirs: the one of a life before, where it is free, because agents that outlived it know no other.
+ * Containers reach a gateway address of their own. Plain processes share loopback with the people's API, so they use
+ * any free port: preferably the previous one, because running agents know only that.
  */
 async function listenForProcesses(listener: Listener, last: number, host: string): Promise<void> {
   try {
@@ -43,18 +43,18 @@ async function listenForProcesses(listener: Listener, last: number, host: string
 export interface ListenAt {
   readonly port: number
   readonly host: string
-  /** How an owner chooses another port, in words; null where there is no choice. */
+  /** How an owner chooses another port, as text; null if there is no choice. */
   readonly otherwise: string | null
 }
 
-/** In the words of a repair. */
+/** Part of a repair text. */
 export const anotherPeoplePort = 'flotilla start --port NUMBER, or FLOTILLA_PORT=NUMBER in .env of the home'
 
 export function inEnvFile(setting: 'FLOTILLA_AGENT_PORT' | 'FLOTILLA_PUBLIC_BIND'): string {
   return `${setting} in .env of the home`
 }
 
-/** Rejects with the Problem `conflict` where the port is taken, which names who holds it where that is known. */
+/** Rejects with the problem `conflict` if the port is in use, naming the process if it is known. */
 export async function listen(listener: Listener, { port, host, otherwise }: ListenAt): Promise<void> {
   try {
     await listener.listen({ port, host })

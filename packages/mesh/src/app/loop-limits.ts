@@ -1,6 +1,9 @@
 import type { Environment, Settings } from '../config/index.ts'
 
-/** What the owner set for the loop of every agent, as variables of its process. A change waits for its next start. */
+/**
+ * The owner's limits for every agent's loop, as environment variables. A change takes effect at the agent's next
+ * start.
+ */
 export function loopLimits(environment: Environment, settings: Settings): Readonly<Record<string, string>> {
   return {
     FLOTILLA_MAX_ITERATIONS: String(environment.maxIterations),

@@ -3,7 +3,7 @@ import { createLifecycle } from './lifecycle.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { MeshSettings } from './mesh-settings.ts'
 
-/** One mesh over one home, not started yet. */
+/** Creates the mesh of a home without starting it. */
 export async function createMesh(settings: MeshSettings): Promise<Lifecycle> {
   return createLifecycle(await compose(settings))
 }

@@ -17,14 +17,14 @@ import { openMeshSecret } from '../credentials/index.ts'
 import type { MeshSecretDeps, Secret } from '../credentials/index.ts'
 
 /**
- * Whether the journal may be that of a release which sealed nothing. Asked before the home has its secret in a file:
- * from then on every head is sealed.
+ * True if the audit log may come from a release that did not seal it. Must be asked before the home has its secret in
+ * a file: from then on every head is sealed.
  */
 export function mayBeBare(paths: DataPaths, database: Database): boolean {
   return !existsSync(paths.meshSecret) && readHead(database)?.seal === ''
 }
 
-/** What the journal is verified against beside the database. */
+/** What the audit log is verified against besides the database. */
 export function journalTrust(paths: DataPaths, meshSecret: Secret, bareHead = false) {
   return {
     bareHead,
@@ -44,7 +44,7 @@ export function composeMeshSecret(parts: {
   return openMeshSecret({ ...parts, ...secretPlaces(parts), randomToken })
 }
 
-/** Where the secret of a home may be, and how it is known. */
+/** The places in which the secret of a home may be, and the check that recognizes it. */
 export function secretPlaces(parts: {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly paths: DataPaths
@@ -59,7 +59,7 @@ export function secretPlaces(parts: {
     sealed: (secret) =>
       secret
         ? whoseSeals(database, journalTrust(paths, secret))
-        : // No seal is empty: whatever was sealed is not of this one.
+        : // No seal is empty, so any seal counts as made with another secret.
           whoseSeals(database, { seal: () => '', anchors }),
   }
 }

@@ -23,7 +23,7 @@ import { inEnvFile } from './listen.ts'
 import type { ListenAt } from './listen.ts'
 import type { Composed } from './compose.ts'
 
-/** People, probes and this machine's own programs, on loopback. */
+/** The server for people, probes and local programs, on loopback. */
 export function peopleServer(parts: Composed): FastifyInstance {
   const { kernel } = parts
   const home = ownHome(parts)
@@ -45,8 +45,8 @@ export function peopleServer(parts: Composed): FastifyInstance {
 }
 
 /**
- * The same for other machines, where the owner binds it: a session's cookie is the only way in, and nothing internal is
- * there. Problem `not-configured` where no access token could ever let anybody in. Resolves to what closes it.
+ * The server for other machines, if the owner configures an address: it requires a session cookie and has no internal
+ * routes. Problem `not-configured` if no access token exists. Resolves to the function that closes it.
  */
 export async function openOutside(
   parts: Composed,
@@ -95,7 +95,7 @@ function ownHome({ homeId, paths }: Composed): OwnHome {
   return { id: homeId, folder: paths.home }
 }
 
-/** Containers, on the private network's gateway. */
+/** The server for containers, on the gateway address of the private network. */
 export function agentServer(parts: Composed): FastifyInstance {
   const { kernel, modules, effects, rates, shares } = parts
   const { live } = modules.runs.api.lifecycle
@@ -104,7 +104,7 @@ export function agentServer(parts: Composed): FastifyInstance {
     verifyToken: modules.agents.api.connection.verifyToken,
     ticketOf: (agentId, runId, fence) => {
       const ticket = live.ticketOf(runId, fence)
-      // Another agent's run looks like one that is over.
+      // The run of another agent is treated like one that has ended.
       if (ticket.agentId !== agentId) throw new Problem('stale-fence')
       return ticket
     },

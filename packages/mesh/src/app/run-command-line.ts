@@ -14,7 +14,7 @@ import type { LineOutput } from '../platform/index.ts'
 import { SandboxError, sandboxWords } from '../sandbox/index.ts'
 import { storageFaultOf } from '../storage/index.ts'
 
-/** Commands by name. Each brings its own modules. */
+/** Commands by name. Each loads only its own modules. */
 const commands: Readonly<Record<string, Entry>> = {
   serve: {
     needs: 'sound',
@@ -55,8 +55,8 @@ interface Entry {
 }
 
 /**
- * Runs the command that the process was started with and gives the code to exit with; the problem that ended it is
- * written to standard output.
+ * Runs the command that the process was started with and returns the exit code. A problem that ended it is written to
+ * standard output.
  */
 export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<number> {
   let output = openCommandOutput(process.pid)
@@ -76,7 +76,7 @@ export async function runCommandLine(variables: NodeJS.ProcessEnv): Promise<numb
   }
 }
 
-/** Problems that the next start would meet again until the owner changes something. */
+/** Problems that every further start would have until the owner changes something. */
 const needsOwner: readonly ProblemCode[] = [
   'bad-request',
   'unprocessable',
@@ -86,8 +86,8 @@ const needsOwner: readonly ProblemCode[] = [
 ]
 
 /**
- * An error that no code caught leaves a state that is not known: the process ends, and the next one begins from disk. A
- * failed write is the exception. It was rolled back or never begun, and the next process would meet the same disk.
+ * An uncaught error leaves an unknown state, so the process ends and the next one starts from disk. A failed write is
+ * the exception: it was rolled back or never began, and the next process would have the same disk.
  */
 function catchFaults(output: LineOutput, { serves }: { readonly serves: boolean }): void {
   process.on('uncaughtException', (error) => {
@@ -155,7 +155,7 @@ async function runNamed(name: string, { variables, output, values }: Started): P
     ...(values.isolation ? { FLOTILLA_ISOLATION: values.isolation } : {}),
   }
   const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
-  // Programs that it starts, such as npm, apt and the engine, inherit the environment of this process.
+  // Programs started from here, such as npm, apt and the engine, inherit this environment.
   Object.assign(variables, environment.proxies.forPrograms())
   const [run] = await Promise.all([command.load(output), useProxies(environment.proxies)])
   return run({
@@ -175,23 +175,25 @@ async function runNamed(name: string, { variables, output, values }: Started): P
   })
 }
 
-/** Lines that the process that started this one waits for; in a log that several starts write to, the id says whose. */
+/**
+ * Lines that the starting process waits for. Several starts can write to one log, so they carry the id of the start.
+ */
 const forStarter: readonly string[] = ['progress', 'ready', 'problem']
 
-/** The starter is also told over its own channel, which no full disk can close. */
+/** Also sent over the starter's own channel, which works even with a full disk. */
 function tellOn(output: LineOutput, line: Readonly<Record<string, unknown>>): void {
   const isForStarter = forStarter.some((name) => name in line)
   const marked = isForStarter ? { ...line, pid: process.pid } : line
   output.write(`${JSON.stringify(marked)}\n`)
   if (isForStarter && process.connected) process.send?.(marked, () => undefined)
-  // Node writes it at its end, which a mesh that is killed never reaches.
+  // Node writes the compile cache at its end, which a killed mesh does not reach.
   if (line['ready'] === true) flushCompileCache()
 }
 
-/** One Ctrl-C arrives several times: from the terminal, and from each program that passes it on. */
+/** One Ctrl-C arrives several times: from the terminal and from each program that passes it on. */
 const sameRequestMs = 2000
 
-/** Aborts at the first request to stop; a second one, made later, ends the process at once. */
+/** Aborts at the first request to stop; a second, later one terminates the process at once. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
   let askedAt = 0

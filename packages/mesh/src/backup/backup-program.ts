@@ -103,7 +103,7 @@ export function createRunBackupProgram(from: {
         ? { ok: false, words: problemWords(last, fault) }
         : { ok: true, words: endWords(deed, last) }
     } catch (error) {
-      return { ok: false, words: `It could not be heard to its end: ${String(error)}` }
+      return { ok: false, words: `It could not be read to its end: ${String(error)}` }
     } finally {
       signal.removeEventListener('abort', stop)
       stop()

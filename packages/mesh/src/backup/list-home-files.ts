@@ -94,7 +94,7 @@ function whyNotHere(path: string, isFile: boolean): string | null {
     : 'it is a folder, and a home has a file there'
 }
 
-/** A file or folder that can be read, or why there is none. */
+/** A file or folder that can be read, or the reason why it cannot. */
 function follow(from: string): { readonly stats: BigIntStats; readonly place: string } | string {
   try {
     const place = realpathSync(from)

@@ -41,7 +41,7 @@ export interface MadeBackup extends WhatIsMissing {
   readonly secret_files: readonly string[]
   /** Secrets of the home that are not in it. */
   readonly secrets_left_out: readonly string[]
-  /** Agents that had to go on before all of theirs was read. */
+  /** Agents that had to resume before all their data was read. */
   readonly not_held: readonly string[]
 }
 

@@ -134,7 +134,7 @@ async function sinkOf(
 ): Promise<EntrySink | null> {
   if (entry.kind === 'database') return fileSink(to.paths.database, 0o600)
   if (entry.kind === 'file') {
-    // `checkedPath` has said that it stays below the home, which was empty: no link of anybody's is on the way.
+    // `checkedPath` has verified that the path is below the home, which was empty, so no symbolic link is on the way.
     const path = join(to.paths.home, entry.path)
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     return fileSink(path, entry.mode & 0o700)

@@ -263,7 +263,7 @@ export function channelAdapterConformance(
       await platform.say({ place: places.alone, text: 'see', by: 'person', addressed: true, file })
       await vi.waitFor(() => expect(heard).toHaveLength(1))
       const attachment = heard[0]?.attachments[0]
-      if (!attachment) throw new Error('no file was heard')
+      if (!attachment) throw new Error('no file was received')
       return attachment
     }
 

@@ -142,7 +142,7 @@ export interface ReceivedMessage {
   readonly albumId?: string
 }
 
-/** Text of an unknown author. It is hostile, whoever forwards it. */
+/** Text of an unknown author. It is untrusted, even if a known person forwards it. */
 export interface ForwardedWords {
   readonly text: string
   /** The author, as the platform names them; empty if unknown. */

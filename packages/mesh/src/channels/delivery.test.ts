@@ -183,7 +183,7 @@ describe('the delivery of letters', () => {
       const fake = createFakeAdapter({ editEveryMs: null })
       const setup = await open(fake)
       fake.platform.failNext(how)
-      await answered(setup, 'nobody hears it')
+      await answered(setup, 'no subscriber')
       await setup.clock.advance(3_600_000)
       expect(fake.calls()).toHaveLength(1)
       expect(letters(setup)).toMatchObject([{ state: 'failed' }])

@@ -90,7 +90,7 @@ describe('files from people', () => {
     never.resolve()
   })
 
-  test('text of the same person does not overtake files, and files block nobody else', async () => {
+  test('text of the same person does not overtake files, and files do not block other people', async () => {
     const setup = await open({
       people: [
         ann,
@@ -116,7 +116,7 @@ describe('files from people', () => {
     let writes = 0
     setup.faults.writing = async () => {
       writes++
-      if (writes === 2) throw new Problem('agent-unavailable', { detail: 'it is gone for a moment' })
+      if (writes === 2) throw new Problem('agent-unavailable', { detail: 'it is restarting' })
     }
     await setup.say('look', { attachments: [one, other] })
     await setup.clock.advance(fileBackoff.firstMs)
@@ -133,7 +133,7 @@ describe('files from people', () => {
     expect(setup.said()).toEqual([])
     await setup.clock.advance(200)
     expect(setup.said()).toHaveLength(1)
-    setup.fake.failDownloads(50, new ChannelFailure('unreachable', 'nobody answers'))
+    setup.fake.failDownloads(50, new ChannelFailure('unreachable', 'no answer'))
     await setup.say('look again', { attachments: [sent(setup.fake, 'b.txt')] })
     await setup.clock.advance(channelLimits.fileTriesMax * fileBackoff.maxMs)
     expect(setup.said()[0]).toBe('look again\n\n[Not passed on: b.txt: nobody answers]')
@@ -251,7 +251,7 @@ describe('files from people', () => {
 
   test('files of a person who was removed are not fetched', async () => {
     const setup = await open()
-    setup.fake.failDownloads(1, new ChannelFailure('unreachable', 'nobody answers'))
+    setup.fake.failDownloads(1, new ChannelFailure('unreachable', 'no answer'))
     await setup.say('look', { attachments: [sent(setup.fake, 'a.txt')] })
     setup.people.splice(0)
     await setup.clock.advance(fileBackoff.firstMs)

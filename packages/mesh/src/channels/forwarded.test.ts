@@ -87,7 +87,7 @@ describe('forwarded messages of an owner', () => {
     ])
   })
 
-  test('a code in forwarded text pairs nobody', async () => {
+  test('a code in forwarded text pairs no one', async () => {
     const setup = await open({ people: [] })
     const { code } = setup.codes.issue('telegram', issuer)
     await setup.say(forwarded(code))

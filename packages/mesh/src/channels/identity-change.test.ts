@@ -23,7 +23,7 @@ async function open(more: Partial<ChannelHarnessOptions> = {}) {
   return { ...harness, fake, told }
 }
 
-test('owners are told once about a changed id and what to type, and permissions stay', async () => {
+test('owners receive one notice about a changed id with the command to type, and permissions stay', async () => {
   const setup = await open()
   for (let time = 0; time < 2; time++) setup.desk.identityChanged('whatsapp', change)
   await setup.clock.settle()

@@ -110,7 +110,7 @@ describe('voice notes with a transcription model', () => {
 
   test('voice notes of a person who lost the role are not paid for', async () => {
     const setup = await open()
-    setup.fake.failDownloads(1, new ChannelFailure('unreachable', 'nobody answers'))
+    setup.fake.failDownloads(1, new ChannelFailure('unreachable', 'no answer'))
     await setup.say('', [setup.note('hello')])
     setup.people.splice(0, 1, { ...setup.people[0]!, role: 'viewer' })
     await setup.clock.advance(fileBackoff.firstMs)
@@ -155,7 +155,7 @@ describe('voice notes with a transcription model', () => {
     const setup = await open()
     let writes = 0
     setup.faults.writing = async () => {
-      if (++writes < 3) throw new Problem('agent-unavailable', { detail: 'it is gone for a moment' })
+      if (++writes < 3) throw new Problem('agent-unavailable', { detail: 'it is restarting' })
     }
     await setup.say('', [setup.note('hello'), setup.note('a file', 'document')])
     await setup.clock.advance(10 * fileBackoff.firstMs)

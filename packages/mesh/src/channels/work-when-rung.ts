@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 export interface RungWork {
   /** There may be work to start. */
   wake(): void
-  /** Begins what is due, whenever it is rung and when the time it was told is over, until the signal aborts. */
+  /** Begins due work at each wake-up and after the returned delay, until the signal aborts. */
   run(begin: () => number, signal: AbortSignal): Promise<void>
 }
 

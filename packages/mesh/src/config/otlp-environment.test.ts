@@ -62,7 +62,7 @@ describe('where traces are sent to', () => {
     [{ OTEL_EXPORTER_OTLP_TIMEOUT: '10s' }, 'milliseconds'],
     [{ OTEL_RESOURCE_ATTRIBUTES: 'team=a,sk-secret' }, 'OTEL_RESOURCE_ATTRIBUTES'],
     [{ OTEL_RESOURCE_ATTRIBUTES: 'team=%zz' }, 'OTEL_RESOURCE_ATTRIBUTES'],
-  ])('counts what is wrong in %j as not set, and tells it once', (variables, words) => {
+  ])('an invalid value in %j counts as unset and is reported once', (variables, words) => {
     const { otlp, warnings } = readOtlp({ ...endpoint, ...variables })
     expect(otlp).toMatchObject({
       sampling: { ratio: 1 },

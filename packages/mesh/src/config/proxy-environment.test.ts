@@ -32,7 +32,7 @@ describe('the proxy of an address', () => {
   })
 
   test.each(['10.64.0.2', '10.127.255.254', '[::ffff:10.70.4.1]'])(
-    'is none for the private network of a fleet: %s',
+    'no proxy is used for the private network of a fleet: %s',
     (host) => {
       expect(through({ ALL_PROXY: proxy }, `http://${host}:8420/`)).toBeNull()
     },

@@ -16,7 +16,7 @@ async function aHome() {
   return { paths, brief }
 }
 
-test('a door token that a killed mesh was about to lay is gone at the next start, however young', async () => {
+test('an agent token that a killed mesh was writing is deleted at the next start, even if it is recent', async () => {
   const { paths, brief } = await aHome()
   await writeFile(join(brief, '.door-token.53c850becbc3.tmp'), 'token')
   await writeFile(join(brief, 'SYSTEM.md'), 'text')

@@ -66,7 +66,7 @@ export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> 
 }
 
 /**
- * Where the secret is, without changing anything; null if there is none. Problem `mesh-secret-refused` as at a start.
+ * Finds the secret without changing anything; null if it does not exist. Problem `mesh-secret-refused` as at a start.
  */
 export async function findMeshSecret(deps: MeshSecretDeps): Promise<Secret | null> {
   const found = await readSecretFile(deps.secretPath, isOursIn(deps))
@@ -78,8 +78,8 @@ function isOursIn({ sealed }: MeshSecretDeps): IsOurs {
 }
 
 /**
- * Where a secret is that this home sealed with, in any of its places; null if there is none. A place that exists but
- * cannot be read may contain it: Problem `conflict`. Changes nothing.
+ * Finds a secret with which this home has sealed, in any of its places; null if it does not exist. A place that
+ * exists but cannot be read may contain it: Problem `conflict`. Changes nothing.
  */
 export async function placeOfOurs(deps: MeshSecretDeps): Promise<string | null> {
   const isOurs = isOursIn(deps)

@@ -14,14 +14,14 @@ export interface Vault {
   /** For agents by handle. Never finds a system credential, whatever the name. */
   agentTier(name: string): Secret | undefined
   names(): { readonly system: readonly string[]; readonly agent: readonly string[] }
-  /** The source of the agent-tier credential of that name; null if there is none. */
+  /** The source of the agent-tier credential of that name; null if it does not exist. */
   sourceOf(name: string): 'environment' | 'file' | null
   /**
    * Writes an agent-tier credential to `.env`; it holds from then on. Problem `conflict` for one that the environment
    * sets, `unprocessable` for a name or value that cannot be written.
    */
   storeAgent(name: string, value: string): Promise<Secret>
-  /** False where there was none. Problem `conflict` for one that the environment sets. */
+  /** False if it did not exist. Problem `conflict` for one that the environment sets. */
   removeAgent(name: string): Promise<boolean>
   /** Writes a system credential to `.env`; it holds from then on. Problem `unprocessable` for a value of several lines. */
   storeSystem(name: string, value: string): Promise<void>
@@ -32,7 +32,7 @@ export interface Vault {
    * hold; what `decide` throws leaves everything as it was.
    */
   changeSystem(decide: () => Readonly<Record<string, string | null>>): Promise<void>
-  /** The source of the system credential of that name; null if there is none. */
+  /** The source of the system credential of that name; null if it does not exist. */
   systemSourceOf(name: string): 'environment' | 'file' | null
 }
 

@@ -27,8 +27,8 @@ export type AnswerHeaders = Readonly<Record<string, string>>
 const strictTransport = ['strict-transport-security', 'max-age=31536000'] as const
 
 /**
- * Answers that bear `headers` before anybody writes into them. A hook of the framework would not do: it is not asked for
- * answers that take over the line, nor for those that Node gives by itself.
+ * Returns a response class that sets `headers` before any other code writes. A hook of the framework would not
+ * suffice: it is not called for responses that take over the socket, nor for those that Node sends itself.
  */
 export function answersWith(headers: AnswerHeaders): typeof ServerResponse {
   const all = Object.entries(headers)

@@ -23,7 +23,7 @@ export const agentConnectionBounds: ConnectionBounds = {
   refusedMaxBytes: 1024 * 1024,
 }
 
-/** Closes connections above the limits at once, before any byte of theirs is read. */
+/** Closes connections above the limits at once, before any of their bytes is read. */
 export function boundConnections(
   server: Server,
   bounds: Pick<ConnectionBounds, 'perAddressMax' | 'totalMax'>,

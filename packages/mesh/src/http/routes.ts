@@ -80,7 +80,7 @@ export interface PeopleSurface {
 /** `effect` for calls that change something: its key is taken from the headers, `asked` is what must be the same in a repeat. */
 export type AgentSurface = Surface<AgentCaller, { effect(asked: unknown): EffectOnCall }>
 
-/** Callers are let in by door or program tokens: see `AgentGate.modelSurface`. */
+/** Clients are authenticated by agent or program tokens; see `AgentGate.modelSurface`. */
 export interface ModelSurface extends Surface<AgentCaller> {
   readonly gate: Pick<AgentGate, 'hold' | 'keep' | 'spend' | 'turn'>
 }

@@ -18,7 +18,7 @@ describe('room for one more socket', () => {
     expect(socketObstacle(times(perOwnerMax, owner), owner)).toMatch(/^the owner has 32 sockets/)
   })
 
-  test('is left for owners by all who are none together', () => {
+  test('some sockets stay free for owners, however many other people use theirs', () => {
     const others = Array.from({ length: noOwnersMax / perPersonMax }, (_, at) =>
       times(perPersonMax, viewer(`v${at}`)),
     ).flat()

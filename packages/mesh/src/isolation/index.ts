@@ -33,7 +33,7 @@ async function noticesOf({ settings }: Kernel, { atLeast, place }: Isolation): P
   const wish = isolationWish(settings(), '', { start: atLeast, record: 'container' })
   try {
     const { rung, fallback } = await place(wish)
-    return fallback === null ? [] : [`Agents run in a ${rung} and not behind ${wish.wanted}: ${fallback}.`]
+    return fallback === null ? [] : [`Agents run in a ${rung} instead of ${wish.wanted}: ${fallback}.`]
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     return [`No agent that is not excepted in config/settings.json starts: ${error.detail}. ${error.repair}`]

@@ -79,7 +79,7 @@ export function faultOfAccepted(
   const stray =
     strayRow(database, Number.MIN_SAFE_INTEGER, blocks[0]?.after ?? base.seq - 1) ??
     strayRow(database, blocks.at(-1)?.last ?? base.seq, base.seq - 1)
-  if (stray !== null) return { seq: stray, detail: 'a row exists where there was none' }
+  if (stray !== null) return { seq: stray, detail: 'a row exists that was not there before' }
   const other = blocks.find((block) => !isAsAccepted(database, block))
   if (other) return { seq: other.last, detail: otherWords(other) }
   return null

@@ -194,7 +194,7 @@ describe('a broken journal', () => {
         database.exec('DELETE FROM journal; DELETE FROM journal_head; DELETE FROM journal_checkpoints'),
     ],
     ['a forged checkpoint', ({ database }) => database.exec("UPDATE journal_checkpoints SET seal = 'x'")],
-    ['anchors that are none', ({ path }) => writeFile(path, '{"seq":1}\nx\n')],
+    ['invalid anchors', ({ path }) => writeFile(path, '{"seq":1}\nx\n')],
     ['anchors that are gone', ({ path }) => rm(path)],
   ])('of %s holds once it was accepted, and says by whom and when', async (_what, tamper) => {
     const mesh = await aJournalHarness()

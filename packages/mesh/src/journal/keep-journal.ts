@@ -31,7 +31,7 @@ export interface JournalKeeper {
   verifyWhole(): JournalVerdict
   /**
    * A person accepts the chain in its current state. `actor` is recorded with the break, which is returned. Verifies
-   * the whole chain if no break is known, and does nothing if there is none (null). `why` accepts it in any case.
+   * the whole chain if no break is known, and does nothing if it is intact (null). `why` accepts it in any case.
    */
   accept(actor: string, why?: string): string | null
   /** At the end, before the database closes. */

@@ -6,9 +6,9 @@ import { readHead } from './journal-table.ts'
 import type { JournalTrust } from './verify-journal.ts'
 
 /**
- * Which secret sealed this audit log, in the database and outside of it: `nobody` if it was never sealed, which happens
- * only at a first start; `ours` if at least one seal is from this secret; `others` if none is. One is enough: an
- * attacker who changes the others breaks the log, which verification detects, and does not change the secret.
+ * Which secret sealed this audit log, in the database and outside of it: `nobody` if it was never sealed, which
+ * happens only at a first start; `ours` if at least one seal is from this secret; `others` otherwise. One is enough:
+ * an attacker who changes the others breaks the log, which verification detects, and does not change the secret.
  */
 export function whoseSeals(
   database: Database,

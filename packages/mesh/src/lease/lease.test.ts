@@ -397,7 +397,7 @@ describe('who holds a lease', () => {
     ['who has it', { holder: 'two', epoch: 2 }, 'two has its lease now'],
     ['that it is free', { holder: null, epoch: 2 }, 'no process has its lease now'],
     ['that it was deleted', null, 'its lease was deleted'],
-  ])('tells %s where it was lost', async (_what, record, words) => {
+  ])('%s is notified of the lost lease', async (_what, record, words) => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     const { lost } = await holding(records, machine, 'one')

@@ -30,7 +30,7 @@ function aFleet(...named: Person[]) {
     },
     {
       snapshot: () => {
-        throw new Error('nobody is looked up here')
+        throw new Error('this test makes no lookups')
       },
       edit: async (change) => void ({ people } = peopleFileSchema.parse({ people: [...change(people)] })),
     },

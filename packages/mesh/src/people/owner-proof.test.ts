@@ -71,7 +71,7 @@ describe("the owner's proof", () => {
     expect(people.map(isAsked)).toEqual([false, ...people.slice(1).map(() => true)])
   })
 
-  it('a person who requests another code evicts nobody, and counts as the newest', () => {
+  it('a person who requests another code evicts no one and counts as the newest', () => {
     const { issue, isAsked } = proofs()
     const people = Array.from({ length: proofLimits.openMax }, (_, index) => `p${index}`)
     for (const person of people) issue(person)

@@ -8,10 +8,11 @@ import type { FileEditor } from '../config/index.ts'
 import type { Log } from '../platform/index.ts'
 
 /**
- * `config/people.json`, the source of truth for access to the people's API beside the owner of this machine.
+ * `config/people.json`, the source of truth for access to the people's API by persons other than the owner of this
+ * machine.
  *
- * 1. A missing file names no one. While the file is broken, nobody named in it has access, as soon as this is
- * detected.
+ * 1. A missing file names no one. While the file is invalid, none of the people in it has access, from the time at
+ * which this is detected.
  * 2. An edit by hand is detected within a second.
  * 3. Edits are serialized and apply to the current file, so that none is lost.
  */

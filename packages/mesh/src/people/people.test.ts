@@ -281,7 +281,7 @@ describe('the people file', () => {
       /line 2: .*two people have the identity telegram:1/,
     ],
     ['invalid JSON', '{"people": [', /line 1/],
-  ])('a file with %s gives nobody access and reports line and repair', async (_what, text, reason) => {
+  ])('a file with %s gives no one access and reports line and repair', async (_what, text, reason) => {
     const { file, manage, path } = await aHome(text)
     expect(file.snapshot().people).toEqual([])
     expect(file.snapshot().broken).toMatch(reason)

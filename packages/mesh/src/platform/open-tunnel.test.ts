@@ -22,7 +22,7 @@ async function through(serve: (socket: Socket) => void, maxMs: number): Promise<
   })
 }
 
-test('a far end that speaks first is heard, also together with the answer of the proxy', async () => {
+test('data that the server sends first is received, also together with the answer of the proxy', async () => {
   const said = through((socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nSSH-2.0-far'))
   }, 30_000)

@@ -35,8 +35,8 @@ export class ProxyFailed extends Error {
 }
 
 /**
- * Asks a proxy by CONNECT for a connection to `host:port`. `done` is told once: the connection, from which nothing was read
- * yet, or a `ProxyFailed`. Returns the way to give up, after which `done` is not told.
+ * Requests a connection to `host:port` from a proxy by CONNECT. `done` is called once, with the connection, from
+ * which nothing was read yet, or a `ProxyFailed`. Returns a function that cancels, after which `done` is not called.
  */
 export function openTunnel(
   to: {

@@ -3,7 +3,7 @@ import { keptByChurn, keptMaxBytes } from '../../../../tests/support/kept-by-chu
 import { createRoster } from './roster.ts'
 
 describe('a roster', () => {
-  test('knows who is there, whoever leaves first', () => {
+  test('a roster contains its members, whoever leaves first', () => {
     const roster = createRoster<string>()
     const leave = new Map(['a', 'b', 'c', 'd'].map((name) => [name, roster.join(name)]))
     expect(leave.get('b')?.()).toBe(true)
@@ -23,7 +23,7 @@ describe('a roster', () => {
     expect(roster.size()).toBe(0)
   })
 
-  test('is not changed under the hands of whoever reads it', () => {
+  test('iteration is not affected by concurrent changes', () => {
     const roster = createRoster<() => void>()
     const seen: number[] = []
     const leaves = [0, 1, 2].map((number) => roster.join(() => seen.push(number)))
@@ -35,7 +35,7 @@ describe('a roster', () => {
     expect(roster.size()).toBe(2)
   })
 
-  // A full collection at the wrong moment would let the set off, so it may come once.
+  // A full garbage collection at the wrong time would release the set's memory too, so one retry is allowed.
   test('keeps nothing of those who have left, as a set would', { retry: 2 }, () => {
     const outgrown = new Set<readonly number[]>()
     const roster = createRoster<readonly number[]>()

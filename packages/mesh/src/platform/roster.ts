@@ -1,4 +1,4 @@
-/** Those that are there at the moment, in no order, where thousands a second come and go. */
+/** An unordered collection of the current members, for thousands of joins and leaves a second. */
 export interface Roster<Member> {
   /** Returns the way to leave, which is true the first time. */
   join(member: Member): () => boolean

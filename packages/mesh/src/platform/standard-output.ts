@@ -9,8 +9,8 @@ const readerMaxMs = 30_000
 const readerPollMs = 10
 
 /**
- * Standard output of a process that serves: a full disk, a pipe that nobody reads and a closed descriptor cost it lines
- * and never a wait. Also keeps errors of the stream objects, which Node's own warnings go through, from ending the process.
+ * Standard output of a process that serves: a full disk, an unread pipe or a closed descriptor can lose lines but
+ * never blocks. Also prevents errors of the stream objects, which Node's warnings use, from ending the process.
  */
 export function openServingOutput(pid: number): LineOutput {
   surviveBrokenStreams()

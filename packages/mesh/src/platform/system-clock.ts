@@ -18,7 +18,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** Milliseconds since the machine started: nobody sets it, and it goes on while the machine sleeps. In steps of ten. */
+/** Milliseconds since the machine started, including sleep, independent of clock changes. The precision is ten. */
 export function steadyMs(): number {
   return uptime() * 1_000
 }

@@ -19,7 +19,7 @@ test('the longest channel and user id make a session name that agents accept', (
 
 describe('reserved session names', () => {
   test.each(['heartbeat', 'task:task_1', 'task:', 'tool:run_1'])(
-    '%s belongs to work of the agent’s own, and nobody speaks there in its name',
+    '%s belongs to the agent’s own work, and no person can post there',
     (session) => {
       const refusal = { code: 'bad-request', detail: expect.stringContaining(session) as string }
       expect(() => refuseReserved(session)).toThrow(expect.objectContaining(refusal))
@@ -27,7 +27,7 @@ describe('reserved session names', () => {
   )
 
   test.each(['main', 'heartbeats', 'my heartbeat', 'my task:1', 'multitool:run_1', 'task', 'tool', ''])(
-    '%j only looks like one, and is anybody’s',
+    '%j only looks like a reserved name, and every person can post there',
     (session) => {
       expect(() => refuseReserved(session)).not.toThrow()
     },

@@ -84,7 +84,7 @@ export interface SandboxRuntime {
    * out.
    */
   measureData(agentIds: readonly string[]): Promise<ReadonlyMap<string, DataUse>>
-  /** An agent's data as a POSIX archive; null if there is none. */
+  /** An agent's data as a POSIX archive; null if it has no data. */
   readData(agentId: string, options: { readonly dataLimitBytes: number }): Promise<DataReading | null>
   writeData(
     agentId: string,

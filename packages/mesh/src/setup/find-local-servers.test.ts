@@ -40,7 +40,7 @@ function aFetch(asked: (readonly string[])[]): (places: readonly string[]) => Pi
   }
 }
 
-test('a model server is told from one without models, from something else, and from nothing', async () => {
+test('a model server is distinguished from one without models, another service, and a closed port', async () => {
   const gone = await aServer(lists())
   servers.pop()?.close()
   const places = [
@@ -77,7 +77,7 @@ test('a model server is told from one without models, from something else, and f
     ['endless', 'other'],
     ['absent', 'absent'],
   ])
-  // A name with white space, or one that is too long, is nobody's model.
+  // A model name with white space, or one that is too long, is ignored.
   expect(found[0]?.models).toEqual(['llama', 'qwen3'])
   expect(asked).toEqual([places.map(({ place }) => place)])
 })

@@ -36,7 +36,7 @@ async function aHome(envText: string, meanwhile: () => Promise<unknown> = async 
   const rows: string[] = []
   const listed: unknown[] = []
   const unasked = () => {
-    throw new Error('nobody is asked here')
+    throw new Error('this test makes no requests')
   }
   const known = createTryProvider({ settings, vault, makeProvider: unasked, clock: systemClock })
   let isAsked = false
@@ -52,7 +52,7 @@ async function aHome(envText: string, meanwhile: () => Promise<unknown> = async 
     tryProvider: {
       ...known,
       ask: async () => {
-        // Whoever comes meanwhile is answered at once.
+        // Further requests are answered at once.
         if (isAsked) return
         isAsked = true
         await meanwhile()
@@ -98,7 +98,7 @@ test('neither holds where they cannot be written', async () => {
   expect(home.rows).toEqual([])
 })
 
-test('an address that was allowed without a key is not kept beside one that somebody else kept meanwhile', async () => {
+test('an address that was allowed without a key is not kept if another provider was added meanwhile', async () => {
   const home = await aHome('', () => home.store({ key: 'sk-theirs' }))
   await expect(home.store({ base_url: own })).rejects.toMatchObject({
     code: 'conflict',
@@ -117,7 +117,7 @@ test('nor does a key follow an address that came meanwhile, or take the place of
   expect(key.kept()).toEqual({ key: 'sk-same', address: null })
 })
 
-test('of two that come to be kept at the same moment the second is refused', async () => {
+test('the second of two concurrent additions of a provider is refused', async () => {
   const home = await aHome('')
   const ended = await Promise.allSettled([home.store({ base_url: own }), home.store({ key: 'sk-mine' })])
   expect(ended.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
@@ -125,7 +125,7 @@ test('of two that come to be kept at the same moment the second is refused', asy
   expect([key, address]).toContain(null)
 })
 
-test('a check asks nobody for models once a key came that is for somebody else', async () => {
+test('a check requests no models with a key for another provider', async () => {
   const home = await aHome('', () => home.store({ key: 'sk-theirs' }))
   const input = { provider: 'openai', model: 'm', base_url: own }
   await expect(checkProvider(home.context, owner, { input, signal: home.signal })).rejects.toMatchObject({

@@ -30,7 +30,7 @@ function aContext({
 
 describe('what may be tried of a provider', () => {
   test.each([
-    ['a provider that nobody knows', { provider: 'nobody' }, /is not known here/],
+    ['an unknown provider', { provider: 'nobody' }, /is not known here/],
     ['a key of two lines', { provider: 'openai', key: 'a\nb' }, /one line of text/],
     ['an empty key', { provider: 'openai', key: '  ' }, /one line of text/],
     [

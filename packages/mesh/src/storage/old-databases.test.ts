@@ -11,7 +11,10 @@ import { openStorage } from './open-storage.ts'
 
 /** Databases that meshes of earlier commits wrote, made by `scripts/write-old-database.ts`: one for each released schema. */
 const folder = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'old-databases')
-/** Steps that may be written before a database of theirs is kept: `node scripts/write-old-database.ts COMMIT`. */
+/**
+ * How many schema steps may be added before a sample database must be written: `node scripts/write-old-database.ts
+ * COMMIT`.
+ */
 const stepsBehindMax = 3
 const names = readdirSync(folder).filter((name) => name.endsWith('.db.gz'))
 

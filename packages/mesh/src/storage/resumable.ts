@@ -7,7 +7,7 @@ import type { Database } from './database.ts'
  * effect, with enough data to find it again; the rows about it are written last, with the answer.
  */
 export interface Resumable<Result> {
-  /** The mark of an earlier, unfinished attempt of the same call; null if there was none. */
+  /** The mark of an earlier, unfinished attempt of the same call; null if this is the first. */
   readonly begun: JsonValue
   /** Durable when it returns. Called right before the first step that leaves something behind. */
   begin(mark: JsonValue): void

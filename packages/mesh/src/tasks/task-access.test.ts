@@ -103,7 +103,7 @@ describe('acting on a task', () => {
     expect(codeOf(() => access.requireGiver(agent('other'), 'task_1'))).toBe('not-found')
   })
 
-  test("a router's actions are for callers that route tasks, whoever created the task", () => {
+  test("a router's actions are for callers that route tasks, whatever the task's creator is", () => {
     const { access } = anAccess({}, { may: { router: ['route-tasks'] } })
     expect(codeOf(() => access.requireRouter(agent('giver'), 'task_1'))).toBe('denied')
     expect(codeOf(() => access.requireRouter(agent('router'), 'task_1'))).toBe('let through')

@@ -345,7 +345,7 @@ describe('a task for an unavailable agent', () => {
   })
 
   test('a task says why it does not start at once', async () => {
-    const unreachable = () => 'no agent is started at the moment: canary'
+    const unreachable = () => 'no agent can be started now: canary'
     const harness = await aStartedHarness({ taskAgents: { unreachable } })
     const reply = harness.tasks.handOff(person, { to: 'worker', ...work })
     expect(reply.note).toMatch(/canary.*do not give it again/)

@@ -161,7 +161,7 @@ describe('the ceiling of a template', () => {
     ['a credential', 'permissions: { allowed_credentials: [bank] }', 'unprocessable'],
     ['a control plane permission', 'permissions: { can_manage_fleet: true }', 'unprocessable'],
     ['a budget above the default', 'budget: { daily_usd: 1000, monthly_usd: 2 }', 'unprocessable'],
-  ])('a template with %s creates nothing, whoever applies it', async (_name, line, code) => {
+  ])('a template with %s creates nothing, also for an owner', async (_name, line, code) => {
     heedsLesson(8)
     const above = parseTemplate('pair', yaml.replace('role: second', `role: second, ${line}`))
     const before = harness.state()

@@ -106,8 +106,8 @@ describe('the settings in a template', () => {
   })
 
   test.each([
-    [{ models: ['openai/gpt-5', 'openai/*'] }, {}, 'models: openai/* stands for several models'],
-    [{ models: ['*'] }, { models: ['openai/*'] }, 'models: * stands for several'],
+    [{ models: ['openai/gpt-5', 'openai/*'] }, {}, 'models: openai/* matches several models'],
+    [{ models: ['*'] }, { models: ['openai/*'] }, 'models: * matches several'],
     [{ models: ['openai/gpt-5-search-preview'] }, {}, 'can search the web by itself'],
     [{ data_limit_mb: 501 }, {}, 'data_limit_mb: it has 500 here'],
     [{ data_limit_mb: 401 }, { data_limit_mb: 400 }, 'agents.a.data_limit_mb of config/settings.json'],

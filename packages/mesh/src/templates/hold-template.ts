@@ -10,7 +10,7 @@ import type { StandingFleet } from './standing-fleet.ts'
 import type { FleetTemplate, TemplateAgent } from './template-file.ts'
 
 /**
- * What a template grants and lets agents spend is limited by the operator's ceiling, whoever applies it, because the
+ * What a template grants and lets agents spend is limited by the operator's ceiling for every caller, because the
  * file may come from any source. Compared with the defaults of a worker, and for budgets with the current value where
  * that is lower. Throws the Problems `reserved-agent-id` and `unprocessable`.
  */
@@ -59,7 +59,7 @@ export function aboveSettings(
     (name) => (namesMany(name) || searchesByItself(name)) && now.models?.includes(name) !== true,
   )
   if (open !== undefined) {
-    const what = namesMany(open) ? 'stands for several models' : 'can search the web by itself'
+    const what = namesMany(open) ? 'matches several models' : 'can search the web by itself'
     return {
       field: 'models',
       reason: `${open} ${what}, which the owner allows in agents.${id}.models of config/settings.json`,

@@ -73,7 +73,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
   const faults: {
     peopleBroken: string | null
     writing: (() => Promise<void>) | null
-    /** Instead of what is heard in a note. */
+    /** Replaces the transcription of voice notes. */
     transcribing: (() => Promise<Transcribed>) | null
   } = { peopleBroken: null, writing: null, transcribing: null }
   /** Notes that were paid for: whose money it was, and what was sent. */
@@ -111,7 +111,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
           .map(({ name }) => name),
       adoptIdentity: async (_issuer, identity) => {
         if (byIdentity(identity))
-          throw new Problem('conflict', { detail: `${identity} is somebody else already` })
+          throw new Problem('conflict', { detail: `${identity} belongs to another person already` })
         people.push({
           name: 'owner',
           role: 'owner',
@@ -128,7 +128,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
       sessions: {
         list: async () => ({ sessions: [], total: 0 }),
         history: async () => {
-          throw new Error('nobody asks')
+          throw new Error('not called by these tests')
         },
         reset: async (caller, agentId, session) => {
           guard(caller, { do: 'submit-run', to: agentId })
@@ -144,7 +144,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
         written.set(`${agentId} ${path}`, content)
       },
     },
-    // Whoever plays it reads the bytes as the words.
+    // This fake transcription reads the bytes as the text.
     transcribe: async (caller, { agentId, audio }) => {
       guard(caller, { do: 'submit-run', to: agentId })
       const text = Buffer.from(audio).toString()
@@ -205,7 +205,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     openNotes: () =>
       ledger.delivery.outbox.open(100).map(({ source, state: how }) => ({ source, state: how })),
     identityOf: (channel: ChannelName, id: string) => byIdentity(`${channel}:${id}`)?.name ?? null,
-    /** Stops as a mesh does that is told to. */
+    /** Stops as a mesh does at a stop request. */
     stop: async () => {
       for (const adapter of options.adapters) await adapter.close()
       stopped.abort()

@@ -49,7 +49,7 @@ export interface CronHarnessDeps extends Pick<CronDeps, 'fireHeartbeat' | 'pause
   readonly readCondition: ReadCondition
 }
 
-/** As the module joins them: what others ask of jobs stands beside what fires them. */
+/** Combines them as the module does: the interface for other modules beside the part that starts jobs. */
 export function openCron(deps: CronDeps, jobs: CronJobs) {
   return {
     ...createCron(deps, jobs),

@@ -4,9 +4,9 @@ const minuteMs = 60_000
 const dayMs = 86_400_000
 
 /**
- * Due times by code that is not ours, for tests: `cron-parser` reads the fields, on a wall that knows no summer time,
- * and `luxon` in it tells at which moments a clock of the zone shows what is on the wall. In between stands the one rule
- * that is ours; `cron-parser` has another (see its own due times below).
+ * Computes due times with independent code for tests: `cron-parser` reads the fields on a clock without daylight
+ * saving time, and `luxon` finds the times at which the clocks of the zone show the result. Only the rule in between
+ * is our own; `cron-parser` has another (see its own due times below).
  */
 export function oracleDueTimes(
   expression: string,
@@ -42,7 +42,7 @@ export function parserDueTimes(
   }
 }
 
-/** Whether the clocks of the zone move within some time before or after a moment. */
+/** True if the clocks of the zone change within `reachMs` before or after this time. */
 export function isNearChange(timezone: string, at: number, reachMs: number): boolean {
   return (
     offsetMs(timezone, at - reachMs) !== offsetMs(timezone, at) ||
@@ -50,7 +50,9 @@ export function isNearChange(timezone: string, at: number, reachMs: number): boo
   )
 }
 
-/** When the clocks of a zone show what is on the wall (a moment as if it were UTC): never, once, or twice. In order. */
+/**
+ * The times at which the clocks of a zone show this wall time (given as if it were UTC): none, one or two, in order.
+ */
 function momentsOf(wall: number, timezone: string): number[] {
   const offsets = [offsetMs(timezone, wall - dayMs), offsetMs(timezone, wall + dayMs)]
   const moments = offsets.map((offset) => wall - offset)
@@ -59,7 +61,7 @@ function momentsOf(wall: number, timezone: string): number[] {
     .sort((left, right) => left - right)
 }
 
-/** The first moment at which the clocks of the zone are beyond what is on the wall. */
+/** The first time at which the clocks of the zone show more than this wall time. */
 function endOfGap(wall: number, timezone: string): number {
   let [before, beyond] = [wall - dayMs, wall + dayMs]
   while (beyond - before > 1) {

@@ -7,7 +7,7 @@ import { createFakeAgents } from './fake-agents.ts'
 const never = new AbortController().signal
 const close = () => Promise.resolve()
 
-/** Its calls are made before anything is waited for, so that what is looked at is there. */
+/** Calls are made before the test waits, so that their effects are visible. */
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 describeAgentLine('the fake agent', async () => {

@@ -11,16 +11,16 @@ export interface FakeRun {
   readonly message: string
   /** All that was asked: the same run with the same input is not done again. */
   readonly input: string
-  /** Of its end, told to whoever follows it; an attempt that was taken over is told so and leaves no outcome. */
+  /** The outcome, sent to every subscriber. A superseded attempt is reported as such and has no outcome. */
   result: TaskResult | null
   readonly listeners: Set<(frame: ChatFrame) => void>
-  /** What it was told while it works, by id; forgotten with its process. */
+  /** Steers that arrived while it works, by id; lost with its process. */
   readonly steers: Map<string, SteerMessage>
 }
 
 interface FakeAgent {
   alive: boolean
-  /** The container lives and its process answers nobody. */
+  /** The container runs, but its process does not answer. */
   hung: boolean
   current: FakeRun | null
   highestFence: number
@@ -154,7 +154,7 @@ function tell(run: FakeRun | null, frame: ChatFrame): void {
   for (const listener of run?.listeners ?? []) listener(frame)
 }
 
-/** On its disk before anybody is told. */
+/** Stored on its disk before any subscriber is notified. */
 function keepOutcome(agent: FakeAgent, run: FakeRun, result: TaskResult): void {
   agent.outcomes.set(run.runId, { input: run.input, result })
 }
@@ -191,7 +191,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     return run
   }
 
-  /** What was done is not done again; whoever asks under a newer fence is answered under it. */
+  /** Finished work is not repeated; a caller with a newer fencing token gets the outcome under that token. */
   function endedBefore({
     runId,
     fence,

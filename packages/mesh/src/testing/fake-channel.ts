@@ -44,7 +44,7 @@ const refusals: Readonly<Record<FakeFailure, () => ChannelFailure>> = {
   'rate-limited': () => new ChannelFailure('rate-limited', 'too fast', fakeRetryAfterMs),
   gone: () => new ChannelFailure('gone', 'the conversation is closed'),
   refused: () => new ChannelFailure('refused', 'the message is not accepted'),
-  unreachable: () => new ChannelFailure('unreachable', 'nobody answers'),
+  unreachable: () => new ChannelFailure('unreachable', 'no answer'),
   'cut-after': () => new ChannelFailure('unsure', 'the line broke'),
 }
 
@@ -187,7 +187,7 @@ export function createFakeAdapter({
     edits: () => edits,
     typings: () => typings,
     hear: async (message) => {
-      if (!hearing) throw new Error('nobody hears')
+      if (!hearing) throw new Error('the adapter is not started')
       await hearing.received(message)
     },
   }

@@ -36,13 +36,13 @@ export interface FakeSandbox {
 
 export interface FakeRuntimeOptions {
   readonly engine: FakeEngine
-  /** What `tryRung` finds; every rung can be had when left out. */
+  /** Results of `tryRung`; all isolation levels are available if omitted. */
   readonly rungs?: (rung: IsolationRung) => RungTrial
   /** What `checkIsolation` finds; every wall holds when left out. */
   readonly walls?: () => readonly WallReport[]
   /** Called before a sandbox starts; throwing makes the start fail. */
   readonly beforeStart?: (spec: SandboxSpec) => Promise<void> | void
-  /** Where the test's stand-in for an agent listens. */
+  /** The address of the fake agent of the test. */
   readonly addressOf?: (spec: SandboxSpec) => { readonly host: string; readonly port: number }
 }
 

@@ -23,7 +23,10 @@ export interface FakeTelegram {
   readonly failNext: (how: FakeFailure) => void
   /** The next so many polls meet another one. */
   readonly conflict: (polls: number) => void
-  /** The group becomes a supergroup: calls for its old id are refused with the new one, and nothing is told unasked. */
+  /**
+   * The group becomes a supergroup: calls with its old id are refused with the new one, without any other
+   * notification.
+   */
   readonly migrate: (from: string, to: number) => void
   readonly acceptToken: (isAccepted: boolean) => void
   /** Bytes that a file's path gives. */

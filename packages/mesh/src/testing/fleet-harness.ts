@@ -46,7 +46,7 @@ interface ManualSandbox {
 /** An engine whose sandboxes are servers on loopback that answer `/healthz`. */
 export interface ManualRuntime extends SandboxRuntime {
   readonly started: SandboxSpec[]
-  /** What each start found in its briefing. */
+  /** The agent token that each start received. */
   readonly doorTokens: string[]
   readonly removed: { agentId: string; data: boolean }[]
   /** Agents whose sandbox was brought to its own share, each time. */
@@ -65,7 +65,7 @@ export interface ManualRuntime extends SandboxRuntime {
   beforeStart: (spec: SandboxSpec) => Promise<void>
   /** The process ends by itself. */
   kill(agentId: string, code: number): Promise<void>
-  /** The engine tells an end, whatever runs now. */
+  /** Simulates an end reported by the engine, whatever runs now. */
   tellEnd(agentId: string, code: number, outOfMemory?: boolean): void
   /** The engine was away and is back. */
   comeBack(): void
@@ -86,7 +86,7 @@ export function createManualRuntime(): ManualRuntime {
     const server = createServer((request, response) => {
       const well = !mute.has(spec.agentId)
       const isStatus = request.url === '/status'
-      // The mesh's own signature is none of the tokens that this harness gives out.
+      // The mesh's own signature is not one of the tokens that this harness issues.
       const shown = request.headers.authorization ?? ''
       const isSigned = !shown.startsWith('Bearer token-')
       const known = !isStatus || isSigned || shown === `Bearer ${doorToken}`
@@ -342,7 +342,7 @@ export async function aWorker(changes: Partial<FleetDeps> = {}): Promise<FleetHa
   return harness
 }
 
-/** Nobody gives up. */
+/** A signal that never aborts. */
 export const patient: AbortSignal = new AbortController().signal
 
 /** The state that people see. */

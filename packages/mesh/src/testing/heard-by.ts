@@ -1,6 +1,6 @@
 import type { ChannelAdapter, ChannelState, ReceivedMessage } from '../channels/adapter.ts'
 
-/** What an adapter hears from now on, and the states that it tells of. */
+/** Records the messages that an adapter receives from now on, and the states that it reports. */
 export function heardBy(adapter: ChannelAdapter) {
   const heard: ReceivedMessage[] = []
   const states: ChannelState[] = []
@@ -9,7 +9,7 @@ export function heardBy(adapter: ChannelAdapter) {
     stateChanged: (state) => void states.push(state),
     passedOver: () => {},
   })
-  // Whoever waits for it hears of what went wrong.
+  // The test that awaits `starting` sees the failure; this only prevents an unhandled rejection.
   starting.catch(() => {})
   return { heard, states, starting }
 }

@@ -1,6 +1,9 @@
 import type { ProbeReport } from '../sandbox/isolation/isolation-report.ts'
 
-/** What a probe tells of its own place where every wall of the kernel holds; whom it tried to reach comes beside it. */
+/**
+ * The report of a probe in a sandbox in which every kernel restriction works; the attempted connections are reported
+ * separately.
+ */
 export const heldPlace: Omit<ProbeReport, 'attempts'> = {
   status: {
     CapInh: '0',

@@ -62,7 +62,7 @@ export async function aJournalHarness(
   }
 }
 
-/** What somebody does who knows how the chain is made and not the secret. */
+/** Rebuilds the chain like an attacker who knows its format but not the secret. */
 export function remade(
   database: Database,
   change: (row: { seq: number; subject: string }) => { seq: number; subject: string },

@@ -40,7 +40,7 @@ export interface LedgerHarnessOptions {
   readonly guard?: Guard
   readonly decide?: (caller: Caller, action: Action) => Decision
   readonly taskAgents?: Partial<TaskAgents>
-  /** What the ledger asks of whoever is given a run. */
+  /** The check of an agent that gets a run. */
   readonly requireAgent?: LedgerDeps['requireAgent']
 }
 
@@ -91,7 +91,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     ledger,
     runs,
     taskTable: store.table,
-    /** What an agent at work on a task is told of it. */
+    /** What an agent that works on a task sees of it. */
     workOf: (taskId: string, runId = store.table.find(taskId)?.run_id ?? '') =>
       store.ofRuns.work(taskId, runId),
     tasks,
@@ -139,7 +139,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
   }
 }
 
-/** All that is asked of runs, for whoever takes a few of them. */
+/** All functions about runs, for callers that pick some of them. */
 export function portsOf({ queries, queue, lifecycle, steering, delivery }: Ledger) {
   return { ...queries, ...queue, ...lifecycle, ...steering, ...delivery }
 }

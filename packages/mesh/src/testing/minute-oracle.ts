@@ -23,7 +23,7 @@ export function minuteOracle(
   }
 }
 
-/** The moments (at the precision of a minute) at which a zone's offset from UTC changes. */
+/** The times (to the minute) at which a zone's offset from UTC changes. */
 export function clockChanges(
   timezone: string,
   { from, until }: { readonly from: number; readonly until: number },
@@ -59,7 +59,7 @@ function shownMinutes(timezone: string, after: number, until: number): ShownMinu
   return shown
 }
 
-/** A named time is due at the first moment at which the clocks show it or, after a gap, a later time. */
+/** A named time is due when the clocks first show it or, after a gap, a later time. */
 function namedMoments(shown: readonly ShownMinute[], matches: (wall: number) => boolean): number[] {
   const moments: number[] = []
   let next = shown[0]?.wall ?? 0

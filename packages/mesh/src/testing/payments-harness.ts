@@ -37,7 +37,7 @@ export const scout: Extract<Caller, { kind: 'agent' }> = {
 }
 export const owner: Caller = { kind: 'human', channel: 'cli', role: 'owner' }
 export const sender = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
-/** One that the owner knows, so that nobody is asked of it. */
+/** A payee that the owner has approved, so that no person is asked. */
 export const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 
 /** Payments on a chain in memory, on which one coin is worth `coinUsd` dollars and each token one. */
@@ -55,7 +55,7 @@ export function aPaymentsHarness(
       readonly ask: AskApproval
       readonly openPayments: Parameters<typeof createFindRepeats>[0]['openPayments']
     }
-    /** In place of the chain in memory and of whoever pays there. */
+    /** Replaces the in-memory chain and the payer. */
     readonly on?: {
       readonly chain: PayingChain
       readonly sender: string
@@ -131,7 +131,7 @@ export function aPaymentsHarness(
   return {
     chain,
     clock,
-    /** What the agent may, as it is at the moment. */
+    /** The agent's current permissions. */
     record,
     table,
     journal,

@@ -1,8 +1,9 @@
 import type { ChannelName } from '@flotilla/protocol/people'
 
 /**
- * Reads a message as its platform does and gives back what a person sees; throws where a mark is not closed, stands where it
- * may not, or is none of the platform's. Written from the platforms' own pages, and of nothing that spells.
+ * Parses a message as its platform does and returns what a person sees. Throws if markup is not closed, not allowed
+ * at its position, or unknown to the platform. Written from the platforms' documentation, independent of the code
+ * that produces messages.
  */
 export const readSpelled: Readonly<Record<ChannelName, (spelled: string) => string>> = {
   telegram: readTelegramHtml,

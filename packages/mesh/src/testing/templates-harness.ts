@@ -69,7 +69,7 @@ export async function aTemplatesHarness() {
       removeSystem: async (name: string) => void stored.delete(name),
     },
     submitRun: () => {
-      throw new Error('nobody delivers here')
+      throw new Error('not called by these tests')
     },
     requireAgent: fleetHarness.fleet.registry.requireWorking,
     perMinute: () => 60,
@@ -198,7 +198,7 @@ export async function aTemplatesHarness() {
     again: make,
     exportFleet: createExportFleet({ ...parts, guard: deps.guard }),
     standing: () => standingFleet(parts),
-    /** Whatever a template may change, as comparable values without ids and moments that are made anew. */
+    /** Everything that a template may change, as comparable values without generated ids and timestamps. */
     state: () => {
       const records: Record<string, PermissionRecord | null> = {}
       for (const { id } of fleetHarness.fleet.registry.list())

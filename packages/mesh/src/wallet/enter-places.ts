@@ -3,7 +3,10 @@ import type { OpenPlaces } from '../intake/index.ts'
 
 const retryAfterSeconds = 2
 
-/** Takes a place for an agent and gives what returns it; `what` in words. Problem `rate-limited` where there is none. */
+/**
+ * Takes a place for an agent and returns the function that releases it; `what` is shown in a refusal. Problem
+ * `rate-limited` if all places are taken.
+ */
 export function enterPlaces(places: OpenPlaces, agentId: string, what: string): () => void {
   const leave = places.enter(agentId)
   if (typeof leave !== 'string') return leave

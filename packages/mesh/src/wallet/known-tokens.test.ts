@@ -21,7 +21,7 @@ async function sourcesOf(chain: ChainName, token: string | null): Promise<readon
   for (const given of defaultSettings.wallet.price_sources) {
     const fetch = async () => {
       asked.push(given.kind)
-      throw new Error('nobody is asked here')
+      throw new Error('this test makes no requests')
     }
     await httpPriceSource(given, { fetch, clock: createManualClock() })
       .quote({ chain, token }, never)

@@ -141,7 +141,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
           throw new Problem('unprocessable', {
             detail: 'this passphrase does not open the wallet',
             repair:
-              'Try again; whoever has lost it seals the seed anew by its words, with flotilla wallet import.',
+              'Try again; if the passphrase is lost, import the seed words again with flotilla wallet import.',
           })
         }
         record(caller, 'unlocked', {})

@@ -99,7 +99,7 @@ describe('an agent at its wallet', () => {
     },
   )
 
-  test('an agent without an address is told how to get one', () => {
+  test('an agent without an address receives instructions to get one', () => {
     const { own } = aWallet(may)
     expect(() => own.address(scout, 'base')).toThrow(
       expect.objectContaining({ repair: expect.stringContaining('flotilla wallet addresses scout') }),

@@ -96,7 +96,7 @@ const answerMade = sanitizeForPrompt(
 )
 
 const givePart = sanitizeForPrompt(
-  '- `hand_off` gives a part to another agent; it returns at once and the result comes back by itself. Never hand a task back to whoever gave it to you.',
+  '- `hand_off` gives a part to another agent; it returns at once and the result comes back by itself. Never hand a task back to the agent that gave it to you.',
 )
 
 const doTasks = sanitizeForPrompt(`## How you work

@@ -43,8 +43,8 @@ export interface AgentSelf {
   readonly agentId: string
   healthy(signal: AbortSignal): Promise<boolean>
   /**
-   * Whether the process that was started with this door token answers; asked until the first run is sent. `onTaken` is
-   * called as soon as anything listens there, if that shows before the answer.
+   * True if the process that was started with this agent token answers; asked until the first run is sent. `onTaken`
+   * is called as soon as a server listens there, if that shows before the answer.
    */
   started(doorToken: string, signal: AbortSignal, onTaken?: () => void): Promise<boolean>
   status(signal: AbortSignal): Promise<AgentStatus>

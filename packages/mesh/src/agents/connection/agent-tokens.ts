@@ -9,10 +9,7 @@ const knownMax = 10_000
 /** Longer strings cannot be tokens and are not even hashed, in characters. */
 const tokenMaxChars = 256
 
-/**
- * The two tokens of one start: `door` (the agent token) for the agent process alone, `program` for its
- * programs.
- */
+/** The two tokens of one start: `door` (the agent token) for the agent process alone, `program` for its programs. */
 export interface IssuedTokens {
   readonly door: string
   readonly program: string

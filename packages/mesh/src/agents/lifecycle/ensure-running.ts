@@ -140,6 +140,6 @@ const isLate = (reason: unknown): boolean => reason instanceof Error && reason.n
 function stillStarting(agentId: string): Problem {
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} is still being started`,
-    repair: 'Ask again in a moment; flotilla status shows when it runs.',
+    repair: 'Try again in a few seconds; flotilla status shows when it runs.',
   })
 }

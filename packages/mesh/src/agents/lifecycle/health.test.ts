@@ -150,18 +150,21 @@ describe('an agent that hangs', () => {
     ['container', 5000],
     ['gvisor', 5000],
     ['microvm', 25_000],
-  ])('has its time to answer by its rung: in %s %i ms', async (wanted, withinMs) => {
-    harness = await aWorker()
-    Object.assign(harness.deps.placing, { wishOf: () => ({ wanted, floor: wanted }) })
-    await harness.fleet.connection.ensureRunning('w', patient)
-    const bounds = vi.spyOn(AbortSignal, 'timeout')
-    try {
-      await sweepAfter(30_000)
-      expect(bounds.mock.calls[0]).toEqual([withinMs])
-    } finally {
-      bounds.mockRestore()
-    }
-  })
+  ])(
+    'the time of an agent to answer depends on its isolation level: in %s %i ms',
+    async (wanted, withinMs) => {
+      harness = await aWorker()
+      Object.assign(harness.deps.placing, { wishOf: () => ({ wanted, floor: wanted }) })
+      await harness.fleet.connection.ensureRunning('w', patient)
+      const bounds = vi.spyOn(AbortSignal, 'timeout')
+      try {
+        await sweepAfter(30_000)
+        expect(bounds.mock.calls[0]).toEqual([withinMs])
+      } finally {
+        bounds.mockRestore()
+      }
+    },
+  )
 
   test('an answer in between resets the count', async () => {
     harness = await aWorker()

@@ -69,7 +69,7 @@ describe('an idle agent', () => {
     },
   )
 
-  test('is not idle while it has work, and is not put to sleep by anybody then', async () => {
+  test('an agent with work is not idle and is not hibernated', async () => {
     harness = await aWorker(idleAfterAnHour)
     let work = ['it has work']
     harness.deps.hooks.reasonsToStayAwake.subscribe(() => work)

@@ -19,7 +19,10 @@ const machineReadyDeadlineMs = 180_000
  */
 const inspectFromMs = 200
 
-/** Resolves when the agent that was given this door token answers and has its own processor share. Rejects after 60 s, of a machine 180 s, when its process has ended, or when the signal aborts. */
+/**
+ * Resolves when the agent that received this agent token answers and has its own processor share. Rejects after 60 s
+ * (180 s for a virtual machine), when its process has ended, or when the signal aborts.
+ */
 export async function waitUntilReady(
   deps: { readonly clock: Clock; readonly runtime: SandboxRuntime },
   agent: { readonly connection: AgentSelf; readonly doorToken: string; readonly rung: IsolationRung },

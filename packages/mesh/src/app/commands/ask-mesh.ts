@@ -2,16 +2,16 @@ import { request } from 'node:http'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 
-/** Trying the walls takes a container's start and its time-outs. */
+/** The isolation check starts a container and waits for its timeouts. */
 const answerMaxMs = 120_000
 
-/** The mesh of a home, as its own programs reach it. */
+/** How local programs reach the mesh of a home. */
 export interface RunningMesh {
   readonly meshPort: number
   readonly homeId: string
 }
 
-/** What the internal API of a mesh that runs answers. */
+/** Calls the internal API of a running mesh. */
 export function askMesh({ meshPort, homeId }: RunningMesh, { method, path }: Endpoint): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const call = request(

@@ -10,7 +10,7 @@ import { dataPaths, lockHome, openHomeFolder, readEnvironment } from '../../conf
 import { noteCluster } from '../choose-cluster.ts'
 import { backup } from './backup.ts'
 
-/** A copy of a home whose agents live in a cluster, and what is asked there. */
+/** A backup of a home whose agents run in a cluster, with the requests to that cluster. */
 async function aCopy(lease: () => unknown) {
   const folder = await mkdtemp(join(tmpdir(), 'backup-'))
   onTestFinished(() => rm(folder, { recursive: true }))
@@ -74,7 +74,7 @@ async function aCopy(lease: () => unknown) {
   return { home, made, asked, told }
 }
 
-test('where a mesh elsewhere renews its lease, nothing is changed in the cluster, and the home is free again', async () => {
+test('if a mesh elsewhere renews its lease, nothing changes in the cluster and the home is unlocked', async () => {
   let version = 0
   const copy = await aCopy(() => ({
     metadata: { resourceVersion: `${++version}` },
@@ -87,15 +87,15 @@ test('where a mesh elsewhere renews its lease, nothing is changed in the cluster
   await (await lockHome(copy.home, { pid: 7, deed: 'starting' })).release()
 })
 
-test('a lease that was given back is not waited for', async () => {
+test('a released lease is not waited for', async () => {
   const copy = await aCopy(() => ({ metadata: { resourceVersion: '1' }, spec: { leaseTransitions: 3 } }))
-  // Goes on to what the cluster does not answer here.
+  // The backup continues until a request that this fake cluster does not answer.
   await expect(copy.made()).rejects.not.toMatchObject({ code: 'home-in-use' })
   expect(copy.asked.slice(2, 3)).toEqual(['GET /api/v1/'])
   expect(JSON.stringify(copy.told)).not.toContain('Waiting')
 })
 
-test('agents in a cluster are not looked for on this machine', async () => {
+test('agents of a cluster are not searched for on this machine', async () => {
   const copy = await aCopy(() => null)
   await expect(copy.made('docker')).rejects.toMatchObject({
     code: 'conflict',

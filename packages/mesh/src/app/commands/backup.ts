@@ -33,13 +33,13 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import { requireNoMesh } from '../hold-ledger.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** A busy mesh reads out one agent at a time; whoever comes second asks again so often. */
+/** A mesh reads one agent at a time; a second backup retries this often. */
 const busyTriesMax = 600
 const busyWaitMs = 1000
-/** Nothing has come of an agent's data for so long. */
+/** Timeout if no data of an agent arrives. */
 const silenceMaxMs = 120_000
 
-/** Writes the home into `--file`, beside a mesh that runs or without one. */
+/** Writes the home into `--file`, with or without a running mesh. */
 export async function backup(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const homeId = (await readTextFile(homeIdPath(paths)))?.trim()
@@ -51,10 +51,10 @@ export async function backup(context: CommandContext): Promise<number> {
   }
   const passphrase = passphraseOf(context)
   const secrets = withSecrets(context, passphrase)
-  // Two at once would sweep each other's cut away. The home's own lock is the mesh's.
+  // Two concurrent backups would delete each other's snapshots. The home's own lock belongs to the mesh.
   const one = await lockHome(`${paths.home}\0backup`, { pid: context.pid, deed: 'backing-up' })
   try {
-    // A home whose settings were broken by hand is backed up too.
+    // A home with invalid settings can be backed up too.
     const settings = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
     const mesh = await openAgents(context, { paths, homeId })
     try {
@@ -94,7 +94,7 @@ export function requireFile({ file }: CommandContext): string {
   throw new Problem('bad-request', { detail: 'the file is missing: --file FILE' })
 }
 
-/** Null for a backup that nothing closes. */
+/** Null for a backup without encryption. */
 export function passphraseOf({ env }: CommandContext): string | null {
   const passphrase = env['FLOTILLA_BACKUP_PASSPHRASE']
   return passphrase === undefined || passphrase === '' ? null : passphrase
@@ -113,15 +113,15 @@ function withSecrets({ backup: asked }: CommandContext, passphrase: string | nul
 }
 
 interface OpenAgents {
-  /** What holds the agents' data. */
+  /** The runtime that holds the agents' data. */
   readonly runtime: RuntimeName
   readonly read: ReadAgentData
-  /** Null where only the mesh that runs could count it. */
+  /** Null if only the running mesh could count it. */
   readonly measure: (agentIds: readonly string[]) => Promise<number | null>
   close(): Promise<void>
 }
 
-/** By the mesh where one runs; else by the sandboxes themselves, while no mesh can begin on this machine. */
+/** Reads through the mesh if it runs; otherwise from the sandboxes, while no mesh can start on this machine. */
 async function openAgents(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
@@ -156,16 +156,17 @@ async function openAgents(
   }
 }
 
-/** By the sandboxes themselves. Throws the Problem `home-in-use` for a home that a mesh elsewhere works on. */
+/** Reads from the sandboxes. Throws the problem `home-in-use` if a mesh on another machine uses the home. */
 async function openResting(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
 ): Promise<OpenAgents> {
-  // Agents would be read where there are none.
+  // Otherwise the agents would be searched for on the wrong machine.
   refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const kind = context.environment.runtime ?? (await runtimeOf(paths))
   const inKind = { ...context, environment: { ...context.environment, runtime: kind } }
-  // What is prepared has the walls of agents let this machine in, and not where their mesh is.
+  // Preparing the runtime opens the agents' network to this machine, which must not happen while their mesh runs
+  // elsewhere.
   await requireNoMesh({ context: inKind, homeId, paths })
   const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
   const runtime = chooseRuntime({ context: inKind, homeId, paths, log })
@@ -188,7 +189,7 @@ async function openResting(
   }
 }
 
-/** A home whose mesh rests says of a cluster that its agents live there; plain processes have folders in it. */
+/** The runtime of a stopped home: it records a cluster, or has folders of plain processes. */
 async function runtimeOf({ agentsFolder, clusterFile }: DataPaths): Promise<RuntimeName> {
   if (notedCluster(clusterFile) !== null) return 'kubernetes'
   const folders = await readdir(agentsFolder).catch(() => [])
@@ -222,7 +223,7 @@ async function readOverMesh(from: {
       return null
     }
     if (reply.statusCode === 200) {
-      // An answer that breaks off ends the stream with an error, so that half an archive is never taken for one.
+      // A broken response ends the stream with an error, so that a partial archive is never taken for a complete one.
       return {
         tar: reply,
         held: () => reply.trailers[heldTrailer] === 'true',
@@ -230,7 +231,7 @@ async function readOverMesh(from: {
       }
     }
     reply.resume()
-    // Of this agent alone; the others are read.
+    // The status concerns only this agent; the others are read.
     if (reply.statusCode !== 503)
       throw new Problem('unprocessable', {
         detail: `the mesh could not read it (status ${reply.statusCode}; the reason is in logs/mesh.log of the home)`,

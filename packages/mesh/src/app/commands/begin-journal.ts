@@ -11,13 +11,13 @@ import { openStorage } from '../../storage/index.ts'
 import { createSecret, meshSecretName, placeOfOurs, writeSecretFile } from '../../credentials/index.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Names of one moment that are tried. */
+/** How many file names with the same timestamp are tried. */
 const namesMax = 100
 const lostWords = 'the secret of the mesh was lost or was another; a new one was made'
 
 /**
- * A person gives a home whose secret is lost a new one. What the journal says so far stays, and is told as accepted by
- * that person from then on. Refused (`conflict`) where the secret is the right one: nothing was lost.
+ * Gives a home whose secret was lost a new one, for a person. The audit log is kept, and its existing rows are
+ * recorded as accepted by that person. Refused (`conflict`) if the secret is the right one.
  */
 export async function beginJournal({ environment, env, tell, pid }: CommandContext): Promise<number> {
   const paths = dataPaths(environment.home)
@@ -61,7 +61,7 @@ async function refuseNeedless(
   }
 }
 
-/** Under a free name with the moment; nothing that was kept before is written over. */
+/** Renames the file to a free name with a timestamp; earlier copies are never overwritten. */
 async function keepAside(path: string, now: number): Promise<void> {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (!found) return
@@ -69,7 +69,7 @@ async function keepAside(path: string, now: number): Promise<void> {
   for (let attempt = 1; attempt <= namesMax; attempt++) {
     const name = `${path}.refused-${moment}${attempt === 1 ? '' : `-${attempt}`}`
     try {
-      // The name is taken first; what is renamed onto it replaces this empty one alone.
+      // Creates the name first, so that the rename replaces only this empty file.
       if (found.isDirectory()) await mkdir(name, { mode: 0o700 })
       else await (await open(name, 'wx', 0o600)).close()
     } catch (error) {
@@ -82,9 +82,12 @@ async function keepAside(path: string, now: number): Promise<void> {
   throw new Problem('conflict', { detail: `no name beside ${path} is free to keep it under` })
 }
 
-/** The file first: a life cut off after it is refused at the next start, and this may be done again. */
+/**
+ * Writes the file first: if the process is killed afterwards, the next start is refused and this command can be
+ * repeated.
+ */
 async function begin(paths: DataPaths, database: Database): Promise<{ through: number }> {
-  // Whatever is there is kept aside: it may be what a backup lacks.
+  // The old file is kept, because it may be the one that a backup needs.
   await keepAside(paths.meshSecret, systemClock.now())
   const token = randomToken()
   await writeSecretFile(paths.meshSecret, token)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { closeAfter } from './close-after.ts'
 
-/** Work and two closers, each of which goes wrong where its name is among the faulty. */
+/** Work and two closers, which fail if their name is in `faulty`. */
 async function closing(...faulty: readonly ('work' | 'listeners' | 'lock')[]) {
   const done: string[] = []
   const logged: unknown[] = []
@@ -24,7 +24,7 @@ test.each([
   [['listeners'], new Error('listeners'), []],
   [['work', 'listeners'], new Error('work'), [new Error('listeners')]],
   [['listeners', 'lock'], new Error('listeners'), [new Error('lock')]],
-] as const)('where %j go wrong all is closed, and the first is thrown', async (faulty, end, logged) => {
+] as const)('if %j fail, everything is closed and the first error is thrown', async (faulty, end, logged) => {
   heedsLesson(95)
   expect(await closing(...faulty)).toEqual({ end, done: ['work', 'listeners', 'lock'], logged })
 })

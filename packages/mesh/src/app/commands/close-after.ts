@@ -1,8 +1,8 @@
 import type { Log } from '../../platform/index.ts'
 
 /**
- * Does the work and then closes what it stands on, in this order, however the work ended. Each is closed although
- * one before it could not be. Throws what went wrong first, which is what its owner can mend; the rest is logged.
+ * Does the work and then closes its resources in this order, even if the work or an earlier close failed. Throws the
+ * first error, which is the one that the owner can repair; further errors are logged.
  */
 export async function closeAfter<Result>(
   work: () => Promise<Result>,

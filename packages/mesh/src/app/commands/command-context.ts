@@ -1,32 +1,32 @@
 import type { Environment } from '../../config/index.ts'
 
-/** What every command of the mesh's process is given. */
+/** What every command of the mesh's process receives. */
 export interface CommandContext {
   readonly environment: Environment
   /** The process's environment record; the vault reads its two prefixes from it. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Writes one JSON line to standard output. */
   readonly tell: (line: Readonly<Record<string, unknown>>) => void
-  /** Aborts when somebody asks the process to stop. */
+  /** Aborts when the process is asked to stop. */
   readonly stopped: AbortSignal
   readonly uid: number
   readonly pid: number
-  /** The first words of a command line that starts this very program. */
+  /** The first words of a command line that starts this program. */
   readonly program: readonly [string, ...string[]]
-  /** Where templates, cassettes, the agent's sources and the image's files are. */
+  /** The folder with templates, cassettes, the agent's sources and the image files. */
   readonly repositoryRoot: string
-  /** The backup that is made or read. */
+  /** The backup file to write or read. */
   readonly file?: string
   readonly backup?: {
-    /** `plain`: with secrets although nothing closes the backup; `none`: without them. */
+    /** `plain`: includes secrets although the backup is not encrypted; `none`: without secrets. */
     readonly secrets: string | undefined
-    /** Agents whose data a backup or a restore leaves out. */
+    /** Agents whose data is left out of a backup or restore. */
     readonly without: readonly string[]
   }
-  /** What a command would take away is taken away. */
+  /** True to delete what the command finds, false for a dry run. */
   readonly apply?: boolean
-  /** Homes that are not there, by the tags under which an engine holds what they left. */
+  /** Tags of homes that no longer exist, whose resources on the engine should be listed or deleted. */
   readonly lost?: readonly string[]
-  /** What browsers of agents need is made ready too. */
+  /** True to prepare browsers of agents too. */
   readonly browsers?: boolean
 }

@@ -21,7 +21,7 @@ async function aHomeWith(envText: string) {
 const wrongText = 'FLOTILLA_PORT=many\nFLOTILLA_ENGINE_SOCKET=/run/other.sock\n'
 const brokenText = 'FLOTILLA_ENGINE_SOCKET=/run/other.sock\nthis is no line of it\n'
 
-test('a wrong value in .env stops a start, and what looks at a home or ends it goes on without it', async () => {
+test('an invalid value in .env prevents a start, and commands that inspect or delete a home ignore it', async () => {
   const { places } = await aHomeWith(wrongText)
   await expect(commandEnvironment('sound', places)).rejects.toThrow(/FLOTILLA_PORT in \.env/)
   for (const need of ['readable', 'whatever-holds'] as const) {
@@ -35,7 +35,7 @@ test('a wrong value in .env stops a start, and what looks at a home or ends it g
   await expect(commandEnvironment('whatever-holds', { ...places, env })).rejects.toThrow(/FLOTILLA_PORT: /)
 })
 
-test('a broken .env is refused with its line by what needs to know which engine is meant', async () => {
+test('commands that need to know the engine refuse a broken .env and name its line', async () => {
   const { places } = await aHomeWith(brokenText)
   for (const need of ['sound', 'readable'] as const) {
     await expect(commandEnvironment(need, places)).rejects.toMatchObject({
@@ -46,7 +46,7 @@ test('a broken .env is refused with its line by what needs to know which engine 
   expect(await commandEnvironment('whatever-holds', places)).toMatchObject({ engineSocket: null })
 })
 
-test('a .env that is no file is refused as that', async () => {
+test('a .env that is not a file is refused', async () => {
   const { home, places } = await aHomeWith('')
   await rm(join(home, '.env'))
   await mkdir(join(home, '.env'))
@@ -55,7 +55,7 @@ test('a .env that is no file is refused as that', async () => {
   })
 })
 
-test('a home with a broken .env is not removed, and doctor and the journal tell what they have to', async () => {
+test('a home with a broken .env is not deleted, and doctor and journal still work', async () => {
   const { home, command } = await aHomeWith(brokenText)
   const reset = await command('reset')
   expect(reset.code).toBe(1)
@@ -73,7 +73,7 @@ test('a home with a broken .env is not removed, and doctor and the journal tell 
   })
 })
 
-test('with a wrong value in .env doctor names it, the journal is looked at, and the home can be removed', async () => {
+test('with an invalid value in .env, doctor names it, the journal is verified, and the home can be deleted', async () => {
   const { home, command } = await aHomeWith('FLOTILLA_PUBLIC_BIND=many\nFLOTILLA_URL=http://elsewhere\n')
   const { lines } = await command('doctor')
   expect(lines.at(-1)).toMatchObject({

@@ -3,13 +3,13 @@ import { dataPaths, homeOf, readEnvironment, readTextFile, readWhatHolds } from 
 import type { Environment } from '../../config/index.ts'
 import { parseEnvText } from '../../credentials/index.ts'
 
-/** What a command does about `.env` of the home. */
+/** How a command treats `.env` of the home. */
 export type EnvFileNeed =
-  /** Refuses a file that cannot be read and a value that is wrong: agents must not run with less than was asked for. */
+  /** Rejects an unreadable file and invalid values: agents must not run with less protection than configured. */
   | 'sound'
-  /** Refuses a file that cannot be read, and leaves out what is wrong: the file may say which engine it is about. */
+  /** Rejects an unreadable file and ignores invalid values: the file may name the engine to use. */
   | 'readable'
-  /** Goes on with what holds: the way out of a broken home must not be shut by what is broken. */
+  /** Uses all valid values, because the commands that repair or delete a broken home must still work. */
   | 'whatever-holds'
 
 export interface EnvironmentPlaces {
@@ -17,7 +17,7 @@ export interface EnvironmentPlaces {
   readonly userHome: string
 }
 
-/** Throws the Problem `unprocessable`, with the line or the name, where the command cannot go on. */
+/** Throws the problem `unprocessable`, with line or name, if the command cannot continue. */
 export async function commandEnvironment(need: EnvFileNeed, places: EnvironmentPlaces): Promise<Environment> {
   const { env, userHome } = places
   const file = await settingsIn(homeOf(env, userHome)).catch((error: unknown) => {

@@ -48,7 +48,7 @@ import type { CommandContext } from './command-context.ts'
 import { triedProxies } from './try-proxies.ts'
 import { groundFindings } from './ground-findings.ts'
 
-/** Looks at everything an owner can mend, changes nothing, and says for each what to do. */
+/** Checks everything that an owner can repair, changes nothing, and says for each fault what to do. */
 export async function doctor(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const home = await homeFinding(paths)
@@ -70,7 +70,7 @@ async function allFindings(context: CommandContext, paths: DataPaths): Promise<r
     ...(await groundFindings(context, paths)),
     await port(context.environment.port, running),
     ...environmentFindings(context.environment),
-    // A broken file has a finding of its own.
+    // A broken file is reported by another check.
     ...(await triedProxies(context, await readSettingsFile(paths.settingsFile).catch(() => defaultSettings))),
     ...(await configuration(context, paths, running !== null)),
     await journal(paths, context),
@@ -178,10 +178,10 @@ async function watchers(paths: DataPaths): Promise<DoctorFinding> {
 async function jobs({ cronFile, database }: DataPaths, isRunning: boolean): Promise<DoctorFinding> {
   try {
     const text = await readTextFile(cronFile)
-    // A start that failed may have made the database and no more; the next one writes the file.
+    // A failed start may have created only the database; the next start writes the file.
     if (text === null && !isRunning)
       return ok('cron-file', 'there is no config/cron.json; a mesh that starts writes it')
-    // A home that was started once has the operator's heartbeat in it.
+    // A home that was started before has the operator's heartbeat in it.
     const reading = readJobs(text, { held: null, required: existsSync(database) })
     if (reading.ok) return ok('cron-file', `config/cron.json has ${reading.jobs.length} jobs`)
     if (reading.otherwise) {
@@ -205,14 +205,14 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   if (!existsSync(paths.database)) return ok('journal', 'there is no journal yet')
   const database = openDatabase(paths.database)
   try {
-    // Null where the home has never been started: then the chain alone is looked at.
+    // Null if the home was never started; then only the hash chain is verified.
     const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
     const verdict = verifyJournal(database, secret && journalTrust(paths, secret, mayBeBare(paths, database)))
     if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken${acceptedWords(verdict)}`)
     return failure(
       'journal',
       verdict.detail ?? 'the chain is broken',
-      'Somebody changed the journal: compare with a backup, then flotilla journal accept goes on with it as it stands.',
+      'The journal was changed outside of the mesh: compare with a backup, then flotilla journal accept accepts it in its current state.',
     )
   } catch (error) {
     if (error instanceof Problem) return failure('journal', error.detail, error.repair)
@@ -226,12 +226,12 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   }
 }
 
-/** Beside a mesh that may run: one snapshot of SQLite sees rows and sums of the same moment. */
+/** Works beside a running mesh: one SQLite snapshot reads rows and sums at the same time. */
 function money(paths: DataPaths): DoctorFinding {
   if (!existsSync(paths.database)) return ok('money', 'nothing has been spent yet')
   const database = openDatabase(paths.database)
   try {
-    // One that only reads holds up nobody.
+    // A reading transaction blocks no other.
     database.exec('BEGIN')
     const words = differenceWords(checkSums(database, utcDay(systemClock.now())))
     database.exec('ROLLBACK')
@@ -239,7 +239,7 @@ function money(paths: DataPaths): DoctorFinding {
     return failure(
       'money',
       words,
-      'Restart the mesh: it makes the sums follow the rows, and tells the journal which (spend.corrected).',
+      'Restart the mesh: it corrects the sums and records the corrections in the journal (spend.corrected).',
     )
   } catch (error) {
     return failure('money', reason(error), 'Start the mesh once, so that the database is brought up to date.')
@@ -257,7 +257,7 @@ function acceptedWords({ after, accepted }: JournalVerdict): string {
 const stateSchema = z.looseObject({ pid: z.number(), port: z.number() })
 type MeshState = z.infer<typeof stateSchema>
 
-/** The mesh of this home, when its process lives. */
+/** The mesh of this home, if its process is running. */
 async function meshOf(paths: DataPaths): Promise<MeshState | null> {
   const text = await readTextFile(paths.stateFile)
   if (text === null) return null
@@ -265,7 +265,7 @@ async function meshOf(paths: DataPaths): Promise<MeshState | null> {
   return parsed.success && existsSync(`/proc/${parsed.data.pid}`) ? parsed.data : null
 }
 
-/** As the mesh itself says it, which is what its gates do. */
+/** Readiness as reported by the mesh, which is what its gates enforce. */
 async function ready(mesh: RunningMesh): Promise<DoctorFinding> {
   try {
     const reply = meshHumanApi.readyz.response.parse(await askMesh(mesh, meshHumanEndpoints.readyz))
@@ -302,7 +302,7 @@ async function walls(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
   }
 }
 
-/** Those of agents; nothing is said of browsers that are well. */
+/** Reports failed browsers of agents; no finding for those that work. */
 async function browsers(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
   try {
     const reply = meshInternalApi.browsersFailed.response.parse(
@@ -310,7 +310,13 @@ async function browsers(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
     )
     return [...browserFindings(reply.browsers), ...captchaFindings(reply.captcha_solver)]
   } catch (error) {
-    return [warning('browser', `the mesh did not tell of its browsers: ${reason(error)}`, 'See its log.')]
+    return [
+      warning(
+        'browser',
+        `the mesh did not report the state of its browsers: ${reason(error)}`,
+        'See its log.',
+      ),
+    ]
   }
 }
 
@@ -321,7 +327,13 @@ async function channels(mesh: RunningMesh): Promise<readonly DoctorFinding[]> {
     )
     return channelFindings(reply.channels)
   } catch (error) {
-    return [warning('channel', `the mesh did not tell of its channels: ${reason(error)}`, 'See its log.')]
+    return [
+      warning(
+        'channel',
+        `the mesh did not report the state of its channels: ${reason(error)}`,
+        'See its log.',
+      ),
+    ]
   }
 }
 

@@ -29,7 +29,7 @@ import type { NotedCluster } from '../choose-cluster.ts'
 import type { CommandContext } from './command-context.ts'
 import { queryOf } from './prune.ts'
 
-/** What agents of this home would run on. */
+/** Checks what the agents of this home run on. */
 export async function groundFindings(
   context: CommandContext,
   paths: DataPaths,
@@ -55,7 +55,7 @@ const nothingIsolated = warning(
   'Leave out --runtime process.',
 )
 
-/** What bounds the data of agents is tried with a claim there, which a start does. */
+/** The limit of agent data is tested with a claim, which only a start does. */
 async function cluster(
   { environment, env }: CommandContext,
   noted: NotedCluster | null,
@@ -100,7 +100,7 @@ async function shared(context: CommandContext): Promise<readonly DoctorFinding[]
   return sharedFindings(await inspectShared(hintsOf(context), context.uid))
 }
 
-/** What other homes have left on the engine. */
+/** Resources on the engine that belong to homes that no longer exist. */
 async function lost(context: CommandContext): Promise<readonly DoctorFinding[]> {
   const homes = await lostHomes(await queryOf(context)).catch(() => null)
   return homes === null ? [] : [lostHomesFinding(homes)]

@@ -12,10 +12,10 @@ import { requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
 import { tellStep } from './tell-step.ts'
 
-/** Under whose name the parts of it are kept from being taken away as left over. */
+/** The name under which the image's parts are protected from pruning. */
 const user = 'cluster-image'
 
-/** The name of the mesh's image, which is made of the installed package. */
+/** The name of the mesh's image, which is built from the installed package. */
 function requirePackage({ repositoryRoot }: CommandContext): string {
   if (packedFile(fs, repositoryRoot, 'mesh/main.mjs') !== null) return meshImage
   throw new Problem('conflict', {
@@ -24,12 +24,12 @@ function requirePackage({ repositoryRoot }: CommandContext): string {
   })
 }
 
-/** Writes the agent image for a cluster into `--file`. Needs the engine, and no home. */
+/** Writes the agent image for a cluster into `--file`. Needs the engine but no home. */
 export function image(context: CommandContext): Promise<number> {
   return write(context, null)
 }
 
-/** The image of the mesh too, in the same archive. */
+/** Writes the agent image and the mesh image into one archive. */
 export async function imageWithMesh(context: CommandContext): Promise<number> {
   return write(context, requirePackage(context))
 }
@@ -52,7 +52,7 @@ async function write(context: CommandContext, meshReference: string | null): Pro
   const parts = imageParts(context, dataPaths(context.environment.home))
   const { architecture } = await writeClusterImage({
     ...parts,
-    // They stay as long as the folder around this one does, and there may be no home yet.
+    // The image parts stay as long as the cache folder does; no home may exist yet.
     volumesFolder: join(parts.cacheDirectory, 'volumes'),
     homeId: user,
     reference,

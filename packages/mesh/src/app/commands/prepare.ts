@@ -5,8 +5,8 @@ import type { CommandContext } from './command-context.ts'
 import { tellStep } from './tell-step.ts'
 
 /**
- * Engine, image and network, what the isolation that was asked for needs, and nothing else: what a first start would spend
- * its minutes on; with `browsers` what the first use of a browser would.
+ * Prepares engine, image, network and the configured isolation, which would delay a first start by minutes; with
+ * `browsers` also what the first use of a browser needs.
  */
 export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
@@ -27,7 +27,7 @@ export async function prepare(context: CommandContext): Promise<number> {
       if (!available) progress(`${isolation} is not available: ${detail}`)
     }
     if (context.browsers) {
-      progress('Making the image of browsers, where there is none')
+      progress('Building the browser image if it is missing')
       await runtime.browsers?.prepare(context.stopped)
     }
     context.tell({ prepared: true, runtime: runtime.kind, isolates: runtime.isolates })

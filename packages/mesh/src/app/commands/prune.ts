@@ -15,29 +15,29 @@ import type { Database } from '../../storage/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Tells what of this home, and of what this user's programs keep, nobody uses; with `apply` it takes that away. An agent
- * that is in the database, put away or not, loses nothing, and neither does another home. A mesh may run meanwhile: what
- * came into use since it was found stays.
+ * Lists what nothing uses in this home and in this user's caches; with `apply` it deletes that. Agents in the
+ * database, archived or not, and other homes lose nothing. A mesh may run meanwhile: what came into use since it was
+ * found is kept.
  */
 export async function prune(context: CommandContext): Promise<number> {
   if (context.lost !== undefined) return pruneLost(context, context.lost)
   const paths = dataPaths(context.environment.home)
-  // A cut that lies there is left over only while nobody makes a backup.
+  // An unfinished backup is unused only while no backup runs.
   const one = await lockHome(`${paths.home}\0backup`, { pid: context.pid, deed: 'backing-up' })
   const agents = openAgents(paths)
   try {
     if (await isRestoreUnfinished(paths)) {
       throw new Problem('conflict', {
-        detail: `${paths.home} is half restored, so nobody knows what its agents need`,
+        detail: `${paths.home} is only partly restored, so it is unknown what its agents need`,
         repair: 'Restore it again, then prune.',
       })
     }
-    context.tell({ progress: 'Looking for what nobody uses' })
+    context.tell({ progress: 'Searching for unused files' })
     const found = await allUnused(context, { paths, agents })
     const told: Record<string, unknown>[] = []
     for (const thing of found.things) {
       const { kind, name, why, bytes } = thing
-      if (context.apply === true) context.tell({ progress: `Taking away ${name}` })
+      if (context.apply === true) context.tell({ progress: `Deleting ${name}` })
       const gone = context.apply === true && (await thing.remove())
       told.push({ kind, name, why, bytes, gone })
     }
@@ -59,16 +59,16 @@ export async function prune(context: CommandContext): Promise<number> {
 }
 
 /**
- * Tells what homes that are not there have left on the engine under these tags; with `apply` it takes that away. Problems
- * `not-found` for a tag that nothing bears, or whose home is there; `conflict` where containers run of which nobody knows that
- * their home is gone.
+ * Lists what homes that no longer exist have left on the engine under these tags; with `apply` it deletes that.
+ * Problems `not-found` for a tag without resources or whose home exists; `conflict` if containers run whose home may
+ * exist.
  */
 async function pruneLost(context: CommandContext, tags: readonly string[]): Promise<number> {
-  context.tell({ progress: 'Looking for what other homes have left' })
+  context.tell({ progress: 'Searching for what other homes have left' })
   const found = await lostHomes(await queryOf(context))
   if (found === null) {
     throw new Problem('not-configured', {
-      detail: 'no container engine answers, so it holds nothing that could be taken away',
+      detail: 'no container engine answers, so nothing can be deleted',
       repair: 'Start it, then ask again; flotilla doctor says which one is looked for.',
     })
   }
@@ -76,20 +76,20 @@ async function pruneLost(context: CommandContext, tags: readonly string[]): Prom
     const home = found.find((one) => one.tag === tag)
     if (home !== undefined) return home
     throw new Problem('not-found', {
-      detail: `nothing of a home that is not there bears the tag ${tag}`,
+      detail: `no missing home has resources with the tag ${tag}`,
       repair: 'flotilla prune --dry-run names the tags; a home that is there goes with flotilla reset.',
     })
   })
   const working = wanted.find(({ place, running }) => place === null && running > 0)
   if (working !== undefined) {
     throw new Problem('conflict', {
-      detail: `${working.running} containers of ${working.tag} run, and no home of yours on this machine is known to be theirs: it may be another user's`,
+      detail: `${working.running} containers of ${working.tag} are running, and they belong to no known home of yours on this machine, possibly to another user`,
       repair: `Look at them with docker ps --filter label=flotilla.home=${working.tag}; once they are stopped, ask again.`,
     })
   }
   for (const home of wanted) {
     if (context.apply !== true) continue
-    context.tell({ progress: `Taking away what is left of ${home.tag}` })
+    context.tell({ progress: `Deleting what is left of ${home.tag}` })
     await home.erase()
   }
   context.tell({ pruned: context.apply === true, lost: wanted.map(toldHome) })
@@ -100,7 +100,7 @@ function toldHome({ tag, place, networks, containers, running, volumes }: LostHo
   return { tag, place, networks, containers, running, volumes }
 }
 
-/** What this user looks at the engine with. */
+/** The query for resources of this user on the engine. */
 export async function queryOf({ environment, env, uid }: CommandContext) {
   const homeId = (await readTextFile(homeIdPath(dataPaths(environment.home))))?.trim() ?? ''
   return {
@@ -119,7 +119,7 @@ async function allUnused(
   const query = await queryOf(context)
   const images = query.cacheDirectory
   const isAgent = (agentId: string) => agents?.has(agentId) ?? true
-  // A home that was never started has no agents, and nothing of it can be told from what is another's.
+  // A home that was never started has no agents, and its resources cannot be distinguished from those of other homes.
   const homeId = agents === null ? null : query.homeId
   const inEngine = await unusedInEngine({ ...query, homeId, isAgent, now })
   const things = [
@@ -140,13 +140,13 @@ interface Agents {
   close(): void
 }
 
-/** As the database has them at the moment of the question; null for a home that was never started. */
+/** The agents in the database at the time of the question; null for a home that was never started. */
 function openAgents(paths: DataPaths): Agents | null {
   if (!existsSync(paths.database)) return null
   const database: Database = openDatabase(paths.database)
   const hasTable = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'agents'").get() !== undefined
   if (!hasTable) {
-    // Of a first start that failed.
+    // The database of a failed first start.
     database.close()
     return null
   }

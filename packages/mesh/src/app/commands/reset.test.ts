@@ -21,7 +21,7 @@ async function aFolder(): Promise<string> {
   return folder
 }
 
-/** With an engine that does not answer, unless plain processes are asked for. */
+/** Uses an engine that does not answer, unless plain processes are requested. */
 function resetOf(home: string, runtime?: 'process' | 'docker') {
   const env = {
     FLOTILLA_HOME: home,
@@ -42,7 +42,7 @@ function resetOf(home: string, runtime?: 'process' | 'docker') {
   })
 }
 
-test('a home goes away altogether', async () => {
+test('a home is deleted completely', async () => {
   const home = join(await aFolder(), 'home')
   await openHomeFolder(dataPaths(home))
   await writeFile(join(home, '.env'), '')
@@ -52,7 +52,7 @@ test('a home goes away altogether', async () => {
   expect(existsSync(home)).toBe(false)
 })
 
-test('a folder that never was a home is refused and keeps everything', async () => {
+test('a folder that was never a home is refused and keeps everything', async () => {
   const folder = await aFolder()
   await mkdir(join(folder, 'data'))
   await writeFile(join(folder, 'thesis.txt'), 'years of work')
@@ -61,7 +61,7 @@ test('a folder that never was a home is refused and keeps everything', async () 
   expect(existsSync(join(folder, 'data'))).toBe(true)
 })
 
-test('what else lies in the folder of a home stays', async () => {
+test('other files in the folder of a home stay', async () => {
   const home = await aFolder()
   await openHomeFolder(dataPaths(home))
   await writeFile(join(home, 'notes.txt'), 'mine')
@@ -69,7 +69,7 @@ test('what else lies in the folder of a home stays', async () => {
   expect([existsSync(join(home, 'notes.txt')), existsSync(join(home, 'data'))]).toEqual([true, false])
 })
 
-test('plain processes that a killed mesh left are ended, also where containers are the runtime now', async () => {
+test('plain processes that a killed mesh left are terminated, also if containers are the runtime now', async () => {
   const home = await aFolder()
   const paths = dataPaths(home)
   await openHomeFolder(paths)
@@ -94,7 +94,7 @@ test('plain processes that a killed mesh left are ended, also where containers a
   expect(await ended).toBe('SIGKILL')
 })
 
-test('folders of a home that others could read are closed to them', async () => {
+test('folders of a home that others could read become private', async () => {
   const home = await aFolder()
   const paths = dataPaths(home)
   await mkdir(paths.dataFolder, { mode: 0o755 })

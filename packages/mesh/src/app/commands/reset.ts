@@ -10,8 +10,9 @@ import { createLog, openCommandOutput } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
- * Deletes a home and everything it has in the engine: sandboxes, data, network, rules. The mesh must not run. Only
- * what is ours goes: a folder with other things in it stays, and one that never was a home is refused (`conflict`).
+ * Deletes a home and everything that it has in the engine: sandboxes, data, network, rules. The mesh must not run.
+ * Only Flotilla's own files are deleted: a folder with other files stays, and one that was never a home is refused
+ * (`conflict`).
  */
 export async function reset(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
@@ -38,13 +39,13 @@ async function removeHome(
       detail: `${paths.home} is not a home of Flotilla; it holds ${foreign.slice(0, 3).join(', ')}, and nothing was removed`,
     })
   }
-  // Nothing would name what is left in the cluster, and no lease of it would have been looked at.
+  // Otherwise nothing would name what is left in the cluster, and its lease would not be checked.
   refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const { homeId } = await openHomeFolder(paths)
   await requireNoMesh({ context, homeId, paths })
   const progress = (step: string) => context.tell({ progress: step })
   const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
-  // Whatever runs agents now, plain processes of an earlier mesh may be left.
+  // Processes of an earlier mesh may exist, whatever the runtime is now.
   for (const runtime of new Set(['process', context.environment.runtime] as const)) {
     const environment = { ...context.environment, runtime }
     const adapter = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
@@ -55,9 +56,9 @@ async function removeHome(
     }
   }
   for (const name of ours) await rm(`${paths.home}${sep}${name}`, { recursive: true, force: true })
-  // What else is in it, or a file system that is mounted there, keeps the folder itself.
+  // The folder itself stays if it contains other files or is a mount point.
   await rmdir(paths.home).catch(() =>
-    progress(`The folder ${paths.home} stays; nothing of ours is in it any more`),
+    progress(`The folder ${paths.home} stays; it contains no files of Flotilla any more`),
   )
 }
 
@@ -70,7 +71,7 @@ async function entriesOf(folder: string): Promise<readonly string[] | null> {
   }
 }
 
-/** First parts of every path below a home. */
+/** The first path segments of everything below a home. */
 function ownNames(paths: DataPaths): readonly string[] {
   const below = Object.values(paths).map((path: string) => relative(paths.home, path))
   return [...new Set(below.map((path) => path.split(sep)[0] ?? ''))].filter((name) => name !== '')

@@ -27,7 +27,7 @@ function restoreInto(folder: string, more: Readonly<Record<string, string>>) {
   }).catch((error: unknown) => error)
 }
 
-/** Into a home that another process works on. */
+/** Restores into a home that another process uses. */
 async function beside(deed: Parameters<typeof lockHome>[1]['deed'], pod: Readonly<Record<string, string>>) {
   const folder = await aFolder()
   const lock = await lockHome(folder, { pid: 7, deed })
@@ -37,7 +37,7 @@ async function beside(deed: Parameters<typeof lockHome>[1]['deed'], pod: Readonl
 
 const inPod = { FLOTILLA_KUBERNETES_SERVICE: '10.96.0.5' }
 
-test('a restore beside a mesh is refused, and in its pod it is said how to end that', async () => {
+test('a restore beside a running mesh is refused, and in its pod with instructions to stop it', async () => {
   const refused = { code: 'home-in-use', detail: expect.stringContaining('process 7') }
   expect(await beside('running', {})).toMatchObject({
     ...refused,
@@ -60,7 +60,7 @@ test.each(['restoring', 'backing-up', 'removing'] as const)(
   },
 )
 
-test('what a restore that was cut off put into a cluster is not left there by one into this machine', async () => {
+test('an interrupted restore into a cluster cannot be continued into this machine', async () => {
   const folder = await aFolder()
   const paths = dataPaths(folder)
   await openHomeFolder(paths)

@@ -27,7 +27,10 @@ import type { HeldLedger } from '../hold-ledger.ts'
 import { passphraseOf, requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Makes the home, which must be empty, of `--file`. Nothing is written before all of the file was read and found whole. */
+/**
+ * Restores `--file` into the home, which must be empty. Nothing is written before the whole file was read and
+ * verified.
+ */
 export async function restore(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const file = resolve(requireFile(context))
@@ -60,7 +63,7 @@ export async function restore(context: CommandContext): Promise<number> {
       openHome: async () => {
         const home = await openHomeFolder(paths)
         const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
-        // Whoever restores into it on another machine is refused for as long as this goes on, and no mesh begins.
+        // Until the restore ends, no mesh can start, and a restore on another machine is refused.
         held.ledger = await holdLedger({ context: inRuntime, homeId: home.homeId, paths, log })
         return home
       },
@@ -87,13 +90,13 @@ function lockForRestore(context: CommandContext, home: string) {
   })
 }
 
-/** The cluster would start a mesh again that a command in its pod ends. */
+/** A cluster would restart a mesh that a command in its pod stops. */
 const podRepair =
   'Have the pod wait in place of working (kubectl apply --filename deploy/kubernetes/restore.yaml, or restore.enabled=true of the chart), and restore there.'
 
-/** What the lock of this machine cannot see. Asked before a backup is read, which takes its time. */
+/** Checks what the lock of this machine cannot see, before the backup is read, which takes time. */
 async function refuseLiveHome(context: CommandContext, paths: DataPaths): Promise<void> {
-  // What a restore that was cut off put into a cluster is taken away there, or not at all.
+  // What an interrupted restore put into a cluster can only be deleted there.
   if (await isRestoreUnfinished(paths)) refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const homeId = await homeIdOf(paths)
   if (homeId !== null) await requireNoMesh({ context, homeId, paths })
@@ -103,7 +106,7 @@ async function homeIdOf(paths: DataPaths): Promise<string | null> {
   return (await readTextFile(homeIdPath(paths)))?.trim() || null
 }
 
-/** The engine is prepared once the first agent has data, so that a backup without any needs none. */
+/** The engine is prepared when the first agent has data, so that a backup without data needs none. */
 async function openAgents(
   context: CommandContext,
   { paths, homeId }: { readonly paths: DataPaths; readonly homeId: string },
@@ -128,7 +131,8 @@ async function openAgents(
       try {
         await runtime.writeData(agentId, tar, { dataLimitBytes: dataLimitBytes(settings, agentId) })
       } catch (error) {
-        // Half of an agent's data would be taken for all of it. What was there before is no part of this restore.
+        // Partial data of an agent would be taken for complete. Data that existed before does not belong to this
+        // restore.
         if (!(error instanceof SandboxError && error.id === 'data-there'))
           await runtime.remove(agentId, { data: true })
         throw error
@@ -138,10 +142,10 @@ async function openAgents(
   }
 }
 
-/** What a restore that was cut off has put into the engine and the home goes away. */
+/** Deletes what an interrupted restore has put into the engine and the home. */
 async function startOver(context: CommandContext, paths: DataPaths): Promise<void> {
   const progress = (step: string) => context.tell({ progress: step })
-  progress('A restore of this home was cut off: what it left is taken away')
+  progress('A restore of this home was interrupted: deleting what it left')
   const homeId = await homeIdOf(paths)
   if (homeId !== null) {
     const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))

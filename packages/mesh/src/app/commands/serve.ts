@@ -21,13 +21,15 @@ import { tellStep } from './tell-step.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Runs the mesh until it is asked to stop. Says that it is ready only once it has answered itself. */
+/**
+ * Runs the mesh until it is asked to stop. Reports that it is ready only after it has answered a request of its own.
+ */
 export async function serve(context: CommandContext, output: LineOutput): Promise<number> {
   const { environment, tell, stopped } = context
   const loadedMs = performance.now()
   await keepMemoryOutOfDumps()
   const paths = dataPaths(environment.home)
-  // Held before anything is made in it: two starts at once would each give it an id.
+  // Locked before anything is created: two concurrent starts would each give the home an id.
   makeHome(fs, paths.home)
   const lock = await lockHome(paths.home, { pid: context.pid, deed: 'starting' })
   await refuseUnfinishedRestore(paths)
@@ -36,10 +38,10 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
   const home = await openHomeFolder(paths)
   const log = createLog(environment.logLevel, output, { pid: context.pid })
   for (const warning of environment.warnings) log.warn({}, warning)
-  // Before anything of the home is changed: another machine may work on it.
+  // Checked before the home is changed, because a mesh on another machine may use it.
   const held = await holdLedger({ context, homeId: home.homeId, paths, log })
   const unfinished = await removeUnfinishedWrites(paths, systemClock.now())
-  if (unfinished > 0) log.info({ files: unfinished }, 'unfinished writes of a killed mesh were taken away')
+  if (unfinished > 0) log.info({ files: unfinished }, 'deleted unfinished writes of a killed mesh')
   const mesh = await createMesh({ context, home, paths, log, fence: held?.fence ?? null }).catch(
     async (error: unknown) => {
       await held?.release()
@@ -51,7 +53,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
     const { url, port, agentPort, proxyPort, notices } = await mesh.start(tellStep(tell))
     const state = {
       pid: context.pid,
-      // A process id is given again to others; with the moment of its birth it is not.
+      // Process ids are reused; together with the start time the process is identified.
       process_started: await processStarted(),
       port,
       url,
@@ -64,9 +66,9 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
     }
     lock.now('running')
     await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
-    // Since the process began: where the time goes until a mesh that died is there again.
+    // Measured from the start of the process, to show how long a crashed mesh takes to return.
     const sinceBegin = { loadedMs, composedMs, readyMs: performance.now() }
-    log.info(rounded(sinceBegin), 'the mesh is ready and takes work')
+    log.info(rounded(sinceBegin), 'the mesh is ready and accepts work')
     tell({ ready: true, url, pid: context.pid, notices })
     if (!stopped.aborted)
       await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
@@ -74,7 +76,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
     return 0
   }
   const removeState = () => rm(paths.stateFile, { force: true })
-  // What of it still lives holds the home: its lock goes with the process where it could not be closed.
+  // Parts that failed to close still use the home, so its lock is kept until the process ends.
   const close = async () => {
     await mesh.close()
     await held?.release()
@@ -83,7 +85,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
   return closeAfter(live, [close, removeState], log)
 }
 
-/** Problem `conflict`: half a fleet would begin with half of what it knows. */
+/** Problem `conflict`: a partly restored fleet must not start. */
 async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
   if (!(await isRestoreUnfinished(paths))) return
   throw new Problem('conflict', {
@@ -93,15 +95,15 @@ async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
 }
 
 /**
- * What the system writes of a process that breaks down is a file with all of its memory, where somebody has asked for such: the seed of
- * the wallet and every secret in clear. Of this one, and of whatever it starts, none of it is written.
+ * Prevents core dumps of this process and its children, which would contain the wallet's seed and every secret in
+ * clear text.
  */
 async function keepMemoryOutOfDumps(): Promise<void> {
-  // Other systems have no such file, and a sandbox may not let it be written: then what the user of the mesh asked for holds.
+  // Other systems have no such file, and a sandbox may forbid writing it; then the system's setting applies.
   await writeFile('/proc/self/coredump_filter', '0').catch(() => {})
 }
 
-/** In ticks since the machine started; null where the system does not say. */
+/** The start time in clock ticks since boot; null if the system does not report it. */
 async function processStarted(): Promise<number | null> {
   const text = await readTextFile('/proc/self/stat')
   return text === null ? null : Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19])

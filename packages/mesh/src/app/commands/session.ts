@@ -5,10 +5,10 @@ import { readAccessToken } from '../../config/index.ts'
 import { systemClock } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Long enough for a day's chat at the terminal to be opened anew once an hour. */
+/** A client renews its session once an hour. */
 const sessionLifeSeconds = 3600
 
-/** Signs a session for the command line on a hosted machine: whoever may read the access token is its owner. */
+/** Signs a session for the command line on a hosted machine: a user who may read the access token is an owner. */
 export async function session({ tell }: CommandContext): Promise<number> {
   const token = readAccessToken()
   if (token === null) {

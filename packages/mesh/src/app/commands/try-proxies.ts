@@ -6,12 +6,12 @@ import { openTunnel } from '../../platform/index.ts'
 import type { TunnelProxy } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Longest that a proxy is waited for, milliseconds. */
+/** Longest wait for a proxy, in milliseconds. */
 const answerMaxMs = 5000
-/** Any answer to this says that a proxy is there: no host has that name. */
+/** This host does not exist, so any answer shows that the proxy works. */
 const nowhere = { host: 'flotilla-doctor.invalid', port: 443 } as const
 
-/** Asks each proxy that is set for a connection, and says whose certificates are believed. */
+/** Requests a connection from each configured proxy, and reports which certificates are trusted. */
 export async function triedProxies(
   { environment, env }: CommandContext,
   { egress }: Pick<Settings, 'egress'>,
@@ -43,7 +43,7 @@ function distinct(proxies: ProxyRules['proxies']): ProxyRules['proxies'] {
   return proxies.filter(({ name }, index) => proxies.findIndex((one) => one.name === name) === index)
 }
 
-/** Null where it answers, whatever it thinks of the name; a wrong password is a fault. */
+/** Null if the proxy answers, even if it rejects the name; a wrong password is a fault. */
 function faultOf(proxy: TunnelProxy): Promise<string | null> {
   return new Promise((resolve) => {
     openTunnel({ proxy, ...nowhere, maxMs: answerMaxMs }, (error, socket) => {

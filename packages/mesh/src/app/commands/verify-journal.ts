@@ -6,7 +6,7 @@ import { openDatabase } from '../../storage/index.ts'
 import { findMeshSecret } from '../../credentials/index.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Checks the journal's whole hash chain; works beside a running mesh and without one. */
+/** Verifies the whole hash chain of the audit log, with or without a running mesh. */
 export async function verifyJournal({ environment, env, tell }: CommandContext): Promise<number> {
   const paths = dataPaths(environment.home)
   if (!existsSync(paths.database)) {

@@ -59,7 +59,7 @@ describe('three failures in a row', () => {
     expect(beginSolve(fourth.state, { now: 31 * minute, day }, free)).toBe('it rests after failures')
   })
 
-  test('are none with an answer among them', () => {
+  test('failures with a success among them are not consecutive', () => {
     const two = failed(failed(freshSolverState, 0).state, 1).state
     const answered = ended(begun(two, 2, free), 2, true)
     expect(answered.state.failuresInARow).toBe(0)

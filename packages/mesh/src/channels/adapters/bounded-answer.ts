@@ -13,8 +13,8 @@ const bodiless: ReadonlySet<number> = new Set([101, 204, 205, 304])
 const waits = ['retry-after', 'x-ratelimit-reset-after'] as const
 
 /**
- * Wraps `fetch` for the platforms' libraries, which parse any size, wait as long as they are told and follow
- * redirects. Rejects with a `ChannelFailure`. An error response keeps its status, even if its body is not readable.
+ * Wraps `fetch` for the platforms' libraries, which parse any size, wait for any time and follow redirects. Rejects
+ * with a `ChannelFailure`. An error response keeps its status, even if its body is not readable.
  */
 export function withBoundedAnswers(fetch: Fetch, platform: string): Fetch {
   return async (url, init) => {

@@ -136,7 +136,7 @@ describe('verifying the tokens of a channel', () => {
   ])('the secret of the webhook channel is validated: %s', async (secret, code) => {
     const name: ChannelName = 'webhook'
     const checking = createCheckTokens(() => {
-      throw new Error('nobody is asked')
+      throw new Error('this test makes no requests')
     }, noProxies)(name, { channel_webhook_secret: secret }, never)
     if (code === null) await expect(checking).resolves.toBe('')
     else await expect(checking).rejects.toMatchObject({ code })

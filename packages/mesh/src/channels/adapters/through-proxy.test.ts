@@ -89,19 +89,16 @@ const platforms: Readonly<
   },
 }
 
-test.each(Object.keys(platforms))(
-  '%s goes through the proxy, and nothing else is told there',
-  async (name) => {
-    const { proxy, proxies } = await aProxy()
-    const { adapter, root } = await platforms[name]!(proxies)
-    closing.push(adapter.close)
-    const { states, starting } = heardBy(adapter)
-    await starting
-    await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'), soon)
-    expect(proxy.asked.length).toBeGreaterThan(0)
-    expect(new Set(proxy.asked)).toEqual(new Set([targetOf(root)]))
-  },
-)
+test.each(Object.keys(platforms))('%s goes through the proxy, which sees nothing else', async (name) => {
+  const { proxy, proxies } = await aProxy()
+  const { adapter, root } = await platforms[name]!(proxies)
+  closing.push(adapter.close)
+  const { states, starting } = heardBy(adapter)
+  await starting
+  await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'), soon)
+  expect(proxy.asked.length).toBeGreaterThan(0)
+  expect(new Set(proxy.asked)).toEqual(new Set([targetOf(root)]))
+})
 
 test.each(Object.keys(platforms))('%s names a proxy that is down', async (name) => {
   const { proxy, proxies } = await aProxy()

@@ -10,7 +10,7 @@ export interface Notice {
   /** The agent whose name prefixes every part; null for the mesh. */
   readonly agentId: string | null
   readonly text: string
-  /** The key by which a notice is sent at most once a day: an id, or the text where there is none. */
+  /** The key by which a notice is sent at most once a day: an id, or the text if it has no id. */
   readonly about: string
 }
 

@@ -4,7 +4,7 @@ import { whyBusy } from './agent-busy.ts'
 const shares = { ofPerson: 0, ofAgent: 0, ofAll: 0, others: 0 }
 
 test.each([
-  ['nobody else waits', shares, null],
+  ['no one else waits', shares, null],
   ['the person has one run left', { ...shares, ofPerson: 4, ofAgent: 4, ofAll: 4 }, null],
   [
     'the person has used the share',

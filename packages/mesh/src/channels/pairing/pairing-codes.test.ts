@@ -79,7 +79,7 @@ describe('a pairing code', () => {
     expect(codes.take('slack', '1', second)).toBe(bob)
   })
 
-  test('five wrong attempts lock out their sender and nobody else', () => {
+  test('five wrong attempts lock out their sender and no one else', () => {
     const { codes } = opened()
     const { code } = codes.issue('slack', ann)
     for (let time = 0; time < channelPairing.triesMax; time++) {

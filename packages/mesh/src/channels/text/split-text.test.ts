@@ -181,7 +181,7 @@ describe.each(everyChannel)('the text of an agent, for %s', (channel) => {
     )
   })
 
-  test('the text mentions nobody and contains no internal links of the platform', () => {
+  test('the text mentions no one and contains no internal links of the platform', () => {
     fc.assert(
       fc.property(markdown, (text) => {
         for (const piece of pieces(channel, text)) {
@@ -343,7 +343,7 @@ describe('hostile markup', () => {
     expect(pieces('webhook', html)[0]).toMatch(/^\\<script\\>/)
   })
 
-  test('a mention in two styles mentions nobody', () => {
+  test('a mention in two styles mentions no one', () => {
     expect(pieces('telegram', '@some**one** x@some')[0]).toBe('<code>@someone</code> x@some')
   })
 

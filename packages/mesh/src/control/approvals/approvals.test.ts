@@ -91,7 +91,7 @@ describe('the states of an approval', () => {
 })
 
 describe('what waits for a person', () => {
-  test('is a row with its exact arguments and their digest before anybody is shown it', () => {
+  test('an approval is stored with its exact arguments and their digest before a person sees it', () => {
     const { approvals, ask, database } = aHarness()
     const row = ask()
     expect(createApprovalTable(database).find(row.id)).toEqual(row)

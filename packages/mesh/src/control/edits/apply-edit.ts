@@ -85,7 +85,7 @@ function isCutOff(row: ChangeRow): boolean {
 }
 
 /**
- * The current value tells whether the edit was made. Problem `outcome-unknown` if it is neither the old nor the new
+ * The current value shows whether the edit was made. Problem `outcome-unknown` if it is neither the old nor the new
  * value.
  */
 function requireOurs(known: ChangeRow, { before: now }: Difference): void {

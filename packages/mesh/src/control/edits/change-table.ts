@@ -23,7 +23,7 @@ const rowSchema = z.object({
   expires_at: z.number(),
   undone_at: z.number().nullable(),
   undone_by: z.string().nullable(),
-  /** Set if the mesh died during the change: the current value tells whether it was made. */
+  /** Set if the mesh died during the change: the current value shows whether it was made. */
   cut_off: z.number(),
 })
 /** A stored change of an agent. `applying` until its effect is known to be written. */

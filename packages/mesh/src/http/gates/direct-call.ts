@@ -29,7 +29,7 @@ export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps)
     throw new Problem('unauthenticated', {
       detail:
         user === null
-          ? 'the connection was closed before it could be told whose it is'
+          ? 'the connection was closed before its user could be determined'
           : `user ${user} of this machine does not own this fleet; its owner may add the number to local_users in config/settings.json`,
     })
   }

@@ -71,7 +71,7 @@ test('a system without the table says that it does not know', () => {
 })
 
 test.runIf(process.platform === 'linux' && process.getuid?.() === 0)(
-  'a real program of another user is distinguished from one of ours',
+  'a real program of another user is distinguished from one of the same user',
   async () => {
     const users: (number | string | null)[] = []
     const userOf = createPeerUsers()

@@ -77,7 +77,7 @@ describe('who is the owner where the mesh is hosted', () => {
   test.each([
     ['a direct call of its own user', 1000, aRequest(cookie), true],
     ['another user of this machine', 33, aRequest(cookie), undefined],
-    ['a user that cannot be told', 'unknown', aRequest(cookie), undefined],
+    ['an unknown user', 'unknown', aRequest(cookie), undefined],
     ['another machine', 1000, aRequest(cookie, 'GET', { remoteAddress: '192.0.2.1' }), undefined],
     ['a proxy', 1000, aRequest({ ...cookie, 'x-forwarded-for': '192.0.2.1' }), undefined],
     ['a foreign Host', 1000, aRequest({ ...cookie, host: 'fleet.example' }), undefined],

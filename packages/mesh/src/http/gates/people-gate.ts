@@ -150,7 +150,7 @@ function accountOf(
 }
 
 function requireSession({ clock }: HumanGateDeps, request: FastifyRequest, token: string): void {
-  // An empty key would sign for anybody.
+  // With an empty key, every client could sign.
   if (token === '') {
     throw new Problem('unauthenticated', { detail: 'the access token file is missing, empty or unreadable' })
   }

@@ -13,7 +13,7 @@ const wait = {
   provider_status: 429,
 }
 
-describe('a wait that an agent tells of', () => {
+describe('a wait that an agent reports', () => {
   test("an agent's wait is published with the reason that the mesh gave it", () => {
     expect(frameEvent(run, chatFrameSchema.parse(wait))).toMatchObject({
       type: 'model.delayed',

@@ -119,7 +119,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   else changes.interrupt(run, `its agent could not be started or reached (${detail})`)
 }
 
-/** The lane is not free until an agent whose run was ended from outside has been told to stop. */
+/** The lane stays occupied until an agent whose run was ended from outside was asked to stop. */
 async function stopIfEnded(
   deps: PerformRunDeps,
   run: RunRecord,

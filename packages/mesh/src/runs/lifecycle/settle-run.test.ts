@@ -46,7 +46,7 @@ describe('the end of a run', () => {
   test.each([
     ['an agent', { kind: 'agent', agentId: 'bob', token: 'door', run: null }],
     ['this machine', { kind: 'internal' }],
-  ] as const)('that %s asked for is told to nobody outside', async (_who, caller) => {
+  ] as const)('a run that %s asked for notifies no outside caller', async (_who, caller) => {
     harness = aLedgerHarness()
     harness.ledger.start()
     const run = harness.ledger.queue.submitRun(caller, { agentId: 'ada', input: said })

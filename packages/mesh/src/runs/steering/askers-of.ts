@@ -2,7 +2,7 @@ import type { Origin } from '@flotilla/protocol/origin'
 import type { RunTable } from '../lifecycle/run-table.ts'
 import type { SteerTable } from './steer-table.ts'
 
-/** Maximum runs that one query reads. Beyond it the result is treated as coming from nobody in particular. */
+/** Maximum runs that one query reads. Beyond it the result is treated as having no known person behind it. */
 const checkedMax = 200
 const nobody: Origin = { kind: 'system', channel: 'mesh' }
 

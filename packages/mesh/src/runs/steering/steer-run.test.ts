@@ -66,7 +66,7 @@ describe('a steer to an agent at work', () => {
       'your user',
     ],
     ['a watch', { kind: 'system' }, 'the fleet, by your watch watch_1,'],
-  ] as const)('of %s tells the agent truthfully who says it', async (_who, caller, from) => {
+  ] as const)('a steer of %s names its real sender to the agent', async (_who, caller, from) => {
     const { harness } = await atWork()
     const more = caller.kind === 'system' ? ({ trigger: 'watcher', triggerId: 'watch_1' } as const) : {}
     const { id } = harness.ledger.steering.steerRun(caller, { agentId: 'ada', text: 'also this', ...more })
@@ -363,7 +363,7 @@ describe('a steer to an agent that is given no work but its own', () => {
     expect(harness.ledger.queries.list({ agentId: 'spawn_1', limit: 5 })).toHaveLength(1)
   })
 
-  test('a steer to a spawned agent reaches its work, and its sender is told why it never becomes a run', async () => {
+  test('a steer to a spawned agent reaches its work, and its sender learns why it never becomes a run', async () => {
     const { harness, operator, asking, given } = await spawned()
     const [read, late] = [
       harness.ledger.steering.steerRun(operator, { agentId: 'spawn_1', text: 'faster' }),

@@ -86,7 +86,7 @@ export async function openAgentDisk(
   if (device === null)
     throw new SandboxError(
       'volume-no-disk',
-      `The data of ${agentId} is in a volume from before sizes were fixed, which no machine can have as its disk.\nRepair: copy it with flotilla backup, delete the agent, and restore it from the copy; or let it run on another rung.`,
+      `The data of ${agentId} is in a volume from before sizes were fixed, which no machine can have as its disk.\nRepair: copy it with flotilla backup, delete the agent, and restore it from the copy; or run it on another isolation level.`,
     )
   if (device !== undefined && !volumes.has(agentId)) throw imageGone(agentId, name)
   return volumes.asDisk(agentId, dataLimitBytes)

@@ -62,7 +62,7 @@ const sizesSchema = z.looseObject({
     .nullish(),
 })
 
-/** Null where no engine answers: then it holds nothing that anybody could take away. */
+/** Null if no engine answers, because then nothing on it can be deleted. */
 export async function unusedInEngine(query: EngineQuery): Promise<readonly UnusedInEngine[] | null> {
   const { engine } = await findEngine(query.hints)
   if (engine === null) return null

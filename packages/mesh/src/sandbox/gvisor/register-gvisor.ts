@@ -61,7 +61,7 @@ export async function registerGvisor(
   while ((await gvisorRuntimes(engine)).length === 0) {
     if (options.clock.now() >= end)
       return {
-        why: `the container engine did not take up runsc within ${reloadMs / 1000} s`,
+        why: `the container engine did not load runsc within ${reloadMs / 1000} s`,
         repair: `Read ${join(options.stateDirectory, 'dockerd.log')}.`,
       }
     await options.clock.sleep(askEveryMs)

@@ -58,7 +58,7 @@ export async function connectCluster({ kubeconfig, context }: ClusterAddress): P
   if (!cluster.server.startsWith('https://') || cluster.skipTLSVerify) {
     throw new SandboxError(
       'cluster-insecure',
-      `The way to the cluster at ${cluster.server} proves nothing: anybody between could read the secrets of agents.\nRepair: give it an https:// server and its certificate-authority in the kubeconfig, without insecure-skip-tls-verify.`,
+      `The way to the cluster at ${cluster.server} is not authenticated: an attacker on the network could read the secrets of agents.\nRepair: give it an https:// server and its certificate-authority in the kubeconfig, without insecure-skip-tls-verify.`,
     )
   }
   const core = config.makeApiClient(client.CoreV1Api)

@@ -77,7 +77,7 @@ describe('counting what lies in a folder', () => {
     await mkdir(join(folder, 'deep', 'down'), { recursive: true })
     await writeFile(join(folder, 'deep', 'one'), 'x'.repeat(100_000))
     await link(join(folder, 'deep', 'one'), join(folder, 'again'))
-    await symlink('/', join(folder, 'way out'))
+    await symlink('/', join(folder, 'escape'))
     const uses = await measureFolders([
       { agentId: 'a', path: folder },
       { agentId: 'gone', path: join(folder, 'no such') },

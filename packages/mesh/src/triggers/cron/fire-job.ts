@@ -112,7 +112,7 @@ function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now
   recordFired(firing, { job, row, run })
 }
 
-/** Submits the run. Its text counts as the maker's, whoever triggered it. */
+/** Submits the run. Its text counts as written by the job's maker, also if another person triggered it. */
 export function submitJob(
   { deps }: Firing,
   job: CronJob,

@@ -271,7 +271,7 @@ function differencesOf(due: readonly number[], rows: readonly SeenRow[]): string
   let next = 0
   let before = -Infinity
   for (const row of rows) {
-    if (row.dueAt <= before) say(row.dueAt, 'stands in two rows')
+    if (row.dueAt <= before) say(row.dueAt, 'is in two rows')
     before = row.dueUntil
     for (; (due[next] ?? Infinity) < row.dueAt; next++) say(due[next] ?? 0, 'has no row')
     const from = next
@@ -280,7 +280,7 @@ function differencesOf(due: readonly number[], rows: readonly SeenRow[]): string
     const beyond = row.dueAt > (due.at(-1) ?? 0) && row.state === 'fired'
     if (beyond) continue
     if (due[from] !== row.dueAt || due[next - 1] !== row.dueUntil) say(row.dueAt, 'was never due')
-    if (row.exact && row.count !== next - from) say(row.dueAt, `stands for ${row.count}, not ${next - from}`)
+    if (row.exact && row.count !== next - from) say(row.dueAt, `covers ${row.count}, not ${next - from}`)
   }
   for (const at of due.slice(next)) say(at, 'has no row')
   return wrong

@@ -32,7 +32,7 @@ export function firstMomentOf(timezone: string, wall: number): number {
 }
 
 /**
- * The first point in time after `after` at which the clocks show exactly this wall time; null if there is none. Pure.
+ * The first point in time after `after` at which the clocks show exactly this wall time; null if none exists. Pure.
  */
 export function momentShowing(timezone: string, wall: number, after: number): number | null {
   const change = changeWithin(timezone, wall - dayMs, wall + dayMs)

@@ -198,7 +198,7 @@ function take(scan: Scan, { names, numbers }: FolderPiece): void {
   Atomics.notify(scan.order.gate, gate.takenPieces)
 }
 
-/** Tells the thread to stop the scan. */
+/** Asks the thread to stop the scan. */
 export function stopScan({ order }: Scan): void {
   Atomics.store(order.gate, gate.stopped, 1)
   Atomics.notify(order.gate, gate.takenPieces)

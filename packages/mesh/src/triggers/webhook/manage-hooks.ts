@@ -129,7 +129,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     async create(caller, input) {
       guard(caller, { do: 'make-webhooks' })
       requireUsable(deps, input)
-      if (!input.signed) requireProof(caller, 'let anybody deliver to an agent')
+      if (!input.signed) requireProof(caller, 'allow unsigned deliveries to an agent')
       if (hooks.count() >= hooksMax) {
         throw new Problem('conflict', { detail: `there are ${hooksMax} webhooks; delete one first` })
       }
@@ -162,7 +162,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     },
     async change(caller, hookId, { signed, ...change }) {
       guard(caller, { do: 'make-webhooks' })
-      if (signed === false) requireProof(caller, 'let anybody deliver to an agent')
+      if (signed === false) requireProof(caller, 'allow unsigned deliveries to an agent')
       const before = required(hookId)
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
       const unsigned =

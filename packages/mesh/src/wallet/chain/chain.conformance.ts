@@ -28,7 +28,7 @@ export function describeChain(name: string, make: () => Promise<ChainUnderTest>)
 
     test('rejects with the reason of a signal that is aborted', () =>
       withFresh(make, async ({ chain, rich }) => {
-        const reason = new Error('nobody waits')
+        const reason = new Error('the caller has gone')
         await expect(chain.balances([rich], AbortSignal.abort(reason))).rejects.toBe(reason)
       }))
   })

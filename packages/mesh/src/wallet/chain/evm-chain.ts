@@ -69,7 +69,8 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     if ((await session.ask('eth_getCode', [address, 'latest'], bytes)) === '0x') {
       throw new Problem('bad-request', {
         detail: `${address} is no contract on ${name}`,
-        repair: 'Look which chain the contract is on; the same address may be somebody else on another.',
+        repair:
+          'Check which chain the contract is on; the same address can belong to another party on another chain.',
       })
     }
   }

@@ -122,8 +122,8 @@ function gainersOf(one: string | null, moves: readonly TransferSeen[]): readonly
 }
 
 /**
- * Addresses that end up with more of any asset, whoever held it before: a call can release to another what an
- * earlier payment had deposited, without taking anything from `owner`. Pure.
+ * Addresses that end up with more of any asset, also if `owner` loses nothing: a call can release to another address
+ * what an earlier payment had deposited. Pure.
  */
 export function gainersIn(owner: string, logs: readonly EvmLog[]): readonly string[] {
   const moves = logs.flatMap(transfersOf)

@@ -3,7 +3,7 @@ import { sameEvmAddress } from './evm-address.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 import type { Effects, Grant } from './paying-chain.ts'
 
-/** An address has more bits than this, except for ones whose key nobody can find; an amount has fewer. */
+/** Addresses have more bits than this, except for ones whose key cannot be found; amounts have fewer. */
 const addressFrom = 2n ** 96n
 const selectorChars = 8
 /** Nested calls that are decoded; deeper ones are found only by what they move. */

@@ -93,7 +93,7 @@ export function describePayingChain(name: string, make: () => Promise<PayingChai
 
     test('rejects with the reason of a signal that is aborted', async () => {
       const { chain, payer, friend } = await make()
-      const reason = new Error('nobody waits')
+      const reason = new Error('the caller has gone')
       const gone = AbortSignal.abort(reason)
       await expect(chain.plan(payer, { ...pays, to: friend, raw: 1n }, gone)).rejects.toBe(reason)
       await expect(chain.token(friend, gone)).rejects.toBe(reason)

@@ -9,7 +9,7 @@ import { friend, owner, scout } from '../../testing/payments-harness.ts'
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
-/** Never resolves; stands for a step that was running when the power failed. */
+/** Never resolves; represents a step that was running when the power failed. */
 const forever = () => new Promise<never>(() => {})
 
 type Home = ReturnType<typeof aHomeThatPays>
@@ -125,8 +125,8 @@ describe('a payment is not signed where, while its chain was asked,', () => {
   })
 
   test('a payment is not signed when the wallet was stopped while the chain was asked', async () => {
-    const end = await during(({ table }) => table.stop('somebody else signs', 0))
-    expect(end).toMatchObject({ state: 'failed', detail: 'somebody else signs' })
+    const end = await during(({ table }) => table.stop('another program signs', 0))
+    expect(end).toMatchObject({ state: 'failed', detail: 'another program signs' })
   })
 
   test('a payment is not signed when a limit was lowered while the chain was asked', async () => {

@@ -43,7 +43,7 @@ describe('a person is asked first', () => {
       { isKnownPayee: () => false },
     ],
     ['all of a token', aPayment({ grants: [{ ...sum, grant }] }), /take all of a token/, {}],
-    ['what nobody understands', aPayment({ effects: null }), /is not known/, {}],
+    ['an unknown call', aPayment({ effects: null }), /is not known/, {}],
     ['a token like another', aPayment({ imitations: ['the token x'] }), /the token x/, {}],
   ])('a person must approve %s', (...[, payment, reason, limits]) => {
     expect(approvalReasons(payment, { ...asked, ...limits })).toEqual([expect.stringMatching(reason)])

@@ -46,7 +46,7 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
     ...grantLines(payment),
     ...payeeLines(payment),
     ...imitations.map((words) => `WARNING: ${words}.`),
-    ...plan.warnings.map((warning) => `Mind that ${warning}.`),
+    ...plan.warnings.map((warning) => `Note that ${warning}.`),
     `It counts for ${usdOfMicro(chargedMicroUsd)} USD of the limits of the agent.`,
   ]
 }
@@ -66,7 +66,9 @@ export function approvalReasons(
   return [
     ...(chargedMicroUsd > limitUsd * 1_000_000 ? [`it counts for more than ${limitUsd} USD`] : []),
     ...first.map((address) => `${address} was never paid before`),
-    ...(grants.some(({ grant }) => grant.unlimited) ? ['it lets somebody take all of a token'] : []),
+    ...(grants.some(({ grant }) => grant.unlimited)
+      ? ['it allows another address to take all of a token']
+      : []),
     ...(effects === null ? ['what it moves is not known'] : []),
     ...hiddenWords(payment),
     ...imitations,
@@ -150,7 +152,7 @@ function summaryOf(
   },
 ): string {
   const moved = leaving.join(' and ')
-  const rest = isKnown ? '' : '; what else it does nobody can say'
+  const rest = isKnown ? '' : '; its other effects are unknown'
   if (order.do === 'transfer') {
     const paid = `pay ${moved || 'nothing but its fee'} to ${order.to} on ${chain}`
     return `${[paid, ...letting].join(', and ')}${rest}`

@@ -195,7 +195,7 @@ describe('a payment', () => {
   test('payments take consecutive nonces behind pending ones, each once', async () => {
     const { send, chain, table, poll, states } = aPaymentsHarness()
     chain.onBroadcast = () => {
-      throw new Error('nobody is there')
+      throw new Error('connection refused')
     }
     await Promise.all([send('0.1'), send('0.1'), send('0.1')])
     const nonces = table.list({ agentId: 'scout', limit: 9 }).map(({ place }) => place)
@@ -298,7 +298,10 @@ describe('a person is asked', () => {
       key: 'run_1:1',
       signal: never,
     })
-    expect(await because(harness, asked)).toEqual(['waiting', 'it lets somebody take all of a token'])
+    expect(await because(harness, asked)).toEqual([
+      'waiting',
+      'it allows another address to take all of a token',
+    ])
     // The summary must not say that nothing moves.
     const { summary, consequences } = harness.pay.kind.describe(harness.asked[0]?.args as never)
     expect(summary).toBe(
@@ -372,7 +375,7 @@ describe('a person is asked', () => {
       expect(await pay.simulate(scout, call, never)).toMatchObject({ asks_a_person: [] })
     })
 
-    test('a call with more than twenty payees is refused, because nobody would review them', async () => {
+    test('a call with more than twenty payees is refused, because a person cannot review them', async () => {
       const { chain, pay } = aCall([])
       const effects = { changes: [], payees: [], grants: [] }
       const named = (count: number) => {
@@ -524,7 +527,7 @@ describe('what a call would move', () => {
     })
     const { summary, consequences } = allowed.pay.kind.describe(allowed.asked[0]?.args as never)
     expect(summary).toBe(
-      `call stake(uint256) of ${token} on base, which moves 0.25 ETH (0.25 USD); what else it does nobody can say`,
+      `call stake(uint256) of ${token} on base, which moves 0.25 ETH (0.25 USD); its other effects are unknown`,
     )
     expect(consequences).toContain('What else it moves is not known: no such method.')
     const bare = await allowed.pay.execute(
@@ -534,7 +537,7 @@ describe('what a call would move', () => {
     )
     expect(bare).toMatchObject({ state: 'waiting' })
     expect(allowed.pay.kind.describe(allowed.asked[1]?.args as never).summary).toBe(
-      `call stake(uint256) of ${token} on base; what else it does nobody can say`,
+      `call stake(uint256) of ${token} on base; its other effects are unknown`,
     )
     expect(await refused.send('0.1')).toMatchObject({ state: 'paid' })
   })
@@ -557,7 +560,7 @@ describe('what a call would move', () => {
     expect(await send('4', { token })).toMatchObject({ state: 'waiting' })
     const { summary, consequences } = pay.kind.describe(asked[0]?.args as never)
     expect(summary).toBe(
-      `pay 4 of the token ${token}, which calls itself USDX (4 USD) to ${friend} on base; what else it does nobody can say`,
+      `pay 4 of the token ${token}, which calls itself USDX (4 USD) to ${friend} on base; its other effects are unknown`,
     )
     expect(consequences).toContain('It counts for 4.000001 USD of the limits of the agent.')
   })

@@ -35,7 +35,7 @@ describe('a payment that does not land', () => {
   test('a replaced payment counts once if the earlier signature lands', async () => {
     const { replace, id, first, chain, poll, now, table } = await stuck()
     chain.onBroadcast = () => {
-      throw new Error('nobody takes it')
+      throw new Error('rejected')
     }
     const again = await replace(id, 'speed-up')
     expect(again).toMatchObject({ state: 'sent', note: expect.stringContaining('failed inside') })
@@ -83,7 +83,7 @@ describe('a payment that does not land', () => {
   test('a payment that lands although its owner cancelled it stays paid and counts', async () => {
     const { replace, id, chain, poll, now, first } = await stuck()
     chain.onBroadcast = () => {
-      throw new Error('nobody takes it')
+      throw new Error('rejected')
     }
     await replace(id, 'cancel')
     chain.mine(3)
@@ -137,7 +137,7 @@ describe('a payment that does not land', () => {
       code: 'not-found',
       detail: 'there is no payment pay_none',
     })
-    table.stop('somebody else signs', 0)
+    table.stop('another program signs', 0)
     await expect(replace(id, 'cancel')).rejects.toMatchObject({ code: 'wallet-stopped' })
     manage.resume(owner)
     chain.mine()

@@ -110,10 +110,10 @@ describe('a person sees of a call', () => {
       `${stranger} may take ALL of the token ${token} from then on, now and later; there are ${of('4')}.`,
       `It also pays or empowers ${stranger}.`,
       `It also pays or empowers ${friend} (friend).`,
-      'Mind that its issuer can freeze it.',
+      'Note that its issuer can freeze it.',
       'It counts for 10.000001 USD of the limits of the agent.',
       asked(
-        `it counts for more than 0 USD, and ${contract} was never paid before, and ${stranger} was never paid before, and it lets somebody take all of a token`,
+        `it counts for more than 0 USD, and ${contract} was never paid before, and ${stranger} was never paid before, and it allows another address to take all of a token`,
       ),
     ])
     expect(simulated.counted_usd).toBe(10.000001)
@@ -215,7 +215,7 @@ describe('a person is asked', () => {
   })
 })
 
-describe('what nobody can say', () => {
+describe('unknown effects of a payment', () => {
   const unknown: Simulation = { kind: 'unknown', reason: 'no such method' }
 
   test.each([

@@ -186,7 +186,7 @@ export function requireGoing(table: IntentTable): void {
   if (reason !== null) throw new Problem('wallet-stopped', { detail: reason })
 }
 
-/** The limits of the requesting agent apply, whoever carries out the payment. */
+/** The limits of the requesting agent apply, also if another caller carries out the payment. */
 function agent(agentId: string): Caller {
   return { kind: 'agent', agentId, token: 'door', run: null }
 }

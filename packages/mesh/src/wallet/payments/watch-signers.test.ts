@@ -65,9 +65,9 @@ describe('who signs for an address', () => {
     const asked: number[] = []
     harness.chain.signedElsewhere = async () => {
       asked.push(harness.clock.now())
-      throw new Error('nobody is there')
+      throw new Error('connection refused')
     }
-    await expect(harness.send('0.1')).rejects.toThrow('nobody is there')
+    await expect(harness.send('0.1')).rejects.toThrow('connection refused')
     await harness.clock.advance(300_000)
     await harness.poll()
     await harness.poll()
@@ -106,7 +106,7 @@ describe('who signs for an address', () => {
     }
     await clock.advance(300_000)
     const late = poll()
-    table.stop('somebody else signs', 0)
+    table.stop('another program signs', 0)
     manage.resume(owner)
     told.resolve()
     await late

@@ -29,7 +29,7 @@ export function describePriceSource(name: string, make: () => PriceSourceUnderTe
 
     test('rejects on an invalid answer, and with the reason of a signal that is aborted', async () => {
       const { source, token, talkNonsense } = make()
-      const reason = new Error('nobody waits')
+      const reason = new Error('the caller has gone')
       await expect(source.quote({ chain: 'base', token }, AbortSignal.abort(reason))).rejects.toBe(reason)
       talkNonsense()
       await expect(source.quote({ chain: 'base', token }, never)).rejects.toMatchObject({

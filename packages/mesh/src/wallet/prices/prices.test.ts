@@ -228,7 +228,7 @@ describe('a book of prices', () => {
   test('an aborted price query logs nothing', async () => {
     const { priceOf, sources } = aBook()
     const gone = new AbortController()
-    const reason = new Error('nobody waits')
+    const reason = new Error('the caller has gone')
     sources.push({
       name: 'c',
       quote: async () => {

@@ -113,7 +113,7 @@ describe('what a platform answers', () => {
     ['coingecko', { chain: 'base', token: thin }],
     // DefiLlama's own confidence says that this market is too small.
     ['defillama', { chain: 'base', token: thin }],
-  ] as const)('%s, of %j, is none where it does not know it', async (kind, asset) => {
+  ] as const)('%s has no price for %j if it does not know it', async (kind, asset) => {
     expect(await sourceOf(kind).quote(asset, never)).toBeNull()
   })
 

@@ -12,7 +12,7 @@ import {
 } from '@solana/transaction-messages'
 import { associatedTokenProgram } from './instructions.ts'
 
-/** What @solana/kit's parts do here; whoever imports this file loads them. */
+/** The parts of @solana/kit that payments use; importing this file loads them. */
 
 /** Maximum size of a message that fits into one packet with its signature. */
 const messageMaxBytes = 1232 - 65

@@ -50,7 +50,7 @@ test.each<readonly [string, readonly [number, Buffer], RegExp]>([
   ['with a hook that is cut off', [14, nobody], /program of a stranger/],
   ['that bears interest', [10, Buffer.alloc(52)], /bears interest/],
   ['that is scaled', [25, Buffer.alloc(56)], /scaled/],
-  ['with a rule that nobody here knows', [99, Buffer.alloc(3)], /extension 99/],
+  ['with an unknown extension', [99, Buffer.alloc(3)], /extension 99/],
   ['with a fee of more than all', [1, feeRule([0n, 9n, 10_001], [0n, 9n, 10_001])], /fees cannot be read/],
   ['with a rule of fees that is cut off', [1, Buffer.alloc(107)], /fees cannot be read/],
 ])('a token %s is refused', (_what, extension, words) => {

@@ -42,7 +42,7 @@ const bpsWhole = 10_000n
  * payment lands, because fees change with epochs. Pure.
  */
 export function judgeMint(mint: Mint, epoch: bigint): MintVerdict {
-  const warnings = mint.canFreeze ? ['its issuer can freeze what anybody holds of it'] : []
+  const warnings = mint.canFreeze ? ['its issuer can freeze all holdings of it'] : []
   for (const [number, data] of mint.extensions) {
     const refusal = refusals[number]
     if (refusal !== undefined) return { refused: refusal }

@@ -32,7 +32,7 @@ export function withBlockhash(message: Uint8Array, blockhash: string): Buffer {
   return placed
 }
 
-/** The wire form with a zero signature, for an endpoint that is told not to verify it. Pure. */
+/** The wire form with a zero signature, for requests that ask the endpoint not to verify it. Pure. */
 export function unsignedWire(message: Uint8Array): string {
   return wire(Buffer.alloc(64), message)
 }

@@ -73,8 +73,7 @@ export async function planTransfer(
   const to = known(order.to, order.to)
   if (to === sender) throw refused('sender and recipient are the same')
   if (order.raw <= 0n || order.raw > rawMax) throw refused(`an amount has 1 to ${rawMax} base units`)
-  if (!hasKey(to))
-    throw refused(`${to} cannot be paid: it is an account of a program, and nobody has a key for it`)
+  if (!hasKey(to)) throw refused(`${to} cannot be paid: it is an account of a program and has no private key`)
   const draft =
     order.asset === null
       ? await draftCoin(rpc, { from: sender, to, raw: order.raw })

@@ -12,13 +12,11 @@ export function recipientFault(account: Account | null): string | null {
   if (account.executable) return 'it is a program'
   if (account.owner === tokenProgram || account.owner === token2022Program) {
     const held = readTokenAccount(account.data)
-    if (held !== null) return `it is an account of a token: name whose it is, ${held.owner}`
-    return readMint(account.data) === null
-      ? 'it is not somebody’s wallet'
-      : 'it is a token, and nobody’s wallet'
+    if (held !== null) return `it is a token account: name its owner, ${held.owner}`
+    return readMint(account.data) === null ? 'it is not a wallet' : 'it is a token and not a wallet'
   }
   if (account.owner !== systemProgram) return `it belongs to the program ${account.owner}`
-  return account.data.length === 0 ? null : 'it is not somebody’s wallet'
+  return account.data.length === 0 ? null : 'it is not a wallet'
 }
 
 /** Why a token could not be received there; null if it can. Pure. */
@@ -28,7 +26,8 @@ export function tokenAccountFault(
 ): string | null {
   if (account === null || account.data.length === 0) return null
   const held = account.owner === program ? readTokenAccount(account.data) : null
-  if (held === null || held.mint !== mint) return 'where they would keep this token stands something else'
+  if (held === null || held.mint !== mint)
+    return 'another account is at the address of their account of this token'
   if (held.owner !== owner) return `their account of this token was given to ${held.owner}`
   return held.frozen ? 'their account of this token is frozen' : null
 }

@@ -127,7 +127,7 @@ describe('Discord', () => {
     )
   })
 
-  test('Discord: a message mentions nobody, shows no previews, and its buttons keep their values', async () => {
+  test('Discord: a message mentions no one, shows no previews, and its buttons keep their values', async () => {
     const { server, adapter, heard } = await started()
     const place = server.places.group
     const buttons = Array.from({ length: 6 }, (_one, index) => ({

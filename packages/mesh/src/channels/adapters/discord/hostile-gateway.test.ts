@@ -44,7 +44,7 @@ const leftOut: Readonly<Record<string, string | Uint8Array>> = {
     application: { id: '123456' },
   }),
   'a text that is nested without end': `{"op":0,"s":1,"t":"MESSAGE_CREATE","d":${deep}}`,
-  'more values than anybody reads': `{"op":0,"s":1,"t":"MESSAGE_CREATE","d":[${'0,'.repeat(600_000)}0]}`,
+  'more values than the limit': `{"op":0,"s":1,"t":"MESSAGE_CREATE","d":[${'0,'.repeat(600_000)}0]}`,
   bytes: new Uint8Array([1, 2, 3]),
 }
 

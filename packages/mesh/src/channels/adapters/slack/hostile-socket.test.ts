@@ -27,7 +27,7 @@ const leftOut: Readonly<Record<string, string | Uint8Array>> = {
   }),
   'an envelope whose name is a list': envelope({ type: 'events_api', envelope_id: [1] }),
   'a text that is nested without end': `{"type":"events_api","envelope_id":"x","payload":${deep}}`,
-  'more values than anybody reads': `{"type":"events_api","envelope_id":"x","payload":[${'0,'.repeat(600_000)}0]}`,
+  'more values than the limit': `{"type":"events_api","envelope_id":"x","payload":[${'0,'.repeat(600_000)}0]}`,
   bytes: new Uint8Array([1, 2, 3]),
 }
 

@@ -305,7 +305,7 @@ describe('the Telegram adapter', () => {
     const receive = createPatientReceive({
       receive: async (_channel, { text }) => {
         tried.push(text)
-        if (text === 'poison') throw new TypeError('it stumbles')
+        if (text === 'poison') throw new TypeError('it fails')
         taken.push(text)
       },
       passOver: (_channel, { id }) => void taken.push(`passed over ${id}`),

@@ -174,7 +174,7 @@ export function createWebhookChannel(deps: {
   }
 }
 
-/** A status that tells the sender not to retry. */
+/** A status after which the sender does not retry. */
 function malformed(detail: string): Problem {
   return new Problem('bad-request', {
     detail,

@@ -7,7 +7,7 @@ import type { Spelling } from './spelling.ts'
 /** A zero-width space that prevents mentions and commands. */
 const parting = '\u200B'
 
-/** Discord's Markdown. The result mentions nobody, shows no previews and hides no addresses. */
+/** Discord's Markdown. The result mentions no one, shows no previews and hides no addresses. */
 export const discordMarkdown: Spelling = {
   charsMax: 2000,
   keepsLinks: true,
