@@ -136,8 +136,8 @@ describe('files from people', () => {
     setup.fake.failDownloads(50, new ChannelFailure('unreachable', 'no answer'))
     await setup.say('look again', { attachments: [sent(setup.fake, 'b.txt')] })
     await setup.clock.advance(channelLimits.fileTriesMax * fileBackoff.maxMs)
-    expect(setup.said()[0]).toBe('look again\n\n[Not passed on: b.txt: nobody answers]')
-    expect(setup.told()).toEqual(['Left out: b.txt: nobody answers.'])
+    expect(setup.said()[0]).toBe('look again\n\n[Not passed on: b.txt: no answer]')
+    expect(setup.told()).toEqual(['Left out: b.txt: no answer.'])
     expect(setup.fake.downloads().filter((one) => one === 'ref-b.txt')).toHaveLength(
       channelLimits.fileTriesMax,
     )

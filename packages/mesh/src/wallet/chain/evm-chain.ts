@@ -69,8 +69,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     if ((await session.ask('eth_getCode', [address, 'latest'], bytes)) === '0x') {
       throw new Problem('bad-request', {
         detail: `${address} is no contract on ${name}`,
-        repair:
-          'Check which chain the contract is on; the same address can belong to another party on another chain.',
+        repair: 'Check the chain of the contract: addresses have other owners on other chains.',
       })
     }
   }
