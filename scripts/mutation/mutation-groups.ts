@@ -59,7 +59,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/control/approvals/equal-effects.ts`,
       `${mesh}/control/approvals/settle-approval.ts`,
     ],
-    tests: [`${mesh}/control/approvals/*.test.ts`],
+    tests: [`${mesh}/control/approvals/*.test.ts`, `${mesh}/wallet/payments/equal-payments.test.ts`],
   },
   {
     name: 'loops',

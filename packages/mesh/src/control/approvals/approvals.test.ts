@@ -178,14 +178,24 @@ describe('what waits for a person', () => {
     const { ask, approvals } = aHarness()
     const first = ask('0')
     for (let count = 1; count < 20; count++) ask(String(count))
-    expect(() => ask('20')).toThrow(code('approvals-full'))
+    expect(() => ask('20')).toThrow(
+      expect.objectContaining({
+        code: 'approvals-full',
+        detail: 'agent:operator has 20 actions waiting for a person already',
+      }),
+    )
     for (let agent = 1; agent < 10; agent++) {
       const caller = { ...operator, agentId: `a${agent}` }
       for (let count = 0; count < 20; count++) ask(String(count), caller)
     }
     const late = { ...operator, agentId: 'late' }
     for (const words of ['one more', 'another']) ask(words, late)
-    expect(() => ask('a third', late)).toThrow(code('approvals-full'))
+    expect(() => ask('a third', late)).toThrow(
+      expect.objectContaining({
+        code: 'approvals-full',
+        detail: '202 actions wait for a person already',
+      }),
+    )
     expect(approvals.pendingCount()).toBe(202)
     expect(approvals.read(person, first.id).state).toBe('pending')
   })
@@ -226,6 +236,41 @@ describe('what waits for a person', () => {
     await approvals.resume()
     expect(done).toHaveLength(1)
     expect(approvals.read(person, id).state).toBe('done')
+  })
+})
+
+describe('a confirmed action that is carried out after a restart', () => {
+  function confirmed(change: string) {
+    const harness = aHarness()
+    const { id } = harness.ask()
+    harness.database
+      .prepare(`UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' ${change} WHERE id = ?`)
+      .run(id)
+    return { ...harness, id }
+  }
+
+  test.each([
+    ['at its expiry', dayMs, 'expired'],
+    ['one millisecond earlier', dayMs - 1, 'done'],
+  ] as const)('an action whose mesh returns %s is %3$s', async (_when, passedMs, state) => {
+    const { approvals, clock, done, id } = confirmed('')
+    await clock.leap(passedMs)
+    await approvals.resume()
+    expect(done).toHaveLength(state === 'done' ? 1 : 0)
+    expect(approvals.read(person, id)).toMatchObject({
+      state,
+      detail: state === 'done' ? 'Wiped.' : expect.stringContaining('its time was over'),
+    })
+  })
+
+  test('an action whose stored arguments changed since the confirmation fails and is not done', async () => {
+    const { approvals, done, id } = confirmed(`, args = '{"what":"more"}'`)
+    await approvals.resume()
+    expect(done).toEqual([])
+    expect(approvals.read(person, id)).toMatchObject({
+      state: 'failed',
+      detail: `${id} is not what was confirmed any more`,
+    })
   })
 })
 
