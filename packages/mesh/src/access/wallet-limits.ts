@@ -9,13 +9,13 @@ export const walletLimitFields = [
 export type WalletLimitField = (typeof walletLimitFields)[number]
 
 /**
- * Marks a record of which a maker leaves limits to the fleet: the fleet's hold beside the record's own then. It is not
+ * Marks a record that leaves limits to the fleet itself or through a maker: the fleet's limits apply as well then. It is not
  * enumerable, so that no file, copy or answer holds it.
  */
 const underFleet = Symbol('underFleet')
 type MarkedRecord = PermissionRecord & { readonly [underFleet]?: readonly WalletLimitField[] }
 
-/** The record under its makers' limits that are the fleet's. */
+/** The record with the limits that it or a maker leaves to the fleet. */
 export function boundByFleet(
   record: PermissionRecord,
   fields: readonly WalletLimitField[],

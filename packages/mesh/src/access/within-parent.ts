@@ -77,7 +77,11 @@ export function boundedRecord(
   parentOf: (agentId: string) => string | null,
 ): PermissionRecord | undefined {
   let record = recordOf(agentId)
-  const leftToFleet = new Set<WalletLimitField>()
+  const own = record
+  // 0 is the fleet's limit, also below a maker that has a higher one of its own.
+  const leftToFleet = new Set<WalletLimitField>(
+    walletLimitFields.filter((field) => own !== undefined && own[field] === 0),
+  )
   let parent = parentOf(agentId)
   for (let above = 0; record !== undefined && parent !== null; above++) {
     const bound = above < parentsMax ? recordOf(parent) : undefined
