@@ -83,7 +83,13 @@ const listLimit = z._default(z.coerce.number().check(z.minimum(1), z.maximum(200
 
 export const controlApi = {
   agentConfig: { response: agentConfigSchema },
-  agentEdit: { request: agentEditSchema, response: changeViewSchema },
+  agentEdit: {
+    request: agentEditSchema,
+    response: z.extend(changeViewSchema, {
+      /** What of the edit has no effect, with the repair. */
+      notices: z._default(z.array(z.string()), []),
+    }),
+  },
   agentDelete: { response: z.strictObject({ deleted: z.string() }) },
   agentArchive: { response: agentViewSchema },
   agentUnarchive: { response: agentViewSchema },

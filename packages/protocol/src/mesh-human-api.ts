@@ -185,6 +185,8 @@ export const meshHumanApi = {
       pauses: z.array(pauseViewSchema),
       /** Null if the wallet signs, if there is none, and for callers who are not owners. */
       wallet_halt: z.nullable(walletHaltSchema),
+      /** What is set and has no effect, one sentence each with its repair; empty for callers who are not owners. */
+      notices: z._default(z.array(z.string()), []),
       agents: z.array(agentViewSchema),
       runs: z.record(z.string(), z.int()),
     }),

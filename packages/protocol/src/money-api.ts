@@ -79,7 +79,13 @@ const costs = {
 
 export const moneyApi = {
   budgets: { response: z.strictObject({ budgets: z.array(budgetViewSchema) }) },
-  budgetSet: { request: budgetSetSchema, response: budgetViewSchema },
+  budgetSet: {
+    request: budgetSetSchema,
+    response: z.extend(budgetViewSchema, {
+      /** Why the budget refuses every call, with the repair. */
+      notices: z._default(z.array(z.string()), []),
+    }),
+  },
   agentProjectSet: {
     request: z.strictObject({ project: z.nullable(projectNameSchema) }),
     response: z.strictObject({ agent_id: agentIdSchema, project: z.nullable(z.string()) }),

@@ -107,7 +107,13 @@ const listResponse = z.strictObject({
 
 export const watchApi = {
   watchers: { response: listResponse },
-  watcherChange: { request: watcherChangeSchema, response: listResponse },
+  watcherChange: {
+    request: watcherChangeSchema,
+    response: z.extend(listResponse, {
+      /** Why the folder cannot be watched now, with the repair. */
+      notices: z._default(z.array(z.string()), []),
+    }),
+  },
   watchersCheck: {
     response: z.strictObject({
       broken: z.nullable(z.string()),

@@ -55,6 +55,7 @@ async function budget(context: CommandContext, line: CommandLine): Promise<void>
     const view = await client.call('budgetSet', { body: { ...named, ...edit }, signal })
     if (project === undefined) {
       tell(context, [view])
+      context.terminal.note(...view.notices.map((notice) => `Note: ${notice}.`))
       return
     }
   }

@@ -212,6 +212,7 @@ async function set(context: CommandContext, line: CommandLine): Promise<void> {
     ...changedRows(change.before, change.after),
     isSame ? 'Nothing changed: the record already had these values.' : undoHint(change),
   )
+  terminal.note(...change.notices.map((notice) => `Note: ${notice}.`))
 }
 
 function changedRows(before: unknown, after: unknown): string[] {

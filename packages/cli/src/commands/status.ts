@@ -60,6 +60,7 @@ async function show({ terminal, place, clock }: CommandContext, reply: Reply<'st
     ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
     ...reply.pauses.map((pause) => color.warning(pauseWords(pause))),
     ...(reply.wallet_halt === null ? [] : [color.warning(haltWords(reply.wallet_halt))]),
+    ...reply.notices.map((notice) => color.warning(`Note: ${notice}.`)),
     `Runs: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
     '',
     ...agentRows(reply.agents),

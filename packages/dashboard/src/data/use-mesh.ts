@@ -78,8 +78,9 @@ export function useAction<N extends PeopleEndpointName>(
   return useMutation({
     mutationFn: (parts: CallParts<N>) => withProof(proofs, name, () => client.call(name, parts)),
     onSuccess: (reply, parts) => {
-      const done = typeof options.done === 'function' ? options.done(reply) : options.done
-      if (done === undefined || done === null) return
+      const said = typeof options.done === 'function' ? options.done(reply) : options.done
+      const done = [...(said ? [said] : []), ...noticesOf(reply)].join(' ')
+      if (done === '') return
       const undoing = options.undo?.(reply, parts)
       const undo = async (): Promise<string> => {
         if (undoing) await withProof(proofs, undoing.by, undoing.run)
@@ -101,4 +102,11 @@ export function useAction<N extends PeopleEndpointName>(
 export function useLive(): LiveState {
   const { live } = useServices()
   return useSyncExternalStore(live.subscribe, live.read)
+}
+
+/** What was set and has no effect, as the answers of settings say it. */
+function noticesOf(reply: unknown): readonly string[] {
+  if (typeof reply !== 'object' || reply === null || !('notices' in reply)) return []
+  const { notices } = reply
+  return Array.isArray(notices) ? notices.map((notice) => `Note: ${String(notice)}.`) : []
 }

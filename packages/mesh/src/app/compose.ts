@@ -141,7 +141,7 @@ export async function compose({ context, home, paths, log, fence }: MeshSettings
     runtime,
     serving,
     home: { id: home.homeId, folder: paths.home, pid: context.pid },
-    catalog: known.catalog,
+    ...choosing,
     modules: made,
   })
   const modules = { ...made, diagnostics, dashboard: dashboardModule(kernel, { repositoryRoot, ...led }) }

@@ -1,7 +1,7 @@
 import { isTerminal } from '@flotilla/protocol/run'
 import { createHoldCeiling } from '../access/index.ts'
 import type { Caller, DenialCounts, PermissionStore, RefuseAboveCeiling } from '../access/index.ts'
-import type { Agents, RequireModel } from '../agents/index.ts'
+import type { AgentRegistry, Agents, RequireModel } from '../agents/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { originOf } from '../runs/index.ts'
 import type { RunQueries, Runs } from '../runs/index.ts'
@@ -90,7 +90,16 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
       openApprovals: table.openWith,
     },
     routes: {
-      people: (surface) => controlPeopleRoutes(surface, { agents, views, life, lookUp, edits, approvals }),
+      people: (surface) =>
+        controlPeopleRoutes(surface, {
+          agents,
+          views,
+          life,
+          lookUp,
+          edits,
+          approvals,
+          noticesOf: (agentId, { field }) => noticesOfEdit(kernel, needs.agents.registry, { agentId, field }),
+        }),
       operator: (surface) =>
         operatorRoutes(surface, {
           actions,
@@ -129,4 +138,15 @@ function costsOfWaiting({ runs, spending }: Pick<Needs, 'runs' | 'spending'>, ru
 function originOfWork(runs: Pick<RunQueries, 'find'>, caller: Caller) {
   const run = caller.kind === 'agent' && caller.run ? runs.find(caller.run.runId) : null
   return run?.origin ?? originOf(caller)
+}
+
+function noticesOfEdit(
+  { hooks }: Pick<Kernel, 'hooks'>,
+  registry: Pick<AgentRegistry, 'find'>,
+  { agentId, field }: { readonly agentId: string; readonly field: string },
+): readonly string[] {
+  if (field === 'permissions') return hooks.setNotices.ask({ kind: 'permissions', agentId })
+  const budget = field === 'budget' || field === 'model' ? registry.find(agentId)?.budget : undefined
+  if (budget === undefined) return []
+  return hooks.setNotices.ask({ kind: 'budget', name: agentId, agentId, ...budget })
 }

@@ -1,4 +1,5 @@
 import { controlApi as api, controlEndpoints as endpoints } from '@flotilla/protocol/control-api'
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { keptApi, keptEndpoints } from '@flotilla/protocol/kept-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import type { AgentAdmin } from '../agents/index.ts'
@@ -17,6 +18,8 @@ interface ControlRoutesDeps {
   readonly lookUp: LookUpAgents
   readonly edits: Edits
   readonly approvals: Approvals
+  /** What of an edit has no effect. */
+  readonly noticesOf: (agentId: string, edit: AgentEdit) => readonly string[]
 }
 
 export function controlPeopleRoutes(surface: PeopleSurface, deps: ControlRoutesDeps): void {
@@ -54,10 +57,11 @@ function agentRoutes({ bind }: PeopleSurface, { agents, views, life, lookUp }: C
   )
 }
 
-function changeRoutes({ bind }: PeopleSurface, { edits, approvals }: ControlRoutesDeps): void {
-  bind(endpoints.agentEdit, api.agentEdit, ({ caller, raw, params, body }) =>
-    edits.apply(caller, params.id, { edit: body, ...idempotencyKeyIn(raw) }),
-  )
+function changeRoutes({ bind }: PeopleSurface, { edits, approvals, noticesOf }: ControlRoutesDeps): void {
+  bind(endpoints.agentEdit, api.agentEdit, async ({ caller, raw, params, body }) => {
+    const view = await edits.apply(caller, params.id, { edit: body, ...idempotencyKeyIn(raw) })
+    return { ...view, notices: [...noticesOf(params.id, body)] }
+  })
   bind(endpoints.changes, api.changes, ({ caller, query: { agent, limit } }) => ({
     changes: edits.list(caller, { agentId: agent, limit }),
   }))

@@ -17,6 +17,8 @@ export interface StatusNeeds {
   readonly defaultModel: () => Status['default_model']
   readonly pauses: () => Status['pauses']
   readonly walletHalt: () => Status['wallet_halt']
+  /** What is set and has no effect; for owners. */
+  readonly notices: () => readonly string[]
   readonly agents: () => Status['agents']
   readonly runs: () => Status['runs']
   readonly readiness: () => Readiness
@@ -46,6 +48,7 @@ export function createFleetStatus(deps: { readonly guard: Guard }, needs: Status
         ready: needs.readiness(),
         pauses: needs.pauses(),
         wallet_halt: isAtTerminal(caller) ? needs.walletHalt() : null,
+        notices: isAtTerminal(caller) ? [...needs.notices()] : [],
         agents: needs.agents(),
         runs: needs.runs(),
       }

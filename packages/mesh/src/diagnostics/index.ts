@@ -22,6 +22,8 @@ import { fleetMetrics } from './fleet-metrics.ts'
 import { createFleetStatus } from './fleet-status.ts'
 import { fleetStatsRoutes, internalRoutes, operatorAgentRoutes } from './operator.routes.ts'
 import { healthRoutes, journalRoutes, statusRoutes } from './people.routes.ts'
+import { createOwnerNotices } from './notices/owner-notices.ts'
+import type { NoticeDeps } from './notices/owner-notices.ts'
 import { createReadOutJournal } from './read-out-journal.ts'
 export { followEvents } from './events.routes.ts'
 export { browserFindings, captchaFindings } from './doctor/browser-findings.ts'
@@ -61,7 +63,11 @@ interface Needs {
   /** True while the mesh is working; false while it starts. */
   readonly serving: { readonly now: boolean }
   readonly runtime: Pick<SandboxRuntime, 'kind' | 'isolates' | 'dataBound'>
-  readonly catalog: { preset(): { readonly name: string; readonly from: string } | null }
+  readonly catalog: NoticeDeps['catalog'] & {
+    preset(): { readonly name: string; readonly from: string } | null
+  }
+  readonly vault: NoticeDeps['vault']
+  readonly environment: { readonly proxies: { readonly proxies: readonly unknown[] } }
   readonly permissions: PermissionStore
   readonly denials: DenialCounts
   readonly settings: SettingsFile
@@ -92,7 +98,13 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
   })
   const journal = createReadOutJournal({ ...kernel, homeId: home.id, journalKeeper: needs.journalKeeper })
   const ownMetrics = () => fleetMetrics(counted)
+  const notices = createOwnerNotices(kernel, {
+    ...needs,
+    registry: agents.api.registry,
+    hasProxy: needs.environment.proxies.proxies.length > 0,
+  })
   const status = createFleetStatus(kernel, {
+    notices: notices.list,
     home,
     uptimeSeconds,
     readiness,
@@ -117,6 +129,7 @@ export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null
       operatorOrInternal: (surface) => fleetStatsRoutes(surface, { stats, journal }),
       internal: (surface) => internalRoutes(surface, journal),
     },
+    run: notices.run,
   }
 }
 

@@ -164,6 +164,19 @@ interface AccessHooks {
   readonly projectDeleted: Hook<string>
 }
 
+/** What a caller has just set, for the notices in its answer. */
+export type SetThing =
+  | { readonly kind: 'permissions'; readonly agentId: string }
+  | {
+      readonly kind: 'budget'
+      /** As people call whose it is. */
+      readonly name: string
+      /** Null for a project and the fleet. */
+      readonly agentId: string | null
+      readonly dailyUsd: number | null
+      readonly monthlyUsd: number | null
+    }
+
 /** Hooks that bring records up to date before costs and audit log are read. */
 interface ReportHooks {
   /** Published before costs are reported, so that pending costs are written first. */
@@ -173,6 +186,8 @@ interface ReportHooks {
    * agent), and what would allow it.
    */
   readonly outboundDoubts: Question<{ readonly url: URL; readonly agentId: string | null }, string>
+  /** Why what was set just now has no effect, one sentence each with its repair. Answered by `diagnostics`. */
+  readonly setNotices: Question<SetThing, string>
   /** Published before the audit log is exported, so that it contains all costs up to now. */
   readonly journalAsked: Hook<void>
 }
@@ -214,6 +229,7 @@ export function createHooks(log: Log): Hooks {
     makersOf: createQuestion(),
     reasonsToGiveNoWork: createQuestion(),
     outboundDoubts: createQuestion(),
+    setNotices: createQuestion(),
     ownerTold: createHook(),
     reasonsToStayAwake: createQuestion(),
     runSettled: createHook(),

@@ -32,7 +32,10 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
   let firstDailyUsd: number | null = null
   return {
     api: spending,
-    routes: { people: (surface) => spendingPeopleRoutes(surface, { spending, refreshBriefings }) },
+    routes: {
+      people: (surface) =>
+        spendingPeopleRoutes(surface, { spending, refreshBriefings, noticesOf: kernel.hooks.setNotices.ask }),
+    },
     metrics: spending.costs.metrics,
     start: () => {
       kernel.log.info({ leftOpen: spending.found.leftOpen }, 'the sums of what was spent follow their rows')

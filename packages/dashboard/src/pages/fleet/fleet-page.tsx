@@ -38,6 +38,12 @@ export function FleetPage() {
           <span>{detail}</span>
         </div>
       ))}
+      {data?.notices.map((notice) => (
+        <div key={notice} className="note warn">
+          <strong>Without effect</strong>
+          <span>{notice}.</span>
+        </div>
+      ))}
       {data?.wallet_halt && (
         <div className="note warn">
           <strong>The wallet signs nothing</strong>

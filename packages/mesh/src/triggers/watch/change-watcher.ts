@@ -11,13 +11,14 @@ import type { WatcherEntry } from './watch-rule.ts'
  * Creates, changes or removes one entry of `config/watchers.yaml`. A watcher reads a folder of the host and starts an
  * agent, so only an owner at the terminal or dashboard may change it, and the dashboard must provide the owner's
  * proof. Throws the Problems `denied`, `human-only`, `proof-wanted`, `bad-request` with the field, those of the
- * agent, `conflict` if the entry has changed, and `unprocessable` if the file is broken.
+ * agent, `conflict` if the entry has changed, and `unprocessable` if the file is broken. Returns why the folder cannot be
+ * watched now: it may appear later.
  */
-export type ChangeWatcher = (caller: Caller, change: WatcherChangeAsked) => Promise<void>
+export type ChangeWatcher = (caller: Caller, change: WatcherChangeAsked) => Promise<readonly string[]>
 
 export function createChangeWatcher(deps: {
   readonly kernel: Pick<Kernel, 'guard' | 'journal'>
-  readonly files: Pick<FileWatches, 'prepare' | 'write'>
+  readonly files: Pick<FileWatches, 'prepare' | 'write' | 'troubles'>
   readonly requireWorking: (agentId: string) => void
   /** Makes the active watches read the file. */
   readonly refresh: () => Promise<void>
@@ -49,7 +50,7 @@ export function createChangeWatcher(deps: {
             { before: null, after },
           ]
     const edit = await files.prepare(changes)
-    if (edit === null) return
+    if (edit === null) return noticesOf(files, after)
     await files.write(edit)
     kernel.journal.append({
       actor: actorOf(caller),
@@ -58,7 +59,17 @@ export function createChangeWatcher(deps: {
       detail: { before: asked.before, after: asked.after },
     })
     await deps.refresh()
+    return noticesOf(files, after)
   }
+}
+
+async function noticesOf(
+  files: Pick<FileWatches, 'troubles'>,
+  after: WatcherEntry | null,
+): Promise<readonly string[]> {
+  if (after === null) return []
+  const troubles = await files.troubles([after.path])
+  return [...troubles.values()]
 }
 
 function readEntry(fields: WatcherFields | null): WatcherEntry | null {

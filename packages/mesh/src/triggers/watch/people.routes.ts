@@ -19,8 +19,8 @@ export function watchPeopleRoutes(
   }
   bind(endpoints.watchers, api.watchers, ({ caller }) => list(caller))
   bind(endpoints.watcherChange, api.watcherChange, async ({ caller, body }) => {
-    await change(caller, body)
-    return list(caller)
+    const notices = await change(caller, body)
+    return { ...list(caller), notices: [...notices] }
   })
   bind(endpoints.watchersCheck, api.watchersCheck, async ({ caller }) => {
     const { broken, watches } = await show.check(caller)
