@@ -6,7 +6,7 @@ import type { Placed } from './lifecycle/agent-placing.ts'
 import { isArchived } from './registry/agent-table.ts'
 import type { AgentRow } from './registry/agent-table.ts'
 
-/** What other modules know of an agent. */
+/** What other modules know about an agent. */
 export interface AgentActivity {
   /** Whether a run of its lane is running now. */
   readonly busy: boolean
@@ -24,9 +24,9 @@ export function agentView(
   about: {
     readonly defaultModel: string | null
     readonly wish: IsolationWish
-    /** Why it would not be started; null where it would. */
+    /** The reason why it could not be started; null if it could. */
     readonly lacking: string | null
-    /** Null where nothing isolates it. */
+    /** Null if nothing isolates it. */
     readonly placed: Placed | null
   },
 ): AgentView {

@@ -38,7 +38,7 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
   readonly runtime: SandboxRuntime
   readonly briefsFolder: string
   readonly meshIdentity: MeshIdentity
-  /** What replies of each agent may take of the mesh. */
+  /** How much of the mesh the replies of each agent may use. */
   readonly replies: ReplyShares
   readonly requireModel: RequireModel
   readonly projectText: (agentId: string) => string
@@ -65,7 +65,7 @@ export interface Fleet {
   readonly briefing: AgentBriefing
 }
 
-/** What agents read of themselves and of the mesh. */
+/** The bootstrap files about an agent and the mesh. */
 export interface AgentBriefing {
   /** Rewrites SYSTEM.md of running agents, e.g. after permissions changed. */
   refreshBriefings(): Promise<void>

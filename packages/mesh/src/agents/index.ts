@@ -59,7 +59,7 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
   readonly secret: string
 }
 
-/** Which agents there are, which of them run, and the one way to reach each. */
+/** Wires the agents module: which agents exist and run, and how other modules reach them. */
 export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
   const { permissions, isolation, models, secret, ...given } = needs
   const meshIdentity = createMeshIdentity({ secret, clock: kernel.clock })

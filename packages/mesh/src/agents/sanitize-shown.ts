@@ -3,7 +3,7 @@ import type { FactView, folderSchema, ShownEntry } from '@flotilla/protocol/kept
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ListedTool } from './connection/agent-connection.ts'
 
-/** Shown where nothing of a name can be seen. */
+/** Shown if a name has no visible characters. */
 const unseenName = '(no visible name)'
 
 /** A name in one line, without invisible or bidirectional control characters. Pure. */

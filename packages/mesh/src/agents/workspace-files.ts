@@ -5,7 +5,7 @@ import { reachMaxMs } from '../kernel/index.ts'
 import type { AgentRegistry } from './registry/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 
-/** Files below an agent's /data, for those who may manage or view the fleet. */
+/** Files below an agent's /data, for callers that may manage or view the fleet. */
 export interface WorkspaceFiles {
   write(
     caller: Caller,

@@ -36,7 +36,7 @@ export function createEntryRules(): EntryRules {
 
   /** Null where everything above the name is a folder, or is made as one when the name is. */
   function whyNotBelow(name: string): string | null {
-    // From the nearest folder upwards: one that was taken had its own checked.
+    // Checks from the nearest folder upwards: an accepted folder had its own parents checked.
     for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
       const kind = kindOf(name.slice(0, at))
       if (kind === 'folder') return null
@@ -89,7 +89,7 @@ export function createEntryRules(): EntryRules {
   }
 }
 
-/** The name as it would be below the folder; null where it would lie elsewhere. Pure. */
+/** The name relative to the folder; null if it leads outside. Pure. */
 export function insideOf(name: string): string | null {
   if (name === '' || name.startsWith('/') || name.includes('\0')) return null
   const parts = name.split('/').filter((part) => part !== '' && part !== '.')

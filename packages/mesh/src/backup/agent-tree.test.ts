@@ -87,7 +87,7 @@ const planned: fc.Arbitrary<Planned> = fc
   .tuple(made, names, fc.nat(), fc.constantFrom(0, 1, -5, 1_700_000_000.25, 2 ** 33 + 7))
   .map(([one, name, below, modified]) => ({ ...one, name, below, modified }))
 
-/** Makes what can be made; a name that is there already is passed over. */
+/** Creates the planned entries and skips names that exist already. */
 function makeTree(root: string, plan: readonly Planned[]): void {
   const folders = [bytes(root)]
   const linkable: Buffer[] = []

@@ -8,7 +8,7 @@ const agentEntriesMax = 2_000_000
 const agentEntriesReadMax = 5_000_000
 /** Bytes beyond an agent's limit that are read past, to find what can be kept behind a large file that is skipped. */
 const readPastBytes = gb
-/** Of all agents of a home together. */
+/** Limits for all agents of a home together. */
 const fleetEntriesMax = 20_000_000
 const fleetBytesMax = 16 * 1024 * gb
 

@@ -35,7 +35,7 @@ const lineSchema = z.looseObject({
   progress: z.string().optional(),
   moved: z.object({ bytes: z.number(), of: z.number().nullable() }).optional(),
   problem: z.object({ detail: z.string().optional(), repair: z.string().optional() }).optional(),
-  /** Of one that was made. */
+  /** Fields of a backup that was made. */
   agents: z.int().optional(),
   files: z.int().optional(),
   secrets: z.boolean().optional(),
@@ -52,7 +52,7 @@ const lineSchema = z.looseObject({
     )
     .optional(),
   left_out: z.array(z.looseObject({ agent: z.string(), why: z.string() })).optional(),
-  /** Of one that was read. */
+  /** Fields of a backup that was verified. */
   ok: z.boolean().optional(),
   entries: z.int().optional(),
   about: z.looseObject({ product: z.string(), agents: z.int(), secrets: z.boolean() }).optional(),

@@ -78,7 +78,7 @@ async function aHome(agents: Readonly<Record<string, () => Data>>) {
   return { folder, paths, file, make }
 }
 
-/** Restores a file and gives what each agent got. */
+/** Restores a file and returns the restored data of each agent. */
 async function restored(
   { file, folder }: { readonly file: string; readonly folder: string },
   more: { readonly without?: readonly string[]; readonly fails?: readonly string[] } = {},

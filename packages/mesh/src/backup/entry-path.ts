@@ -1,6 +1,9 @@
 import { broken } from './seal-archive.ts'
 
-/** Files of a home that a backup may have; what else an archive names is refused. Database and data of agents come beside them. */
+/**
+ * Files of a home that a backup may contain; other names in an archive are rejected. The database and the data of
+ * agents are separate entries.
+ */
 const places: readonly RegExp[] = [
   /^\.env$/,
   /^config\/./,
@@ -14,7 +17,7 @@ const places: readonly RegExp[] = [
 const pathMaxBytes = 1024
 const partsMax = 16
 
-/** Why a backup holds no file or folder of this name, whichever place it lies in; null where it may. Pure. */
+/** The reason why a backup must not contain a file or folder of this name, anywhere; null if it may. Pure. */
 export function whyNoPath(path: string): string | null {
   const parts = path.split('/')
   if (Buffer.byteLength(path) > pathMaxBytes) return `its path is longer than ${pathMaxBytes} bytes`
@@ -32,7 +35,7 @@ export function belongsInHome(path: string): boolean {
   return places.some((place) => place.test(path))
 }
 
-/** Gives the path back where it leads to a place below the home that a backup may write. Problem `unprocessable`. Pure. */
+/** Returns the path if it leads to a place below the home that a backup may write. Problem `unprocessable`. Pure. */
 export function checkedPath(path: string): string {
   if (whyNoPath(path) === null && belongsInHome(path)) return path
   throw broken(`it holds a file that belongs nowhere in a home: ${JSON.stringify(path).slice(0, 200)}`)

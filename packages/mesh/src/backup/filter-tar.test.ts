@@ -116,7 +116,7 @@ describe('the data of an agent', () => {
     const { archive, data } = filtered([...parts, tarEntry('note', { content: 'kept' }), tarEnd])
     expect(data.skipped).toMatchObject({ count: 1, first: [{ why: expect.stringContaining(why) }] })
     expect(archive.includes('kept')).toBe(true)
-    // What comes out is taken as it is: reader and writer ask the same rules.
+    // Filtering its own output changes nothing, because reader and writer use the same rules.
     expect(filtered([archive])).toEqual({ archive, data: { ...data, skipped: { count: 0, first: [] } } })
   })
 

@@ -21,7 +21,7 @@ export interface FilteredData {
   readonly entries: number
   readonly bytes: number
   readonly skipped: Skipped
-  /** Which bound ended the reading before all was read; null where none did. */
+  /** The limit that ended reading early; null if everything was read. */
   readonly endedBy: string | null
 }
 
@@ -29,7 +29,7 @@ export interface FilteredData {
  * Filters an archive of an agent's data piece by piece, and gives one with only the entries that a backup may contain.
  */
 export interface TarFilter {
-  /** The bytes that go on. Throws the Problem `unprocessable` where the archive is damaged. */
+  /** Returns the bytes to write. Throws the problem `unprocessable` if the archive is damaged. */
   take(piece: Buffer): readonly Buffer[]
   /** True once a bound ended it: later input is ignored. */
   isOver(): boolean
@@ -37,7 +37,7 @@ export interface TarFilter {
   isWhole(): boolean
   /** Names something that the archive does not hold. */
   note(name: string, why: string): void
-  /** Throws the Problem `unprocessable` where the archive broke off. */
+  /** Throws the problem `unprocessable` if the archive is truncated. */
   end(): { readonly pieces: readonly Buffer[]; readonly data: FilteredData }
 }
 
@@ -78,7 +78,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     return null
   }
 
-  /** The header that goes on; null for an entry that is skipped. */
+  /** The header to write; null for a skipped entry. */
   function taken(entry: TarEntry): Buffer | null {
     if (state.entries >= bounds.entriesMax) {
       state.endedBy = `it holds more than ${bounds.entriesMax} files and folders`
@@ -159,7 +159,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
         at += count
       }
       state.held = Buffer.from(bytes.subarray(at))
-      // Never in the middle of a file that goes on: its size is said already.
+      // Not in the middle of a file that is being written, because its header contains its size.
       if (state.read > bounds.readMaxBytes && !(state.passes && state.left > 0))
         state.endedBy ??= `more than ${inMb(bounds.readMaxBytes)} were read of it`
       return out

@@ -8,24 +8,27 @@ import { broken } from './seal-archive.ts'
 import { skippedSchema } from './skipped-entries.ts'
 
 /**
- * The inner layer of a backup: entries one behind the other, each told before its content and closed by its digest, and at
- * the end how many there were. A frame is a letter, a length of four bytes, and so many bytes. Only files, the database and
- * archives of agents' data can be said in it: there is no word for a link or a device.
+ * The inner layer of a backup: consecutive entries, each announced before its content and closed by its digest, and
+ * finally their number. A frame is a letter, a length of four bytes, and the content. It can contain only files, the
+ * database and archives of agents' data; links and devices cannot be expressed.
  *
- * - F1 The frames between the beginning and the end of an agent's data are in chunks of their own (A3): where one is damaged,
- *   only this agent's data is lost.
- * - F2 An agent's data that could not be read is closed by a frame that says so in place of its digest.
- * - F3 Bytes that are zero are written as their number, so that a file with holes does not fill the disk of a backup.
+ * - F1 The frames of one agent's data are in chunks of their own (A3), so a damaged chunk loses only this agent's
+ *   data.
+ * - F2 Agent data that could not be read ends with a frame that says so instead of a digest.
+ * - F3 Runs of zero bytes are stored as their length, so that a sparse file does not fill the disk.
  */
 const partBytes = 128 * 1024
-/** Of a data frame; those of format 1 are longer. */
+/** Maximum size of a data frame; frames of format 1 are larger. */
 export const dataBytesMax = 1024 * 1024
 export const wordBytesMax = 64 * 1024
 /** Fewer zeros are written as they are. */
 const zeroRunMin = 4096
-/** Of one frame. */
+/** Longest run of zeros in one frame. */
 export const zeroRunMax = 1024 ** 3
-/** Files of a home beside the data of agents. How large they are is bounded by the room of the disk alone: none is held in memory. */
+/**
+ * Maximum number of files besides the agents' data. Their size is limited only by the disk, because they are never
+ * held in memory.
+ */
 export const entriesMax = 200_000
 
 export const entrySchema = z.discriminatedUnion('kind', [
@@ -38,7 +41,7 @@ export type Entry = z.infer<typeof entrySchema>
 /** The creator's note on an agent's data. */
 const noteSchema = z.strictObject({
   skipped: skippedSchema,
-  /** Which bound ended the reading of it; null where none did. */
+  /** The limit that ended reading early; null if everything was read. */
   ended_by: z.string().max(1000).nullable(),
 })
 export type DataNote = z.infer<typeof noteSchema>
@@ -61,7 +64,7 @@ export const aboutSchema = z.strictObject({
   agents: z.int(),
   /** Files of the home that follow. Since format 2, like the two below. */
   files: z.int().optional(),
-  /** Which of its secrets are among them. */
+  /** The secrets of the home that the backup contains. */
   secret_files: z.array(z.string().max(100)).max(10).optional(),
   /** Entries of the home that do not follow. */
   skipped: skippedSchema.optional(),
@@ -144,7 +147,7 @@ export function* zerosOf(count: number): Generator<Buffer> {
 
 const zeroPart = Buffer.alloc(partBytes)
 
-/** Better said now than when the backup is needed. */
+/** Reported when the backup is made and not when it is needed. */
 function tooMany(): Problem {
   return new Problem('unprocessable', {
     detail: `the home has more than ${entriesMax} files`,

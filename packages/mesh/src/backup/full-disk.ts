@@ -9,7 +9,10 @@ export interface FullDisk {
   readonly repair: string
 }
 
-/** The same error, or the Problem `disk-full` that names the disk where it says that a disk is full. */
+/**
+ * Returns the error unchanged, or the problem `disk-full` with the name of the disk if the error says that it is
+ * full.
+ */
 export async function namingDisk(error: unknown, { folder, repair }: FullDisk): Promise<unknown> {
   const isTooLarge = error instanceof Error && 'code' in error && error.code === 'EFBIG'
   if (!isTooLarge && !isDiskFull(error)) return error

@@ -22,11 +22,14 @@ const namesMax = 1000
  */
 export interface HomeBackups {
   view(caller: Caller): Promise<BackupsView>
-  /** Without a passphrase it has no secrets. Problem `conflict` while another goes on, or where there are too many. */
+  /**
+   * Without a passphrase the backup contains no secrets. Problem `conflict` while another one runs, or if there are
+   * too many.
+   */
   make(caller: Caller, passphrase: string | null): Promise<BackupsView>
   /** Problems `not-found`, `conflict`. */
   verify(caller: Caller, name: string, passphrase: string | null): Promise<BackupsView>
-  /** Ends what goes on, and waits for that. */
+  /** Aborts the running backup and waits for its end. */
   close(): Promise<void>
 }
 
@@ -161,7 +164,7 @@ async function sizeOf(path: string): Promise<{ readonly bytes: number; readonly 
   return found?.isFile() === true ? { bytes: found.size, changedAt: found.mtimeMs } : null
 }
 
-/** By its first line; null for what does not begin as a backup does. */
+/** Determined by the first line; null if the file is not a backup. */
 async function isEncrypted(path: string): Promise<boolean | null> {
   const file = await open(path, 'r').catch(() => null)
   if (!file) return null

@@ -9,7 +9,7 @@ import type { BackupSecrets } from './entry-path.ts'
 import { createSkippedList } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
 
-/** Files of a home beside its agents' data. */
+/** Maximum number of files besides the agents' data. */
 const filesMax = 100_000
 
 const roots = [
@@ -31,9 +31,9 @@ export interface HomeFile {
   readonly mode: number
   /** Another one when the file is another. */
   readonly stamp: string
-  /** Where it lies, once links were followed. */
+  /** The real path after following links. */
   readonly place: string
-  /** Which file system it lies on. */
+  /** The file system that contains it. */
   readonly device: bigint
 }
 
@@ -43,8 +43,8 @@ export interface HomeFiles {
 }
 
 /**
- * The files of a home that a backup holds. Links are followed, as the mesh follows them when it reads and writes the home.
- * Problem `unprocessable` for a secret that is there and cannot be read, and for a home with too many files.
+ * The files of a home that a backup contains. Links are followed, as the mesh follows them when it reads and writes
+ * the home. Problem `unprocessable` for a secret that exists but cannot be read, and for a home with too many files.
  */
 export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFiles {
   const files: HomeFile[] = []
@@ -86,7 +86,7 @@ export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFil
   return { files, skipped: skipped.list() }
 }
 
-/** Why a restore would refuse the file, or the files of the folder; null where it takes them. Pure. */
+/** The reason why a restore would reject the file, or the files of the folder; null if it accepts them. Pure. */
 function whyNotHere(path: string, isFile: boolean): string | null {
   if (belongsInHome(isFile ? path : `${path}/x`)) return null
   return isFile
@@ -119,7 +119,7 @@ function isOver(place: string, home: string, orInside: boolean): boolean {
   return holds(place, home) || (orInside && holds(home, place))
 }
 
-/** None where the folder was removed meanwhile. */
+/** Empty if the folder was deleted meanwhile. */
 function namesIn(folder: string): readonly string[] {
   try {
     return readdirSync(folder).toSorted()

@@ -47,7 +47,7 @@ export interface MadeBackup extends WhatIsMissing {
 
 export interface BackupOptions {
   readonly paths: DataPaths
-  /** Where it is written, 0600; there is nothing yet. */
+  /** The path of the new file (mode 0600), which must not exist yet. */
   readonly file: string
   readonly passphrase: string | null
   readonly secrets: boolean

@@ -10,7 +10,7 @@ const noteName = 'writes'
 export interface PartialBackup {
   /** For the cut; removed at the end. */
   readonly folder: string
-  /** Beside the file that it becomes. */
+  /** A temporary file in the same folder as the final one. */
   readonly path: string
   /** Removes both. */
   remove(): Promise<void>

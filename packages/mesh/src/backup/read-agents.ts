@@ -8,7 +8,7 @@ import type { AgentPart } from './read-frames.ts'
 import { nothingSkipped } from './skipped-entries.ts'
 import { whyOf } from './why-of.ts'
 
-/** Null where the agent keeps nothing. `held` is known once all was read. */
+/** Null if the agent has no data. `held` is known once everything was read. */
 export type ReadAgentData = (agentId: string) => Promise<DataReading | null>
 
 /** How the data of a home's agents is read. */
@@ -17,7 +17,7 @@ export interface DataOfAgents {
   readonly without: readonly string[]
   readonly read: ReadAgentData
   readonly dataLimitBytes: (agentId: string) => number
-  /** What these agents keep, in bytes on the disk; null where that cannot be counted beforehand. */
+  /** The disk space of these agents' data in bytes; null if it cannot be counted in advance. */
   readonly measure: (agentIds: readonly string[]) => Promise<number | null>
 }
 

@@ -25,7 +25,7 @@ import { whyOf } from './why-of.ts'
 /** Receives the frames of an archive in order; each call is awaited before the next. */
 export interface FrameListener {
   about(about: About): Promise<void> | void
-  /** Gives what takes the content, or null where it is not wanted. `end` comes once it was found whole. */
+  /** Returns the sink for the content, or null to skip it. `end` is called once the content was verified. */
   entry(entry: Entry): Promise<EntrySink | null> | EntrySink | null
 }
 
@@ -39,11 +39,11 @@ export interface AgentPart {
   readonly agent: string
   /** `left-out`: the maker of the backup could not read it. `damaged`: the backup is damaged here. Nothing is restored of both. */
   readonly state: 'there' | 'left-out' | 'damaged'
-  /** Why, where it is not there. */
+  /** The reason, if it is missing. */
   readonly why: string | null
   readonly bytes: number
   readonly skipped: Skipped
-  /** Which bound ended the reading of it; null where none did. */
+  /** The limit that ended reading early; null if everything was read. */
   readonly endedBy: string | null
 }
 
@@ -55,8 +55,9 @@ export interface ReadArchive {
 }
 
 /**
- * Reads a whole archive. Problem `unprocessable` for whatever is not as `writeFrames` would have written it, and for damage
- * outside of agents' data. Damage in an agent's data is said in its part of the result, unless a sink has taken some of it.
+ * Reads a whole archive. Problem `unprocessable` for anything that `writeFrames` would not have written, and for
+ * damage outside of agents' data. Damage in an agent's data is reported in its part of the result, unless a sink has
+ * already received some of it.
  */
 export async function readFrames(
   content: AsyncIterable<Buffer | null>,
@@ -203,7 +204,7 @@ async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink
   }
 }
 
-/** What its maker skipped; a backup of format 1 was not filtered when it was made. */
+/** What was skipped when the backup was made; backups of format 1 were not filtered. */
 function saidOf({ skipped, endedBy }: FilteredData, note: DataNote | undefined) {
   const here = { skipped, endedBy }
   return note === undefined || skipped.count > 0 ? here : { skipped: note.skipped, endedBy: note.ended_by }

@@ -11,14 +11,14 @@ const spareBytes = 16 * 1024 * 1024
 
 export interface Room {
   readonly free: number
-  /** The same for folders that share it. */
+  /** Folders on the same disk have the same value. */
   readonly disk: string
 }
 export type RoomIn = (folder: string) => Promise<Room>
 
 export const roomOnDisk: RoomIn = async (folder) => {
   const { bavail, bsize } = await statfs(folder).catch((error: unknown) => {
-    // Not made here: where a disk belongs that is not there, a folder would fill the one below it.
+    // The folder is not created here: if its disk is not mounted, the backup would fill the disk below.
     throw new Problem('not-found', {
       detail: `the folder ${folder} cannot be used: ${error instanceof Error ? error.message : 'unknown reason'}`,
       repair: 'Make it (mkdir -p), or bring in the disk that it belongs to; nothing was written.',
@@ -36,8 +36,9 @@ export interface RoomAsked extends BackupSecrets {
 }
 
 /**
- * The cut needs room where the home is, for the database and for copies of files on other file systems; the file needs room
- * for everything. Gives the size of the content, null where it is not known. Problem `disk-full`.
+ * Checks the free space. The snapshot needs space beside the home, for the database and for copies of files on other
+ * file systems; the backup file needs space for everything. Returns the size of the content, or null if unknown.
+ * Problem `disk-full`.
  */
 export async function requireRoom(asked: RoomAsked): Promise<number | null> {
   const { paths, agentsBytes, roomIn } = asked

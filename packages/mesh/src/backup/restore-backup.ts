@@ -30,9 +30,9 @@ export interface RestoreOptions {
   readonly without: readonly string[]
   /** Whether what agents kept goes to other disks than the home's. */
   readonly agentsElsewhere: boolean
-  /** Makes the home's folders and gives it an id of its own. */
+  /** Creates the home's folders and gives the home its own id. */
   readonly openHome: () => Promise<{ readonly homeId: string }>
-  /** Where agents' data goes, once the home has an id and its files. */
+  /** Called once the home has an id and its files; returns where to write the agents' data. */
   readonly openAgents: (home: { readonly homeId: string; readonly about: About }) => Promise<AgentsTarget>
   readonly progress: (step: string) => void
   readonly moved: TellBytes
@@ -41,7 +41,7 @@ export interface RestoreOptions {
 export interface AgentsTarget {
   /** Rejects where no agent's data could be written. */
   prepare(): Promise<void>
-  /** Where it rejects, nothing of this agent's data stays. */
+  /** If it rejects, no data of this agent is kept. */
   write(agentId: string, tar: AsyncIterable<Uint8Array>): Promise<void>
   close(): Promise<void>
 }
@@ -146,7 +146,7 @@ async function sinkOf(
   return dataSink(agent, to)
 }
 
-/** B3. What cannot be written is noted, and what comes of it after that is passed over. */
+/** B3: a failed write is recorded, and the rest of this agent's data is skipped. */
 function dataSink(
   agent: string,
   { agents, written }: { readonly agents: AgentsTarget; readonly written: Written },

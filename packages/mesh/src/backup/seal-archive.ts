@@ -3,15 +3,15 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 
 /**
- * The outer layer of a backup: one line of JSON that says how it is closed, then chunks. Each chunk is a length of four
- * bytes, the content, and a tag of sixteen.
+ * The outer layer of a backup: one line of JSON that describes the encryption, then chunks. Each chunk is a length of
+ * four bytes, the content, and a tag of sixteen bytes.
  *
- * - A1 With a passphrase each chunk is AES-256-GCM under a key that scrypt makes of it; the line before is authenticated with
- *   every chunk. Without one the tag is a digest, which notices damage and no forger.
- * - A2 The number of the chunk, and whether it is the last, are in its nonce or digest: chunks that were left out, moved or
- *   cut off at the end are noticed, wherever it is cut.
- * - A3 A piece of the content that fits into a chunk is never split between two, and an empty piece closes the chunk before
- *   it. A reader goes on behind a damaged chunk, and knows that what follows begins with a piece.
+ * - A1 With a passphrase, each chunk is AES-256-GCM under a key derived with scrypt; the first line is authenticated
+ *   with every chunk. Without a passphrase, the tag is a digest, which detects damage but no forgery.
+ * - A2 The chunk number and whether it is the last one are part of its nonce or digest, so that missing, moved and
+ *   truncated chunks are detected.
+ * - A3 A piece of the content that fits into a chunk is never split, and an empty piece ends the chunk before it. A
+ *   reader can continue after a damaged chunk, because the next one starts with a piece.
  */
 const formatName = 'flotilla-backup'
 /** Since 2 a chunk holds whole frames, and those of agents' data hold nothing else (`frames.ts`). */
@@ -21,7 +21,7 @@ const tagBytes = 16
 export const headerMaxBytes = 4096
 /** 128 MB and about half a second: what guesses at a passphrase have to pay each. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 } as const
-/** So long a header may make its reader work; a hostile one would have it compute for hours. */
+/** Limits the scrypt cost in a header; a hostile header could keep its reader computing for hours. */
 const scryptCostMax = 2 ** 18
 
 const headerSchema = z.strictObject({
@@ -53,7 +53,7 @@ export async function* sealArchive(
   options: {
     readonly passphrase: string | null
     readonly randomBytes: (count: number) => Buffer
-    /** What scrypt costs; tests take less. */
+    /** The scrypt cost; tests use a lower one. */
     readonly scryptN?: number
   },
 ): AsyncGenerator<Buffer> {

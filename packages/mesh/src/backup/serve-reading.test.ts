@@ -8,7 +8,7 @@ import { heldTrailer, serveReading } from './serve-reading.ts'
 
 const piece = Buffer.alloc(65_536, 'x')
 
-/** A server that gives `pieces` of an agent's data once `mayAnswer` says so. */
+/** A server that sends `pieces` of an agent's data once `mayAnswer` resolves. */
 async function aServer(pieces: number, mayAnswer = Promise.resolve()) {
   let left = 0
   async function* tar() {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 
 /** Skipped entries that are named; more are only counted. */
 const namedMax = 10
-/** Of one reason, so that many entries of one kind do not hide the others. */
+/** How many entries are listed for one reason, so that many of one kind do not hide the others. */
 const namedOfReasonMax = 3
 const textMaxChars = 400
 

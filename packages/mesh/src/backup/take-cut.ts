@@ -62,7 +62,7 @@ export async function takeCut(paths: DataPaths, folder: string, options: BackupS
   })
 }
 
-/** Null where one was gone before it had its further name. */
+/** Null if a file was deleted before it was linked. */
 function named(seen: readonly HomeFile[], place: string): readonly CutFile[] | null {
   try {
     return seen.map(({ path, mode, place: from }, index) => {

@@ -1,13 +1,13 @@
 import { broken } from './seal-archive.ts'
 
 /**
- * One header of a POSIX or GNU archive. Names and targets are byte strings, one character a byte (latin1): file systems take
- * any byte but zero and the slash, and decoding would change the names that are no UTF-8. Pure.
+ * One header of a POSIX or GNU archive. Names and link targets are byte strings with one character a byte (latin1):
+ * file systems allow any byte except zero and slash, and decoding would change names that are not UTF-8. Pure.
  */
 export const blockBytes = 512
 /** The owner of all data in an agent's sandbox. */
 const agentUid = 1000
-/** What ext4 can store; other times are brought to the nearest that it can. */
+/** The range that ext4 can store; other times are clamped to it. */
 const secondsMin = -(2 ** 31)
 const secondsMax = 2 ** 34 - 2 ** 31 - 1
 const octalMax = 8 ** 11
@@ -26,7 +26,7 @@ export interface TarEntry {
   readonly modified: string
 }
 
-/** Values that an extended header gives to the entry after it. */
+/** Values of an extended header for the entry after it. */
 export interface Extension {
   readonly name?: string
   readonly link?: string
@@ -52,11 +52,11 @@ const withContent: ReadonlySet<EntryKind> = new Set(['file', 'sparse', 'unknown'
 
 export type Header =
   | { readonly type: 'end' }
-  /** The content says more of the next entry: `x` and `g` are PAX, `L` and `K` a long name and a long target of GNU. */
+  /** Metadata of the next entry: `x` and `g` are PAX, `L` and `K` are GNU's long name and long target. */
   | { readonly type: 'extension'; readonly letter: 'x' | 'g' | 'L' | 'K'; readonly size: number }
   | { readonly type: 'entry'; readonly entry: TarEntry }
 
-/** Throws the Problem `unprocessable` for a block that is no header. */
+/** Throws the problem `unprocessable` for a block that is not a valid header. */
 export function readHeader(block: Buffer, extension: Extension): Header {
   if (block.every((byte) => byte === 0)) return { type: 'end' }
   if (!sumHolds(block)) throw damaged()
@@ -117,8 +117,8 @@ function paxRecords(content: Buffer): readonly (readonly [string, string])[] {
 }
 
 /**
- * The header of an entry as this program writes it, whatever it was read from: the agent owns it, no file has a set-user-id
- * bit, and what does not fit into the fields is in a PAX header before it.
+ * The header of an entry as this program writes it, whatever its source: the agent is the owner, set-user-id bits are
+ * removed, and values that do not fit are in a preceding PAX header.
  */
 export function writeHeader(entry: TarEntry): Buffer {
   const { kind, size, link } = entry
@@ -206,7 +206,7 @@ function nameIn(block: Buffer): string {
   return prefix === '' ? name : `${prefix}/${name}`
 }
 
-/** Octal, or where the first bit is set a number of two's complement, as GNU writes large and negative ones. */
+/** Octal, or two's complement if the first bit is set, as GNU writes large and negative numbers. */
 function numberIn(block: Buffer, at: number, length: number): number {
   if (((block[at] ?? 0) & 0x80) === 0) {
     const text = textIn(block, at, length).trim()
@@ -215,7 +215,7 @@ function numberIn(block: Buffer, at: number, length: number): number {
   }
   const bits = BigInt(`0x${block.toString('hex', at, at + length)}`)
   const width = length * 8
-  // The first bit only says that it is no octal number; the second one is the sign.
+  // The first bit only marks the binary format; the second one is the sign.
   return Number(BigInt.asIntN(width - 1, bits))
 }
 

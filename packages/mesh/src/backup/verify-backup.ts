@@ -24,7 +24,7 @@ export interface VerifyOptions {
 }
 
 export interface VerifiedBackup extends ReadArchive {
-  /** What of it are database and files; the rest is what agents kept. */
+  /** Size of the database and the files; the rest is data of agents. */
   readonly homeBytes: number
 }
 

@@ -12,7 +12,7 @@ export interface WhatIsMissing {
     readonly agent: string | null
     readonly count: number
     readonly first: Skipped['first']
-    /** Which bound ended the reading of the agent's data, so that more may be missing; null where none did. */
+    /** The limit that ended reading the agent's data, so that more may be missing; null if everything was read. */
     readonly ended_by: string | null
   }[]
   /** Agents without any data in the backup. */

@@ -293,7 +293,7 @@ describe('an unused browser', () => {
     const stop = new AbortController()
     const run = harness.module.run?.(stop.signal)
     await harness.clock.advance(2000)
-    // The look asks its container, which takes a turn of the loop or two.
+    // The request to the container takes one or two turns of the event loop.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
     stop.abort()
     await harness.clock.settle()

@@ -42,12 +42,12 @@ export type ActInBrowser = (
 
 export interface ActDeps {
   readonly guard: Guard
-  /** Null where there can be no browsers, with the reason. */
+  /** Null if browsers are unavailable, with the reason. */
   readonly sessions: BrowserSessions
   readonly handOvers: HandOvers
   readonly captchas: Pick<AnswerCaptchas, 'begin'>
   readonly files: BrowserFiles
-  /** What the browser answered is cleaned on the agent's share. */
+  /** Cleaning the browser's answers is charged to the agent's share. */
   readonly loop: Pick<LoopShare, 'spend'>
   readonly credentials: OpenCredentials
   readonly holdLease: (run: RunTicket | null) => () => void
@@ -60,7 +60,7 @@ type AgentCaller = Extract<Caller, { kind: 'agent' }>
 export function createActInBrowser(deps: ActDeps): ActInBrowser {
   const { sessions, handOvers, journal } = deps
 
-  /** Null unless a person controls the browser or is asked to. */
+  /** Null unless a person controls the browser or was asked to. */
   function heldByPerson({ agentId, run }: AgentCaller): BrowserActReply | null {
     const handOver = handOvers.of(agentId)
     if (handOver === null) return null

@@ -12,7 +12,7 @@ export function browserAgentRoutes({ bind }: AgentSurface, act: ActInBrowser): v
       needs: ({ action = '' }) => ({ do: 'use-browser', browserAction: action }),
     },
     ({ caller, params: { action }, body, effect, gone }) => {
-      // What only looks may be asked again, so it needs no key, and its pictures are kept nowhere.
+      // Read-only actions can be repeated, so they need no key, and their pictures are not stored.
       if (isBrowserAction(action) && browserTools[action].looks) {
         return act(caller, { action, params: body }, { dispatching: () => {}, signal: gone() })
       }

@@ -11,7 +11,7 @@ interface Opened {
 }
 
 interface BrowserProxyOpener {
-  /** Rejects with `SandboxError` `browser-walls-open` where something but the proxy can be reached from in there. */
+  /** Rejects with the `SandboxError` `browser-walls-open` if anything but the proxy can be reached from inside. */
   open(): Promise<Opened>
   /** Invalidates the result of the wall test, as ten minutes do; the next `open` tests again. */
   doubt(): void

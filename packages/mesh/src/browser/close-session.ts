@@ -4,7 +4,7 @@ import { briefFolderOf, heldSession, moveSession } from './held-sessions.ts'
 import type { HeldSession, SessionsContext } from './held-sessions.ts'
 import { noPage } from './shown-page.ts'
 
-/** Chromium has so long to write its tabs down. */
+/** Time for Chromium to save its tabs. */
 const closeWithinMs = 10_000
 const reasonMaxChars = 500
 

@@ -41,7 +41,7 @@ export function createControlBrowser(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly requireAgent: (agentId: string) => void
-  /** Why the agent may have no browser now; null where it may. */
+  /** The reason why the agent may have no browser now; null if it may. */
   readonly withheld: (agentId: string) => string | null
   /** Why its container has ended; null while it runs. */
   readonly endedOf: (agentId: string) => Promise<string | null>
@@ -145,7 +145,7 @@ export function createControlBrowser(deps: {
         // Closed even while it is watched: a page keeps running by itself, and the agent may no longer have a
         // browser.
         else if (why !== null) await sessions.close(agentId, `its agent may have none: ${why}`)
-        // Only watching the screen itself keeps it open (lesson 119), or a person who has it or is asked for.
+        // Only viewing the screen itself keeps it open (lesson 119), or a person who has it or was asked to take it.
         else if (acting === 0 && watchers === 0 && handOvers.of(agentId) === null) {
           if (clock.now() - usedAt >= deps.idleMs()) await sessions.close(agentId, 'it was idle')
         }

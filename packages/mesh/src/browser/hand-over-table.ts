@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 
-/** A browser that a person has, or is asked for. Times are milliseconds since 1970. */
+/** A browser that a person has or was asked to take. Times are milliseconds since 1970. */
 export interface HandOver {
   readonly id: string
   readonly agentId: string
@@ -62,7 +62,7 @@ export function createHandOverTable(database: Database) {
     take: (id: string, by: string): void => {
       database.prepare('UPDATE browser_hand_overs SET taken_by = ? WHERE id = ?').run(by, id)
     },
-    /** From now on a person is asked. */
+    /** Records that a person is asked. */
     ask: (id: string, at: number): void => {
       database
         .prepare('UPDATE browser_hand_overs SET taken_by = NULL, created_at = ? WHERE id = ?')

@@ -30,15 +30,18 @@ export const solverName = 'solver'
 export interface HandOvers {
   of(agentId: string): HandOver | null
   list(): readonly HandOver[]
-  /** A person is asked for; one that is open already stays as it is. */
+  /** Asks for a person; an open hand-over stays unchanged. */
   ask(agentId: string, page: ShownPage): HandOver
-  /** A CAPTCHA is answered without a person; null where it is handed over already. Joins the caller's transaction. */
+  /**
+   * Starts answering a CAPTCHA without a person; null if the browser is handed over already. Joins the caller's
+   * transaction.
+   */
   beginSolving(agentId: string, page: ShownPage): HandOver | null
-  /** After a failed solver, asks a person if a run still waits. */
+  /** After the solver failed, asks a person if a run still waits. */
   askAfterAll(handOver: HandOver): void
   /** Records that a person has the browser now. */
   take(agentId: string, by: string, page: ShownPage): HandOver
-  /** This run goes on when it is over. */
+  /** The run continues when the hand-over ends. */
   wait(handOver: HandOver, runId: string): void
   end(
     handOver: HandOver,

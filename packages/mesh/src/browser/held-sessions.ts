@@ -25,7 +25,7 @@ export interface Session {
 }
 
 export type HeldSession = { -readonly [Key in keyof Session]: Session[Key] } & {
-  /** What opens or closes it. */
+  /** The running open or close operation. */
   moving: Promise<void> | null
 }
 
@@ -40,7 +40,10 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal'
   readonly publicKeyBase64url: string
   readonly briefsFolder: string
   readonly maxLive: () => number
-  /** Why the agent may have no browser now: it was deleted, is archived, or lost the permission. Null where it may. */
+  /**
+   * The reason why the agent may have no browser now: it was deleted, archived, or lost the permission. Null if it
+   * may.
+   */
   readonly withheld: (agentId: string) => string | null
   readonly profileLimitBytes: () => number
   readonly events: Pick<EventBus, 'publish'>
@@ -48,7 +51,7 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal'
   readonly onGone: (agentId: string) => void
 }
 
-/** What opens and closes browsers, and those that are held, by their agents. */
+/** What opening and closing needs, and the open sessions by agent. */
 export interface SessionsContext extends SessionsDeps {
   readonly sessions: Map<string, HeldSession>
 }
@@ -69,7 +72,7 @@ export function heldSession({ sessions }: Pick<SessionsContext, 'sessions'>, age
   return session
 }
 
-/** False where the event means nothing in its state, which then stays. */
+/** False if the event is invalid in this state, which then stays. */
 export function moveSession(
   { clock }: Pick<SessionsContext, 'clock'>,
   session: HeldSession,
@@ -81,7 +84,7 @@ export function moveSession(
 }
 
 /**
- * Problem `browsers-full` where others take all places, or where the agents of one root would take the last of several.
+ * Problem `browsers-full` if others use all places, or if the agents of one root would take the last of several.
  * Pure.
  */
 export function requirePlace(

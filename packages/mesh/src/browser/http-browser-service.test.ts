@@ -11,7 +11,7 @@ afterAll(async () => {
   await Promise.all(closing.map((close) => close()))
 })
 
-/** So small a share that any reply of megabytes uses it up. */
+/** A share so small that any reply of megabytes uses it up. */
 const msPerMinute = 1
 const loop = createLoopShare({
   clock: systemClock,
@@ -63,7 +63,7 @@ test('an answer of megabytes is parsed on the share of the agent whose browser i
   const text = JSON.stringify({ ok: true, data: { texts: Array.from({ length: 500_000 }, () => 'a') } })
   const far = await startHostileFarEnd((response) => response.end(text))
   closing.push(far.close)
-  // Each reading of this clock is 5 ms later, so that whatever is charged counts, however coarse the machine's clock is.
+  // Each reading of this clock is 5 ms later, so that every charge counts, however coarse the machine's clock is.
   let readMs = 0
   const cpuMs = () => (readMs += 5)
   const counted = createLoopShare({

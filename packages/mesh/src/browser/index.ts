@@ -35,7 +35,7 @@ const sweepEveryMs = 2000
 const closeAllWithinMs = 15_000
 
 export interface Browsers {
-  /** Throws the Problem `browser-unavailable` where there can be none. */
+  /** Throws the problem `browser-unavailable` if browsers cannot run. */
   require(): void
 }
 
@@ -51,10 +51,10 @@ interface Needs {
   /** The process's environment, and no file: the keys of who answers CAPTCHAs. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly credentials: { readonly api: { readonly open: OpenCredentials } }
-  /** What browsers answer is read and cleaned on the share of their agents. */
+  /** Reading and cleaning a browser's answers is charged to its agent's share. */
   readonly shares: { readonly calls: Pick<LoopShare, 'spend'> }
   readonly briefsFolder: string
-  /** Where packages are looked up from. */
+  /** The folder from which packages are resolved. */
   readonly repositoryRoot: string
 }
 
@@ -148,7 +148,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   const requireBrowsers = (): void => {
     if (containers === null) throw new Problem('browser-unavailable', { detail: noBrowsers })
   }
-  /** Those that live stay where all walls hold, as they were tried lately. */
+  /** Running browsers stay open if the last isolation check passed. */
   const holdWalls = async (): Promise<void> => {
     const live = sessions.list().filter(([, { state }]) => state.kind === 'live')
     if (live.length === 0) return
@@ -263,7 +263,7 @@ function requireAgentIn({ find }: Pick<AgentRegistry, 'find'>): (agentId: string
   }
 }
 
-/** Where there are no containers nothing is opened, and so nothing is there to be ended. */
+/** Without containers no browser can be opened, so none must be closed. */
 const nowhere: BrowserContainers = {
   prepare: () => Promise.reject(new Problem('browser-unavailable', { detail: noBrowsers })),
   proxyPlace: () => ({ host: '', port: 0 }),

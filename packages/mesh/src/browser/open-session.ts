@@ -19,7 +19,7 @@ const answerPollMs = 100
  */
 const openWaitMs = 60_000
 
-/** The session of an agent once it is live, opened where it is not. Problems `browsers-full`, `browser-unavailable`. */
+/** The live session of an agent, opened if necessary. Problems `browsers-full`, `browser-unavailable`. */
 export async function liveSession(
   context: SessionsContext,
   agentId: string,
@@ -133,7 +133,7 @@ async function untilReady(
   }
 }
 
-/** Why a container ended, in words. Pure. */
+/** The reason why a container ended, as text. Pure. */
 export function endOf(container: Awaited<ReturnType<BrowserContainers['inspect']>>): string {
   const exit = container?.exit
   if (exit === undefined) return 'its container is gone'

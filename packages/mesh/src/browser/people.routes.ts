@@ -12,7 +12,7 @@ import type { Screens } from './screen.ts'
 import { screenHeaders } from './screen-files.ts'
 import type { ScreenFile } from './screen-files.ts'
 
-/** Where noVNC asks for its WebSocket. */
+/** The path at which noVNC opens its WebSocket. */
 const socketPath = 'websockify'
 
 export function browserPeopleRoutes(

@@ -5,12 +5,12 @@ import type { Caller, Guard } from '../access/index.ts'
 import type { BrowserService } from './browser-service.ts'
 import type { BrowserSessions } from './sessions.ts'
 
-/** One picture of a browser serves all who ask within so long of it. */
+/** A picture of a browser is shared by all requests within this time. */
 const sharedMs = 2000
 const takeWithinMs = 10_000
 
 export interface SeenPicture {
-  /** Of a kind that is only ever drawn. */
+  /** An image type that browsers only draw. */
   readonly type: string
   readonly content: Uint8Array
 }
@@ -34,7 +34,7 @@ export function createPictures(deps: {
   readonly clock: Clock
 }): (caller: Caller, agentId: string) => Promise<SeenPicture> {
   const { sessions, guard, requireAgent, clock } = deps
-  /** Of the newest of each browser that is open. */
+  /** The newest picture of each open browser. */
   const taken = new WeakMap<BrowserService, Taken>()
 
   async function take(service: BrowserService): Promise<SeenPicture> {

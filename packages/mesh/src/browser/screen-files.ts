@@ -20,8 +20,8 @@ export interface ScreenFile {
 const folders = ['core', 'vendor'] as const
 
 /**
- * The page of a screen and noVNC's own files, by their paths below the address of the screen. All are read once and whole:
- * a path is looked up among them and never in a folder, so that there is no other file to be had (lesson 24).
+ * The page of a screen and noVNC's own files, by path below the screen's address. All are read completely and once: a
+ * path is looked up in this map and never in a folder, so no other file can be served (lesson 24).
  */
 export function screenFileReader(repositoryRoot: string): () => Promise<ReadonlyMap<string, ScreenFile>> {
   let reading: Promise<ReadonlyMap<string, ScreenFile>> | null = null
@@ -106,9 +106,7 @@ button { font: inherit; padding: 0.25rem 0.75rem }
 main { flex: 1; min-height: 0 }
 `
 
-/**
- * The status that people see: who has the browser, and the screen itself. Text is never inserted as markup.
- */
+/** The status for people: who has the browser, and the screen itself. Text is never inserted as markup. */
 const script = `import RFB from './novnc/core/rfb.js'
 
 const agent = decodeURIComponent(location.pathname.split('/')[2] ?? '')

@@ -21,7 +21,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close()
 })
 
-/** The people's API as others reach it, where a session's cookie is the only way in; `ada` has her browser open. */
+/** The people's API as reachable from other machines, with a required session cookie; `ada` has an open browser. */
 async function hosted() {
   const harness = await aBrowserHarness()
   harness.ledger.start()

@@ -18,10 +18,10 @@ export type SessionEvent =
   | { readonly kind: 'closed' }
   | { readonly kind: 'failed'; readonly reason: string }
 
-/** The transitions; an event without an entry changes nothing and gives null. */
+/** The transitions; an event without an entry changes nothing and returns null. */
 const table: Readonly<Record<SessionStateKind, Partial<Record<SessionEvent['kind'], SessionStateKind>>>> = {
   closed: { open: 'opening' },
-  // One that is still coming up can be closed: its agent is deleted, or the mesh stops.
+  // A session that is opening can be closed, because its agent is deleted or the mesh stops.
   opening: { opened: 'live', failed: 'failed', close: 'closing' },
   live: { close: 'closing', failed: 'failed' },
   closing: { closed: 'closed' },
@@ -30,7 +30,7 @@ const table: Readonly<Record<SessionStateKind, Partial<Record<SessionEvent['kind
 
 export const closedState: SessionState = { kind: 'closed' }
 
-/** Null where the event means nothing in this state. */
+/** Null if the event is invalid in this state. */
 export function nextState(state: SessionState, event: SessionEvent, now: number): SessionState | null {
   const to = table[state.kind][event.kind]
   if (to === undefined) return null
@@ -39,7 +39,7 @@ export function nextState(state: SessionState, event: SessionEvent, now: number)
   return { kind: to, since: now, reason: 'reason' in event ? event.reason : '' }
 }
 
-/** Those that take a place: a container of theirs may run. */
+/** States that take a place, because a container may run. */
 export function takesPlace(state: SessionState): boolean {
   return state.kind === 'opening' || state.kind === 'live' || state.kind === 'closing'
 }

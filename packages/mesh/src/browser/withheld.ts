@@ -1,6 +1,8 @@
 import type { Action, Caller, Decision } from '../access/index.ts'
 
-/** Says why an agent may have no browser now: it was deleted, is archived, or has no permission. Null where it may. */
+/**
+ * The reason why an agent may have no browser now: it was deleted, archived, or has no permission. Null if it may.
+ */
 export function createWithheld(deps: {
   readonly find: (agentId: string) => object | null
   readonly isArchived: (agentId: string) => boolean

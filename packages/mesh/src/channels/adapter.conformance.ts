@@ -77,8 +77,8 @@ export const fakeRetryAfterMs = 2000
 
 export interface ConformanceOptions {
   /**
-   * False where the platform does not redeliver unacknowledged messages. A message that cannot be stored is then
-   * lost, and this is reported.
+   * False if the platform does not redeliver unacknowledged messages. A message that cannot be stored is then lost,
+   * and this is reported.
    */
   readonly sendsAgain: boolean
   /** The failures that the platform can produce; all by default. */

@@ -98,13 +98,13 @@ export interface ChangedIdentity {
 export interface PassedOver {
   /** The platform's id of the message. */
   readonly id: string
-  /** The reason, in words for people, without the content of the message. */
+  /** The reason as text for people, without the content of the message. */
   readonly detail: string
 }
 
 export interface ChannelState {
   readonly state: 'connecting' | 'connected' | 'failing' | 'refused'
-  /** The error, without secrets; empty if there is none. */
+  /** The error, without secrets; empty if none exists. */
   readonly detail: string
   /** What a person can do about the error; empty if nothing is needed. */
   readonly repair: string

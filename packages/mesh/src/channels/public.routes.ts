@@ -9,7 +9,7 @@ import type { ChannelLife } from './channel-life.ts'
 
 const bounds = {
   maxBytes: channelBodyMaxBytes,
-  /** As long as platforms wait for an answer. */
+  /** How long platforms wait for an answer. */
   maxMs: 10_000,
   heldMaxBytes: 32 * 1024 * 1024,
   heldPerPlaceMaxBytes: 16 * 1024 * 1024,

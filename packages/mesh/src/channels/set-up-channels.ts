@@ -25,7 +25,7 @@ export interface ChannelAdded {
 export interface ChannelInput {
   readonly name: string
   readonly values: Readonly<Record<string, string>>
-  /** Of the webhook channel: the URL that gets the messages to people. */
+  /** For the webhook channel: the URL that receives messages to people. */
   readonly answers_to?: string | undefined
 }
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { accessTokenPath, hostedMarkerPath } from '@flotilla/protocol/hosted'
 
 /**
- * The hosted front end's token. Null on a self-hosted machine. Empty where a token must be and cannot be had: the file
- * is empty or cannot be read, or the machine is marked as hosted without one. An empty token opens nothing.
+ * Reads the hosted front end's token. Null on a self-hosted machine. Empty if a token is required but missing: the
+ * file is empty or unreadable, or the machine is marked as hosted without one. An empty token authenticates no one.
  */
 export function readAccessToken(
   paths: { readonly token: string; readonly marker: string } = {

@@ -5,11 +5,11 @@ import type { FieldEdit } from './watch-settings.ts'
 
 /** The owner's settings about one agent, from all their places in the file; omitted fields are not set. */
 export const agentSettingsSchema = z.strictObject({
-  /** That it may use beside its own. */
+  /** Models that the agent may use in addition to its own. */
   models: ofOneAgent.models.min(1).optional(),
   data_limit_mb: ofOneAgent.dataLimitMb.optional(),
   hibernate_after_minutes: ofOneAgent.hibernateAfter.optional(),
-  /** Where alone it may go. */
+  /** The only hosts that the agent may reach. */
   allowed_hosts: ofOneAgent.allowedHosts.optional(),
   isolation: ofOneAgent.isolation.optional(),
   isolation_mode: ofOneAgent.isolationMode.optional(),

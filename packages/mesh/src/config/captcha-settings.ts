@@ -8,13 +8,13 @@ const amount = ({ min, max, default: usual }: { min: number; max: number; defaul
 /** Part of `config/settings.json`: who answers CAPTCHAs and for how much. It works only where its key is in the environment. */
 export const captchaSettingsSchema = z
   .strictObject({
-    /** Who speaks `createTask` and `getTaskResult`, as 2Captcha and Anti-Captcha do. */
+    /** A service with the API `createTask` and `getTaskResult`, as 2Captcha and Anti-Captcha have. */
     solver_url: z.url({ protocol: /^https?$/ }).default('https://api.2captcha.com'),
     /** The solver of the secondary key; defaults to the primary one. */
     secondary_solver_url: z.url({ protocol: /^https?$/ }).optional(),
-    /** Answers that are asked for in any hour, of all agents together. */
+    /** Most answers requested in an hour, for all agents together. */
     per_hour: amount(bounds.perHour).pipe(z.number().int()),
-    /** What all agents together may spend on them in a day, UTC. */
+    /** Most money that all agents together may spend on answers in a UTC day. */
     daily_usd: amount(bounds.dailyUsd),
     /** Reserved for one answer; the real cost is settled. */
     answer_usd: amount(bounds.answerUsd),

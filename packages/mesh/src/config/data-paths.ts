@@ -6,10 +6,10 @@ export interface DataPaths {
   readonly envFile: string
   readonly configFolder: string
   readonly permissionsFile: string
-  /** Which credential may go to which host; the values are in `.env`. */
+  /** The hosts to which each credential may be sent; the values are in `.env`. */
   readonly credentialsFile: string
   readonly settingsFile: string
-  /** Who may come to the people's API, with which role. */
+  /** The people with access to the people's API, and their roles. */
   readonly peopleFile: string
   readonly cronFile: string
   readonly watchersFile: string
@@ -21,7 +21,7 @@ export interface DataPaths {
   readonly meshSecret: string
   /** The seed of the wallet, sealed. */
   readonly walletSeed: string
-  /** What seals it and nothing else. */
+  /** The key that encrypts the wallet seed and nothing else. */
   readonly walletKey: string
   /** Checkpoints of the journal, outside of the database. */
   readonly journalAnchors: string

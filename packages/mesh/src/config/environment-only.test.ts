@@ -39,7 +39,7 @@ describe('secrets that belong into the environment alone', () => {
     expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ default_model: 'openai/one', models: {} })
     expect(stripped.toSorted()).toEqual(names.toSorted())
 
-    // Also where a hand puts one in later.
+    // Also if a person adds one by hand later.
     await writeFile(`${path}.new`, '{"captcha_solver_key": "canary again", "default_model": "openai/two"}')
     await rename(`${path}.new`, path)
     await expect.poll(() => settings.current().default_model).toBe('openai/two')

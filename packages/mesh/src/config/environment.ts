@@ -20,28 +20,28 @@ export interface Environment {
   readonly port: number
   /** Agent API on the fleet's private network. */
   readonly agentPort: number
-  /** Where other machines reach the people's API, with a session's cookie alone; null for nowhere. */
+  /** The address at which other machines reach the people's API with a session cookie; null for none. */
   readonly publicBind: { readonly host: string; readonly port: number } | null
   readonly logLevel: (typeof logLevels)[number]
   readonly noInstall: boolean
   readonly requireEngine: boolean
   readonly engineSocket: string | null
   readonly runtime: RuntimeName | null
-  /** Where agents live that run as pods. */
+  /** Settings for agents that run as pods. */
   readonly kubernetes: KubernetesEnvironment
-  /** What every agent is to run behind at least, where it can be had; null leaves it to the settings. */
+  /** The minimum isolation level of every agent, if available; null leaves it to the settings. */
   readonly isolation: IsolationRung | null
   readonly defaultModel: string | null
-  /** Where the default model was set; `.env` only where the process's environment says nothing. */
+  /** Where the default model is set; `.env` only if the process's environment does not set it. */
   readonly defaultModelFrom: 'environment' | '.env'
   readonly maxIterations: number
   readonly chatMaxToolRounds: number
   readonly chatMaxTotalRounds: number
-  /** Where traces are sent to; null for nowhere. */
+  /** Where traces are exported; null for no export. */
   readonly otlp: OtlpSettings | null
-  /** What of the mesh's own connections goes through a company's proxy. */
+  /** Which of the mesh's own connections use a company's proxy. */
   readonly proxies: ProxyRules
-  /** One sentence per FLOTILLA_ variable that has no effect where it is set. */
+  /** One sentence for each FLOTILLA_ variable that is set without effect. */
   readonly warnings: readonly string[]
   /** One sentence per value of `.env` that was left out because it is wrong; a mesh does not start with any. */
   readonly leftOut: readonly string[]
@@ -49,17 +49,17 @@ export interface Environment {
 
 /** Null uses the value of an earlier start of the home, or the cluster's default. */
 export interface KubernetesEnvironment {
-  /** Of the kubeconfig. */
+  /** The context of the kubeconfig. */
   readonly context: string | null
   readonly namespace: string | null
-  /** Where pods reach the mesh. */
+  /** The address at which pods reach the mesh. */
   readonly address: string | null
   /** The agent image as the nodes find it. */
   readonly image: string | null
   /** Path of our profile below the kubelets' own, or `runtime-default`. */
   readonly seccomp: string | null
   readonly storageClass: string | null
-  /** Address of the Service in front of the APIs, where the mesh is a pod itself. */
+  /** Address of the Service in front of the APIs, if the mesh is a pod itself. */
   readonly service: string | null
 }
 
@@ -131,10 +131,10 @@ const placeNames: readonly string[] = [
   'FLOTILLA_RUNTIME',
   ...environmentNames.filter((name) => name.startsWith('FLOTILLA_KUBERNETES_')),
 ]
-/** There where the mesh is a pod. */
+/** Set if the mesh is a pod. */
 const podName = 'FLOTILLA_KUBERNETES_SERVICE'
 
-/** Which of these lie in `.env` can be known only once the home is. */
+/** Whether this is set in `.env` is known only once the home is known. */
 const homeName = 'FLOTILLA_HOME'
 
 /** Variables that only the command line reads, from its own environment, with the mesh's warning about them. */
@@ -219,7 +219,7 @@ export function readEnvironment(
   }
 }
 
-/** The same without the values of `.env` that are wrong. Throws for those of the record alone. */
+/** Reads the environment without invalid values of `.env`. Throws for invalid values of the process's environment. */
 export function readWhatHolds(
   record: Variables,
   userHome: string = homedir(),
@@ -239,7 +239,7 @@ function parseVariables(present: Record<string, string>, written: Record<string,
   return environmentSchema.safeParse({ ...written, ...present, [homeName]: present[homeName] })
 }
 
-/** What `.env` says that can hold, and the names in it that cannot. */
+/** The valid values of `.env`, and the names of the invalid ones. */
 function writtenIn(file: ReadonlyMap<string, string>, present: Readonly<Record<string, string>>) {
   const all = Object.entries(presentIn(Object.fromEntries(file)))
   const isIdle = (name: string) => podName in present && placeNames.includes(name)

@@ -14,8 +14,8 @@ export interface HomeFolder {
 }
 
 /**
- * Makes the home's folders and gives the home its id at the first time. What lies below the home is for the owner
- * alone, also where the folders were there before; the home itself may be a folder that the owner shares.
+ * Creates the home's folders, and its id at the first start. Everything below the home becomes private to the owner,
+ * also existing folders; the home itself may be a shared folder.
  */
 export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
   makeHome(fs, paths.home)
@@ -40,7 +40,7 @@ export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
   return { homeId, fresh: true }
 }
 
-/** Where the home keeps its id; a folder without it was never a home. */
+/** The file with the home's id; a folder without it was never a home. */
 export function homeIdPath(paths: DataPaths): string {
   return join(paths.dataFolder, 'home-id')
 }

@@ -15,7 +15,7 @@ const deeds = {
 } as const
 export type Deed = keyof typeof deeds
 
-/** What has no end of its own, so that waiting for it is of no use. */
+/** Activities without an end, so that waiting for them is pointless. */
 const deedsOfMesh: readonly unknown[] = ['starting', 'running'] satisfies readonly Deed[]
 
 export interface HomeLock {
@@ -24,7 +24,7 @@ export interface HomeLock {
   release(): Promise<void>
 }
 
-/** A holder that ends between the refusal and the question is asked for no longer: the lock is tried again. */
+/** If the holder ends between the refused lock and the question about it, the lock is tried again this often. */
 const attemptsMax = 5
 /** A Flotilla process answers at once; a slower holder is reported as another program. */
 const answerMaxMs = 5000

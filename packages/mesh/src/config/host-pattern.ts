@@ -1,10 +1,13 @@
 import * as z from 'zod'
 
 const forms = /^(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?$|^[0-9a-fA-F:]+$/
-/** Below an address there are no names. */
+/** An IP address has no names below it. */
 const belowAddress = /^\*\.(?:.*\.)?\d+\.?$/
 
-/** As owners list hosts: a host, `*.domain`, or `*`. An entry that could name no host is refused: it would do nothing, unsaid. */
+/**
+ * An entry of an owner's list of hosts: a host, `*.domain`, or `*`. An entry that can match no host is rejected,
+ * because it would silently do nothing.
+ */
 export const hostPattern = z
   .string()
   .max(253)

@@ -1,4 +1,4 @@
-/** Where traces are sent to, as OpenTelemetry's own variables say it. */
+/** Where traces are exported, from OpenTelemetry's own variables. */
 export interface OtlpSettings {
   /** The full address of the collector's endpoint for traces. */
   readonly url: string
@@ -12,7 +12,7 @@ export interface OtlpSettings {
 /** Which traces are exported, by the names of OpenTelemetry's samplers. The mesh's own trace store is never sampled. */
 export interface TraceSampling {
   readonly sampler: (typeof samplers)[number]
-  /** Of the samplers with `traceidratio`: the part of all traces that is sent, 0 to 1. */
+  /** For the `traceidratio` samplers: the share of traces that is exported, 0 to 1. */
   readonly ratio: number
 }
 
@@ -24,7 +24,7 @@ const samplers = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const
-/** What OpenTelemetry specifies where nothing is said. */
+/** OpenTelemetry's default sampler. */
 const samplerDefault = 'parentbased_always_on'
 
 type Variables = Readonly<Record<string, string | undefined>>

@@ -5,9 +5,9 @@ export interface Proxy {
   readonly protocol: 'http:' | 'https:'
   readonly host: string
   readonly port: number
-  /** As it is shown to people: without a user name or a password. */
+  /** The address for display, without user name and password. */
   readonly shown: string
-  /** The value of `proxy-authorization`, a secret; null where the address names no user. */
+  /** The value of `proxy-authorization`, a secret; null if the address has no user. */
   readonly authorization: () => string | null
 }
 
@@ -27,7 +27,7 @@ export interface ProxyRules {
 
 type Variables = Readonly<Record<string, string | undefined>>
 
-/** Nothing goes through a proxy. */
+/** Rules without any proxy. */
 export const noProxies: ProxyRules = {
   of: () => null,
   proxies: [],
@@ -142,7 +142,7 @@ const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
 
-/** From which the mesh takes its private networks for agents and browsers. */
+/** The range from which the mesh takes private networks for agents and browsers. */
 const fleets = new BlockList()
 fleets.addSubnet('10.64.0.0', 10, 'ipv4')
 

@@ -76,9 +76,9 @@ const modelSchema = z.strictObject({
   context: z.number().int().positive().optional(),
   /** The limit for a call without max_tokens. */
   max_output_tokens: z.number().int().positive().optional(),
-  /** Models that may answer when this one cannot, in order; each must be on the list of the agent that asks. */
+  /** Fallback models, in order; each must be on the list of the calling agent. */
   fallback: z.array(modelName).max(fallbacksMax).optional(),
-  /** Tools that may run at the model's provider, past every wall of the mesh, by their type; see SECURITY.md. */
+  /** Tools that may run at the model's provider, outside of the mesh's isolation, by type; see SECURITY.md. */
   server_tools: z
     .record(
       z.string().min(1).max(100),
@@ -87,7 +87,7 @@ const modelSchema = z.strictObject({
         usd_per_call: z.number().min(0).max(1000),
         /** In one call of the model. */
         max_calls: z.number().int().min(1).max(100),
-        /** What one call may bring into the prompt. */
+        /** Most tokens that one call may add to the prompt. */
         max_tokens_per_call: z.number().int().min(1).max(1_000_000).default(25_000),
       }),
     )
@@ -109,13 +109,13 @@ const egressSchema = z.strictObject({
   allowed_ports: z.array(z.number().int().min(1).max(65_535)).max(100).default([80, 443]),
   /** Places on the owner's own networks that agents may reach all the same. Never a listener of the mesh. */
   allowed_private: z.array(hostAndPort).max(100).default([]),
-  /** Where an agent that is named here may go; one that is not may go to every public host. */
+  /** The hosts that a listed agent may reach; an agent that is not listed may reach every public host. */
   allowed_hosts: z.record(agentIdSchema, allowedHosts).default({}),
-  /** What agents ask outside goes through the proxy of HTTP_PROXY and HTTPS_PROXY, as the mesh's own calls do. */
+  /** Requests of agents use the proxy of HTTP_PROXY and HTTPS_PROXY, like the mesh's own calls. */
   use_proxy: z.boolean().default(false),
   /**
-   * The proxy is asked for names instead of for checked addresses, also for names that the mesh cannot resolve: only for a
-   * proxy that itself refuses private addresses.
+   * The proxy gets names instead of checked addresses, also names that the mesh cannot resolve: only for a proxy that
+   * itself refuses private addresses.
    */
   proxy_resolves_names: z.boolean().default(false),
   /** Asked instead of the system's name servers; `address` or `address:port`. */
@@ -125,13 +125,16 @@ const egressSchema = z.strictObject({
     .default([]),
 })
 
-/** Who searches the web for agents that may; the key stays in the mesh. */
+/** The provider of web searches for agents with the permission; its key stays in the mesh. */
 const webSearchSchema = z
   .strictObject({
     provider: z.enum(['brave', 'tavily', 'serper', 'searxng']),
     /** Name of a system credential, without its prefix; left out, `PROVIDER_api_key`. SearXNG needs none. */
     credential: z.string().min(1).max(128).optional(),
-    /** Where it is; left out, the provider's public address. On a private network, also in `egress.allowed_private`. */
+    /**
+     * The provider's address; its public address if omitted. An address on a private network must also be in
+     * `egress.allowed_private`.
+     */
     url: z.url({ protocol: /^https?$/ }).optional(),
   })
   .refine((search) => search.provider !== 'searxng' || search.url !== undefined, {
@@ -151,11 +154,11 @@ const { restartsPerHour, hibernateAfterMinutes } = lifecycleLimits
 /** Null: never. */
 const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()
 
-/** What agents run behind, and whether they run behind less where it cannot be had. */
+/** The isolation level of agents, and whether they may run at a lower level if it is not available. */
 const isolation = z.enum(isolationRungs)
 const isolationMode = z.enum(isolationModes)
 
-/** The forms of what may be said of one agent. */
+/** Schemas of the settings that one agent can have. */
 export const ofOneAgent = {
   isolation,
   isolationMode,
@@ -181,7 +184,7 @@ export const settingsSchema = z.strictObject({
       ]),
     )
     .default({}),
-  /** By `provider/model`. */
+  /** Settings of models by `provider/model`. */
   models: z.record(modelName, modelSchema).default({}),
   agents: z
     .record(
@@ -196,7 +199,7 @@ export const settingsSchema = z.strictObject({
       }),
     )
     .default({}),
-  /** Numbers of users of this machine who may act for the owner, beside root and the user the mesh runs as. */
+  /** Ids of local users who may act as the owner, besides root and the user that runs the mesh. */
   local_users: z.array(z.number().int().min(1).max(4_294_967_294)).max(1000).default([]),
   /** Silence after which an open stream gets a comment; read when the mesh starts. */
   keep_alive_seconds: z
@@ -211,7 +214,7 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       /** 0 keeps nothing. */
       days: z.number().int().min(0).max(365).default(7),
-      /** Of all records together; the oldest go first. */
+      /** Limit for all records together; the oldest are deleted first. */
       max_mb: z.number().int().min(1).max(1_048_576).default(512),
     })
     .prefault({}),
@@ -220,12 +223,12 @@ export const settingsSchema = z.strictObject({
    * start.
    */
   data_limit_mb: dataLimitMb.default(5120),
-  /** A worker of which nothing was asked for so long sleeps until its next work. The operator never does. */
+  /** A worker without work for this time hibernates until its next work. The operator never does. */
   hibernate_after_minutes: hibernateAfter.default(hibernateAfterMinutes.default),
   /** A change holds from each agent's next run on. */
   isolation: isolation.default('container'),
   isolation_mode: isolationMode.default('preferred'),
-  /** An agent that was started again so often within an hour, and is lost once more, is in quarantine. */
+  /** An agent that was restarted this often within an hour, and is lost once more, is quarantined. */
   restarts_per_hour: countWithin(restartsPerHour),
   /** Calls per minute and agent. */
   rate_limits: z
@@ -275,7 +278,7 @@ export const settingsSchema = z.strictObject({
   wallet: walletSettingsSchema,
   webhooks: z
     .strictObject({
-      /** Deliveries that each webhook takes in a minute, unless the hook says otherwise. */
+      /** Deliveries that each webhook accepts in a minute, unless the hook has its own limit. */
       per_minute: z.number().int().min(1).max(webhookLimits.perMinuteMax).default(60),
     })
     .prefault({}),
@@ -294,7 +297,10 @@ export const settingsSchema = z.strictObject({
       whatsapp: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** The URL to which the webhook channel posts messages to people. */
       webhook: z.strictObject({ url: z.url({ protocol: /^https?$/ }) }).optional(),
-      /** Writes down what voice notes say, at a provider that speaks OpenAI's form; left out, they are refused in words. */
+      /**
+       * Transcribes voice notes with a provider that has OpenAI's API; without it, voice notes are rejected with an
+       * explanation.
+       */
       voice: z
         .strictObject({
           model: modelName,
@@ -352,7 +358,7 @@ export function dataLimitBytes(settings: Settings, agentId: string): number {
   return (settings.agents[agentId]?.data_limit_mb ?? settings.data_limit_mb) * 1024 * 1024
 }
 
-/** Null where the agent stays awake. Pure. */
+/** Null if the agent never hibernates. Pure. */
 export function hibernateAfterMs(settings: Settings, agentId: string): number | null {
   const own = settings.agents[agentId]?.hibernate_after_minutes
   const minutes = own === undefined ? settings.hibernate_after_minutes : own
@@ -360,8 +366,8 @@ export function hibernateAfterMs(settings: Settings, agentId: string): number | 
 }
 
 /**
- * `config/settings.json`; a missing file gives the defaults. Throws the Problem `unprocessable` with file, line and
- * reason when the file is broken.
+ * Reads `config/settings.json`; a missing file gives the defaults. Throws the problem `unprocessable` with file, line
+ * and reason if the file is invalid.
  */
 export async function readSettingsFile(path: string): Promise<Settings> {
   const text = await readTextFile(path)

@@ -36,7 +36,7 @@ export const walletSettingsSchema = z
       )
       .max(10)
       .default([{ kind: 'coinbase' }, { kind: 'kraken' }, { kind: 'coingecko' }, { kind: 'defillama' }]),
-    /** Hold for each agent where its record says 0. */
+    /** Apply to each agent whose record says 0. */
     spend_limit_per_tx_usd: z.number().min(0).max(1_000_000).default(10),
     spend_limit_daily_usd: z.number().min(0).max(1_000_000).default(100),
     rate_limit_per_hour: z.number().int().min(0).max(100_000).default(10),

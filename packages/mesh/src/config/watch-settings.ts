@@ -16,13 +16,13 @@ export interface FieldEdit {
 }
 
 export interface SettingsFile {
-  /** What holds now: the file as it last was whole. */
+  /** The settings of the last valid file. */
   current(): Settings
   /** Why the current file is not used, with file and line; null while it is. */
   broken(): string | null
   /**
-   * Sets one field, or takes it out for undefined, and leaves the rest of the text as it is; it holds once this resolves.
-   * Problem `unprocessable` where the file is broken, or would be.
+   * Sets one field, or deletes it for undefined, and leaves the rest of the text unchanged; it is in effect once this
+   * resolves. Problem `unprocessable` if the file is invalid or would become so.
    */
   edit(field: readonly string[], value: unknown): Promise<void>
   /** Like `edit`, for all edits that `choose` returns for the current settings, in one write or none. */
@@ -31,8 +31,9 @@ export interface SettingsFile {
 }
 
 /**
- * `config/settings.json`, read again when a hand changed it. At start a broken file is refused with its line;
- * later the last whole one goes on. Secrets that belong into the environment alone are taken out of the file.
+ * Reads `config/settings.json` again after each edit by hand. At start an invalid file is rejected with its line;
+ * later the last valid settings stay in effect. Secrets that belong only into the environment are removed from the
+ * file.
  */
 export async function watchSettings(deps: {
   readonly path: string

@@ -203,7 +203,7 @@ export function rootOf(hooks: Pick<Hooks, 'makersOf'>, agentId: string): string 
   return maker === null || maker === agentId ? agentId : rootOf(hooks, maker)
 }
 
-/** The reason that holds proactive work now, as text; null if there is none. */
+/** The reason that holds proactive work now, as text; null if none exists. */
 export function reasonToPause(
   { reasonsToPause }: Pick<Hooks, 'reasonsToPause'>,
   agentId: string,

@@ -25,7 +25,7 @@ import type { WallReport } from './wall-report.ts'
  * - S9 `readData` gives a consistent snapshot: the sandbox is frozen while its data is read, for half a
  *   minute at most, and continues afterwards however the reading ended. If the mesh was killed meanwhile,
  *   `prepare` of the next process resumes the sandbox.
- * - S10 `writeData` writes data only if there is none.
+ * - S10 `writeData` writes data only if none exists.
  */
 export interface SandboxRuntime {
   readonly kind: string

@@ -123,7 +123,7 @@ export function createSpawnedTable(database: Database) {
       many("SELECT * FROM spawned_agents WHERE state = 'ending' OR ends_at <= ? ORDER BY ends_at", now),
     /** Agents whose creation a crash interrupted. */
     halfMade: () => many("SELECT * FROM spawned_agents WHERE state = 'making'"),
-    /** When the next agent reaches its end; null if there is none. */
+    /** When the next agent reaches its end; null if none exists. */
     nextEnd: (): number | null => {
       const found = database.prepare('SELECT min(ends_at) AS at FROM spawned_agents').get()?.['at']
       return typeof found === 'number' ? found : null

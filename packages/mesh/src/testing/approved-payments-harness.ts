@@ -13,7 +13,7 @@ import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { migrate } from '../storage/migrate.ts'
 import { aPaymentsHarness, friend, sender } from './payments-harness.ts'
 
-/** What outlives a process of the mesh: rows, the chain, the time. */
+/** What survives a mesh process: rows, the chain, the time. */
 export function aHomeThatPays() {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)

@@ -25,14 +25,14 @@ import { ownLoop } from './own-loop.ts'
 
 type Handler = (request: object) => unknown
 
-/** The browsers' module over a real ledger and fake browsers; what it offers is called as its APIs would. */
+/** The browser module with a real ledger and fake browsers; tests call it like its APIs. */
 export async function aBrowserHarness({
   maxLive = 2,
   env = {},
   captcha = {},
 }: {
   readonly maxLive?: number
-  /** Where keys of who answers CAPTCHAs stand. */
+  /** The environment with the keys of CAPTCHA solvers. */
   readonly env?: Readonly<Record<string, string>>
   readonly captcha?: JsonObject
 } = {}) {
@@ -172,7 +172,7 @@ export async function aBrowserHarness({
     told,
     solver,
     budget,
-    /** What the agent has spent today, and what is set aside for it, nano-dollars. */
+    /** What the agent has spent today, and what is reserved for it, in nano-dollars. */
     money: (agentId: string) => {
       spending.settleWaiting()
       const { spentNano, unconfirmedNano } = spend.total(agentScope(agentId), utcDay(ledger.clock.now()))
@@ -182,7 +182,7 @@ export async function aBrowserHarness({
     browserOf: (token: string) => browserOf(token),
     /** The engine was away and answers again. */
     engineBack: () => backListeners.forEach((listener) => listener()),
-    /** As the agent's tool asks, within its live run. */
+    /** Calls it like the agent's tool, within its live run. */
     act: (agentId: string, action: string, params: JsonObject = {}) => {
       const caller = ledger.callerOf(agentId)
       const line = { dispatching: () => {}, signal: new AbortController().signal }
@@ -193,7 +193,7 @@ export async function aBrowserHarness({
         effect: () => ({ outside: (work: (given: typeof line) => unknown) => work(line) }),
       }) as Promise<BrowserActReply>
     },
-    /** As a person's page does. */
+    /** Calls it like a person's page. */
     person: (what: 'take-over' | 'give-back' | 'close', agentId: string, caller: Caller) =>
       call(`POST /api/agents/{id}/browser/${what}`, { caller, params: { id: agentId } }),
     browsers: (caller: Caller) => call('GET /api/browsers', { caller }),

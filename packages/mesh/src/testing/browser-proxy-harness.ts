@@ -18,7 +18,7 @@ export interface BrowserProxyHarness {
   readonly dial: () => Socket
   /** Agents that may have a browser; `ada` at first. */
   readonly may: Set<string>
-  /** Whose browser bears which token: `ada-browser`, `bob-browser`. */
+  /** The agents of browser tokens: `ada-browser`, `bob-browser`. */
   readonly browsers: Map<string, string>
   readonly close: () => Promise<void>
 }

@@ -17,7 +17,7 @@ import type { LedgerHarness } from './ledger-harness.ts'
 
 export const issuer: HumanCaller = { kind: 'human', role: 'owner', channel: 'cli', local: true }
 
-/** By the real table of roles; the mesh itself may everything. */
+/** Uses the real table of roles; the mesh itself may do everything. */
 function decide(caller: Caller, action: Action): Decision {
   if (caller.kind !== 'human') return { allowed: true }
   if (action.do === 'call-route') return byRoute(caller, action)
@@ -41,7 +41,7 @@ export interface ChannelHarnessOptions {
   readonly perMinute?: number
   readonly notices?: Partial<Settings['channels']['notices']>
   readonly voice?: Settings['channels']['voice']
-  /** Whose rows go on, as those of a mesh that died. */
+  /** The harness whose rows this one continues, as after a crash. */
   readonly of?: Pick<LedgerHarness, 'database' | 'clock' | 'agents' | 'newId'>
 }
 
@@ -76,7 +76,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     /** Replaces the transcription of voice notes. */
     transcribing: (() => Promise<Transcribed>) | null
   } = { peopleBroken: null, writing: null, transcribing: null }
-  /** Notes that were paid for: whose money it was, and what was sent. */
+  /** Transcribed notes: the agent that pays, and the audio. */
   const transcribed: { readonly agentId: string; readonly audio: string }[] = []
   const codes = createPairingCodes({ clock, randomNumber: () => 7 })
   const byIdentity = (identity: string) =>
@@ -195,7 +195,7 @@ export async function aChannelHarness(options: ChannelHarnessOptions) {
     written,
     transcribed,
     artifacts,
-    /** As an agent does in the run that it works on. */
+    /** Saves a file like an agent in its current run. */
     saveArtifact: (agentId: string, name: string, content: Uint8Array) => {
       artifacts.set(`${agentId} ${name}`, content)
       const runId = ledger.lifecycle.live.liveRunOf(agentId)?.runId ?? null

@@ -41,7 +41,7 @@ export interface CronHarnessOptions {
   readonly parts?: Partial<CronHarnessDeps>
 }
 
-/** What is harness of the mesh around the jobs; a test puts its own in place. */
+/** The dependencies around the jobs; a test can replace them. */
 export interface CronHarnessDeps extends Pick<CronDeps, 'fireHeartbeat' | 'pausedReason'> {
   readonly ledger: CronDeps['runs']
   readonly events: CronDeps['kernel']['events']
@@ -162,7 +162,7 @@ export async function aCronHarness(options: CronHarnessOptions = {}) {
     hooks,
     jobs,
     kernel: { ...kernel, events: ledgerHarness.events },
-    /** What the file of people says. */
+    /** The content of the people file. */
     people,
     /** Gives an agent a record with these rights. */
     permit: (agentId: string, rights: Partial<PermissionRecord>) =>
@@ -212,7 +212,7 @@ export function aJob(changes: Partial<CronJob> = {}): CronJob {
   }
 }
 
-/** One that is stopped with its test. */
+/** Starts a harness that stops with its test. */
 export async function startCron(options: CronHarnessOptions = {}): Promise<CronHarness> {
   const harness = await aCronHarness(options)
   onTestFinished(() => harness.stop())

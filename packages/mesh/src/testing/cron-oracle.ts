@@ -28,7 +28,7 @@ export function oracleDueTimes(
   return [...due].filter((at) => at > after && at <= until).sort((left, right) => left - right)
 }
 
-/** As `cron-parser` has them in the zone itself, with its own rule for summer time. */
+/** Due times as `cron-parser` computes them in the zone itself, with its own rule for daylight saving time. */
 export function parserDueTimes(
   expression: string,
   { timezone, after, until }: { timezone: string; after: number; until: number },

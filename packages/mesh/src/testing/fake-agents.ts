@@ -24,12 +24,12 @@ interface FakeAgent {
   hung: boolean
   current: FakeRun | null
   highestFence: number
-  /** On its disk, by run: what was asked, and how it ended. */
+  /** Stored on its disk, by run: the input and the outcome. */
   readonly outcomes: Map<string, { readonly input: string; readonly result: TaskResult }>
   readonly watchers: Set<() => void>
 }
 
-/** What was sent to an agent: each sending, repeated attempts too. */
+/** A request to an agent; repeated attempts are separate requests. */
 export interface Sending {
   readonly agentId: string
   readonly runId: string
@@ -50,7 +50,7 @@ export interface FakeAgents extends AgentConnections {
   working(agentId: string): FakeRun | null
   finish(agentId: string, changes?: Partial<TaskResult>): TaskResult | null
   say(agentId: string, frame: ChatFrame): void
-  /** The container dies; what was not finished is forgotten. */
+  /** Ends the container; unfinished work is lost. */
   die(agentId: string): void
   hang(agentId: string, hung: boolean): void
   /** Agents that were given up, with the reasons. */
@@ -178,7 +178,10 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     if (!agent.alive || agent.hung) throw new Problem('agent-unavailable')
   }
 
-  /** As the real agent does: an equal fence attaches, a higher one aborts what is lower, a lower one is refused. */
+  /**
+   * Behaves like the real agent: an equal fencing token attaches, a higher one aborts lower attempts, a lower one is
+   * rejected.
+   */
   function take({ steers = [], ...sending }: Sending, asked: object): FakeRun | TaskResult {
     requireAnswer()
     sent.push(sending)

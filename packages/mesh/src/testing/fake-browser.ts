@@ -22,7 +22,7 @@ export interface FakeBrowser {
   readonly acted: { readonly action: string; readonly params: Record<string, unknown> }[]
   /** Answers of CAPTCHAs that were put into its page. */
   readonly answers: CaptchaAnswer[]
-  /** What the screens were asked as, and what came in on them. */
+  /** The requests to open screens, and the input on them. */
   readonly screens: string[]
   readonly typedOnScreen: string[]
   mode: 'view' | 'control'
@@ -171,7 +171,7 @@ export interface FakeBrowserContainers extends BrowserContainers {
   readonly running: Map<string, FakeBrowser>
   readonly specs: BrowserSpec[]
   readonly profiles: Set<string>
-  /** What trying the walls finds. */
+  /** The results of the isolation check. */
   walls: readonly WallReport[]
   /** Called in `start`, before anything runs; a rejection is a failed start. */
   beforeStart: (spec: BrowserSpec) => Promise<void>

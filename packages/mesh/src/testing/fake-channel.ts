@@ -26,17 +26,17 @@ export interface FakeChannel {
   readonly files: () => readonly OutgoingFile[]
   /** The next upload ends so. */
   readonly onNextUpload: (how: FakeFailure) => void
-  /** What a reference leads to. */
+  /** Stores the file of a reference. */
   readonly keep: (reference: string, bytes: Uint8Array) => void
   /** Calls of `download`, by reference. */
   readonly downloads: () => readonly string[]
   /** How often the next downloads fail so. */
   readonly failDownloads: (times: number, failure: ChannelFailure) => void
-  /** From now on none of them ends but by its signal. */
+  /** From now on downloads end only by their signal. */
   readonly holdDownloads: () => void
   readonly edits: () => number
   readonly typings: () => number
-  /** Hands in a message as the wire had it; rejects where it was not taken. */
+  /** Delivers a message from the wire; rejects if it was not accepted. */
   readonly hear: (message: ReceivedMessage) => Promise<void>
 }
 
@@ -50,7 +50,7 @@ const refusals: Readonly<Record<FakeFailure, () => ChannelFailure>> = {
 
 const againMs = 5
 
-/** A platform in memory: what it was not told to be taken it sends again, as a poll does. */
+/** An in-memory platform: it redelivers messages that were not acknowledged, as a polling client sees it. */
 export function createFakeAdapter({
   name = 'telegram',
   ...fields

@@ -3,7 +3,7 @@ import { heldJob, isLocked } from '../triggers/heartbeat/heartbeat-jobs.ts'
 import type { HeartbeatJob, HeartbeatJobs } from '../triggers/heartbeat/heartbeat-jobs.ts'
 
 export interface FakeHeartbeatJobs extends HeartbeatJobs {
-  /** What is kept; a test that changes it plays a hand in the file. */
+  /** The stored jobs; a test that changes them simulates an edit of the file. */
   readonly jobs: Map<string, HeartbeatJob>
   isBroken: boolean
 }

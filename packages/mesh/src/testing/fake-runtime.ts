@@ -16,10 +16,10 @@ import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 import type { WallReport } from '../sandbox/wall-report.ts'
 import { createStartShares } from '../sandbox/start-shares.ts'
 
-/** What fake sandboxes share, as containers share an engine: it outlives the runtimes that look at it. */
+/** What fake sandboxes share, as containers share an engine; it outlives the runtimes that use it. */
 export interface FakeEngine {
   readonly sandboxes: Map<string, FakeSandbox>
-  /** What agents keep; outlives their sandboxes. Path below `/data` to text. */
+  /** The agents' data, which outlives their sandboxes: path below `/data` to text. */
   readonly data: Map<string, Map<string, string>>
   readonly watchers: Set<(end: SandboxEnd) => void>
   /** Called by a test to play an engine that comes back. */
@@ -30,7 +30,7 @@ export interface FakeSandbox {
   readonly spec: SandboxSpec
   readonly state: SandboxState
   readonly log: string
-  /** What bounds its processor now. */
+  /** The current limit of its processor use. */
   readonly cpu: SandboxSpec['cpu']
 }
 
@@ -38,7 +38,7 @@ export interface FakeRuntimeOptions {
   readonly engine: FakeEngine
   /** Results of `tryRung`; all isolation levels are available if omitted. */
   readonly rungs?: (rung: IsolationRung) => RungTrial
-  /** What `checkIsolation` finds; every wall holds when left out. */
+  /** Results of `checkIsolation`; every check passes if omitted. */
   readonly walls?: () => readonly WallReport[]
   /** Called before a sandbox starts; throwing makes the start fail. */
   readonly beforeStart?: (spec: SandboxSpec) => Promise<void> | void
@@ -50,7 +50,7 @@ export function createFakeEngine(): FakeEngine {
   return { sandboxes: new Map(), data: new Map(), watchers: new Set(), backWatchers: new Set() }
 }
 
-/** Ends a sandbox as if its process had ended by itself. Nothing happens where none runs. */
+/** Ends a sandbox as if its process had ended. Does nothing if none runs. */
 export function endFakeSandbox(engine: FakeEngine, end: SandboxEnd): void {
   const sandbox = engine.sandboxes.get(end.agentId)
   if (!sandbox?.state.running) return
@@ -58,7 +58,7 @@ export function endFakeSandbox(engine: FakeEngine, end: SandboxEnd): void {
   for (const watcher of engine.watchers) watcher(end)
 }
 
-/** ADAPTER of `sandbox-runtime.ts` in memory: no process runs, a test says when one ends. */
+/** ADAPTER of `sandbox-runtime.ts` in memory: no process runs, and a test decides when one ends. */
 export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
   const { engine } = options
   const listeners = new Set<(end: SandboxEnd) => void>()

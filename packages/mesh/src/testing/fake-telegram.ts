@@ -21,7 +21,7 @@ export interface FakeTelegram {
   readonly shown: () => readonly ShownOnPlatform[]
   readonly shownFiles: () => readonly ShownFileOnPlatform[]
   readonly failNext: (how: FakeFailure) => void
-  /** The next so many polls meet another one. */
+  /** The next `polls` polls conflict with another client. */
   readonly conflict: (polls: number) => void
   /**
    * The group becomes a supergroup: calls with its old id are refused with the new one, without any other
@@ -29,7 +29,7 @@ export interface FakeTelegram {
    */
   readonly migrate: (from: string, to: number) => void
   readonly acceptToken: (isAccepted: boolean) => void
-  /** Bytes that a file's path gives. */
+  /** Sets the bytes of a file's path. */
   readonly file: (path: string, bytes: Uint8Array) => void
   readonly openSockets: () => Promise<number>
   readonly close: () => Promise<void>
@@ -40,7 +40,7 @@ export interface TelegramCall {
   readonly body: TelegramBody
 }
 
-/** What is read of what bots send. */
+/** The fields of bot requests that tests read. */
 export interface TelegramBody {
   readonly [field: string]: unknown
   readonly chat_id?: string
@@ -50,7 +50,7 @@ export interface TelegramBody {
   readonly limit?: number
   readonly timeout?: number
   readonly file_id?: string
-  /** Of a form with a file. */
+  /** The raw body of a form with a file. */
   readonly raw?: string
 }
 

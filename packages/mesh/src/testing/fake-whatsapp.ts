@@ -29,7 +29,7 @@ export interface FakeGraph {
   readonly shown: () => readonly ShownOnPlatform[]
   readonly shownFiles: () => readonly ShownFileOnPlatform[]
   readonly failNext: (how: FakeFailure) => void
-  /** What a path below the root answers with. */
+  /** Sets the answer of a path below the root. */
   readonly answer: (path: string, status: number, body: string | Uint8Array) => void
   readonly openSockets: () => Promise<number>
   readonly close: () => Promise<void>

@@ -55,9 +55,9 @@ export interface ManualRuntime extends SandboxRuntime {
   beforeHold: (agentId: string) => Promise<void>
   /** Agents whose process runs and does not answer. */
   readonly mute: Set<string>
-  /** What agents keep, as it is measured. */
+  /** The measured data of agents. */
   readonly uses: Map<string, DataUse>
-  /** Who was measured, each time. */
+  /** The agents of each measurement. */
   readonly measured: string[][]
   /** Given along with the state of each start. */
   warnings: readonly string[]
@@ -233,7 +233,7 @@ export interface FleetHarness {
   readonly database: Database
   /** All but the moves of agents. */
   readonly events: FleetEventBody[]
-  /** Where agents came to in their lives: `w running`. */
+  /** State changes of agents: `w running`. */
   readonly moves: string[]
   readonly journal: JournalEntry[]
   readonly grants: Map<string, Partial<PermissionRecord>>

@@ -33,7 +33,7 @@ export interface LedgerHarnessOptions {
   readonly clock?: ManualClock
   readonly newId?: NewId
   readonly onRunSettled?: readonly ((run: SettledRun) => void)[]
-  /** What other modules add to what a run waits for. */
+  /** Adds further reasons why a run waits. */
   readonly wrapTasks?: (book: RunTasks) => RunTasks
   readonly pausedReason?: (agentId: string) => string | null
   readonly requireDiskSpace?: () => void
@@ -44,7 +44,7 @@ export interface LedgerHarnessOptions {
   readonly requireAgent?: LedgerDeps['requireAgent']
 }
 
-/** A ledger with its tasks over fake agents, for tests; give it the parts of another to play a restart. */
+/** A ledger with tasks and fake agents for tests; pass it the parts of another one to simulate a restart. */
 export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
   const database = options.database ?? migrated()
   const clock = options.clock ?? createManualClock()
@@ -97,7 +97,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
     tasks,
     /** Agents whose work was judged. */
     feedbackGiven,
-    /** With its run; empty where it waits. */
+    /** Returns the created run; empty if the task waits. */
     handOff: (...call: Parameters<typeof tasks.handOff>) => {
       const reply = tasks.handOff(...call)
       return { ...reply, run_id: reply.run_id ?? '' }
@@ -109,7 +109,7 @@ export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
         input: { kind: 'chat', message, session: 'main' },
         idempotencyKey,
       }),
-    /** A person says something to an agent. */
+    /** Steers an agent as a person. */
     steer: (agentId: string, text = 'also this', more: Partial<SteerRunInput> = {}): SteerRecord =>
       ledger.steering.steerRun(person, { agentId, text, ...more }),
     steersOf: (run: { readonly id: string }) => {

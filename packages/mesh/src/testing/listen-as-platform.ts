@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Where a fake of a platform listens, and its end. */
+/** The address of a fake platform, and the function that closes it. */
 export interface ListeningPlatform {
   readonly origin: string
   readonly openSockets: () => Promise<number>

@@ -46,11 +46,11 @@ export function aPaymentsHarness(
     readonly record?: Partial<PermissionRecord>
     readonly wallet?: Partial<Settings['wallet']>
     readonly coinUsd?: bigint
-    /** Of a file, for what is measured; in memory where it is left out. */
+    /** Path of a database file for measurements; in memory if omitted. */
     readonly databasePath?: string
-    /** What an earlier process left behind, for a process that starts anew over it. */
+    /** The state that a previous process left, for a process that starts on it. */
     readonly home?: Pick<Kernel, 'database' | 'clock' | 'newId'> & { readonly clock: ManualClock }
-    /** Where what has to wait for a person goes; into `asked` where it is left out. */
+    /** Receives payments that wait for a person; they are added to `asked` if omitted. */
     readonly desk?: {
       readonly ask: AskApproval
       readonly openPayments: Parameters<typeof createFindRepeats>[0]['openPayments']
@@ -143,7 +143,7 @@ export function aPaymentsHarness(
     replace: (id: string, how: 'speed-up' | 'cancel', caller: Caller = owner) =>
       replace(caller, { id, how }, never),
     database,
-    /** So many coins, or tokens, to a friend. */
+    /** Sends coins or tokens to a friend. */
     send: (amount: string, more: { key?: string; to?: string; token?: string; as?: typeof scout } = {}) => {
       const { key = `run_1:${++calls}`, as = scout, ...rest } = more
       return pay.transfer(

@@ -34,7 +34,7 @@ export interface ProxyHarness {
   readonly held: { now: number }
   openTunnels(): number
   cutAgent(agentId: string): void
-  /** Sends `text` on a connection of its own and gives all that comes back until the proxy closes, or patience ends. */
+  /** Sends `text` on its own connection and returns everything until the proxy closes it, or the timeout. */
   raw(text: string, patienceMs?: number): Promise<string>
   /** A connection that asked to be led to `target`, and the head of the answer. */
   tunnel(target: string, token?: string): Promise<{ readonly socket: Socket; readonly head: string }>
@@ -170,7 +170,7 @@ export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHa
   }
 }
 
-/** The head of an answer, and the body of a refusal; what comes after the head of a tunnel stays in the socket. */
+/** Reads the head of an answer, and the body of a refusal; bytes after the head of a tunnel stay in the socket. */
 async function answerHead(socket: Socket): Promise<string> {
   let text = ''
   for (;;) {
@@ -198,7 +198,7 @@ export function proxyAuthorization(token: string, user = 'scout'): string {
   return `Proxy-Authorization: Basic ${Buffer.from(`${user}:${token}`).toString('base64')}`
 }
 
-/** A TCP server on loopback that does as told with each connection. */
+/** A TCP server on loopback with the given handler. */
 export async function aFarEnd(
   serve: (socket: Socket) => void,
 ): Promise<{ readonly port: number; readonly sockets: Socket[]; close(): Promise<void> }> {

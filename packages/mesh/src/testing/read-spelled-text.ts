@@ -13,7 +13,7 @@ export const readSpelled: Readonly<Record<ChannelName, (spelled: string) => stri
   whatsapp: (text) => readLines(text, (line) => starredInline(line, false), '\u2060'),
 }
 
-/** What Telegram's page on HTML style allows of what is used here. */
+/** Parses the part of Telegram's HTML style that messages use. */
 function readTelegramHtml(html: string): string {
   const open: { readonly name: string; readonly from: number }[] = []
   let [seen, visible, entities] = ['', '', 0]

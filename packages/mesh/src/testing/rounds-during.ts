@@ -1,4 +1,4 @@
-/** How often the event loop came round while the work went on, and what came of it. */
+/** Counts how often the event loop ran while the work was pending, and returns its result. */
 export async function roundsDuring<T>(work: Promise<T>): Promise<{ result: T; rounds: number }> {
   let rounds = 0
   let isOver = false

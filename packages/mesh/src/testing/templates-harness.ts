@@ -52,7 +52,7 @@ export async function aTemplatesHarness() {
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
   })
   const { deps } = fleetHarness
-  /** Called before each step that changes something; what it throws, the step meets. */
+  /** Called before each step that changes something; an error that it throws fails the step. */
   const before: { step: (name: string) => void } = { step: () => {} }
   const ids = (prefix: string) => `${prefix}_${deps.newId('hook').slice(5).padStart(16, '0')}`
   const jobs = await openCronJobs({ ...deps, newId: ids } as never, { path: paths.cronFile, editor })
@@ -191,10 +191,10 @@ export async function aTemplatesHarness() {
     permissions,
     applications,
     application: make(),
-    /** One whose policy allows everybody everything: what it refuses then, it refuses by itself. */
+    /** An application whose policy permits everything, so that its own checks are tested. */
     trusting: () =>
       createApplyTemplate({ ...parts, kernel: { ...parts.kernel, guard: () => {} }, applications }),
-    /** As a mesh that was killed and begins again. */
+    /** Simulates a mesh that was killed and starts again. */
     again: make,
     exportFleet: createExportFleet({ ...parts, guard: deps.guard }),
     standing: () => standingFleet(parts),

@@ -60,7 +60,7 @@ export function aWebhookHarness(
     get webhooks() {
       return webhooks
     },
-    /** As a mesh that was killed and begins again on the same rows. */
+    /** Simulates a mesh that was killed and starts again on the same rows. */
     restart: () => {
       webhooks = made()
     },

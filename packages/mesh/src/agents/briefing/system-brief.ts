@@ -27,7 +27,7 @@ export function systemBrief(facts: {
   readonly agent: AgentRecord
   /** The agents that this agent may message, by id. */
   readonly colleagues: readonly Colleague[]
-  /** Null where it has no record: then nothing is allowed. */
+  /** Null without a record, which permits nothing. */
   readonly permissions: PermissionRecord | null
 }): PromptText {
   const { agent, permissions } = facts
@@ -105,7 +105,7 @@ Work reaches you as tasks and as messages.
 
 - Do the task with your tools, on real files and with real programs. Report figures only as your tools returned them.
 - A task ends when you call \`complete_task\`, and only then: status \`done\` with a summary that answers the task, \`failed\` with the reason, or \`blocked\` with what is missing. The last words of a turn do not close a task. Whoever gave it is told by itself.
-- \`update_task\` with \`block\` asks whoever gave the task what you need to know: end your turn then, you are called again with the answer. With \`progress\` it notes how far you are.
+- \`update_task\` with \`block\` asks the giver of the task what you need to know: end your turn then, you are called again with the answer. With \`progress\` it notes how far you are.
 - \`check_inbox\` lists your open tasks.`)
 
 const sharedRules = sanitizeForPrompt(`## What the fleet shares
@@ -117,7 +117,7 @@ const sharedRules = sanitizeForPrompt(`## What the fleet shares
 
 function roster(colleagues: readonly Colleague[], maxChars: number): PromptText {
   const title = sanitizeForPrompt('## Whom you may give work to\n')
-  if (colleagues.length === 0) return joinPromptText([title, sanitizeForPrompt('Nobody.')], '\n')
+  if (colleagues.length === 0) return joinPromptText([title, sanitizeForPrompt('No other agents.')], '\n')
   const lines: PromptText[] = []
   let size = 0
   for (const colleague of colleagues) {

@@ -22,7 +22,7 @@ const ask = (runId: string, fence: number, message = 'hello'): ChatRequest => ({
   session: 'main',
 })
 
-/** What every line to an agent does, as the ledger counts on it. */
+/** The contract of a connection to an agent that the ledger relies on. */
 export function describeAgentLine(name: string, make: () => Promise<AgentUnderTest>): void {
   const withAgent = (work: (agent: AgentUnderTest) => Promise<void>) => async (): Promise<void> => {
     const agent = await make()
@@ -179,7 +179,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
         })
         await watched
         expect(frames.at(-1)).toMatchObject({ type: 'done', result: { run_id: 'run_1' } })
-        // For show alone: nothing to show is no error.
+        // Only for display, so a missing run is no error.
         await agent.line.watch('run_1', () => undefined, patientSignal)
       }),
     )
@@ -224,7 +224,7 @@ export interface ConnectionsUnderTest {
   close(): Promise<void>
 }
 
-/** What every fleet does for the ledger. */
+/** The contract of the connections to a fleet that the ledger relies on. */
 export function describeAgentConnections(name: string, make: () => Promise<ConnectionsUnderTest>): void {
   const withFleet = (work: (fleet: ConnectionsUnderTest) => Promise<void>) => async (): Promise<void> => {
     const fleet = await make()

@@ -64,7 +64,7 @@ export interface AgentRuns {
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
-  /** The same for a heartbeat; a completed heartbeat reports its result (`heartbeatResultSchema`). */
+  /** Does the same for a heartbeat; a completed heartbeat reports its result (`heartbeatResultSchema`). */
   heartbeat(
     request: HeartbeatRequest,
     onFrame: (frame: ChatFrame) => void,
@@ -115,7 +115,7 @@ export interface AgentData {
   forgetFact(name: string, signal: AbortSignal): Promise<boolean>
 }
 
-/** The files that say who an agent is. */
+/** The files that define an agent's identity. */
 export interface AgentWorkspace {
   workspaceFiles(signal: AbortSignal): Promise<readonly IdentityFile[]>
   readWorkspaceFile(name: string, signal: AbortSignal): Promise<string>

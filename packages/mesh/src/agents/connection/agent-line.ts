@@ -78,7 +78,7 @@ export interface AgentLineDeps {
   readonly address: AgentAddress
   readonly identity: MeshIdentity
   readonly clock: Clock
-  /** What replies of each agent may take of the mesh. */
+  /** How much of the mesh the replies of each agent may use. */
   readonly replies: ReplyShares
   /** Keep-alive HTTP agent; shared by all agents and closed by its creator. */
   readonly http: Agent
@@ -93,7 +93,7 @@ export interface Send {
   readonly json?: unknown
   readonly bytes?: Uint8Array
   readonly deadlineMs?: number
-  /** What proves the mesh instead of a signature. */
+  /** Proves the identity of the mesh instead of a signature. */
   readonly proof?: string
   readonly signal: AbortSignal
   readonly onTaken?: (() => void) | undefined
@@ -111,11 +111,11 @@ interface AgentLine {
    * `maxBytes`, `rate-limited` if there is no room.
    */
   bytes(send: Send, maxBytes: number): Promise<HeldFile>
-  /** An outcome that the mesh has no room or time for now is not lost: it is asked for again until `send.signal` aborts. */
+  /** If the mesh has no room or time for an outcome now, it asks again until `send.signal` aborts. */
   callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
   /** Passes on frames as they arrive and returns the result at their end; null if the connection broke before. */
   stream(send: Send, followed: FollowedStream): Promise<TaskResult | null>
-  /** The same for show alone: whatever is wrong with the line is no matter. */
+  /** Follows a run only for display; errors of the connection are ignored. */
   watch(send: Send, followed: FollowedStream): Promise<void>
 }
 
@@ -253,7 +253,7 @@ interface Share {
   spend<T>(work: () => T): T
   /** Counts bytes that are kept of one reply. */
   hold(): Holding
-  /** The same for a file. */
+  /** Does the same for a file. */
   holdFile(): Holding
 }
 

@@ -13,7 +13,7 @@ const separator = '.'
 
 /** The lines to agents: kept connections, and on other machines the keys that both sides prove themselves by. */
 export interface AgentLinks {
-  /** What keeps connections to the agent's last start. */
+  /** The HTTP agent that keeps connections to the agent's last start. */
   httpOf(agentId: string): Agent
   /** The key for a start; null within one machine, where no connection crosses a network. */
   keyFor(agentId: string, startId: string): AgentLinkKey | null

@@ -20,7 +20,7 @@ export interface MeshIdentity {
   linkKeyOf(agentId: string, startId: string): Buffer
 }
 
-/** The same secret gives the same key, so that adopted containers know the mesh again after its restart. */
+/** The same secret gives the same key, so that adopted containers recognize the mesh after its restart. */
 export function createMeshIdentity(deps: { readonly secret: string; readonly clock: Clock }): MeshIdentity {
   const seed = hkdfSync('sha256', deps.secret, 'flotilla', 'mesh identity, Ed25519, version 1', 32)
   const privateKey = createPrivateKey({

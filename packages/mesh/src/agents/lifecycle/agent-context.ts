@@ -69,7 +69,7 @@ export interface FleetSettings {
   readonly loopLimits: Readonly<Record<string, string>>
   /** Restarts within an hour after which an agent is in quarantine. */
   readonly restartsPerHour: () => number
-  /** Idle for so long, an agent sleeps, milliseconds; null for never. */
+  /** How long an agent must be idle before it hibernates, in milliseconds; null for never. */
   readonly hibernateAfterMs: (agentId: string) => number | null
   /** The limit of the agent's data below /data. */
   readonly dataLimitBytes: (agentId: string) => number

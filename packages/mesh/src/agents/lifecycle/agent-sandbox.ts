@@ -8,7 +8,7 @@ import type { AgentRecord } from '../registry/agent-record.ts'
 import type { Placed } from './agent-placing.ts'
 import type { IssuedTokens } from '../connection/agent-tokens.ts'
 
-/** Which start made a sandbox: only the last one of an agent is adopted. */
+/** Identifies the start that created a sandbox: only the last one of an agent is adopted. */
 export const startIdLabel = 'flotilla.start'
 /**
  * The API address and mesh key that a sandbox was started with; a sandbox with other values cannot be
@@ -45,7 +45,7 @@ export function agentSandbox(asked: {
   readonly startId: string
   readonly tokens: IssuedTokens
   readonly endpoint: MeshEndpoint
-  /** What its lines to the mesh are keyed with; null within one machine. */
+  /** The key for the agent's connections to the mesh; null if both are on one machine. */
   readonly link: AgentLinkKey | null
   readonly briefingDirectory: string
   /** Loop limits by variable name. */

@@ -35,7 +35,7 @@ const lives = fc.array(anEvent, { maxLength: 60 })
 interface Step {
   readonly before: AgentState
   readonly event: AgentEvent
-  /** Null where it was refused, and the agent stays where it is. */
+  /** Null if the event is rejected and the state stays. */
   readonly after: AgentState | null
 }
 

@@ -51,7 +51,7 @@ export type AgentEvent =
   | { readonly kind: 'miss'; readonly at: number; readonly reason: string }
   /** Its sandbox ended, had to be ended, or could not be started. */
   | { readonly kind: 'lose'; readonly at: number; readonly reason: string; readonly dueAt: number }
-  /** The same, after too many restarts. */
+  /** Like `lost`, after too many restarts. */
   | { readonly kind: 'quarantine'; readonly at: number; readonly reason: string; readonly dueAt: number }
   | { readonly kind: 'stop'; readonly at: number; readonly to: RestingState; readonly reason: string }
   /** Its sandbox is gone, as requested. */
@@ -92,7 +92,7 @@ export const agentTransitions = {
   deleted: { ...atRest, start: null, stop: null },
 } as const satisfies Record<AgentStateName, Row>
 
-/** The state after the event, or null where it is refused. */
+/** The state after the event, or null if the event is rejected. */
 export function transition(state: AgentState, event: AgentEvent): AgentState | null {
   const to = agentTransitions[state.kind][event.kind]
   if (to === null || isRefused(state, event)) return null

@@ -8,7 +8,7 @@ afterEach(() => harness.close())
 
 const refused = new Error('the engine refused')
 
-/** The next so many stops are refused by the engine. */
+/** Makes the engine reject the next `count` stops. */
 function refuseStops(count: number): void {
   const { stop } = harness.runtime
   let left = count

@@ -23,7 +23,7 @@ export interface Reach {
   standing(agentId: string): 'new' | 'stopped' | 'starting' | 'ready'
 }
 
-/** Everybody's way to agents: started when needed, one start for all who ask. */
+/** Connects callers to agents: starts an agent when needed, once for all concurrent callers. */
 export function createAgentConnections(
   context: AgentContext,
   starts: AgentStarts,

@@ -19,7 +19,7 @@ import type { AgentStarts } from './start-agent.ts'
 import { stopAgent } from './stop-agent.ts'
 import type { StopAgent } from './stop-agent.ts'
 
-/** Which agents run, how well, and with what. */
+/** Starts, stops and monitors the agents of the fleet. */
 export interface FleetLifecycle {
   /** After the runtime is prepared and the agent API's port is known; before anything else. */
   reconcile(): Promise<ReconcileReport>

@@ -3,8 +3,8 @@ import type { Caller, Guard } from '../../access/index.ts'
 import type { AgentContext } from './agent-context.ts'
 
 /**
- * Puts an agent to sleep now: its sandbox is stopped, and the next work wakes it. Idempotent. Problems `denied`,
- * `unknown-agent`, `reserved-agent-id` for the operator, `conflict` where it works or does not run.
+ * Hibernates an agent now: its sandbox is stopped, and the next work starts it again. Idempotent. Problems `denied`,
+ * `unknown-agent`, `reserved-agent-id` for the operator, `conflict` if it works or does not run.
  */
 export type HibernateAgent = (caller: Caller, agentId: string) => Promise<void>
 

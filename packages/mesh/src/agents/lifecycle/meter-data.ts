@@ -14,8 +14,8 @@ export interface DataMeter {
   /** Counts what running agents keep, once a minute at most, and stops those that are over their limit. */
   sweep(): Promise<void>
   /**
-   * Problem `data-full` where the agent is over its limit. Only one that has failed before is counted: a start
-   * that has no reason to wait does not.
+   * Problem `data-full` if the agent exceeds its limit. Only an agent that exceeded it before is counted, because
+   * counting delays the start.
    */
   requireRoom(row: AgentRow): Promise<void>
 }

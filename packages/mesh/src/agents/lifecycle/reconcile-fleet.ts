@@ -49,7 +49,7 @@ export async function reconcileFleet(context: AgentContext): Promise<ReconcileRe
   return report
 }
 
-/** Whether its row says that its sandbox is running or starting. */
+/** True if its row says that its sandbox is running or starting. */
 function wasUp({ state }: AgentRow): boolean {
   return isLive(state.kind) || state.kind === 'starting'
 }

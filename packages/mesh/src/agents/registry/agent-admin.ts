@@ -14,10 +14,10 @@ import type { ShortLived } from './short-lived.ts'
 import { writeAgents } from './write-agents.ts'
 import type { WriteAgents } from './write-agents.ts'
 
-/** What may be done to which agents there are. */
+/** The operations on agents. */
 export interface AgentAdmin {
   readonly create: CreateAgent
-  /** Writes changes of the record; a sandbox that runs is re-created before its next run where it has to be. */
+  /** Changes the record; a running sandbox is re-created before its next run if the change requires it. */
   readonly change: ChangeAgent
   /** Changes many agents, in the turn of each and in one transaction of the caller. */
   readonly write: WriteAgents

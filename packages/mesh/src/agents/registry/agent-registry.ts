@@ -13,12 +13,12 @@ import type { AgentSummary } from './list-agents.ts'
 import type { McpServerTable } from './mcp-server-table.ts'
 import type { SeedFiles } from './seed-files.ts'
 
-/** Which agents there are, and what each is. */
+/** Reads the agents and their records. */
 export interface AgentRegistry {
   readonly find: (agentId: string) => AgentRecord | null
   list(): readonly AgentRecord[]
   readonly isArchived: (agentId: string) => boolean
-  /** Why it does not work now and is started again by itself, in words; null where that is not so. */
+  /** The reason why the agent does not work now but will be restarted automatically; null otherwise. */
   failureOf(agentId: string): string | null
   /**
    * For callers that give work. Problems `unknown-agent`, `agent-archived`; with `waits` also

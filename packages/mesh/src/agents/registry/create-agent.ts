@@ -45,9 +45,9 @@ export type CreateAgent = (
 ) => Promise<AgentRecord>
 
 /**
- * Creates a worker; it is started when work reaches it. Everything or nothing: where the record of permissions cannot
- * be written, or the row cannot, neither stays. Problems `denied`, `human-only`, `proof-wanted`, `reserved-agent-id`, `conflict`, `bad-request`,
- * `unprocessable`.
+ * Creates a worker, which is started when it gets work. Atomic: if the permission record or the row cannot be
+ * written, neither is kept. Problems `denied`, `human-only`, `proof-wanted`, `reserved-agent-id`, `conflict`,
+ * `bad-request`, `unprocessable`.
  */
 export function createAgent(deps: {
   readonly guard: Guard

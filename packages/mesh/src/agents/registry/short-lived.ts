@@ -21,7 +21,10 @@ export interface ShortLived {
     },
     step: Resumable<AgentRecord>,
   ): Promise<void>
-  /** Takes away all of it: sandbox, network address, data, tokens, permissions, rows. Idempotent; again where it broke off. */
+  /**
+   * Deletes everything of the agent: sandbox, network address, data, tokens, permissions, rows. Idempotent, so that
+   * an interrupted deletion can be repeated.
+   */
   remove(agentId: string): Promise<void>
 }
 

@@ -23,9 +23,9 @@ export interface AgentRewrite {
 type CreatedAgent = NewAgent & { readonly files: Readonly<Record<string, string>> }
 
 /**
- * Rows of many agents as one. `requireMay` asks all that creating and changing each of them alone would ask, but for
- * the ceilings of permissions and budgets, which are the caller's to hold; `inTurns` runs `work` while nothing else of these
- * agents changes; `rows` joins the caller's transaction. Problems as of `createAgent`.
+ * Writes the rows of several agents together. `requireMay` checks everything that creating and changing each of them
+ * requires, except the ceilings of permissions and budgets, which the caller checks. `inTurns` runs `work` while
+ * nothing else changes these agents. `rows` joins the caller's transaction. Problems as for `createAgent`.
  */
 export interface WriteAgents {
   requireMay(caller: Caller, agents: readonly (NewAgent | AgentRewrite)[]): void

@@ -48,7 +48,7 @@ export interface AnswerCaptchas {
 }
 
 export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' | 'clock' | 'log'> {
-  /** Null where nothing is set up. */
+  /** Null if no solver is configured. */
   readonly keys: SolverKeys | null
   readonly solve: SolveCaptcha
   readonly captchaSettings: () => CaptchaSettings

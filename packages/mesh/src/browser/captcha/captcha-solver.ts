@@ -20,7 +20,7 @@ export interface SolverProxy {
 }
 
 export interface SolverCall {
-  /** Base address of who is asked. */
+  /** Base address of the solver. */
   readonly url: string
   readonly key: Secret
   readonly proxy: SolverProxy | null
@@ -30,7 +30,7 @@ export interface SolverCall {
 /** `cost`: nano-dollars; null if it is unknown, and up to the whole reservation may be owed. */
 export type SolverAnswer =
   | { readonly kind: 'solved'; readonly token: string; readonly costNano: number | null }
-  /** Nothing was taken on, or nothing is charged for it. */
+  /** The task was rejected, or is not charged. */
   | { readonly kind: 'refused'; readonly why: string }
   /** The task was accepted and no answer came: it may be charged all the same. */
   | { readonly kind: 'lost'; readonly why: string }

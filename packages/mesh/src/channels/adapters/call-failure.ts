@@ -17,7 +17,7 @@ export function failureOfCall(error: unknown, platform: string): ChannelFailure 
   const ours = ownFailure(error)
   if (ours !== null) return ours
   const code = codeOf(error)
-  // Nothing leaves before the tunnel is open.
+  // No request is sent before the tunnel is open.
   if (code === proxyFailedCode) return new ChannelFailure('unreachable', proxyWords(error, platform))
   return code !== null && neverLeft.has(code)
     ? new ChannelFailure('unreachable', `${platform} cannot be reached (${code})`)
@@ -34,7 +34,7 @@ function ownFailure(error: unknown): ChannelFailure | null {
   return null
 }
 
-/** What the proxy's failure says; node-fetch makes an error of its own, whose message begins with the address. */
+/** The proxy's error text; node-fetch wraps it in an error whose message begins with the address. */
 function proxyWords(error: unknown, platform: string): string {
   for (let at = error, depth = 0; depth < causesMax && at instanceof Error; depth++, at = at.cause) {
     if (at instanceof ProxyFailed) return at.message
@@ -81,7 +81,7 @@ export function failureOfDownload(
 /** Request timeout and too early. */
 const passing: ReadonlySet<number> = new Set([408, 425])
 
-/** The wait where a platform asks for one without a duration, in milliseconds. */
+/** The wait if a platform asks for one without a duration, in milliseconds. */
 export const waitWithoutWordMs = 30_000
 
 /** The longest wait that is accepted from a platform, in milliseconds. */

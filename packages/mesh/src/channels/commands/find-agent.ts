@@ -38,7 +38,7 @@ export function namedAgent(deps: Pick<CommandDeps, 'agents'>, name: string): str
 
 /**
  * The agent that answers the caller here: the chosen one, else the operator, else the only one that the caller may
- * talk to. Null if there is none.
+ * talk to. Null if none exists.
  */
 export function agentHere(
   deps: CommandDeps,

@@ -18,7 +18,7 @@ export interface SendLetterDeps extends SendFileDeps {
   readonly database: Pick<Database, 'transaction'>
   readonly letters: LetterTable
   readonly clock: Clock
-  /** Resolves with the id of the live message once nothing writes to it, or null if there is none. */
+  /** Resolves with the id of the live message once nothing writes to it, or null if none exists. */
   readonly liveMessageOf: (runId: string) => Promise<string | null>
   /** Records in one transaction that the letter was delivered or failed. */
   readonly settle: (letter: Letter, state: LetterEnd, detail: string) => void

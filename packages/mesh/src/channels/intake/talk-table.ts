@@ -71,14 +71,14 @@ export function createTalkTable(
         .get(channel, person, conversationOf(place))
       return row !== undefined && isTheirs(channel, placeRowSchema.parse(row).sender_id, person)
     },
-    /** The last direct conversation of this person; null if there is none. */
+    /** The last direct conversation of this person; null if none exists. */
     alonePlaceOf: (channel: string, person: string): ConversationPlace | null =>
       firstPlace(
         "SELECT place, sender_id FROM channel_talks WHERE channel = ? AND person = ? AND json_extract(place, '$.isPrivate') ORDER BY spoke_at DESC LIMIT ?",
         channel,
         person,
       ),
-    /** The last conversation of this person, direct ones first; null if there is none. */
+    /** The last conversation of this person, direct ones first; null if none exists. */
     lastPlaceOf: (channel: string, person: string): ConversationPlace | null =>
       firstPlace(
         "SELECT place, sender_id FROM channel_talks WHERE channel = ? AND person = ? ORDER BY json_extract(place, '$.isPrivate') DESC, spoke_at DESC LIMIT ?",

@@ -99,7 +99,7 @@ export function createPairingCodes(deps: {
   }
 }
 
-/** The code in a message: alone, or after `/start` or `/pair`; null if there is none. Pure. */
+/** The code in a message: alone, or after `/start` or `/pair`; null if none exists. Pure. */
 export function codeIn(text: string): string | null {
   const { alphabet, codeChars } = channelPairing
   const found = /^(?:\/(?:start|pair)(?:@\w{1,64})?\s+)?([A-Za-z0-9]+)$/.exec(text.trim())?.[1]?.toUpperCase()

@@ -50,7 +50,7 @@ export function chooseCut(
   return divided === null || divided.from <= from ? place : divided.from
 }
 
-/** The best place that does not leave too much empty; null if there is none. */
+/** The best place that does not leave too much empty; null if none exists. */
 function bestPlace(
   whole: RunText,
   { from, to }: { readonly from: number; readonly to: number },

@@ -105,7 +105,7 @@ export function writeEntry(deps: {
     if (written === 'conflict') {
       if (!appends) throw new Problem('version-conflict')
       throw new Problem('version-conflict', {
-        detail: `${write.key} is written, and what stands under history/ stays as it is`,
+        detail: `${write.key} is written, and entries under history/ cannot be changed`,
         repair: 'Write it under another key, such as one that ends in the day and the hour.',
       })
     }
@@ -125,7 +125,7 @@ export function isHistory(key: string): boolean {
 
 function requireAppend({ ttlSeconds, expectedVersion = 0 }: BlackboardWrite): void {
   if (ttlSeconds !== undefined) {
-    throw new Problem('bad-request', { detail: 'ttl_s: what stands under history/ stays' })
+    throw new Problem('bad-request', { detail: 'ttl_s: entries under history/ are permanent' })
   }
   if (expectedVersion !== 0) {
     throw new Problem('bad-request', {

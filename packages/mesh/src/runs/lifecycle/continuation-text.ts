@@ -92,7 +92,7 @@ function browserText({ how, before, after, at }: Extract<RunNote, { kind: 'brows
   const words = {
     returned: 'The person has given your browser back to you.',
     solved: 'The question whether a person is there was answered for you; send the form, or go on.',
-    expired: 'Nobody came to help with the page in your browser. Do without it, or tell who asked you.',
+    expired: 'No person came to help with the page in your browser. Do without it, or tell who asked you.',
     lost: 'Your browser was closed meanwhile; its tabs come back with your next use of it.',
   }[how]
   const shown = (page: typeof before) =>

@@ -45,7 +45,7 @@ function senderOf({ kind, user, role }: Origin): string {
   }
 }
 
-/** The steers that a request to an agent carries; empty when there are none. Pure. */
+/** The steers that a request to an agent carries; empty if none exists. Pure. */
 export function steersBeside(steers: readonly SteerRecord[]): { readonly steers?: SteerMessage[] } {
   return steers.length === 0 ? {} : { steers: steers.map(steerMessage) }
 }

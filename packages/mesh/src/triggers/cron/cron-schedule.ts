@@ -20,7 +20,7 @@ export type Schedule =
     }
   | { readonly kind: 'cron'; readonly expression: string; readonly timezone: string }
 
-/** The first due time after `after`, or null if there is none. Pure. */
+/** The first due time after `after`, or null if none exists. Pure. */
 export function nextDue(schedule: Schedule, after: number): number | null {
   if (schedule.kind === 'every') {
     const { everyMs, anchor } = schedule

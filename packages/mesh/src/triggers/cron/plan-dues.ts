@@ -55,11 +55,11 @@ export interface DueStretch {
 export interface DueTimes {
   /** The due time to fire: the last one that has passed. */
   readonly latest: number
-  /** All earlier ones; null if there are none. */
+  /** All earlier ones; null if none exists. */
   readonly missed: DueStretch | null
 }
 
-/** The due times in (`after`, `until`]; null if there are none. Pure. */
+/** The due times in (`after`, `until`]; null if none exists. Pure. */
 export function dueBetween(schedule: Schedule, after: number, until: number): DueTimes | null {
   const first = nextDue(schedule, after)
   if (first === null || first > until) return null

@@ -53,7 +53,7 @@ export interface ClockChange {
   readonly after: number
 }
 
-/** The change of a zone's offset after `from` and up to `until`; null if there is none. Pure. */
+/** The change of a zone's offset after `from` and up to `until`; null if none exists. Pure. */
 export function changeWithin(timezone: string, from: number, until: number): ClockChange | null {
   const before = zoneOffsetMs(timezone, from)
   const after = zoneOffsetMs(timezone, until)

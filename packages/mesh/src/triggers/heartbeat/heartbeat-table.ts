@@ -67,7 +67,7 @@ export function createHeartbeatTable(database: Database) {
         )
         .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id, last.rules_left_out)
     },
-    /** The fleet state in the last heartbeat that ran; null if there was none. */
+    /** The fleet state in the last heartbeat that ran; null if none exists. */
     fleetOf: (agentId: string): FleetFacts | null => {
       const row = database.prepare('SELECT fleet FROM heartbeats WHERE agent_id = ?').get(agentId)
       const text = row?.['fleet']

@@ -119,7 +119,7 @@ function notSo(reason: string): Problem {
   })
 }
 
-/** The indentation of the entries, at most 8; -1 if there are none. Pure. */
+/** The indentation of the entries, at most 8; -1 if none exists. Pure. */
 function dashColumn(text: string): number {
   const dash = /^( {0,8})- /m.exec(text)
   return dash ? (dash[1] ?? '').length : -1

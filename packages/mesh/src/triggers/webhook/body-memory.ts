@@ -118,7 +118,7 @@ export function createBodyMemory({
     )
   }
 
-  /** The time of the oldest body; null if there is none. */
+  /** The time of the oldest body; null if none exists. */
   function oldestAt({ number }: Memory): number | null {
     const row = database
       .prepare('SELECT at FROM webhook_bodies WHERE memory = ? ORDER BY delivery LIMIT 1')

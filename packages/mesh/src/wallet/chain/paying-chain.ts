@@ -31,7 +31,7 @@ export type Simulation =
        * where impossible.
        */
       readonly others?: readonly string[]
-      /** Contracts that it calls and that do not report what they did; left out if there are none. */
+      /** Contracts that it calls and that do not report what they did; left out if none exists. */
       readonly unseen?: readonly string[]
     }
   /** It would be reverted and cost its fee. */
@@ -127,7 +127,7 @@ export interface Replacement {
 
 /** Foreign signatures of an address on a chain without nonces. */
 export interface SignedElsewhere {
-  /** The first transaction that the caller did not sign; null if there is none. */
+  /** The first transaction that the caller did not sign; null if none exists. */
   readonly foreign: string | null
   /** The adapter's own marker of how far it has checked. */
   readonly seen: string
@@ -183,7 +183,7 @@ export interface PayingChain extends Chain {
     sent: { readonly from: string; readonly place: Place; readonly id: string },
     signal: AbortSignal,
   ): Promise<Fate>
-  /** Facts of a token contract. Rejects if there is none. */
+  /** Facts of a token contract. Rejects if none exists. */
   token(address: string, signal: AbortSignal): Promise<TokenFacts>
   /** Balance of a token that an address can pay with, base units. Rejects if the token does not exist. */
   held(token: string, address: string, signal: AbortSignal): Promise<bigint>

@@ -12,7 +12,7 @@ import type { Worth } from './value-assets.ts'
 export interface DescribedPayment extends Understood {
   readonly chain: ChainName
   readonly from: string
-  /** Assets of which the simulation showed less than was ordered; null is the coin. Left out if there are none. */
+  /** Assets of which the simulation showed less than was ordered; null is the coin. Left out if none exists. */
   readonly short?: readonly (string | null)[]
   readonly payees: Payees
   readonly leaving: readonly Worth[]

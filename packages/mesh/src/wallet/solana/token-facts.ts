@@ -17,7 +17,7 @@ const metadataExtension = 19
 const symbolMaxBytes = 32
 
 /**
- * Decimals of the mint, and the symbol that its issuer wrote; the first letters of its address if there is none.
+ * Decimals of the mint, and the symbol that its issuer wrote; the first letters of its address if none exists.
  */
 export async function tokenFacts(rpc: SolanaRpc, mint: string): Promise<TokenFacts> {
   if (readAddress(mint) === null) throw noToken(mint)

@@ -251,7 +251,7 @@ describe('Discord', () => {
       server.write({ channel_id: server.places.group.conversationId, type, author: us(server) })
     await say(server, 'hi')
     await vi.waitFor(() => expect(texts(heard)).toEqual(['hi']))
-    // Of the messages so far, only the bot's own one needed a check.
+    // So far, only the bot's own message needed a check.
     expect(looks).toHaveLength(1)
     looks.shift()?.()
     await setImmediate()

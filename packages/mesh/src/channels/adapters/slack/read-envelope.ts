@@ -25,7 +25,7 @@ export interface SlackSaid {
   /** True if the envelope shows that it is for the bot: a direct message, mention, command or button. */
   readonly isForUs: boolean
   readonly files: readonly SlackFile[]
-  /** Messages of others that the sender shared; null if there are none. */
+  /** Messages of others that the sender shared; null if none exists. */
   readonly shared: SlackShared | null
 }
 

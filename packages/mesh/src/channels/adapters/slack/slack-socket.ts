@@ -265,7 +265,7 @@ function openLine(proxies: OutboundProxies) {
   })
   return {
     dispatcher,
-    /** Why it could not connect; null where it could. */
+    /** The reason why it could not connect; null if it could. */
     fault: () => fault,
     cut: () => {
       for (const socket of sockets) socket.destroy()

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChannelFailure } from '../../adapter.ts'
 
-/** The wait where Meta asks for one without a duration, in milliseconds. */
+/** The wait if Meta asks for one without a duration, in milliseconds. */
 const retryAfterMs = 60_000
 const retryAfterMaxMs = 60 * 60 * 1000
 
