@@ -1,4 +1,4 @@
-/** What each agent answered, without those who had nothing to say; never more than `atOnce` are asked at a time. */
+/** Collects the answers of agents, without empty ones; at most `atOnce` agents are asked at a time. */
 export async function askEach<Answer>(
   agentIds: readonly string[],
   atOnce: number,

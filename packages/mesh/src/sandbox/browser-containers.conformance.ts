@@ -9,7 +9,7 @@ export interface BrowserContainersUnderTest {
   readonly specOf: (agentId: string) => BrowserSpec
 }
 
-/** What sessions rely on, of any place where browsers live; `make` is called once. */
+/** The contract of every place where browsers run; `make` is called once. */
 export function browserContainersConformance(
   name: string,
   make: () => Promise<BrowserContainersUnderTest>,

@@ -16,11 +16,11 @@ import type { WallReport } from './wall-report.ts'
 export interface BrowserContainers {
   /** Makes image and network ready. Idempotent; minutes the first time on a machine. */
   prepare(signal: AbortSignal): Promise<void>
-  /** Where the proxy of browsers must listen; port 0 for any. Known after `prepare`. */
+  /** The address on which the proxy for browsers must listen; port 0 for any. Known after `prepare`. */
   proxyPlace(): { readonly host: string; readonly port: number }
   /** The proxy must be listening. */
   checkWalls(signal: AbortSignal): Promise<readonly WallReport[]>
-  /** Resolves to where the mesh reaches it. */
+  /** Resolves to the address at which the mesh reaches the browser. */
   start(spec: BrowserSpec): Promise<{ readonly host: string; readonly port: number }>
   /** Null if the agent has no browser container. */
   inspect(agentId: string): Promise<BrowserContainerState | null>
@@ -37,7 +37,7 @@ export interface BrowserSpec {
   readonly proxyPort: number
   /** Host directory mounted read-only at `/briefing`. */
   readonly briefingDirectory: string
-  /** What may lie in the profile in all. */
+  /** Size limit of the profile. */
   readonly profileLimitBytes: number
 }
 

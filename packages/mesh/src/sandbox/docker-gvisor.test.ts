@@ -42,7 +42,8 @@ const meshPort = 8420
 withEngine(
   'behind gVisor the runtime keeps its port',
   (engine) =>
-    // The same adapter keeps it without gVisor in each run; thirty starts of a kernel more take a hundred seconds of a processor.
+    // Each run tests the same adapter without gVisor; thirty more kernel starts would take a hundred seconds of
+    // processor time.
     describe.runIf(isSoak)('in the soak tests', () => {
       sandboxRuntimeConformance(
         'docker behind gVisor',

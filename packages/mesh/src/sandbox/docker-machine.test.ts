@@ -31,7 +31,8 @@ const slowMs = patient(900_000)
 withEngine(
   'in machines of their own the runtime keeps its port',
   (engine) =>
-    // The same adapter keeps it without machines in each run; thirty kernels that software boots take minutes of a processor.
+    // Each run tests the same adapter without virtual machines; thirty kernels under software emulation would take
+    // minutes of processor time.
     describe.runIf(isSoak)('in the soak tests', { timeout: slowMs }, () => {
       sandboxRuntimeConformance(
         'docker with machines',
@@ -194,7 +195,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
       const state = await start('eater')
       const ends: unknown[] = []
       const leave = home().runtime.onEnd((end) => ends.push(end))
-      // A program that is ended alone is no end of the agent.
+      // Killing one program does not end the agent.
       const eaten = await home().run(state, `python3 -c "b=[bytearray(10**7) for _ in range(60)]"`)
       expect(eaten.code).toBe(137)
       expect(ends).toEqual([])
@@ -268,7 +269,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
       },
     )
 
-    /** Within the walls of QEMU, as its user. */
+    /** Runs inside the isolation of QEMU, as its user. */
     async function besideQemu(agentId: string, command: string): Promise<string> {
       const asking = await containerOf(agentId).exec({
         Cmd: ['sh', '-c', command],

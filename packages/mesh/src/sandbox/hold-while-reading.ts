@@ -5,12 +5,12 @@ import type { DataReading } from './sandbox-runtime.ts'
 const holdMaxMs = 30_000
 
 /**
- * Reads `tar` while it is held, from now on. `release` is called once: at the end, at the bound, or where the reader leaves,
- * before it has begun or in the middle of it.
+ * Reads `tar` while the sandbox is frozen. `release` is called once: at the end, at the limit, or when the reader
+ * stops, even before it has begun.
  */
 export function readWhileHeld(options: {
   readonly tar: AsyncIterable<Uint8Array>
-  /** False where it could not be held. */
+  /** False if the sandbox could not be frozen. */
   readonly isHeld: boolean
   readonly release: () => Promise<void>
   /** Called once, when the reading is over. */

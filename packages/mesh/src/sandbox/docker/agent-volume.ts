@@ -37,7 +37,7 @@ export async function openAgentVolume(
     readonly homeId: string
     readonly spec: VolumeSpec
     readonly bound: DataBound
-    /** In the engine, where it is not the agent's own data. */
+    /** Name and labels in the engine, if it is not the agent's own data. */
     readonly as?: { readonly name: string; readonly labels: Record<string, string> }
   },
 ): Promise<AgentVolume> {

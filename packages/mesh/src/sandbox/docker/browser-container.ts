@@ -34,9 +34,9 @@ const sharedMemoryBytes = 256 * 1024 ** 2
 const capabilities = ['NET_ADMIN', 'SETUID', 'SETGID'] as const
 
 /**
- * The whole container of a browser: an agent's walls, the three capabilities that its first program needs, and a filter of
- * system calls that leaves Chromium its own sandbox. `ground` is that of browsers: image, network and filter are others
- * than those of agents. Pure.
+ * All options of a browser's container: an agent's hardening, the three capabilities that its first program needs,
+ * and a seccomp filter that leaves Chromium its own sandbox. `ground` is that of browsers: image, network and filter
+ * differ from those of agents. Pure.
  */
 export function browserContainerOptions(
   ground: ContainerGround,

@@ -33,8 +33,8 @@ export interface ContainerGround {
 export const tmpFilesMax = 32_768
 
 /**
- * Threads of the machine that gVisor's kernel takes for one process of the agent's, with room: it took 8.5 where it traces
- * them. The limit of processes itself holds inside.
+ * Host threads that gVisor's kernel needs for one process of the agent, with reserve: measured were 8.5 where it uses
+ * ptrace. The limit of processes itself applies inside.
  */
 const hostThreadsPerProcess = 16
 /** What replaces the shared kernel for agents under gVisor. */
@@ -50,7 +50,7 @@ export interface GvisorGround {
 /** Memory that gVisor's kernel needs in addition to the agent's limit. */
 const gvisorOwnBytes = 96 * 1024 * 1024
 
-/** The walls alone, as every agent and the probe have them; with gVisor, behind that. Pure. */
+/** The hardening alone, the same for every agent and the probe; with gVisor, behind its kernel. Pure. */
 export function hardenedHost(
   ground: ContainerGround,
   size: WallSize,
@@ -147,7 +147,7 @@ export function containerOptions(
     // Engines answer for it as for the name, so one that all share would list everybody's addresses.
     Hostname: sandboxName(ground.homeId, spec.agentId),
     Labels: labels,
-    // The mesh asks for health itself; a check of the engine's would eat the agent's CPU quota.
+    // The mesh checks the health itself; an engine's check would use the agent's CPU quota.
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       ...host,

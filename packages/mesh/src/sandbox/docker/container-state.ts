@@ -31,7 +31,7 @@ export const listSchema = z.array(
   }),
 )
 
-/** Null where the container is not an agent's. Pure. */
+/** Null if the container does not belong to an agent. Pure. */
 export function stateOf(inspected: InspectedContainer, network: string): SandboxState | null {
   const labels = inspected.Config.Labels ?? {}
   const agentId = labels[labelKeys.agent]

@@ -28,7 +28,7 @@ export interface DockerHome {
   readonly link: EngineLink
   /** The limits of concurrent starts and start shares. */
   starts: StartBounds
-  /** What this machine has to make volumes with. */
+  /** The programs of this machine that create volumes. */
   readonly found: { programs: VolumePrograms }
   /** Null before `prepare` and after `erase`. */
   ready: PreparedEngine | null
@@ -94,7 +94,7 @@ export function preparedEngine({ ready }: Pick<DockerHome, 'ready'>): PreparedEn
   )
 }
 
-/** The same, with the agents' image in the engine. */
+/** Does the same, with the agents' image in the engine. */
 export async function engineWithImage(home: DockerHome): Promise<PreparedEngine> {
   const before = preparedEngine(home)
   const image = await home.restoreImage(before.engine, before.ground.image)

@@ -27,7 +27,7 @@ export interface DockerRuntimeOptions {
   readonly proxyVariables?: Readonly<Record<string, string>> | undefined
   /** Folder of volumes with a fixed size. Belongs to one home. */
   readonly volumesFolder: string
-  /** PATH of the mesh: where the programs that make volumes are found. */
+  /** PATH of the mesh, to find the programs that create volumes. */
   readonly path: string
   readonly browser: {
     /** `images/browser`. */

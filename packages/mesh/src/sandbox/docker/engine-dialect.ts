@@ -25,7 +25,7 @@ export interface EngineDialect {
 export type Ulimits = NonNullable<Dockerode.HostConfig['Ulimits']>
 
 const { openFilesMax } = sandboxHardening
-/** What Podman's service lowers its own limit to. */
+/** Podman's service lowers its own limit to this value. */
 const podmanProcessesMax = 32_768
 
 export async function engineDialect(engine: Engine, recipeDirectory: string): Promise<EngineDialect> {

@@ -28,7 +28,7 @@ export async function eraseHome(
   await removePrivateNetwork(worker, 'browsers')
 }
 
-/** Firewall rules are taken away from inside a helper container where the mesh is not root. */
+/** If the mesh is not root, firewall rules are removed from inside a helper container. */
 async function anyAgentImage({ docker }: Engine): Promise<string> {
   const images = imagesSchema.parse(await docker.listImages())
   return images.flatMap(({ RepoTags }) => RepoTags ?? []).find((tag) => tag.includes('flotilla/agent')) ?? ''

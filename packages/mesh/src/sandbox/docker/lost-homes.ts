@@ -13,7 +13,7 @@ import { eraseHome } from './erase-home.ts'
  * another user.
  */
 export interface LostHome {
-  /** What all that it left is labelled and named by. */
+  /** Part of the labels and names of everything that the home left. */
   readonly tag: string
   /** Path of the home; null if it is unknown, such as another user's home. */
   readonly place: string | null

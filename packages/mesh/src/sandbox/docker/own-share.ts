@@ -15,7 +15,7 @@ export function atStartShare(spec: SandboxSpec, cpu: CpuShare): SandboxSpec {
   return { ...spec, cpu, labels: { ...spec.labels, [labelKeys.ownShare]: own } }
 }
 
-/** The share that a container has too much of; null where it has its own. Pure. */
+/** The processor share to which a container must be reset; null if it has its own. Pure. */
 export function shareToRestore({ Config, HostConfig }: InspectedContainer): CpuShare | null {
   const [quotaUs, periodUs] = (Config.Labels?.[labelKeys.ownShare] ?? '').split('/').map(Number)
   if (!quotaUs || !periodUs) return null

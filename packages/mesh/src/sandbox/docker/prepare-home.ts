@@ -57,7 +57,7 @@ async function prepareEngine(
   return { engine, dialect, network, ground, bound, volumes, rungs, closeNames }
 }
 
-/** What takes the engine's name server away from a container that runs, where that can be done. */
+/** Blocks the engine's name server in a running container, if possible. */
 async function nameCloser(
   { options }: Pick<DockerHome, 'options'>,
   engine: Engine,

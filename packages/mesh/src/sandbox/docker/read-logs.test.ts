@@ -10,7 +10,7 @@ const refusing = (statusCode: number): Engine =>
         logs: () => Promise.reject(Object.assign(new Error(`HTTP code ${statusCode}`), { statusCode })),
       }),
     },
-  }) as unknown as Engine // only the log is asked for
+  }) as unknown as Engine // Only the log is requested.
 
 it.each([404, 409])('a container that is gone or about to go (%i) has printed nothing', async (status) => {
   expect(await readLogs(refusing(status), 'scout', 1000)).toBe('')

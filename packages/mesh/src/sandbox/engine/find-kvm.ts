@@ -8,7 +8,9 @@ export interface KvmDevice {
   readonly group: number
 }
 
-/** Whether the processor helps with virtual machines; a device alone proves nothing. Null where it does not. */
+/**
+ * The KVM device if the processor supports virtualization, otherwise null. The device file alone does not prove that.
+ */
 export async function findKvm(): Promise<KvmDevice | null> {
   const about = await readFile('/proc/cpuinfo', 'utf8').catch(() => '')
   const isThere = await access(device).then(

@@ -1,6 +1,6 @@
 /** Sockets on which an engine may listen, in the order of the attempts. Pure. */
 export interface SocketHints {
-  /** Value of `FLOTILLA_ENGINE_SOCKET`: a path or `unix://` address. When given, nothing else is asked. */
+  /** Value of `FLOTILLA_ENGINE_SOCKET`: a path or `unix://` address. If set, no other address is tried. */
   readonly engineSocket?: string | undefined
   /** Value of `DOCKER_HOST`. Only `unix://` addresses count; agents must live on this machine. */
   readonly dockerHost?: string | undefined

@@ -17,7 +17,7 @@ const infoSchema = z.looseObject({
     .nullish(),
 })
 
-/** What `runsc` runs the agent's processes with, and what its packets go through; the better first. */
+/** The platforms and network stacks of `runsc`, best first. */
 const platforms = ['kvm', 'systrap', 'ptrace'] as const
 const networks = ['sandbox', 'host'] as const
 

@@ -20,7 +20,7 @@ export interface ClusterImageOptions extends Omit<AgentImageOptions, 'engine' | 
   readonly engineSocket: string | undefined
   readonly dockerHost: string | undefined
   readonly stateDirectory: string
-  /** What nodes shall know it by. */
+  /** The image reference on the nodes. */
   readonly reference: string
   /** The reference of the mesh image on nodes; null builds none. It is built from `packageDirectory`. */
   readonly meshReference: string | null

@@ -20,7 +20,7 @@ const hostAuthorities = '/usr/local/share/ca-certificates'
 /** How often a build is tried when another mesh removes its intermediate layers. */
 const buildTriesMax = 3
 
-/** Where the parts of an image that this machine lacks come from. */
+/** The sources of image parts that this machine lacks. */
 interface ImageSources {
   readonly baseImage?: string | undefined
   /** The variables of a company's proxy for what a build downloads, in both spellings; secret. */
@@ -159,8 +159,9 @@ async function build(
 }
 
 /**
- * The arguments of a build. The engine gives proxy variables to each step without a line in the recipe, and keeps them out of
- * the image and its history. A proxy on this machine's loopback is reached from the network of the machine alone. Pure.
+ * The arguments of a build. The engine passes proxy variables to each step without a line in the recipe, and keeps
+ * them out of the image and its history. A proxy on this machine's loopback can be reached only from the host
+ * network. Pure.
  */
 export function downloadOptions(
   base: string,

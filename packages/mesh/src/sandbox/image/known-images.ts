@@ -76,7 +76,7 @@ export async function imageId(engine: Engine, reference: string): Promise<string
   return (await inspectImage(engine, reference))?.Id ?? null
 }
 
-/** The id of the noted image where the engine still holds it, whatever bears its name by now. */
+/** The id of the recorded image if the engine still has it, whatever image has its name now. */
 export async function heldById(
   engine: Engine,
   cacheDirectory: string,

@@ -12,7 +12,7 @@ import { reasonOf, SandboxError } from '../sandbox-error.ts'
 export const npmVersion = '11.19.1'
 
 const playwrightName = 'playwright-core'
-/** The same as our own tests drive Chromium with; a test compares them. */
+/** The version with which our own tests drive Chromium; a test compares them. */
 export const playwrightVersion = '1.65.1'
 
 const stripTimeoutMs = 60_000
@@ -107,7 +107,7 @@ async function packageArchive({
   readonly name: string
   readonly version: string
   readonly forWhom: string
-  /** A folder on this host that holds the package, in whatever version. */
+  /** A folder on this host that contains the package in any version. */
   readonly own: () => Promise<string>
 }): Promise<string> {
   const archive = join(options.cacheDirectory, `${name}-${version}.tgz`)

@@ -20,7 +20,7 @@ import {
 const probeTimeoutMs = 60_000
 /** The limit with software emulation on a busy machine, including the boot of the kernel. */
 const machineProbeTimeoutMs = 240_000
-/** What does not answer within it is out of reach. */
+/** A target that does not answer within this time counts as unreachable. */
 const probeAttemptMs = 1_000
 const machineAttemptMs = 8_000
 const siblingReadyMs = 5_000

@@ -66,7 +66,7 @@ export type ProbeGroup = keyof typeof closedToBrowsers | 'mesh'
  */
 const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED']
 
-/** What the host itself reached before: a target that the host cannot reach proves nothing. */
+/** The targets that the host itself reached: an unreachable target would prove nothing. */
 export interface Controls {
   /** Targets of the groups `host`, `sibling` or `agents` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
@@ -122,7 +122,7 @@ export function networkWalls(
 /** Judges the walls of the agent's container itself. Pure. */
 export function containerWalls(report: ProbeReport, kernel: KernelInside): readonly WallReport[] {
   const { status } = report
-  // Older releases of gVisor have no ambient ones and say nothing of them.
+  // Older releases of gVisor have no ambient capabilities and do not report them.
   const unsaid = kernel === 'gvisor' && status['CapAmb'] === undefined ? ['CapAmb'] : []
   const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter(
     (name) => !unsaid.includes(name) && !/^0+$/.test(status[name] ?? ''),
@@ -130,7 +130,7 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
   return [
     refused(
       'root-read-only',
-      // Which of the two reasons is named first is the kernel's own choice.
+      // The kernel decides which of the two reasons it reports first.
       [report.writeRoot, report.writeEtc].every((outcome) => ['EROFS', 'EACCES'].includes(outcome)) &&
         report.writeOwned === 'EROFS',
       `write to / ${report.writeRoot}, to /etc ${report.writeEtc}, to a folder of its own ${report.writeOwned}`,
@@ -171,7 +171,7 @@ export function openFilesWall({ openFilesMax }: Pick<ProbeReport, 'openFilesMax'
   return refused('open-files-bounded', holds, `open files of a program, at most: ${openFilesMax}`)
 }
 
-/** gVisor never gives a program more rights than its caller, and older releases do not say so. */
+/** gVisor never gives a program more rights than its caller has, and older releases do not report that. */
 function isFiltered(status: ProbeReport['status'], kernel: KernelInside): boolean {
   const { NoNewPrivs: noNewPrivileges, Seccomp: filter } = status
   const isSaid = noNewPrivileges === '1' || (kernel === 'gvisor' && noNewPrivileges === undefined)

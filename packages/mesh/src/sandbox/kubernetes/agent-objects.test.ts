@@ -67,7 +67,7 @@ describe('agentObjects', () => {
   describe('bounds the open files of the agent and all its programs, which no field of a pod does', () => {
     const command = agentObjects(ground, spec, given).pod.spec.containers[0]?.command ?? []
     const [, , script = ''] = command
-    /** What its programs may open, where the shell has done `before`. */
+    /** The limit of open files of a program after the shell has run `before`. */
     const bounded = (before: string) => {
       const program = ['sh', '-c', 'ulimit -Hn']
       return spawnSync('sh', ['-c', `${before}; ${script}`, 'sh', ...program], { encoding: 'utf8' })
@@ -80,7 +80,7 @@ describe('agentObjects', () => {
     it.each([
       ['ulimit -n 8193', '8192'],
       ['ulimit -n 8192', '8192'],
-      // A node that allows fewer is no failure, and is not asked for more.
+      // A node with a lower limit is no failure, and the limit is not raised.
       ['ulimit -n 1000', '1000'],
     ])('where its node does %s', (before, allows) => {
       const { status, stdout, stderr } = bounded(before)

@@ -7,7 +7,7 @@ import { homeTag, sandboxHardening, sandboxName, type SandboxSpec } from '../san
 export interface PodGround {
   readonly homeId: string
   readonly namespace: string
-  /** Made of the agent's image by `clusterRecipe`, where the nodes can pull it. */
+  /** The image that `clusterRecipe` builds from the agent's image, where the nodes can pull it. */
   readonly image: string
   /** The address of agent API and forward proxy for pods. */
   readonly meshAddress: string
@@ -40,8 +40,8 @@ export const podFilesMaxBytes = 700 * 1024
 const nodeStorage = '64Mi'
 
 /**
- * The agent's image, as pods want it. Kubernetes gives no volume that is not executable, but its runtimes bring a file
- * system for shared memory which is that, in memory, and of 64 MiB: so /tmp is there. Pure.
+ * The agent's image for pods. Kubernetes has no volume option against executable files, but its runtimes provide a
+ * shared-memory file system with that property, in memory and 64 MiB large, so /tmp is placed there. Pure.
  */
 export function clusterRecipe(agentImage: string): string {
   return `FROM ${agentImage}\nUSER 0\nRUN rm -rf /tmp && ln -s /dev/shm /tmp\nUSER ${sandboxHardening.uid}:${sandboxHardening.uid}\n`
@@ -192,7 +192,7 @@ export function probePod(
           name: 'probe',
           // Started like an agent's program, so that the probe sees whether open files are limited.
           command: [...withBoundFiles, ...probe.command],
-          // Why it ended without a report: its log is read where it ended well.
+          // Contains the reason if it ended without a report; after a success its log is read.
           terminationMessagePolicy: 'FallbackToLogsOnError',
           volumeMounts: [queuesMount],
         },
@@ -231,7 +231,7 @@ export function helperPod(
 
 export type PodSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu'>
 
-/** What every node is to have, in the words of a repair. Pure. */
+/** What every node needs, for the text of a repair. Pure. */
 export function nodesNeed({ image, seccomp }: Pick<PodGround, 'image' | 'seccomp'>): string {
   const profile =
     seccomp.kind === 'localhost'

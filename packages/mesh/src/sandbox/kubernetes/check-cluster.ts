@@ -31,8 +31,9 @@ export interface ClusterCheck {
 }
 
 /**
- * Tries the walls from a throw-away pod with an agent's hardening on every node, since each enforces policies by itself:
- * a wall holds where it holds on all of them. What must not be reached is first shown to be reachable from the mesh.
+ * Tests the isolation from a throw-away pod with an agent's hardening on every node, because each node enforces
+ * policies itself: a check passes if it passes on all nodes. Targets that must be unreachable are first shown to be
+ * reachable from the mesh.
  */
 export async function checkCluster(to: CheckedCluster, options: ClusterCheckOptions): Promise<ClusterCheck> {
   const nodes = await options.nodesNow()
