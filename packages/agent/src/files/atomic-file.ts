@@ -1,6 +1,6 @@
 import { constants, promises } from 'node:fs'
 import { dirname } from 'node:path'
-import { codeOf } from './walk-path.ts'
+import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 

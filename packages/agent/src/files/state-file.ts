@@ -2,7 +2,7 @@ import { promises } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../door-token.ts'
 import { removeFile, writeAtomically } from './atomic-file.ts'
-import { codeOf } from './walk-path.ts'
+import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
 
 /** Together enough for the checkpoint, the conversation and the outcome of a run. */
 const reservePieces = 8

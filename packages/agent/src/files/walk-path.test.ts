@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
-import { assertInside, codeOf, withPlace } from './walk-path.ts'
+import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
+import { assertInside, withPlace } from './walk-path.ts'
 
 /** A data directory beside others whose names begin with its own. */
 function place() {

@@ -1,6 +1,7 @@
 import { constants, promises } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { Problem } from '@flotilla/protocol/problem'
+import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
 import { refusal } from './data-path.ts'
 
 /** An open directory below the root and a name in it that was no link when looked at. */
@@ -114,8 +115,4 @@ function unlessCode(...codes: readonly string[]): (error: unknown) => null {
     if (codes.includes(codeOf(error))) return null
     throw error
   }
-}
-
-export function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

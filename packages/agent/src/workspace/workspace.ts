@@ -9,7 +9,7 @@ import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { DataFiles } from '../files/data-files.ts'
 import { keepBackup } from './backups.ts'
 import { defaultHeartbeats } from './default-heartbeat.ts'
-import { codeOf } from '../files/walk-path.ts'
+import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
 
 export const workspaceFolder = 'workspace'
 

@@ -28,7 +28,13 @@ const storageProblems: readonly (string | null)[] = ['disk-full', 'storage-faili
 /** What a supervisor does after an end; `failures` counts the ends in a row. Pure. */
 export type NextStep =
   | { readonly restart: false; readonly why: string }
-  | { readonly restart: true; readonly delayMs: number; readonly failures: number }
+  | {
+      readonly restart: true
+      readonly delayMs: number
+      readonly failures: number
+      /** The storage refused the start: the next waits until the home takes a small file. */
+      readonly untilWritable: boolean
+    }
 
 export function nextStep(end: MeshEnd, failures: number): NextStep {
   if (end.code === 0) return { restart: false, why: 'it was asked to end' }
@@ -36,11 +42,13 @@ export function nextStep(end: MeshEnd, failures: number): NextStep {
     return { restart: false, why: 'a restart cannot fix it; the owner must change something first' }
   }
   const count = end.wasReady && end.livedMs >= soundAfterMs ? 1 : failures + 1
-  const most = storageProblems.includes(end.problem) ? storageDelayMs : longestDelayMs
+  const untilWritable = storageProblems.includes(end.problem)
+  const most = untilWritable ? storageDelayMs : longestDelayMs
   return {
     restart: true,
     delayMs: backoffMs({ firstMs: firstDelayMs, maxMs: most }, count),
     failures: count,
+    untilWritable,
   }
 }
 

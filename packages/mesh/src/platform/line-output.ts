@@ -1,3 +1,5 @@
+import { systemCodeOf } from '@flotilla/protocol/system-error-code'
+
 /**
  * Lines for a file, a pipe or a terminal that may fail at any time. Nothing here throws or waits: while a write fails,
  * lines are dropped and counted, and the count is written as a line of its own as soon as there is room again.
@@ -61,7 +63,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
         left = left.subarray(written)
         isTorn = left.length > 0
       } catch (error) {
-        const code = codeOf(error)
+        const code = systemCodeOf(error) || 'unknown'
         if (code !== 'EINTR') return { left, code }
       }
     }
@@ -109,8 +111,4 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
       flush()
     },
   }
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
 }

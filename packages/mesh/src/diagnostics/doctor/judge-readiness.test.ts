@@ -8,6 +8,7 @@ const whole: Standing = {
   walls: null,
   journal: null,
   disk: null,
+  slowDisk: null,
   jobs: null,
   money: null,
   serving: true,
@@ -25,6 +26,7 @@ test.each<[Partial<Standing>, string, boolean]>([
   [{ serving: false }, 'starting', true],
   [{ journal: 'row 4' }, 'journal-broken', false],
   [{ settings: 'line 2' }, 'settings-broken', false],
+  [{ slowDisk: 'took 3 s' }, 'storage-slow', false],
   [{ jobs: 'line 3' }, 'cron-broken', false],
   [{ money: 'a sum' }, 'money-corrected', false],
 ])('%j is told as %s, and whether it stops agents', (fault, id, stops) => {
