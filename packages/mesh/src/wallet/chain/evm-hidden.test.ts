@@ -9,10 +9,10 @@ const token = '0x15d34aaf54267db7d7c367839aaf71a00a2c6a65'
 const friend = '0x3c44cdddb6a900fa2b585dd299e03d12fa4293bc'
 
 /** A node that has only `debug_traceCall`, and a token of which the sender holds `held`. */
-function tracing(held: bigint, logs: readonly object[] = []): RpcSession {
+function tracing(held: bigint, logs: readonly object[] = [], calls: readonly object[] = []): RpcSession {
   const answers: Record<string, unknown> = {
     eth_getBlockByNumber: { number: '0x1', timestamp: '0x1', baseFeePerGas: '0x1' },
-    debug_traceCall: { type: 'CALL', from, to: token, value: '0x0', output: '0x', logs },
+    debug_traceCall: { type: 'CALL', from, to: token, value: '0x0', output: '0x', logs, calls },
     eth_call: `0x${held.toString(16).padStart(64, '0')}`,
   }
   const answer = async (method: string): Promise<RpcAnswer> =>
@@ -54,4 +54,47 @@ test('a transfer without logs counts by its arguments, and a logged transfer by 
   const simulated = await simulateEvm(tracing(900n, logs), call('sweep(address)', [friend]))
   expect(simulated).toMatchObject({ effects: { changes: [{ asset: token, raw: -7n }] } })
   expect(simulated).not.toHaveProperty('unseen')
+})
+
+const coin = '0x9965507d1a55bcc2695c58ba16fb37d814a0a4ad'
+const deeper = (to: string, more: object = {}) => ({
+  type: 'CALL',
+  from: token,
+  to,
+  input: '0x23b872dd',
+  ...more,
+})
+
+test('a token without logs counts in full also where another contract calls it, whatever others log', async () => {
+  const noise = { address: token, topics: [`0x${'1'.repeat(64)}`], data: '0x' }
+  const inner = { type: 'DELEGATECALL', from: token, to: friend, input: '0x12345678', calls: [deeper(coin)] }
+  expect(await simulateEvm(tracing(900n, [noise], [inner]), call('route()', []))).toMatchObject({
+    effects: { changes: expect.arrayContaining([{ asset: coin, raw: -900n }]) as unknown },
+    unseen: expect.arrayContaining([coin]) as unknown,
+  })
+})
+
+test('a token that logs something else than a transfer counts in full', async () => {
+  const noise = { address: token, topics: [`0x${'1'.repeat(64)}`], data: '0x' }
+  expect(await simulateEvm(tracing(900n, [noise]), call('sweep(address)', [friend]))).toMatchObject({
+    effects: { changes: [{ asset: token, raw: -900n }] },
+  })
+})
+
+test('reads, reverted calls and payments of the coin move no token, and too many contracts are not assessed', async () => {
+  const transfer = transferLog(token, { from, to: friend, raw: 7n })
+  const harmless = [
+    deeper(coin, { type: 'STATICCALL' }),
+    deeper(coin, { error: 'reverted' }),
+    deeper(coin, { input: '0x' }),
+  ]
+  expect(
+    await simulateEvm(tracing(900n, [transfer], harmless), call('sweep(address)', [friend])),
+  ).toMatchObject({
+    effects: { changes: [{ asset: token, raw: -7n }] },
+  })
+  const many = Array.from({ length: 30 }, (_, at) => deeper(`0x${(at + 16).toString(16).padStart(40, '1')}`))
+  expect(await simulateEvm(tracing(0n, [transfer], many), call('sweep(address)', [friend]))).toMatchObject({
+    kind: 'unknown',
+  })
 })

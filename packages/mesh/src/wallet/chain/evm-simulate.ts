@@ -57,6 +57,7 @@ interface Frame {
   readonly to?: string | undefined
   readonly value?: bigint | undefined
   readonly error?: string | null | undefined
+  readonly input?: string | undefined
   readonly output?: string | undefined
   readonly logs?: readonly EvmLog[] | undefined
   readonly calls?: readonly Frame[] | undefined
@@ -68,6 +69,7 @@ const frameSchema: z.ZodType<Frame> = z.looseObject({
   to: addressSchema.optional(),
   value: quantitySchema.optional(),
   error: z.string().nullish(),
+  input: bytes.optional(),
   output: bytes.optional(),
   logs: z.array(logSchema).max(5000).optional(),
   get calls() {
@@ -198,32 +200,61 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
   const effects = effectsOf(call.from, { logs, sentRaw: call.value })
   if (letsTakeInSilence(call, effects))
     return { kind: 'unknown', reason: 'a token does not say what it lets others take' }
-  const hidden = await hiddenBy(session, call, logs)
+  const asked = distinct([...(call.data === '0x' ? [] : [call.to]), ...calledIn(frame.data)])
+  const silent = asked.filter((one) => !tellsOf(one, effects) && !isOrdered(call, one))
+  if (silent.length > tokensMax)
+    return { kind: 'unknown', reason: `it calls more than ${tokensMax} contracts` }
+  const hidden = await hiddenBy(session, call, { silent, logs })
   return {
     kind: 'moves',
     effects: { ...effects, changes: [...effects.changes, ...hidden.changes] },
     others: othersOf(call, effects, logs),
-    ...(hidden.isUnseen ? { unseen: [call.to] } : {}),
+    ...(hidden.unseen.length > 0 ? { unseen: hidden.unseen } : {}),
   }
 }
 
 /**
- * A trace shows only logs, so a contract that writes none does not show its effects. If it is a token that the
- * sender holds, the whole balance counts, except for functions whose arguments state the amount
- * (`orderedAmounts`).
+ * A trace shows only logs, so a token that logs no transfer does not show its effects. Each called contract of which the
+ * logs tell no change counts with the whole balance of the sender, if it is a token that the sender holds.
  */
 async function hiddenBy(
   session: RpcSession,
   { from, to, data }: EvmCallRequest,
-  logs: readonly EvmLog[],
-): Promise<{ readonly isUnseen: boolean; readonly changes: Effects['changes'] }> {
-  const isSeen = data === '0x' || logs.some(({ address }) => sameEvmAddress(address, to))
-  if (isSeen || amountSelectors.includes(data.slice(0, 10))) return { isUnseen: false, changes: [] }
-  const said = await session.answer('eth_call', [{ to, ...dataOf('balanceOf(address)', [from]) }, 'latest'])
-  const word = said.kind === 'result' ? bytes.safeParse(said.result) : null
-  const held = word?.success && word.data.length === 66 ? BigInt(word.data) : 0n
-  const isUnseen = held > 0n || logs.length === 0
-  return { isUnseen, changes: held > 0n ? [{ asset: to.toLowerCase(), raw: -held }] : [] }
+  { silent, logs }: { readonly silent: readonly string[]; readonly logs: readonly EvmLog[] },
+): Promise<{ readonly unseen: readonly string[]; readonly changes: Effects['changes'] }> {
+  const held = await Promise.all(
+    silent.map(async (token) => {
+      const ask = { to: token, ...dataOf('balanceOf(address)', [from]) }
+      const said = await session.answer('eth_call', [ask, 'latest'])
+      const word = said.kind === 'result' ? bytes.safeParse(said.result) : null
+      return { token, raw: word?.success && word.data.length === 66 ? BigInt(word.data) : 0n }
+    }),
+  )
+  const counted = held.filter(({ raw }) => raw > 0n)
+  const isMute = data !== '0x' && logs.length === 0 && silent.some((one) => sameEvmAddress(one, to))
+  return {
+    unseen: distinct([...(isMute ? [to] : []), ...counted.map(({ token }) => token)]),
+    changes: counted.map(({ token, raw }) => ({ asset: token, raw: -raw })),
+  }
+}
+
+/** Whether the logs tell what this token moves or allows. */
+function tellsOf(token: string, { changes, grants }: Effects): boolean {
+  return [...changes, ...grants].some(({ asset }) => asset !== null && sameEvmAddress(asset, token))
+}
+
+/** Functions of the called token whose arguments state the amount; `orderedAmounts` counts them. */
+function isOrdered({ to, data }: EvmCallRequest, token: string): boolean {
+  return sameEvmAddress(to, token) && amountSelectors.includes(data.slice(0, 10))
+}
+
+/** Contracts that may write their own storage in a trace: called with data, not only read, and not reverted. */
+function calledIn({ calls = [] }: Frame): readonly string[] {
+  return calls.flatMap((inner) => {
+    if (inner.error != null || inner.type === 'STATICCALL') return []
+    const writes = inner.type === 'CALL' && inner.to !== undefined && inner.input !== '0x'
+    return [...(writes && inner.to !== undefined ? [inner.to] : []), ...calledIn(inner)]
+  })
 }
 
 /** Allowances cannot be queried here, and some tokens do not log them. */
