@@ -51,7 +51,7 @@ describe.skipIf(!canMount)('a mesh whose disk is full', () => {
     const ready = await mesh.call(meshHumanEndpoints.readyz)
     expect(ready.status).toBe(503)
     expect(ready.json()['problems']).toMatchObject([
-      { id: 'disk-full', detail: expect.stringContaining('MB free on the disk') as unknown },
+      { id: 'disk-full', detail: expect.stringContaining('MB free where') as unknown },
     ])
     const asking = () =>
       mesh.call(meshHumanEndpoints.chat, {

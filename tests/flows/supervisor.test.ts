@@ -1,31 +1,71 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { askSupervisor } from '../../packages/cli/src/mesh-process/supervisor-socket.ts'
-import { backgroundFleet } from '../support/background-fleet.ts'
-import type { BackgroundFleet } from '../support/background-fleet.ts'
+import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
+import { heldPort } from '../support/held-port.ts'
+import { flotillaWith } from '../support/flotilla-command.ts'
+import { meshCalls } from '../support/mesh-calls.ts'
+import type { MeshCalls } from '../support/mesh-calls.ts'
 import { canMount, mountAt } from '../support/small-disk.ts'
 import type { SmallDisk } from '../support/small-disk.ts'
 
-/** A fleet in the background, on a disk of its own where a size is given. */
-async function aFleet(sizeMb?: number): Promise<{ fleet: BackgroundFleet; disk: SmallDisk | null }> {
-  const disks: SmallDisk[] = []
-  const fleet = await backgroundFleet(
-    sizeMb === undefined
-      ? {}
-      : {
-          mount: (home) => {
-            const disk = mountAt(home, { sizeMb })
-            disks.push(disk)
-            return { heal: disk.drain, unmount: disk.unmount }
-          },
-        },
-  )
-  return { fleet, disk: disks[0] ?? null }
+interface Fleet extends MeshCalls {
+  readonly home: string
+  readonly flotilla: (...words: readonly string[]) => ReturnType<typeof flotillaWith>
+  /** Starts it in the background, always on the same port. */
+  start(): ReturnType<typeof flotillaWith>
+  /** The process of the mesh that answers now; 0 where none does. */
+  meshPid(): Promise<number>
+}
+
+/** A fleet in the background, as `flotilla start -d` leaves it; on a disk of its own where a size is given. */
+async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk | null }> {
+  const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
+  const disk = sizeMb === undefined ? null : mountAt(home, { sizeMb })
+  if (disk !== null) onTestFinished(disk.unmount)
+  for (const name of ['config', 'cassettes']) mkdirSync(join(home, name))
+  writeFileSync(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/calm' }))
+  writeFileSync(join(home, 'cassettes', 'calm.json'), JSON.stringify(aCassette({ turns: [says('Yes.')] })))
+  const flotilla = (...words: readonly string[]) => flotillaWith({ home }, ...words)
+  onTestFinished(async () => {
+    await disk?.drain()
+    await flotilla('stop')
+  })
+  const port = `${await heldPort()}`
+  const start = () => flotilla('start', '-d', '--runtime', 'process', '--port', port, '--json')
+  const started = await start()
+  expect(started.code, started.err).toBe(0)
+  const url = (): string =>
+    (JSON.parse(readFileSync(join(home, 'data', 'mesh.json'), 'utf8')) as { url: string }).url
+  const calls = meshCalls(url)
+  // A mesh that was stopped has removed its address.
+  const meshPid = async (): Promise<number> => {
+    if (!existsSync(join(home, 'data', 'mesh.json'))) return 0
+    return calls.call(meshHumanEndpoints.status, { timeoutMs: 2000 }).then(
+      (reply) => Number(reply.json()['pid']),
+      () => 0,
+    )
+  }
+  return {
+    disk,
+    fleet: {
+      ...calls,
+      home,
+      flotilla,
+      start,
+      meshPid,
+      get url() {
+        return url()
+      },
+    },
+  }
 }
 
 test('a mesh in the background that is killed is started again, and status says by what and how often', async () => {

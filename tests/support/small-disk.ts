@@ -1,17 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import {
-  closeSync,
-  existsSync,
-  openSync,
-  rmSync,
-  statfsSync,
-  truncateSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, openSync, statfsSync, writeSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import { onTestFinished } from 'vitest'
 
@@ -61,59 +52,6 @@ export function mountAt(
 ): SmallDisk {
   const limit = inodes === undefined ? '' : `,nr_inodes=${inodes}`
   execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m,mode=700${limit}`, 'tmpfs', folder])
-  return diskAt(folder)
-}
-
-/** An ext4 file system in a file of this machine. */
-export interface Ext4Disk extends SmallDisk {
-  /** Lets the kernel meet an error in it: it is read-only from then on, until it is repaired and mounted again. */
-  breakDown(): void
-  /** Unmounts it, which works only while no process has a file of it open. */
-  detach(): void
-  /** Repairs and mounts it. */
-  repair(): void
-  remove(): void
-}
-
-/** Whether this machine mounts files: as root, with loop devices and the programs of ext4. */
-export const canMountExt4 =
-  canMount && existsSync('/dev/loop-control') && ['/usr/sbin/mkfs.ext4', '/sbin/mkfs.ext4'].some(existsSync)
-
-/** Mounts an ext4 file system over a folder that is there. */
-export function mountExt4At(
-  folder: string,
-  { sizeMb, inodes }: { readonly sizeMb: number; readonly inodes?: number },
-): Ext4Disk {
-  const image = `${folder}.ext4`
-  closeSync(openSync(image, 'w'))
-  truncateSync(image, sizeMb * mb)
-  execFileSync('mkfs.ext4', ['-q', '-F', '-m', '0', ...(inodes ? ['-N', `${inodes}`] : []), image])
-  const mount = (): void =>
-    void execFileSync('mount', ['-o', 'loop,errors=remount-ro', image, folder], { stdio: 'pipe' })
-  mount()
-  return {
-    ...diskAt(folder),
-    breakDown: () => {
-      // What the test itself wrote would be lost.
-      execFileSync('sync', ['-f', folder])
-      const device = execFileSync('findmnt', ['-no', 'SOURCE', '--mountpoint', folder], { encoding: 'utf8' })
-      writeFileSync(`/sys/fs/ext4/${basename(device.trim())}/trigger_fs_error`, 'broken by a test')
-    },
-    detach: () => void execFileSync('umount', [folder], { stdio: 'pipe' }),
-    repair: () => {
-      try {
-        execFileSync('e2fsck', ['-fy', image], { stdio: 'pipe' })
-      } catch (error) {
-        // 1: errors were corrected.
-        if (Reflect.get(Object(error), 'status') !== 1) throw error
-      }
-      mount()
-    },
-    remove: () => rmSync(image, { force: true }),
-  }
-}
-
-function diskAt(folder: string): SmallDisk {
   const filler = join(folder, 'filler')
   const fillers = join(folder, 'fillers')
   const freeBytes = (): number => {

@@ -10,7 +10,7 @@ import type { Reply } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
 import type { MeshAnswer } from './testing/fake-mesh.ts'
 
-/** As `npm test` has built it; its sources, where it was not. */
+/** The program as `npm test` built it, or its sources if it was not built. */
 const main = agentProgram()
 const spawnMain = (environment: Record<string, string>): ChildProcess =>
   spawn(process.execPath, [main], {
@@ -20,7 +20,7 @@ const spawnMain = (environment: Record<string, string>): ChildProcess =>
 const environment = { FLOTILLA_AGENT_KIND: 'operator' }
 const result = (reply: Reply): TaskResult => agentApi.chat.response.parse(reply.json())
 
-/** An operator whose mesh goes away as it asks for its tools, which it waits for, and is there again for whoever asks then. */
+/** An operator that waits for its tools while the mesh is away, until the mesh is available again. */
 async function anOperatorThatWaits() {
   const state = { away: true }
   const tools: MeshAnswer = ({ path }, response) => {

@@ -13,7 +13,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 import { createDailyLog, heartbeatLogFolder } from './workspace/daily-log.ts'
 import type { DailyLog } from './workspace/daily-log.ts'
 
-/** What keeps conversations within their windows and what leaves them within reach. Loads nothing by itself. */
+/** Keeps conversations within their windows and makes what leaves them searchable. Loads nothing by itself. */
 export function composeContext(deps: {
   environment: AgentEnvironment
   files: DataFiles
@@ -24,7 +24,7 @@ export function composeContext(deps: {
   const { environment, files, clock, log } = deps
   const { model, dataDirectory, kind } = environment
   const dailyLog = createDailyLog({ files, clock })
-  // An operator's container has no room for the tokenizer; what the model tells of its usage corrects the guess.
+  // An operator's container has no room for the tokenizer; the usage that the model reports corrects the estimate.
   const counts = kind === 'worker' && hasOurTokenizer(model)
   const tokenizer = counts ? createTokenCounter(() => import('./parts/tokenizer.ts')) : null
   const modelFacts = createModelFactStore({ dataDirectory, clock, log })

@@ -31,19 +31,19 @@ import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
 const noText = sanitizeForPrompt('')
-/** Of a system prompt. */
+/** Limit within a system prompt. */
 const learningsMaxChars = 3000
 
 export interface RunParts {
   readonly execute: ExecuteRun
-  /** The agent's own, with the skills it has written so far. */
+  /** The agent's own tools and the skills it has written so far. */
   readonly tools: () => readonly Pick<Tool, 'definition' | 'source'>[]
   readonly mcp: Pick<McpToolset, 'tools' | 'statuses'>
   readonly memory: Pick<Memory, 'list' | 'forget'>
   close(): Promise<void>
 }
 
-/** The half of the composition that the first run loads: schemas, child processes, the way to the mesh. */
+/** The part of the composition that the first run loads: schemas, child processes, the client of the mesh. */
 export function composeRuns(deps: {
   environment: AgentEnvironment
   doorToken: string

@@ -20,16 +20,16 @@ import type { WithheldTools } from './tools/withheld-tools.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
 export interface ToolParts {
-  /** What a run may not use; all may be used where the mesh does not say. Rejects where the run is stopped. */
+  /** Returns the tools that a run may not use; none where the mesh does not say. Rejects when the run is stopped. */
   withheldFor(mesh: RunMesh, signal: AbortSignal): Promise<WithheldTools>
-  /** The tools of one run: the agent's own, its skills, those of its MCP servers. */
+  /** The tools of one run: the agent's own, its skills, and those of its MCP servers. */
   offeredTo(run: {
     readonly mesh: RunMesh
     readonly withheld: WithheldTools
     readonly subagents: SubagentPool
     readonly signal: AbortSignal
   }): Promise<readonly Tool[]>
-  /** The agent's own, with the skills it has written so far. */
+  /** The agent's own tools and the skills it has written so far. */
   listed(subagents: SubagentPool): readonly Pick<Tool, 'definition' | 'source'>[]
   readonly exclusive: ExclusiveUse
   readonly mcp: McpToolset
@@ -85,7 +85,7 @@ export function composeTools(deps: {
     try {
       const allowed = await allowedOperatorTools({ mesh, signal }, { files, clock })
       const names = new Set(allowed.map(({ definition }) => definition.name))
-      // Of a tool that every agent has, the operator has the words of its own table.
+      // For a tool that every agent has, the operator uses the description from its own table.
       return [...own.filter(({ definition }) => !names.has(definition.name)), ...allowed]
     } catch (error) {
       signal.throwIfAborted()

@@ -22,20 +22,20 @@ import { createWorkspace } from './workspace/workspace.ts'
 
 export interface AgentProcess {
   readonly server: Server
-  /** Takes no more work, leaves the current run to its checkpoint, and lets go of everything. */
+  /** Rejects new work, leaves the current run at its checkpoint, and releases all resources. */
   stop(): Promise<void>
 }
 
 /**
- * The composition root. Only what is cheap is here; what a run needs (`compose-runs.ts`) is loaded with the
- * first one, so that an idle agent starts and stays small.
+ * The composition root. It loads only what is cheap; `compose-runs.ts` is loaded with the first run, so that
+ * an idle agent starts fast and stays small.
  */
 export function compose(deps: {
   environment: AgentEnvironment
   doorToken: string
-  /** Opens a line to a mesh on another machine. */
+  /** Opens a connection to a mesh on another machine. */
   dial?: (() => Duplex) | undefined
-  /** Ends the process: it cannot write what it must remember. */
+  /** Ends the process when it cannot write its own state. */
   cannotWrite: (error: unknown) => void
   clock: Clock
   log: Log
@@ -97,7 +97,7 @@ export function compose(deps: {
     stop: async () => {
       stopping = true
       server.close()
-      // Whoever listens to the run sees the line break and asks for the outcome later.
+      // Clients of the run see the connection break and ask for the outcome later.
       server.closeAllConnections()
       await slot.stop()
       await (await runParts)?.close()

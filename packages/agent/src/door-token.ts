@@ -2,20 +2,20 @@ import { closeSync, constants, mkdirSync, openSync, readFileSync, unlinkSync } f
 import { join } from 'node:path'
 import { doorTokenFile, linkKeyFile } from '@flotilla/protocol/agent-link'
 
-/** Where the agent keeps its own state, below the data directory. Not for its programs or its model. */
+/** Where the agent keeps its own state, below the data directory. Not meant for its programs or its model. */
 export const stateFolder = '.flotilla'
 
 /**
- * Takes the one-time door token from `once`: from the briefing, which only the mesh can write in a container, where the
- * mesh takes the file away once the agent answers, before any run reaches it; elsewhere it is unlinked here. Throws an
- * Error with the path when there is none.
+ * Takes the one-time agent token from `once`. In a container that is the mount of bootstrap files, which only
+ * the mesh can write; the mesh deletes the file once the agent answers, before any run reaches it. Elsewhere
+ * the file is unlinked here. Throws an Error with the path when there is no file.
  */
 export function takeDoorToken(directories: { readonly once: string; readonly data: string }): string {
   mkdirSync(join(directories.data, stateFolder), { recursive: true, mode: 0o700 })
   return takeFile(join(directories.once, doorTokenFile), 'door token')
 }
 
-/** The key of the lines to a mesh on another machine, in the same way. */
+/** Takes the key of the connections to a mesh on another machine in the same way. */
 export function takeLinkKey(directories: { readonly once: string }): Uint8Array {
   return Buffer.from(takeFile(join(directories.once, linkKeyFile), 'key of its lines'), 'base64url')
 }
@@ -36,7 +36,7 @@ function takeFile(path: string, what: string): string {
   try {
     unlinkSync(path)
   } catch {
-    // A read-only mount: the mesh does it.
+    // On a read-only mount the mesh deletes the file.
   }
   return text
 }

@@ -1,38 +1,38 @@
 import { agentLinkVariables, onceFolderVariable } from '@flotilla/protocol/agent-link'
 import { clamp, limits, wireLimits } from '@flotilla/protocol/limits'
 
-/** What the mesh tells an agent at its start. Nothing in it is a secret. */
+/** The settings that the mesh passes to an agent at its start. None of them is a secret. */
 export interface AgentEnvironment {
   readonly agentId: string
   readonly role: string
   readonly kind: 'operator' | 'worker'
   readonly mesh: { readonly host: string; readonly port: number }
-  /** Where the mesh is on another machine: what the keyed lines to it are known by. Null within one machine. */
+  /** For a mesh on another machine: the identity that the keyed connections present. Null on one machine. */
   readonly link: { readonly identity: string; readonly proxyPort: number } | null
-  /** Empty where the owner has chosen none yet: then the agent is given what asks none. */
+  /** Empty until the owner has chosen one; then the agent only gets work that needs no model. */
   readonly model: string
-  /** Null when nobody set one. */
+  /** Null when it is not set. */
   readonly embeddingModel: string | null
   /** Raw Ed25519 public key of the mesh, base64url. */
   readonly meshPublicKey: string
   readonly port: number
-  /** Address to listen on; empty for all, as a container wants it. */
+  /** Address to listen on; empty for all, as a container needs it. */
   readonly listenHost: string
   readonly dataDirectory: string
   readonly briefingDirectory: string
-  /** Where it finds once what nobody after it may. */
+  /** The directory of secrets that can be read once at the start. */
   readonly onceDirectory: string
   readonly initialInstructions: string
   readonly taskIterationsMax: number
   readonly chatRoundsPerTurnMax: number
   readonly chatRoundsPerSessionMax: number
-  /** Silence after which an open stream gets a comment. */
+  /** An open stream gets a comment after this much silence. */
   readonly keepAliveMs: number
-  /** What programs that the agent runs may see: everything but what is for the agent process itself. */
+  /** Environment for programs that the agent runs: everything but what is meant for the agent process itself. */
   readonly programEnvironment: Readonly<Record<string, string>>
 }
 
-/** Never rarer than what the other end counts on. */
+/** Never rarer than the other end expects. */
 const keepAliveRange = { default: wireLimits.keepAliveMs, min: 100, max: wireLimits.keepAliveMs }
 
 type Variables = Readonly<Record<string, string | undefined>>
@@ -118,7 +118,7 @@ function programVariables(variables: Variables): Record<string, string> {
     if (value === undefined || name.startsWith('FLOTILLA_') || name === 'NODE_COMPILE_CACHE') continue
     kept[name] = value
   }
-  // Only for programs: in the agent process itself this variable would double the start (24 → 47 ms of CPU).
+  // Only for programs: in the agent process itself this variable would double the start time (24 → 47 ms of CPU).
   if (kept['HTTP_PROXY'] !== undefined || kept['http_proxy'] !== undefined) kept['NODE_USE_ENV_PROXY'] = '1'
   return kept
 }

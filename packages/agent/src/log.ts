@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { createJsonLog } from '@flotilla/protocol/json-log'
 import type { Log } from '@flotilla/protocol/json-log'
 
-/** One JSON line per fact on standard output, written by descriptor: the stream object alone would cost 2 ms. */
+/** Writes one JSON line per event to standard output, by file descriptor: the stream object alone would cost 2 ms. */
 export function createLog(clock: Clock): Log {
   return createJsonLog({ clock, write: writeLine, wordsOf })
 }
@@ -23,6 +23,6 @@ function writeLine(line: string): void {
   try {
     writeSync(1, line)
   } catch {
-    // A reader that went away, or a full pipe, must not stop the work.
+    // A closed reader or a full pipe must not stop the work.
   }
 }

@@ -13,7 +13,7 @@ import type { TestAgent } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
 
-/** As `npm test` has built it; its sources, where it was not. */
+/** The program as `npm test` built it, or its sources if it was not built. */
 const main = agentProgram()
 const spawnMain = (environment: Record<string, string>): ChildProcess =>
   spawn(process.execPath, [main], {
@@ -44,7 +44,7 @@ const command = (text: string): ScriptedAnswer => ({
 const result = (reply: { json(): Record<string, unknown> }): TaskResult =>
   agentApi.chat.response.parse(reply.json())
 
-/** What the model was asked last. */
+/** The messages of the last model call. */
 function messagesOf(mesh: FakeMesh): readonly { role: string }[] {
   const body = mesh.requests.at(-1)?.body ?? { messages: [] }
   return (body as { messages: { role: string }[] }).messages
@@ -69,7 +69,7 @@ const stale: MeshAnswer = ({ path }, response) => {
   return undefined
 }
 
-/** A mesh and an agent for one test, both gone after it. */
+/** A mesh and an agent for one test, both ended after it. */
 async function withFleet<T>(
   answers: readonly MeshAnswer[],
   use: (parts: { mesh: FakeMesh; agent: TestAgent }) => Promise<T>,
@@ -184,7 +184,7 @@ describe('the API of a real agent process', () => {
       wait: 'wait_for_subagent',
     })
     expect(groups['skill_tool']).toMatchObject({ create_skill: 'create_skill' })
-    // A worker has none of the operator's.
+    // A worker has no tools of the operator.
     expect(Object.keys(groups)).not.toEqual(expect.arrayContaining(['fleet_tool']))
   })
 
@@ -350,7 +350,7 @@ describe('a real agent process at work', () => {
       async ({ mesh, agent }) => {
         await agent.call('POST', '/task', { body: task('run_1', 1) })
         const reply = (await agent.call('GET', '/result?run_id=run_1&wait_s=20')).json()
-        // The turn is over and the task still open: the mesh says what becomes of it.
+        // The turn is over and the task is still open: the mesh decides what happens.
         expect(reply['result']).toMatchObject({
           status: 'complete',
           response: words,
@@ -358,7 +358,7 @@ describe('a real agent process at work', () => {
           promote_to_blackboard: {},
         })
         const paths = mesh.requests.map((request) => request.path)
-        // Where all tools are offered the prompt is long enough to ask for the model's window.
+        // With all tools the prompt is long enough to ask for the model's window.
         expect(paths.filter((path) => path !== '/v1/models')).toEqual([
           '/mesh/tools',
           '/v1/chat/completions',

@@ -7,7 +7,7 @@ import { createLog } from './log.ts'
 import type { MeshLink } from './mesh/mesh-link.ts'
 import { systemClock } from './system-clock.ts'
 
-/** Time to let go at SIGTERM; whoever stops us waits little longer. */
+/** Time for clean-up at SIGTERM; the caller of the stop waits only a little longer. */
 const stopMaxMs = 1500
 
 const log = createLog(systemClock)
@@ -29,7 +29,7 @@ try {
   cannotStart(error)
 }
 
-/** Only an agent whose mesh is on another machine loads what that takes. */
+/** Only an agent whose mesh is on another machine loads the needed modules. */
 async function openLink(
   { mesh, onceDirectory }: AgentEnvironment,
   { identity, proxyPort }: NonNullable<AgentEnvironment['link']>,

@@ -8,14 +8,14 @@ import { startAgent } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
 import type { MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
 
-// The methods and paths of the specification, written out: what the code calls them proves nothing about them.
+// The methods and paths of the specification, written out: the names used in the code prove nothing about them.
 
-/** As `npm test` has built it; its sources, where it was not. */
+/** The program as `npm test` built it, or its sources if it was not built. */
 const main = agentProgram()
 const complete: MeshAnswer = ({ path }) =>
   path === '/mesh/tasks/task_1/complete' ? { id: 'task_1' } : undefined
 
-/** A real agent process whose model says what the script says. */
+/** A real agent process whose model answers by the script. */
 async function anAgent(...script: readonly ScriptedAnswer[]) {
   const mesh = await startFakeMesh([modelAnswers(script), complete])
   onTestFinished(() => mesh.close())
@@ -33,7 +33,7 @@ async function anAgent(...script: readonly ScriptedAnswer[]) {
     expect(reply.status, reply.body).toBe(200)
     return reply.json()
   }
-  /** What the model was asked, oldest first. */
+  /** The prompts of the model calls, oldest first. */
   const prompts = () =>
     mesh.requests
       .filter(({ path }) => path === '/v1/chat/completions')

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 
-/** The one place that reads this machine's time. */
+/** The only place that reads this machine's time. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>

@@ -9,7 +9,7 @@ import { startAgent } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
 import type { MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
 
-/** As `npm test` has built it; its sources, where it was not. */
+/** The program as `npm test` built it, or its sources if it was not built. */
 const main = agentProgram()
 const spawnMain = (environment: Record<string, string>): ChildProcess =>
   spawn(process.execPath, [main], {
@@ -26,12 +26,12 @@ const asks: ScriptedAnswer = {
   calls: [{ name: 'update_task', arguments: { action: 'block', note: 'Which folder?' } }],
 }
 const done: ScriptedAnswer = { calls: [{ name: 'complete_task', arguments: { summary: 'it was 7' } }] }
-/** Each answer of the fake uses 15 tokens and 0.001 USD. */
+/** Each answer of the fake mesh uses 15 tokens and 0.001 USD. */
 const works = Array.from({ length: 50 }, (_, step): ScriptedAnswer => ({
   calls: [{ name: 'run_command', arguments: { command: `echo ${step}` } }],
 }))
 
-/** A real agent with a task of which a part was given away. */
+/** A real agent with a task of which a part was handed off. */
 async function aTask(
   script: readonly ScriptedAnswer[],
   { iterationsMax, budget = null }: { iterationsMax?: number; budget?: TaskTurn['token_budget'] } = {},

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Hands over to the pinned Node; the same as `npm run flotilla --`.
+// Runs the program with the pinned Node; the same as `npm run flotilla --`.
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 

@@ -6,7 +6,7 @@ const nameColumnsMax = 80
 /** Lines that are shown; the rest are counted. */
 const shownMax = 20
 
-/** What gives an agent work by itself, one line each: watchers, jobs, webhooks and its heartbeat. */
+/** What starts runs of an agent automatically, one line each: watchers, jobs, webhooks and its heartbeat. */
 export async function usesOf(
   client: MeshClient,
   agentId: string,

@@ -2,26 +2,26 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Colors } from './terminal/color.ts'
 
-/** What the command line takes from the environment. The only file of this package that reads it. */
+/** What the command line reads from the environment. The only file of this package that reads it. */
 export interface Environment {
   readonly home: string
-  /** It is not the usual one. */
+  /** True if the home was named explicitly. */
   readonly homeNamed: boolean
   readonly port: number | undefined
-  /** A mesh that is not on this machine, or behind a reverse proxy. */
+  /** Address of a mesh on another machine, or behind a reverse proxy. */
   readonly url: string | undefined
   /** Value of the session cookie, for a hosted mesh. */
   readonly sessionCookie: string | undefined
   /** The personal token of a user who is not the owner of the machine. */
   readonly personToken: string | undefined
   readonly colors: Colors
-  /** Somebody sits before a screen that can show a browser. */
+  /** A graphical display is available that can show a browser. */
   readonly hasDisplay: boolean
-  /** What texts are written with: `VISUAL`, `EDITOR`, or what every machine has. */
+  /** The text editor: `VISUAL`, `EDITOR`, or one that every machine has. */
   readonly editor: string
   /** `XDG_CACHE_HOME`. */
   readonly cacheHome: string | undefined
-  /** How this program was called, for hints: what a person can type again. */
+  /** The command by which this program was called, for hints that a person can type. */
   readonly command: string
   /** Nothing may be installed or started on this machine but the mesh. */
   readonly noInstall: boolean
@@ -40,7 +40,7 @@ export interface Environment {
   childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
 }
 
-/** What `bin/flotilla` was called as where the PATH does not find it: it says so itself. */
+/** The name under which `bin/flotilla` was called if the PATH does not find it; it passes this itself. */
 const calledAs = 'FLOTILLA_CALLED_AS'
 
 /** How a person calls this program: a script of this repository, `npx`, its path, or a name on the PATH. */
@@ -58,7 +58,7 @@ function colorsOf(value: (name: string) => string | undefined): Colors {
   return value('NO_COLOR') !== undefined || value('TERM') === 'dumb' ? 'off' : 'auto'
 }
 
-/** Names that mean something to this program alone; the mesh would warn of them. */
+/** Names that only this program knows; the mesh would warn of them. */
 const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION', 'FLOTILLA_TOKEN', calledAs]
 
 const proxyNames: readonly string[] = ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY', 'NO_PROXY'].flatMap(

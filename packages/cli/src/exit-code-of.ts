@@ -5,7 +5,7 @@ import { CommandFailed } from './command-failed.ts'
 import { exitCodes } from './exit-codes.ts'
 import type { ExitCode } from './exit-codes.ts'
 
-/** What a command ends with that was ended by an error. */
+/** The exit code of a command that ended with an error. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommandFailed) return error.exitCode
   if (isMeshUnreachable(error)) return exitCodes.meshNotRunning

@@ -26,7 +26,7 @@ function everyCommand(command: Command): readonly Command[] {
   return command.commands.flatMap((child) => [child, ...everyCommand(child)])
 }
 
-/** As `--help` shows it, what was added to it included. */
+/** The text of `--help`, including what was added to it. */
 function helpOf(command: Command): string {
   let text = ''
   command.configureOutput({ writeOut: (words) => (text += words) }).outputHelp()
@@ -35,7 +35,7 @@ function helpOf(command: Command): string {
 
 const word = /(?:[^\s"']|"(?:\\.|[^"\\])*"|'[^']*')+/g
 
-/** The words behind `flotilla` in a line of a shell, one list for each time that it stands there; words beside it are its meaning. */
+/** The arguments after `flotilla` in a shell line, one list for each occurrence; the text beside it explains it. */
 function linesOf(example: string): readonly (readonly string[])[] {
   const [line = ''] = example.split(/\s{2,}/)
   const words = line.match(word) ?? []
@@ -56,13 +56,13 @@ test('every example of every help is a line that the command line takes', async 
   const examples = commands.flatMap((command) =>
     [...helpOf(command).matchAll(/^ +\$ (.*)$/gm)].flatMap(([, example = '']) => linesOf(example)),
   )
-  // Looked at, and not done.
+  // Parsed but not executed.
   for (const command of commands) if (command !== program) command.action(() => undefined)
   const refused: string[] = []
   for (const words of examples) {
     await program.parseAsync([...words], { from: 'user' }).catch((error: unknown) => {
       if (!(error instanceof CommanderError)) throw error
-      // Help that was asked for.
+      // Help was requested.
       if (error.exitCode !== 0) refused.push(`flotilla ${words.join(' ')}: ${error.message}`)
     })
   }

@@ -6,7 +6,7 @@ const sources = import.meta.dirname
 const packages = join(sources, '..', '..')
 const staticImport = /^(?:import|export)(?! type\b)[^;]*?from '([^']+)'/gm
 
-/** Our files that are loaded with a file before anything of it runs. */
+/** The source files of this project that loading one file loads. */
 function loadedWith(file: string, seen = new Set<string>()): ReadonlySet<string> {
   if (seen.has(file) || !existsSync(file)) return seen
   seen.add(file)
@@ -18,7 +18,7 @@ function loadedWith(file: string, seen = new Set<string>()): ReadonlySet<string>
   return seen
 }
 
-/** What only a command at work needs: it speaks to a mesh, to a person, or does the long work of one command. */
+/** Modules that only a working command needs: clients of the mesh, prompts, and the long work of one command. */
 const forWorkAlone = [
   'cli/src/context.ts',
   'client/src/mesh-client.ts',

@@ -1,8 +1,8 @@
-/** What Ctrl-C means right now: the newest listener's business, else the end of the command. */
+/** The current meaning of Ctrl-C: handled by the newest listener, else it ends the command. */
 export interface Interrupts {
   /** Aborts if no listener handles an interrupt, or at the second interrupt during the same listener. */
   readonly signal: AbortSignal
-  /** To be called for every interrupt of the process. */
+  /** Must be called for every interrupt of the process. */
   readonly interrupt: () => void
   readonly onInterrupt: (listener: () => void) => () => void
 }

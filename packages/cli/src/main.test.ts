@@ -10,7 +10,7 @@ import { problemJson } from '@flotilla/protocol/problem-json'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cliProgram } from '../../../tests/support/programs.ts'
 
-/** Those of this user: what one command has compiled, the next has whatever its home. */
+/** The user's compile caches: what one command has compiled, the next uses, whatever its home. */
 const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
 let home = ''
 beforeAll(() => {
@@ -87,7 +87,7 @@ const aTask = {
 
 describe('flotilla, as a process', () => {
   it('is what npx runs in a checkout, where nothing is built into a package', async () => {
-    // npx takes the program of the package that it stands in, which is the installed one's.
+    // npx runs the program of the package in the current folder, which is the installed one's.
     const installed = join(import.meta.dirname, '..', '..', '..', 'bin', 'flotilla')
     const { code, out, err } = await startProgram(installed, ['permissions', 'tools', '--json']).ended
     expect(code, err).toBe(0)
@@ -176,7 +176,7 @@ describe('flotilla, as a process', () => {
   it('does not take the note of a mesh that died for a living one', async () => {
     const dead = mkdtempSync(join(home, 'dead-'))
     mkdirSync(join(dead, 'data'))
-    // Our own process id lives, but is no mesh: process ids are used again.
+    // Our own process id is alive but not a mesh: process ids are reused.
     const note = { pid: process.pid, port: 1, url: 'http://127.0.0.1:1', started_at: 1, version: '0.1.0' }
     writeFileSync(join(dead, 'data', 'mesh.json'), JSON.stringify(note))
     const { code, err } = await flotilla('status', '--home', dead)
@@ -222,7 +222,7 @@ describe('flotilla, as a process', () => {
         .map((line) => line.split(/ {2,}/).at(-1)),
     ).toEqual(['Hi', 'Count the licences of every package', 'task_old'])
     expect(asked).toEqual(['/api/runs?limit=7&agent=auditor', '/api/tasks?limit=7&agent=auditor'])
-    // Who reads JSON has the ids, and nobody asks for titles.
+    // JSON output contains the ids, so titles are not requested.
     asked.length = 0
     await flotilla('runs', '--url', server.url, '--json')
     expect(asked).toHaveLength(1)
@@ -308,14 +308,14 @@ describe('flotilla, as a process', () => {
       reply.write(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''))
     })
     const child = start('chat', 'operator', 'Hi', '--url', server.url)
-    // The line about the tool is on the screen: the run is known by then.
+    // The line about the tool is printed, so the run is known by then.
     await new Promise((resolve) => child.process.stderr.once('data', resolve))
     child.process.kill('SIGINT')
     const { code, err } = await child.ended
     expect(server.calls.map((call) => call.url)).toEqual([
       '/api/agents/operator/chat',
       '/api/runs/run_1/cancel',
-      // The outcome stands on the screen.
+      // The outcome is printed.
       '/api/runs/run_1/read',
     ])
     expect(code).toBe(1)

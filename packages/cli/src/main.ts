@@ -19,16 +19,16 @@ const help = writtenHelp(words, {
   columns: process.stdout.columns,
 })
 if (help === null) {
-  // More than half of a short command goes into compiling; only what is loaded from here on is kept for the next one.
+  // Compiling takes more than half of a short command; only modules loaded from here on are cached for the next one.
   enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
   const { connectDirectly } = await import('@flotilla/client/direct-connections')
   connectDirectly(process)
   const { runCommandLine } = await import('./run-command-line.ts')
 
   process.exitCode = await runCommandLine(words)
-  // A terminal that is still being read from would keep the process alive.
+  // A terminal that is still being read would keep the process alive.
   process.stdin.destroy()
 } else {
-  // A reader that went away (`flotilla --help | head`) is no error.
+  // A reader that closed the pipe (`flotilla --help | head`) is no error.
   process.stdout.on('error', () => process.exit(0)).write(helpAsTyped(help, readEnvironment().command))
 }

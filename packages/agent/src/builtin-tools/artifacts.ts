@@ -14,7 +14,7 @@ const agent = optional(
   }),
 )
 
-/** What was kept outside the container, found again: the other half of `save_artifact`. */
+/** Reads files that `save_artifact` stored outside the container. */
 export function artifactTools(deps: { files: DataFiles }): Tool[] {
   return [
     defineTool({
@@ -42,7 +42,7 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
         agent,
         save_to: optional(text('File below /data to write it to', { minChars: 1, maxChars: 4096 })),
       },
-      // Written again it is the same file.
+      // Writing the file again has the same result.
       effect: 'none',
       parallelSafe: (input) => input['save_to'] === undefined || input['save_to'] === null,
       timeoutMs: meshToolTimeoutMs,

@@ -5,12 +5,12 @@ import { integer, text, textList, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
-/** A question to another agent, and what this one can be asked for. */
+/** Tools to ask another agent a question and to declare what this agent can be asked for. */
 export function askAgentTools(): Tool[] {
   return [messageAgent, declareCapabilities]
 }
 
-/** Beside what the mesh itself waits, for the way there and back. */
+/** Added to the time that the mesh itself waits, for the network. */
 const wayMs = 30_000
 
 const messageAgent = defineTool({
@@ -55,7 +55,7 @@ const messageAgent = defineTool({
   },
 })
 
-/** What the state means for whoever asked. */
+/** What each state means for the asking agent. */
 const words = {
   sent: 'It is being worked on: end your turn when there is nothing else to do, and you are called again with the answer. Do not send it again.',
   kept: 'The operator reads it at its next heartbeat. No answer comes; go on without one.',

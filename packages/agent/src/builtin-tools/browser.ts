@@ -8,10 +8,10 @@ import type { Field } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolAnswer } from '../tools/tool.ts'
 
-/** Beyond the deadline of an action: a browser that comes up first, and the way. */
+/** Added to the deadline of an action, for starting the browser and for the network. */
 const replyMarginMs = 90_000
 
-/** The browser lives in a container of its own; what is done in it is asked of the mesh, and one at a time uses it. */
+/** The browser runs in its own container. The mesh passes each action on and lets one agent use it at a time. */
 export function browserTools(): Tool[] {
   return browserActionNames.map(browserTool)
 }
@@ -41,7 +41,7 @@ function browserTool(action: BrowserAction): Tool {
   return { ...tool, exclusive: 'browser' }
 }
 
-/** What the browser refused is an answer as well: it says what to do instead. */
+/** A refusal of the browser is also an answer: it says what to do instead. */
 function answerOf(reply: unknown): ToolAnswer {
   if (!isJsonObject(reply)) return succeeded(reply)
   const { ok, picture, ...rest } = reply

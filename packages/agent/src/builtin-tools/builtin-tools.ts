@@ -25,14 +25,14 @@ import { walletTools } from './wallet.ts'
 import { webSearchTools } from './web-search.ts'
 import { workspaceTools } from './workspace.ts'
 
-/** The tools that every agent has, whatever it may; what the mesh would refuse is left out before a model sees them. */
+/** The tools that every agent has. Tools that the mesh would deny are left out before a model sees them. */
 export function builtinTools(deps: {
   readonly files: DataFiles
   readonly workspace: Workspace
   readonly memory: Memory
   readonly embeddingModel: string | null
   readonly dataDirectory: string
-  /** What programs of the shell see. */
+  /** Environment variables that programs of the shell get. */
   readonly programEnvironment: Readonly<Record<string, string>>
   readonly clock: Clock
 }): readonly Tool[] {

@@ -5,10 +5,10 @@ import { flag, jsonObject, optional, text } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
-/** Making a job for a tool of another agent may start that agent first. */
+/** A job for a tool of another agent may have to start that agent first. */
 const setTimeoutMs = 90_000
 
-/** Jobs by the clock: the mesh keeps them and sets this agent to work when they are due. */
+/** Cron tools: the mesh stores the jobs and starts a run of this agent when one is due. */
 export function cronTools(): Tool[] {
   return [
     defineTool({

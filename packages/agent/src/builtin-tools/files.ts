@@ -9,7 +9,7 @@ import { fitsPattern } from './name-pattern.ts'
 const path = (description: string) => text(description, { minChars: 1, maxChars: 4096 })
 const fileTimeoutMs = 60_000
 const readMaxBytes = 10 * 1024 * 1024
-/** Below what a model reads of one call, so that the note on how to go on is never cut away. */
+/** Below the size limit of a tool result, so that the note on how to go on is never cut off. */
 const readMaxChars = 18_000
 const writeMaxChars = 1_000_000
 const entriesMax = 500
@@ -85,7 +85,7 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
   ]
 }
 
-/** The files that make an agent what it is change by `update_workspace` alone, which keeps their caps. */
+/** Only `update_workspace` may change the files that define the agent, because it enforces their size limits. */
 export function refuseIdentityFile(relativePath: string): string | null {
   const file = workspaceFiles.find(
     ({ name, path }) => relativePath === path || relativePath === `workspace/${name}`,
@@ -93,7 +93,7 @@ export function refuseIdentityFile(relativePath: string): string | null {
   return file ? `${file.name} is changed with update_workspace, if at all.` : null
 }
 
-/** As many whole lines as a result has room for, and how to go on. Pure. */
+/** Returns as many whole lines as a result can hold, and says how to go on. Pure. */
 export function takeLines(content: string, range: { offset: number; limit: number }): string {
   const lines = content.split('\n')
   const wanted = lines.slice(range.offset, range.limit === 0 ? undefined : range.offset + range.limit)

@@ -16,7 +16,7 @@ import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 import { artifactNames, taskOf } from './tasks.ts'
 
-/** Working together: who is there, giving a task away, a word to who works on it, what is open, closing a task. */
+/** Tools for working together: list agents, hand off a task, steer its agent, see open tasks, close a task. */
 export function handOffTools(): Tool[] {
   return [listAgents, handOff, steerAgent, checkInbox, completeTask]
 }

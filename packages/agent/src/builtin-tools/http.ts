@@ -5,7 +5,7 @@ import type { Tool } from '../tools/tool.ts'
 
 const replyMarginMs = 15_000
 
-/** The mesh makes the request, so that addresses are checked there and handles are filled in there. */
+/** The mesh makes the request, so that it checks addresses and replaces credential handles. */
 export function httpTools(): Tool[] {
   return [
     defineTool({

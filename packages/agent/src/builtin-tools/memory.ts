@@ -14,13 +14,13 @@ const { factTextMaxChars, factKeyMaxChars, factCategoryMaxChars } = memoryLimits
 const memoryTimeoutMs = 30_000
 const queryMaxChars = 2000
 const resultsMax = 20
-/** All facts of one answer together, so that their labels are never cut away. */
+/** The limit holds for all facts of one answer together, so that their trust labels are never cut off. */
 const answerMaxChars = 14_000
 
 const key = (description: string) => optional(text(description, { maxChars: factKeyMaxChars }))
 const category = (description: string) => optional(text(description, { maxChars: factCategoryMaxChars }))
 
-/** Facts that outlive a conversation. Each carries where it comes from and how far it may be believed. */
+/** Facts that outlive a conversation. Each records its source and how far it can be trusted. */
 export function memoryTools(deps: { memory: Memory; embeddingModel: string | null }): Tool[] {
   const { memory } = deps
   const sourceOf = ({ mesh }: ToolContext) => embeddingSourceOf(mesh, deps.embeddingModel)
@@ -34,7 +34,7 @@ export function memoryTools(deps: { memory: Memory; embeddingModel: string | nul
         category: category('Only facts of this category'),
         max_results: withDefault(integer('Facts at most', { min: 1, max: resultsMax }), 5),
       },
-      // The search itself only counts what it found.
+      // The search changes only counters of its hits.
       effect: 'none',
       parallelSafe: true,
       timeoutMs: memoryTimeoutMs,
@@ -65,7 +65,7 @@ export function memoryTools(deps: { memory: Memory; embeddingModel: string | nul
         key: key('A name for it, such as owner.timezone; the same name is the same fact'),
         category: category('One word for its kind, such as preference or project'),
       },
-      // Saved twice it is still one fact.
+      // Saving the same fact twice stores it once.
       effect: 'none',
       timeoutMs: memoryTimeoutMs,
       run: async (values, context) => {
@@ -101,7 +101,7 @@ export function memoryTools(deps: { memory: Memory; embeddingModel: string | nul
   ]
 }
 
-/** Nobody said who asks: nothing is trusted. */
+/** Without provenance nothing is trusted. */
 function provenanceOf(context: ToolContext): CallProvenance {
   const runId = context.idempotencyKey.split(':')[0] ?? ''
   return context.provenance?.() ?? { runId, origin: 'unknown', channel: '', trust: 'outside', urls: [] }
@@ -140,7 +140,7 @@ function shown(fact: Fact | FoundFact) {
   }
 }
 
-/** The best facts that fit; at least one. */
+/** Returns the best facts that fit; at least one. */
 function withinChars<T>(facts: readonly T[]): readonly T[] {
   let chars = 0
   return facts.filter((fact, index) => {

@@ -16,7 +16,7 @@ import { httpTools } from './http.ts'
 import { messageTools } from './messages.ts'
 import { vaultTools } from './vault.ts'
 
-/** Runs a tool against a mesh that keeps what it is asked. */
+/** Runs a tool against a mesh that records each request. */
 async function ask(name: string, input: JsonObject, taskId: string | null = null) {
   const data = mkdtempSync(join(tmpdir(), 'tools-'))
   const files = createDataFiles(data)

@@ -6,7 +6,7 @@ import { flag, optional, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
-/** What leaves the container for the owner: notes, and files to keep. */
+/** Tools that send something from the container to the owner: notes, and files to keep. */
 export function messageTools(deps: { files: DataFiles }): Tool[] {
   return [
     defineTool({

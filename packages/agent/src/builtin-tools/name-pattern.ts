@@ -1,4 +1,7 @@
-/** A pattern of names in which `*` stands for any characters and `?` for one. Takes pattern times name at most. Pure. */
+/**
+ * Matches a name against a pattern in which `*` means any characters and `?` means one. Takes at most pattern
+ * times name steps. Pure.
+ */
 export function fitsPattern(pattern: string, name: string): boolean {
   const wanted = Array.from(pattern)
   const given = Array.from(name)
@@ -16,7 +19,7 @@ export function fitsPattern(pattern: string, name: string): boolean {
     } else if (star === -1) {
       return false
     } else {
-      // Only the last star is asked to take more: what an earlier one took is as good as anything.
+      // Only the last star has to match more: extending an earlier one cannot help.
       at = star + 1
       from = ++starTook
     }

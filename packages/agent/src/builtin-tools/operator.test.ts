@@ -39,7 +39,7 @@ async function ask(name: OperatorToolName, input: JsonObject) {
   return { tool, calls }
 }
 
-/** What each call asks, and the schema by which the mesh reads its body or query. */
+/** The request of each tool call, and the schema with which the mesh reads its body or query. */
 const asked: readonly (readonly [
   OperatorToolName,
   JsonObject,
@@ -215,7 +215,7 @@ describe('the tools that the operator is offered', () => {
       expect(table[name].definition.description.toLowerCase()).toContain(summary.toLowerCase())
     }
     expect(Object.keys(table)).toHaveLength(operatorTools.length)
-    // One schema for a verdict, whoever gives it.
+    // Operator and workers use the same schema for a verdict.
     const common = taskTools().find(({ definition }) => definition.name === 'review_task')
     expect(table.review_task.definition.parameters).toEqual(common?.definition.parameters)
   })

@@ -29,7 +29,7 @@ import { reviewTaskTool } from './tasks.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 
-/** What the operator keeps for itself on its own disk. */
+/** Where the operator stores its own notes on disk. */
 export interface OwnNotes {
   readonly files: DataFiles
   readonly clock: Clock
@@ -42,8 +42,8 @@ const limit = optional(integer('How many', { min: 1, max: 200 }))
 const fields = ['role', 'model', 'budget', 'permissions', ...editableFiles] as const
 
 /**
- * What the operator does to the fleet, by name. The table of the protocol names the tools and what each needs; a tool
- * without a row there, or a row without a tool, does not compile. The mesh decides and holds the ceiling.
+ * The operator's fleet tools by name. The protocol's table names the tools and the permission of each; a tool
+ * missing on either side is a compile error. The mesh decides and enforces the ceiling.
  */
 export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolName, Tool>> {
   return {
@@ -182,8 +182,8 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
 }
 
 /**
- * The tools that the mesh lets the operator use at this moment; none where it does not say. What would be refused is
- * not offered.
+ * The tools that the mesh lets the operator use now; empty where it does not say. Tools that would be denied
+ * are not offered.
  */
 export async function allowedOperatorTools(
   context: Pick<ToolContext, 'mesh' | 'signal'>,
@@ -201,7 +201,7 @@ type Shape = Parameters<typeof defineTool>[0]['parameters']
 type Options<S extends Shape> = Parameters<typeof defineTool<S>>[0]
 type Read<S extends Shape> = Parameters<Options<S>['run']>[0]
 
-/** The words for the model are those of the briefing. */
+/** The descriptions for the model come from the bootstrap files. */
 function summaryOf(name: OperatorToolName): string {
   const summary = operatorTools.find((tool) => tool.name === name)?.summary ?? ''
   return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
@@ -321,7 +321,7 @@ const editAgent = act(
   }),
 )
 
-/** Models write objects as text now and then; what is meant is plain. */
+/** Models sometimes write objects as text; the meaning is unambiguous. */
 function editValue(field: (typeof fields)[number], value: JsonValue): unknown {
   const read =
     typeof value === 'string' && (field === 'budget' || field === 'permissions') ? parse(value) : value

@@ -6,7 +6,7 @@ import type { Tool } from '../tools/tool.ts'
 
 const name = text('Name of the project', { minChars: 1, maxChars: 64 })
 
-/** What agents that work for one thing have in common. */
+/** Tools for what the members of a project share. */
 export function projectTools(): Tool[] {
   return [inspectProjects, manageProject, writeProject]
 }

@@ -6,7 +6,7 @@ import { markKilledFirst, servedLast } from '../tools/program-priority.ts'
 import { createOutputKeeper } from './output-keeper.ts'
 
 const outputMaxChars = 50_000
-/** How long a killed group may tidy up, and how long open pipes are read after the program has ended. */
+/** How long a killed process group may clean up, and how long open pipes are read after the program has ended. */
 const killGraceMs = 1000
 const drainMs = 300
 
@@ -14,13 +14,13 @@ export interface ProgramEnd {
   readonly code: number | null
   readonly signalName: string | null
   readonly timedOut: boolean
-  /** Both outputs as they came, the beginning and the end of them. */
+  /** Both outputs in the order in which they came: their beginning and their end. */
   readonly output: string
 }
 
 /**
- * Runs a command line with bash in a process group of its own. Rejects with the signal's reason once the group
- * is told to end, or with `unprocessable` when no program can be started.
+ * Runs a command line with bash in its own process group. Rejects with the signal's reason once the group was
+ * signalled to end, or with `unprocessable` when no program can be started.
  */
 export async function runProgram(job: {
   command: string
@@ -58,7 +58,7 @@ export async function runProgram(job: {
   const closed = closeOf(child)
   try {
     const { code, signalName } = await exitOf(child)
-    // A program left in the background may hold the pipes open for ever; the command itself has ended.
+    // A background program may keep the pipes open forever, although the command itself has ended.
     await Promise.race([closed, clock.sleep(drainMs, done.signal).catch(() => undefined)])
     child.stdout.destroy()
     child.stderr.destroy()
@@ -98,6 +98,6 @@ export function signalGroup(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(-pid, name)
   } catch {
-    // The whole group is gone, which is what was wanted.
+    // The whole group is gone, as intended.
   }
 }

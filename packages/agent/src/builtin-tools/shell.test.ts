@@ -18,7 +18,7 @@ function aShell(variables: Record<string, string> = {}) {
   return { data, run }
 }
 
-/** True while a process with that id is there and not a corpse. */
+/** True while a process with that id exists and is not a zombie. */
 function lives(pid: string): boolean {
   try {
     return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
@@ -43,7 +43,7 @@ describe('run_command', () => {
   })
 
   test('a program, and what it starts, weighs as much as its agent, or less where the place of the agent asks for that', async () => {
-    // These tests may themselves be run with a niceness.
+    // These tests may themselves run with a niceness.
     const own = getPriority()
     expect((await aShell().run({ command: 'nice; bash -c nice' })).output).toBe(
       `exit code 0\n${own}\n${own}\n`,
@@ -76,7 +76,7 @@ describe('run_command', () => {
     const answer = await run({ command, timeout_s: 1 })
     expect(answer).toMatchObject({ ok: false, output: expect.stringContaining('time was up') as string })
     expect(lives(readFileSync(join(data, 'self'), 'utf8').trim())).toBe(false)
-    // Nobody's any more once the shell is gone: it has ended when the machine's first process has taken note.
+    // After the shell has exited, init adopts the child; it has ended when init has reaped it.
     const child = readFileSync(join(data, 'child'), 'utf8').trim()
     await expect.poll(() => lives(child)).toBe(false)
   })

@@ -9,8 +9,8 @@ import type { ProgramEnd } from './run-program.ts'
 const timeoutMaxSeconds = 300
 
 /**
- * Programs run in the data directory with the program environment, in a process group of their own, which is
- * killed when the time is up or the run is aborted.
+ * Runs programs in the data directory with the program environment, in a process group of their own. The
+ * group is killed on timeout or when the run is aborted.
  */
 export function shellTools(deps: {
   files: DataFiles
@@ -50,7 +50,7 @@ export function shellTools(deps: {
   ]
 }
 
-/** What a shell ends with when such a signal ended the command. */
+/** Exit code of a shell whose command ended by this signal. */
 const tooLargeExit = 128 + 25
 const killedExit = 128 + 9
 

@@ -8,7 +8,7 @@ const topic = text('Topic: segments of letters, digits and _ . : - joined by /',
   maxChars: topicLimits.topicMaxChars,
 })
 
-/** Words to whoever listens, and a box of what was said. */
+/** Tools that publish signals to other agents and read the inbox of signals. */
 export function signalTools(): Tool[] {
   return [
     defineTool({
@@ -42,7 +42,8 @@ export function signalTools(): Tool[] {
       timeoutMs: meshToolTimeoutMs,
       run: async (body, { mesh, signal, idempotencyKey }) => {
         const call = { endpoint: topicAgentEndpoints.signalsRead, body, signal, idempotencyKey }
-        // Without blanks, by which the mesh bounds it: laid out, a list of figures would be cut, and count as read.
+        // Without whitespace, as the mesh measures it: an indented list of numbers would be cut off and still
+        // count as read.
         return succeeded(JSON.stringify(await mesh.call(call)))
       },
     }),

@@ -6,7 +6,7 @@ import type { Tool } from '../tools/tool.ts'
 
 const { ttlSeconds, budgetUsd, roleMaxChars, promptMaxChars } = spawnLimits
 
-/** An agent in a container of its own for one task; for less, there are sub-agents in this process. */
+/** Starts an agent in its own container for one task. For smaller work there are sub-agents in this process. */
 export function spawnTools(): Tool[] {
   return [spawnFleetAgent]
 }

@@ -8,7 +8,7 @@ import type { RunStatus, Tool, ToolContext } from '../tools/tool.ts'
 
 const sections = ['all', 'run', 'budget', 'disk', 'tools'] as const
 
-/** By which an agent sees how it stands: what the mesh knows of it, and what it knows itself. */
+/** Tools with which an agent reads its own state: what the mesh knows of it, and what it knows itself. */
 export function statusTools(deps: { dataDirectory: string; clock: Clock }): Tool[] {
   return [
     defineTool({
@@ -63,7 +63,7 @@ function runView(known: Readonly<Record<string, unknown>>, status: RunStatus | n
   }
 }
 
-/** Of the file system that holds /data: in a volume of its own, the agent's limit. */
+/** The file system that holds /data; in a volume of its own, its size is the agent's limit. */
 async function diskView(dataDirectory: string): Promise<unknown> {
   const { blocks, bavail, bsize, ffree } = await promises.statfs(dataDirectory)
   return { path: '/data', total_bytes: blocks * bsize, free_bytes: bavail * bsize, free_files: ffree }

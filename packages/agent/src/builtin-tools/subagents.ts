@@ -11,7 +11,7 @@ const idsMax = 30
 const shortTimeoutMs = 30_000
 const marginMs = 15_000
 
-/** Sub-agents: loops of their own within this agent and this run, that work at the same time. */
+/** Tools for sub-agents: concurrent loops within this agent and this run. */
 export function subagentTools(pool: SubagentPool): Tool[] {
   return [
     defineTool({
@@ -30,7 +30,7 @@ export function subagentTools(pool: SubagentPool): Tool[] {
           ttl.default,
         ),
       },
-      // What a sub-agent did before a crash is not known, and is never done again unasked.
+      // What a sub-agent did before a crash is unknown, and it is never repeated automatically.
       effect: 'local',
       timeoutMs: shortTimeoutMs,
       run: async ({ goal, ttl_seconds: ttlSeconds }, { idempotencyKey, provenance }) => {
@@ -74,7 +74,7 @@ export function subagentTools(pool: SubagentPool): Tool[] {
   ]
 }
 
-/** `complete_task` ends the parent's work: over results that it has not read it asks once before it does. */
+/** `complete_task` ends the parent's work: with unread results of sub-agents it asks once before it does. */
 export function tellsOfUnread(tools: readonly Tool[], pool: SubagentPool): Tool[] {
   return tools.map((tool) =>
     tool.definition.name === 'complete_task'

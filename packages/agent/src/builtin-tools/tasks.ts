@@ -14,7 +14,7 @@ import type { Tool, ToolContext } from '../tools/tool.ts'
 
 const taskId = text('Id of the task', { minChars: 1, maxChars: 64 })
 const ownTask = optional(text('Only when it is not the task that you are working on now', { maxChars: 64 }))
-/** Saved before, with `save_artifact`. */
+/** Names of files saved with `save_artifact`. */
 export const artifactNames = withDefault(
   textList('Names of files that you saved with save_artifact, for the other side to read', {
     maxItems: taskLimits.artifactsMax,
@@ -23,7 +23,9 @@ export const artifactNames = withDefault(
   [],
 )
 
-/** What may be said of tasks beside giving and completing them. The mesh's table says what each means. */
+/**
+ * Tools for tasks beside handing off and completing them. The protocol's table defines the meaning of each action.
+ */
 export function taskTools(): Tool[] {
   return [updateTask, readTask, reviewTaskTool(ownVerdict), manageTask]
 }
@@ -65,7 +67,7 @@ const readTask = defineTool({
 
 const ownVerdict = 'Says what the end of a task that you gave is worth; its agent learns from it.'
 
-/** The one schema of a verdict; the operator is told in other words whose tasks it may judge. */
+/** The only schema of a verdict; the operator's description says in other words which tasks it may review. */
 export function reviewTaskTool(words: string): Tool {
   return defineTool({
     name: 'review_task',
@@ -113,7 +115,7 @@ const manageTask = defineTool({
   },
 })
 
-/** Problem `bad-request` where neither the call nor the run says which. */
+/** Problem `bad-request` where neither the call nor the run names a task. */
 export function taskOf(named: string | undefined, { taskId: own }: Pick<ToolContext, 'taskId'>): string {
   const id = named ?? own
   if (id === null) {

@@ -6,7 +6,7 @@ import type { Tool } from '../tools/tool.ts'
 const nameMaxChars = 128
 const { lengthMin, lengthMax, lengthDefault } = vaultLimits.generated
 
-/** Credentials by name and handle; a value never comes into the container. */
+/** Credentials by name and handle; a value never enters the container. */
 export function vaultTools(): Tool[] {
   return [
     defineTool({

@@ -7,7 +7,7 @@ import type { Tool } from '../tools/tool.ts'
 
 const viewTimeoutMs = 60_000
 
-/** Pictures on the agent's own disk, shown to its model. */
+/** Shows pictures on the agent's own disk to its model. */
 export function imageTools(deps: { files: DataFiles }): Tool[] {
   return [
     defineTool({

@@ -6,7 +6,7 @@ import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
 const replyTimeoutMs = 30_000
-/** Of the chain and its prices; the mesh gives up before. */
+/** Includes the calls to the chain and its prices; the mesh times out earlier. */
 const payTimeoutMs = 90_000
 
 const { addressMaxChars, amountMaxChars, functionMaxChars } = paymentLimits
@@ -33,7 +33,10 @@ const call = { chain: evmChain, contract, function: functionText, args, amount: 
 const outcomes =
   'Paid once, even if this call is cut off and made again. The answer says that it is signed and sent; wallet_payments tells what became of it. Where a person has to allow it, the answer says so: end your turn, and you are called again with what they decided.'
 
-/** The mesh derives the address, asks the chain, decides and signs; keys and the owner's RPC stay there. */
+/**
+ * The mesh derives the address, calls the chain, decides and signs. Keys and the owner's RPC endpoint stay in
+ * the mesh.
+ */
 export function walletTools(): Tool[] {
   const asks = { effect: 'none', parallelSafe: true, timeoutMs: meshToolTimeoutMs } as const
   const pays = { effect: 'mesh', timeoutMs: meshToolTimeoutMs } as const

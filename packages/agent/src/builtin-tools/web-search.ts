@@ -5,7 +5,7 @@ import type { Tool } from '../tools/tool.ts'
 
 const replyTimeoutMs = 40_000
 
-/** The mesh asks the owner's provider, whose key stays there. */
+/** The mesh calls the owner's search provider; its key stays in the mesh. */
 export function webSearchTools(): Tool[] {
   const { queryMaxChars, resultsMax, resultsDefault } = webSearchBounds
   return [

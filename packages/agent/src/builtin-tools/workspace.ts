@@ -5,11 +5,11 @@ import type { Tool } from '../tools/tool.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 
 const writable = workspaceFiles.filter((file) => file.agentMayWrite).map((file) => file.name)
-/** Also what a file without a cap of its own may get from its agent. */
+/** Also the limit for a file without a limit of its own. */
 const contentMaxChars = 32_000
 const workspaceTimeoutMs = 30_000
 
-/** The agent's own memory and manners, which its later prompts are made of. */
+/** The agent's own memory and style files, which later prompts include. */
 export function workspaceTools(deps: { workspace: Workspace }): Tool[] {
   return [
     defineTool({

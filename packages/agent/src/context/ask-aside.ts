@@ -5,7 +5,7 @@ import { cutMiddle } from '../tools/cut-middle.ts'
 import { factsPrompt, summaryPrompt } from './context-prompts.ts'
 import { renderTranscript } from './render-transcript.ts'
 
-/** Questions to the model about the conversation that are no part of it: what to remember, what to carry on. */
+/** Asks the model questions about the conversation outside of it: what to remember, how to summarize. */
 
 const answerTokensMax = 1500
 const messageMaxChars = 4000
@@ -19,7 +19,7 @@ export interface AsideAnswer {
   readonly costUsd: number
 }
 
-/** Rejects as the model does. `transcriptMaxChars` is what fits into its window. */
+/** Rejects as the model does. `transcriptMaxChars` is the part that fits into its window. */
 async function askAside(
   model: LanguageModel,
   ask: { prompt: PromptText; messages: readonly PromptMessage[]; transcriptMaxChars: number },
@@ -61,7 +61,7 @@ export async function askForFacts(
   return { ...answer, facts: readFacts(answer.text) }
 }
 
-/** Null when the answer holds no list of texts. Pure. */
+/** Null when the answer contains no list of strings. Pure. */
 export function readFacts(text: string): readonly PromptText[] | null {
   const [from, to] = [text.indexOf('['), text.lastIndexOf(']')]
   if (from === -1 || to < from) return null
@@ -81,7 +81,7 @@ export function readFacts(text: string): readonly PromptText[] | null {
 const outlineLineMaxChars = 300
 const outlineMaxChars = 4000
 
-/** What stands in for a summary that no model gave: what was said, line by line, and which tools were called. Pure. */
+/** The fallback when no model gave a summary: what was said, line by line, and which tools were called. Pure. */
 export function outline(messages: readonly PromptMessage[]): PromptText {
   const lines = messages
     .filter((message) => message.role !== 'tool' && message.role !== 'system')

@@ -33,7 +33,7 @@ const picture = { mediaType: 'image/png', sha256: 'a'.repeat(64), sizeBytes: 10 
 const refused = (part: RefusedPart | null, detail = 'lab answered 400: no') =>
   new Problem('history-refused', { detail, extra: part === null ? {} : { part } })
 
-/** A provider in process that refuses conversations by what is in them. */
+/** An in-process provider that rejects conversations by their content. */
 function aStrictModel(refuses: (messages: readonly PromptMessage[]) => Problem | null) {
   const asked: ModelRequest[] = []
   const model: LanguageModel = {

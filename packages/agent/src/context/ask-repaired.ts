@@ -7,19 +7,19 @@ import type { ContextKeep, ContextTurn } from './context-turn.ts'
 import { rewriteHistory, turnStart } from './rewrite-history.ts'
 import type { RefusedPart } from './rewrite-history.ts'
 
-/** A conversation that may pass where the one before it was refused. */
+/** A changed conversation that may be accepted where the previous one was rejected. */
 interface Repair {
   readonly what: 'rewritten' | 'set aside'
   readonly messages: readonly PromptMessage[]
-  /** What leaves the conversation, or is written otherwise now. */
+  /** The messages that are removed or rewritten. */
   readonly before: readonly PromptMessage[]
 }
 
 /**
- * One answer to a conversation whose history a provider may refuse for good: then it is rewritten once and asked again, and
- * after that asked with the words of this turn alone. The first that is answered stays, with a note in the conversation and
- * the words before in a transcript. Where none is, the conversation stays as it was, and the Problem `history-refused` says
- * what a person can do.
+ * Gets one answer to a conversation whose history a provider may reject permanently. Then the history is
+ * rewritten once and sent again, and after that only the messages of this turn are sent. The first variant
+ * that is answered stays, with a note in the conversation and the old messages in a transcript. If none is
+ * answered, the conversation stays unchanged, and the Problem `history-refused` says what a person can do.
  */
 export async function askRepaired(
   keep: ContextKeep,
@@ -53,7 +53,10 @@ export async function askRepaired(
   }
 }
 
-/** A refusal in words that the mesh does not know may be about the conversation too: then the turn before met it as well. */
+/**
+ * A rejection in words that the mesh does not know may concern the conversation too, if the turn before was
+ * also rejected.
+ */
 function isRefusal(error: unknown, messages: readonly PromptMessage[]): error is Problem {
   if (!(error instanceof Problem)) return false
   if (error.code === 'history-refused') return true
@@ -86,7 +89,7 @@ function repairsOf(
   ]
 }
 
-/** Between the repair and its answer the conversation may have been compacted, so its place is looked for again. */
+/** The conversation may have been compacted between the repair and its answer, so its place is searched again. */
 async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
   const { state, pinFirst } = turn
   const words = sanitizeForPrompt('The model provider had refused it.')
@@ -101,14 +104,17 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
   await turn.saveCheckpoint(state)
 }
 
-/** The turn ends and its words leave the conversation (`withoutTurn`), so that the next message is not refused for them. */
+/**
+ * The turn ends and its messages leave the conversation (`withoutTurn`), so that the next message is not
+ * rejected because of them.
+ */
 function toldToPeople(refusal: Problem): Problem {
   return retold(refusal, {
     detail: `The model provider refuses this conversation, also after it was repaired, so your last message was taken out of it. Say it in other words, or begin a new conversation with /reset. ${refusal.detail}`,
   })
 }
 
-/** The conversation without the words of its last turn, and with a note of what was done in it. Pure. */
+/** Returns the conversation without the messages of its last turn, and with a note of what was done in it. Pure. */
 export function withoutTurn(messages: readonly PromptMessage[]): PromptMessage[] {
   const start = turnStart(messages)
   const calls = messages

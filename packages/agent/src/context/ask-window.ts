@@ -3,7 +3,7 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 
 const askTimeoutMs = 10_000
 
-/** How many tokens fit into the model, as `GET /v1/models` says; null when it does not say. */
+/** Returns the window of the model in tokens, as `GET /v1/models` says; null when it does not say. */
 export async function askWindow(mesh: RunMesh, model: string, signal: AbortSignal): Promise<number | null> {
   const reply = await mesh.call({
     endpoint: meshAgentEndpoints.models,
@@ -14,7 +14,7 @@ export async function askWindow(mesh: RunMesh, model: string, signal: AbortSigna
   return readWindow(reply, model)
 }
 
-/** Pure. A bare name is that of the model at the fleet's own provider. */
+/** Pure. A bare name means the model at the fleet's own provider. */
 export function readWindow(reply: unknown, model: string): number | null {
   const data: unknown = typeof reply === 'object' && reply !== null && 'data' in reply ? reply.data : null
   for (const entry of Array.isArray(data) ? (data as readonly unknown[]) : []) {

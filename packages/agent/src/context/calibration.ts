@@ -1,30 +1,33 @@
 import { statedWindow } from '@flotilla/protocol/context-overflow'
 
-/** What a model's own answers have taught about our count of its tokens. */
+/** What the model's own answers show about our count of its tokens. */
 export interface Calibration {
-  /** The model's tokens for each that we count. */
+  /** The model's tokens per token that we count. */
   readonly ratio: number
-  /** Whether an answer has told its usage; until then a refusal speaks against our count, later against the window. */
+  /**
+   * Whether an answer has reported its usage. Until then a rejection contradicts our count, later it
+   * contradicts the window.
+   */
   readonly confirmed: boolean
 }
 
 export const freshCalibration: Calibration = { ratio: 1, confirmed: false }
 
-/** A window that a refusal has shown, tokens. */
+/** A context window learned from a rejection, in tokens. */
 export interface LearnedWindow {
   readonly tokens: number
-  /** In the provider's own words; else it is our guess, below a prompt that was refused. */
+  /** True when the provider stated the limit; otherwise it is an estimate below a rejected prompt. */
   readonly isStated: boolean
 }
 
-/** Bounds of what is believed: no tokenizer is further from ours, and nobody can talk us out of all room. */
+/** Bounds of the accepted ratio: no tokenizer differs more from ours, and a false report cannot take all room. */
 export const ratioRange = { min: 0.2, max: 6 } as const
 export const windowMinTokens = 2000
-/** Less than this says too little: the frame weighs more than the words. */
+/** Below this a count says too little: the frame outweighs the messages. */
 const countedMinTokens = 200
 const refusalFactor = 1.2
 
-/** Pure. Too low a count is mended at once, too high a one by half each time. */
+/** Pure. A count that is too low is corrected at once, one that is too high by half each time. */
 export function learnFromUsage(
   calibration: Calibration,
   call: { readonly counted: number; readonly told: number },
@@ -37,9 +40,9 @@ export function learnFromUsage(
 
 export interface RefusedCall {
   readonly counted: number
-  /** As it was believed to be. */
+  /** The window assumed for the rejected call. */
   readonly windowTokens: number
-  /** What a refusal has shown before. */
+  /** What an earlier rejection has shown. */
   readonly learnedWindow: LearnedWindow | null
   readonly words: string
 }
@@ -50,8 +53,8 @@ export interface Lesson {
 }
 
 /**
- * Pure. From a refusal because of length: the limit in it where it states one, which is believed as it stands, else what
- * must be true for it to be refused. What is learned makes the next count fill more of the window.
+ * Pure. Learns from a rejection because of length. A limit that it states is accepted as it is; otherwise
+ * what must hold for the rejection is assumed. The lesson makes the next count fill more of the window.
  */
 export function learnFromOverflow(calibration: Calibration, call: RefusedCall): Lesson {
   const counted = Math.max(1, call.counted)
@@ -61,7 +64,7 @@ export function learnFromOverflow(calibration: Calibration, call: RefusedCall): 
     const learnedWindow = { tokens: told.windowTokens, isStated: true }
     const toldRatio = told.promptTokens === null ? ratio : higher(ratio, told.promptTokens / counted)
     const isNews = told.windowTokens < call.windowTokens || toldRatio > ratio
-    // A limit that was known already did not help: then it is our count that is too low.
+    // A limit that was already known did not help, so our count is too low.
     return {
       calibration: { ratio: isNews ? toldRatio : higher(ratio, ratio * refusalFactor), confirmed },
       learnedWindow,
@@ -72,11 +75,11 @@ export function learnFromOverflow(calibration: Calibration, call: RefusedCall): 
   const countWasWrong = !confirmed && filling > ratio && counted * filling >= window
   if (countWasWrong) return { calibration: { ratio: filling, confirmed }, learnedWindow: call.learnedWindow }
   if (call.learnedWindow?.isStated === true) {
-    // Whoever stated a limit is not taken for less than it.
+    // The window is never assumed smaller than the limit that was stated.
     const raised = { ratio: higher(ratio, ratio * refusalFactor), confirmed }
     return { calibration: raised, learnedWindow: call.learnedWindow }
   }
-  // Our count has been right so far, or is wrong beyond belief: then the window is smaller than we were told.
+  // The count was right so far, or would be wrong beyond its bounds: the window is smaller than reported.
   const narrower = Math.floor(Math.min(window, counted * ratio) * 0.9)
   const tokens = Math.max(windowMinTokens, narrower)
   return { calibration, learnedWindow: { tokens, isStated: false } }

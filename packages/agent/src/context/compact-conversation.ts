@@ -12,17 +12,17 @@ import type { ContextSize } from './measure-context.ts'
 import { renderTranscript } from './render-transcript.ts'
 import { unansweredMark } from '@flotilla/protocol/chat-history'
 
-/** Part of the window that is in use after a compaction. */
+/** Share of the window that is in use after a compaction. */
 const afterShare = 0.45
-/** A cut that yields less than this is not worth a call of the model, tokens by the rough count. */
+/** A cut that saves fewer tokens than this, by the rough count, is not worth a model call. */
 const worthCuttingTokens = 400
-/** Part of the window that the model is shown of what it condenses, and the most that is shown. */
+/** Share of the window that the transcript to condense may fill, and its limit in characters. */
 const transcriptShare = 0.5
 const transcriptMaxChars = 60_000
 const charsPerToken = 3
 const excerptMaxChars = 1500
 
-/** What a compaction would take out now. Pure. */
+/** Returns what a compaction would remove now. Pure. */
 export function planCut(
   messages: readonly PromptMessage[],
   rule: { readonly size: ContextSize; readonly pinFirst: boolean },
@@ -42,9 +42,9 @@ export function planCut(
 }
 
 /**
- * Puts a summary in the place of what is cut. The words go to disk first, the model's account of them comes back as
- * untrusted text, and the conversation changes in one write with the checkpoint: killed before it, the run does all
- * this again. When the model has no summary to give, an outline of what was said takes its place.
+ * Replaces what is cut by a summary. The messages go to disk first. The model's summary comes back as
+ * untrusted text, and the conversation changes in one write with the checkpoint: a run killed before it
+ * repeats all this. If the model gives no summary, an outline of the messages replaces it.
  */
 export async function compactConversation(
   keep: ContextKeep,
@@ -70,7 +70,7 @@ export async function compactConversation(
   )
 }
 
-/** Asks for facts and hands them to memory, once for each stretch of a conversation. Never fails the run. */
+/** Extracts facts and saves them in memory, once for each segment of a conversation. Never fails the run. */
 export async function flushFacts(
   keep: ContextKeep,
   turn: ContextTurn,
@@ -128,7 +128,10 @@ async function summarize(
   return outline(rule.messages)
 }
 
-/** Words on their way out of a conversation, on disk and in the day's log. Answers where; null when the disk refused. */
+/**
+ * Saves messages that leave a conversation to disk and to the day's log. Returns the path; null when the disk
+ * refused.
+ */
 export async function keepWords(
   keep: ContextKeep,
   turn: ContextTurn,
@@ -154,7 +157,7 @@ export async function keepWords(
   }
 }
 
-/** A summary that is longer than what it stands for would be none. */
+/** A summary must be shorter than what it replaces. */
 function fitSummary(summary: PromptText, keptIn: string | null, droppedTokens: number): PromptMessage {
   let text = summary
   let message = summaryMessage(text, keptIn)
@@ -173,7 +176,7 @@ function sizeOf(messages: readonly PromptMessage[]): number {
   return messages.reduce((sum, message) => sum + estimateMessage(message), 0)
 }
 
-/** A conversation in which nothing but failures was said holds no facts. */
+/** A conversation in which every call failed contains no facts. */
 function somethingWorked(
   messages: readonly PromptMessage[],
   made: readonly { readonly ok: boolean }[],

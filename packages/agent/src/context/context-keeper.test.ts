@@ -18,7 +18,7 @@ const system = sanitizeForPrompt('be good')
 const request = { notices: [], mayCallTools: true, answerTokensMax: null, onText: () => undefined }
 
 type Reply = string | Problem
-/** Answers asides by their kind, and everything else with `done`; refuses what is longer than `limit` tokens. */
+/** Answers asides by their kind, and everything else with `done`; rejects what is longer than `limit` tokens. */
 function aModel(
   replies: { facts?: Reply; summary?: Reply; limit?: number; says?: string; promptTokens?: number } = {},
 ) {
@@ -91,7 +91,7 @@ function aTurn(model: LanguageModel, messages: readonly PromptMessage[], pinFirs
   return { turn, state, saved }
 }
 
-/** A window that so many characters of conversation fill to this share. */
+/** A window of which this many characters of conversation fill the given share. */
 const windowFor = (messages: readonly PromptMessage[], share: number): number =>
   Math.ceil(messages.reduce((sum, message) => sum + estimateMessage(message), 20) / share)
 
@@ -133,7 +133,7 @@ describe('keeping a conversation within its window', () => {
     await keeper.ask(turn, request)
     expect(kinds().slice(2)).toEqual(['summary', 'answer'])
     expect(factKeeper.runs).toEqual([true])
-    // What is said after the summary is another stretch.
+    // Messages after the summary belong to another segment.
     expect(state.flushed).toBe(false)
     state.messages.push(...groups(20, 1000))
     await keeper.ask(turn, request)

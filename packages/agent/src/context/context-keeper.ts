@@ -13,17 +13,17 @@ import { measureContext } from './measure-context.ts'
 import type { ContextSize, MeasureDeps } from './measure-context.ts'
 import { shortenMessages } from './shorten-messages.ts'
 
-/** Refusals because of length that one question survives; each makes it smaller. */
+/** Rejections because of length that one question survives; each makes it smaller. */
 const overflowsMax = 4
-/** A flush, a compaction and a prune; more would mean that a step did nothing. */
+/** A flush, a compaction and a prune; more would mean that a step had no effect. */
 const stepsMax = 4
 const pruneToShare = 0.6
-/** Room below which the answer is bounded, so that prompt and answer fit the window together. */
+/** Below this much room the answer is bounded, so that prompt and answer fit the window together. */
 const answerRoomTokens = 16_384
 const answerMinTokens = 256
 
 export interface AskRequest {
-  /** Said after the conversation and not part of it. */
+  /** Sent after the conversation and not part of it. */
   readonly notices: readonly PromptMessage[]
   readonly mayCallTools: boolean
   readonly answerTokensMax: number | null
@@ -33,15 +33,18 @@ export interface AskRequest {
 /**
  * Keeps a conversation within its model's window. Invariants:
  *
- * - **X1** A request goes out only when it fits by all that is known, and a refusal teaches what was not known.
- * - **X2** Whole groups leave the conversation, through `cutGroups` alone; what is left to shorten says so.
- * - **X3** What leaves is on disk before it is gone, and the model is told that and where.
- * - **X4** Every step makes the conversation smaller; one that cannot is the Problem `context-exhausted`.
+ * - **X1** A request is sent only when it fits by all that is known, and a rejection adds to what is known.
+ * - **X2** Only whole groups leave the conversation, through `cutGroups`; a shortened message says so.
+ * - **X3** What leaves is on disk before it is removed, and a note to the model says where.
+ * - **X4** Every step makes the conversation smaller; if none can, the Problem is `context-exhausted`.
  */
 export interface ContextKeeper {
-  /** One answer of the model to the conversation, which is repaired where its provider refuses it. Rejects as the model does, with `context-exhausted`, or aborted. */
+  /**
+   * Returns one answer of the model to the conversation, which is repaired if its provider rejects it.
+   * Rejects as the model does, with `context-exhausted`, or aborted.
+   */
   ask(turn: ContextTurn, request: AskRequest): Promise<ModelAnswer>
-  /** Compacts now, if there is anything worth it. */
+  /** Compacts now, if anything is worth it. */
   compact(turn: ContextTurn): Promise<void>
 }
 
@@ -75,7 +78,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     )
     return true
   }
-  /** `belowCounted`: the last request had so many and was refused. */
+  /** `belowCounted`: the last request had this many tokens and was rejected. */
   const fit = async (turn: ContextTurn, belowCounted: number): Promise<ContextSize> => {
     const { state } = turn
     for (let steps = 0; ; steps += 1) {
@@ -92,7 +95,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       else if (!(await prune(turn, size))) return lastResort(size, belowCounted)
     }
   }
-  /** What the model has taken is no limit of it. */
+  /** A prompt that the model has accepted does not exceed its window. */
   const unlearn = async (answer: ModelAnswer, size: ContextSize): Promise<void> => {
     if (!isOfModel(answer, deps.model)) return
     const { learnedWindow } = await deps.modelFacts.of(deps.model)
@@ -127,7 +130,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       try {
         const answer = await ask(turn, request, size)
         await unlearn(answer, size)
-        // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its words.
+        // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its count of text.
         if (isOfModel(answer, deps.model) && !turn.state.messages.some(imagesIn)) {
           const told = { counted: size.counted, told: answer.promptTokens }
           await deps.modelFacts.learn(size.countedAs, learnFromUsage(calibration, told))
@@ -147,7 +150,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
         const lesson = learnFromOverflow(calibration, { ...size, learnedWindow, words })
         await deps.modelFacts.learn(size.countedAs, lesson.calibration)
         await deps.modelFacts.learnWindow(deps.model, lesson.learnedWindow)
-        // In the window that it states there may be room for the same words and a shorter answer.
+        // The stated window may have room for the same messages and a shorter answer.
         const after = await measure(turn)
         if (after.windowTokens < size.windowTokens && after.tokens < after.windowTokens)
           belowCounted = Infinity
@@ -164,20 +167,20 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
   }
 }
 
-/** A stand-in counts in its own way. */
+/** A fallback model counts in its own way. */
 function isOfModel(answer: ModelAnswer, model: string): boolean {
   return answer.answeredBy === null || answer.answeredBy === model || answer.answeredBy.endsWith(`/${model}`)
 }
 
-/** The mesh names who refused: a stand-in has a window of its own. */
+/** The mesh names the model that rejected: a fallback model has a window of its own. */
 function isOfStandIn({ extra }: Problem, model: string): boolean {
   const by = extra['refused_by']
   return typeof by === 'string' && by !== model && !by.endsWith(`/${model}`)
 }
 
 /**
- * What cannot be made smaller goes out all the same where only a refusal speaks against it, which was wrong or is over:
- * asking is the one way to find out. What was refused a moment ago, or is too long by all that is told, does not.
+ * A conversation that cannot be made smaller is still sent if only an earlier rejection speaks against it, because
+ * that one may be wrong or outdated. It is not sent if it was rejected just now, or is too long by all that is known.
  */
 function lastResort(size: ContextSize, belowCounted: number): ContextSize {
   if (belowCounted !== Infinity || size.isSurelyTooLong) throw exhausted(size)
@@ -197,13 +200,13 @@ function exhausted(size: ContextSize): Problem {
   })
 }
 
-/** Names that mesh and providers give to a prompt that is too long. */
+/** Codes that mesh and providers use for a prompt that is too long. */
 const overflowCodes: readonly string[] = ['prompt-too-long', 'context_length_exceeded']
 
-/** Statuses by which a provider means something else, whatever its words. */
+/** Codes by which a provider means something else, whatever its message says. */
 const otherCodes: readonly string[] = ['rate-limited', 'budget-exhausted', 'denied', 'context-exhausted']
 
-/** Pure. Whether a model refused because the prompt is too long for it. */
+/** Pure. Whether a model rejected the prompt because it is too long. */
 function isOverflow(error: unknown): error is Problem {
   if (!(error instanceof Problem)) return false
   if (overflowCodes.includes(error.code) || error.extra['type'] === 'context_length_exceeded') return true

@@ -4,7 +4,7 @@ import type { PromptMessage } from '../llm/language-model.ts'
 
 const summaryHead = '[Summary of the conversation before this point, which was compacted to save room.'
 
-/** Takes the place of what was cut. Its text comes from a model that read untrusted text, so it is no instruction. */
+/** Replaces what was cut. Its text comes from a model that read untrusted text, so it is no instruction. */
 export function summaryMessage(summary: PromptText, keptIn: string | null): PromptMessage {
   const place =
     keptIn === null

@@ -8,22 +8,22 @@ import type { CallProvenance } from '../tools/tool.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 import type { FactKeeper } from './fact-keeper.ts'
 
-/** One round of a run, as far as its conversation goes. `state.messages` ends in complete groups. */
+/** One round of a run, as far as its conversation is concerned. `state.messages` ends in complete groups. */
 export interface ContextTurn {
   readonly state: LoopState
   readonly model: LanguageModel
   readonly mesh: RunMesh
   readonly systemPrompt: PromptText
   readonly tools: readonly ToolDefinition[]
-  /** What stands behind the words of the conversation as it is now. */
+  /** The sources of the conversation's messages so far. */
   readonly provenance: () => CallProvenance
-  /** The conversation begins with the words of a task, which stay. */
+  /** The conversation begins with the text of a task, which stays. */
   readonly pinFirst: boolean
   readonly saveCheckpoint: (state: LoopState) => Promise<void>
   readonly signal: AbortSignal
 }
 
-/** Where what leaves a conversation goes. */
+/** Where messages go that leave a conversation. */
 export interface ContextKeep {
   readonly factKeeper: FactKeeper
   readonly dailyLog: DailyLog

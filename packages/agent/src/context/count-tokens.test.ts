@@ -14,14 +14,14 @@ describe('counting tokens', () => {
     const long = message('The quick brown fox jumps over the lazy dog. '.repeat(500))
     const exact = await counter.count([long])
     const { countTokens } = await import('../parts/tokenizer.ts')
-    // Pieces add at most a token at each cut.
+    // Each cut between pieces adds at most one token.
     expect(exact - countTokens(long.content)).toBeLessThan(long.content.length / 400 + 10)
   })
 
   test('a text without a break is counted in time that grows with its length alone', async () => {
     const short = await timed('a'.repeat(20_000))
     const long = await timed('b'.repeat(200_000))
-    // Ten times the text; without pieces it would be a hundred times the work.
+    // Ten times the text; without pieces it would take a hundred times as long.
     expect(long).toBeLessThan(Math.max(short, 5) * 50)
   })
 

@@ -3,22 +3,22 @@ import type { PromptMessage } from '../llm/language-model.ts'
 import { imagesIn, imageTokens, textsOf } from './estimate-tokens.ts'
 
 /**
- * The tokenizer takes time that grows with the square of a piece without a break, so a hostile page could stop the
- * process. Cut in pieces, the count is a token too high at each cut and no more.
+ * The tokenizer takes time quadratic in the length of a piece without a break, so a hostile page could block
+ * the process. Cutting in pieces makes the count at most one token too high for each cut.
  */
 const pieceMaxChars = 400
 const messageFrameTokens = 4
-/** Text that is counted before others in the process get their turn. */
+/** Characters that are counted before other work in the process gets its turn. */
 const breatheAfterChars = 100_000
 
 export interface TokenCounter {
-  /** Counts by the tokenizer; each message once, as long as it lives. */
+  /** Counts with the tokenizer; each message is counted once in its lifetime. */
   count(messages: readonly PromptMessage[]): Promise<number>
 }
 
 type CountText = (text: string, options: { readonly disallowedSpecial: Set<string> }) => number
 
-/** `load` brings the tokenizer; it is called with the first count. */
+/** `load` imports the tokenizer; it is called with the first count. */
 export function createTokenCounter(load: () => Promise<{ readonly countTokens: CountText }>): TokenCounter {
   const known = new WeakMap<PromptMessage, number>()
   const nothing = new Set<string>()
@@ -34,7 +34,7 @@ export function createTokenCounter(load: () => Promise<{ readonly countTokens: C
           for (const text of textsOf(message)) {
             charsSinceBreath += text.length
             for (let at = 0; at < text.length; at += pieceMaxChars) {
-              // Names of special tokens in a text are text.
+              // Names of special tokens in a text count as text.
               tokens += countTokens(text.slice(at, at + pieceMaxChars), { disallowedSpecial: nothing })
             }
           }

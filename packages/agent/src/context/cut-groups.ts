@@ -1,9 +1,9 @@
 import type { PromptMessage } from '../llm/language-model.ts'
 
-/** Messages that make sense together only: an answer with the results of its calls, or any other message alone. */
+/** Messages that make sense only together: an answer with the results of its calls, or any other single message. */
 export type MessageGroup = readonly PromptMessage[]
 
-/** Pure. Joined again they are the conversation. */
+/** Pure. The groups joined are the conversation again. */
 export function groupMessages(messages: readonly PromptMessage[]): readonly MessageGroup[] {
   const groups: PromptMessage[][] = []
   for (const message of messages) {
@@ -25,7 +25,7 @@ function belongs(result: PromptMessage, group: readonly PromptMessage[]): boolea
 
 export interface CutConversation {
   readonly kept: readonly PromptMessage[]
-  /** What was taken out, in order. */
+  /** What was removed, in order. */
   readonly dropped: readonly PromptMessage[]
 }
 
@@ -33,9 +33,9 @@ export interface CutRule {
   /** Room for what stays, in the unit of `sizeOf`. */
   readonly room: number
   readonly sizeOf: (message: PromptMessage) => number
-  /** The words of a task stay, whatever else goes. */
+  /** The text of a task always stays. */
   readonly pinFirst: boolean
-  /** Earlier summaries are no words of anybody's and go like all else. */
+  /** Earlier summaries belong to no speaker and may be cut like everything else. */
   readonly isSummary: (message: PromptMessage) => boolean
 }
 
@@ -43,8 +43,8 @@ export interface CutRule {
 const groupsKeptMin = 2
 
 /**
- * THE way in which messages leave a conversation: by whole groups, oldest first. The last words of the user stay, so
- * does what began the present turn, and with `pinFirst` the beginning. Pure.
+ * The only way in which messages leave a conversation: by whole groups, oldest first. The last message of the
+ * user and the message that started the present turn stay; with `pinFirst`, so does the beginning. Pure.
  */
 export function cutGroups(messages: readonly PromptMessage[], rule: CutRule): CutConversation {
   const groups = groupMessages(messages)

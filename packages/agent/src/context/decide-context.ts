@@ -1,16 +1,16 @@
-/** Where a conversation stands in its model's window. */
+/** How much of its model's window a conversation uses. */
 export interface ContextStanding {
   readonly tokens: number
   readonly windowTokens: number
-  /** Facts of this stretch of the conversation were saved. */
+  /** Facts of this segment of the conversation were saved. */
   readonly flushed: boolean
-  /** There are groups that a cut would take. */
+  /** There are groups that a cut would remove. */
   readonly canCut: boolean
 }
 
 /**
- * `flush` saves facts and changes nothing else, `compact` puts a summary in the place of the oldest groups, `prune`
- * shortens what is left when there is nothing more to cut.
+ * `flush` saves facts and changes nothing else, `compact` replaces the oldest groups by a summary, `prune`
+ * shortens what is left when nothing more can be cut.
  */
 export type ContextStep = 'none' | 'flush' | 'compact' | 'prune'
 

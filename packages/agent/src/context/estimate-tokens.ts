@@ -1,14 +1,14 @@
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import type { PromptMessage } from '../llm/language-model.ts'
 
-/** What one picture counts, however many bytes it has. */
+/** Tokens counted for one picture, however many bytes it has. */
 export const imageTokens = 1600
-/** UTF-8 bytes of one token, on average, where no tokenizer is at hand. */
+/** Average UTF-8 bytes of one token where no tokenizer is available. */
 const bytesPerToken = 3.5
-/** Role, borders and names of a message. */
+/** Tokens for role, separators and names of a message. */
 const messageTokens = 4
 
-/** Pure. Bytes of everything in the message that a model reads as text; a picture's bytes are none of them. */
+/** Pure. Bytes of everything in the message that a model reads as text; the bytes of pictures do not count. */
 export function textBytes(message: PromptMessage): number {
   return textsOf(message).reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
@@ -25,18 +25,18 @@ export function estimateMessage(message: PromptMessage): number {
   return Math.ceil(textBytes(message) / bytesPerToken) + messageTokens + imagesIn(message) * imageTokens
 }
 
-/** Pure. What a request carries beside its conversation: instructions and the forms of the tools. */
+/** Pure. What a request carries beside its conversation: instructions and the schemas of the tools. */
 export function estimateFrame(systemPrompt: string, tools: readonly ToolDefinition[]): number {
   const toolBytes = tools.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(tools))
   return Math.ceil((Buffer.byteLength(systemPrompt) + toolBytes) / bytesPerToken) + messageTokens
 }
 
-/** Pure. Pictures in a message. */
+/** Pure. Number of pictures in a message. */
 export function imagesIn(message: PromptMessage): number {
   return message.role === 'tool' ? (message.images?.length ?? 0) : 0
 }
 
-/** Pure. Whether the tokenizer at hand is the model's own. */
+/** Pure. Whether the bundled tokenizer is the model's own. */
 export function hasOurTokenizer(model: string): boolean {
   const name = model.slice(model.lastIndexOf('/') + 1)
   return /^(?:gpt-|chatgpt-|o[1-9](?:-|$))/.test(name)

@@ -6,10 +6,10 @@ import type { FactKeeper } from './fact-keeper.ts'
 
 const run = { runId: 'run_1', runOk: true, provenance: noProvenance, mesh: noMesh }
 
-/** A keeper and what can be found of what it keeps. */
+/** A keeper, and a way to read what it keeps. */
 export type MakeKeeper = () => Promise<{ keeper: FactKeeper; kept: () => Promise<string> }>
 
-/** What every keeper of facts promises. */
+/** The contract of every fact keeper. */
 export function describeFactKeeper(name: string, make: MakeKeeper): void {
   describe(`${name} as a keeper of facts`, () => {
     const facts = [sanitizeForPrompt('the door is green'), sanitizeForPrompt('the key is under the mat')]

@@ -10,41 +10,41 @@ import { estimateFrame, estimateMessage, textBytes } from './estimate-tokens.ts'
 import { windowOf } from './model-facts.ts'
 import type { ModelFactStore } from './model-facts.ts'
 
-/** Text of this length fits into every window in use, so that a short run asks nobody for its window. */
+/** Text of this length fits into every window in use, so a short run needs no request for the window. */
 const surelyFitsBytes = 24_000
-/** From this part of the window on, tokens are counted and not guessed. */
+/** From this share of the window on, tokens are counted and not estimated. */
 const countFromShare = 0.45
 /** Characters that JSON escapes take twice their bytes. */
 const bodyTextMaxBytes = wireLimits.modelBodyMaxBytes * 0.6
 
 export interface MeasureDeps {
-  /** Name of the model as it is asked for. */
+  /** Name of the model as it is requested. */
   readonly model: string
   readonly modelFacts: ModelFactStore
-  /** The model's own tokenizer; null where there is none, or no room for one. */
+  /** The model's own tokenizer; null where it does not exist or does not fit into memory. */
   readonly tokenizer: TokenCounter | null
   readonly log: Log
 }
 
 export interface ContextSize {
-  /** By our own count, instructions and tools included. */
+  /** By our own count, including instructions and tools. */
   readonly counted: number
-  /** Of it, what is no conversation. */
+  /** The part of it that is not conversation. */
   readonly frameCounted: number
-  /** The conversation's part by the rough count, in which single messages are weighed. */
+  /** The conversation's part by the rough count, in which single messages are measured. */
   readonly rough: number
-  /** As the model counts, by all that it has told. */
+  /** In the model's own tokens, by all usage that it has reported. */
   readonly tokens: number
   readonly windowTokens: number
-  /** The window without what refusals have shown, which may be wrong. */
+  /** The window without what rejections have shown, which may be wrong. */
   readonly toldWindowTokens: number
-  /** Beyond what the API takes, or by any count beyond what the owner or the public list says of the model. */
+  /** Above the body limit of the API, or by any count above what the owner or the public list says of the model. */
   readonly isSurelyTooLong: boolean
-  /** Whose calibration this count is corrected by. */
+  /** The model whose calibration corrects this count. */
   readonly countedAs: string
 }
 
-/** How much of its model's window a request would take. */
+/** Measures how much of its model's window a request would take. */
 export async function measureContext(
   deps: MeasureDeps,
   request: {
@@ -69,7 +69,7 @@ export async function measureContext(
   const toldWindowTokens = windowOf({ ...facts, learnedWindow: null })
   const isSurelyTooLong = (counted: number): boolean =>
     bytes >= bodyTextMaxBytes || counted >= toldWindowTokens
-  // A body that the API refuses is no use, however much the model could read.
+  // A body that the API rejects is useless, however much the model could read.
   const byBody = (windowTokens * bytes) / bodyTextMaxBytes
   const guessed = (frame + rough) * facts.calibration.ratio
   const shared = { frameCounted: frame, rough, windowTokens, toldWindowTokens }
@@ -83,7 +83,7 @@ export async function measureContext(
   return { ...shared, counted, tokens, isSurelyTooLong: isSurelyTooLong(counted), countedAs: exactName }
 }
 
-/** Not knowing is no reason to stop: the default holds, and a refusal would correct it. */
+/** An unknown window is no reason to stop: the default holds, and a rejection would correct it. */
 async function learnWindow(deps: MeasureDeps, mesh: RunMesh, signal: AbortSignal): Promise<void> {
   try {
     await deps.modelFacts.told(deps.model, await askWindow(mesh, deps.model, signal))

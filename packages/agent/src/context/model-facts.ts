@@ -8,16 +8,16 @@ import { contextLimits } from '@flotilla/protocol/limits'
 import { freshCalibration, ratioRange, windowMinTokens } from './calibration.ts'
 import type { Calibration, LearnedWindow } from './calibration.ts'
 
-/** Assumed where nobody knows: small enough for nearly every model in use, and a refusal corrects it. */
+/** Assumed when unknown: small enough for nearly every model in use, and a rejection corrects it. */
 export const defaultWindowTokens = 64_000
-/** How long the mesh's word on a window holds. */
+/** How long the mesh's answer about a window is valid. */
 const windowHoldsMs = 3600_000
 const modelsMax = 50
 const ratioMovedEnough = 0.02
 
 export interface ModelFacts {
   readonly calibration: Calibration
-  /** What refusals have shown lately; null for nothing. */
+  /** What recent rejections have shown; null for nothing. */
   readonly learnedWindow: LearnedWindow | null
   /** What the mesh says; null when it has not said. */
   readonly meshWindowTokens: number | null
@@ -37,15 +37,15 @@ const unknown: KeptFacts = {
   askedAt: 0,
 }
 
-/** What is known of each model, on disk: a restart does not make the same mistakes again. */
+/** Stores on disk what is known of each model, so that a restart does not repeat mistakes. */
 export interface ModelFactStore {
   of(model: string): Promise<ModelFacts>
   learn(model: string, calibration: Calibration): Promise<void>
-  /** Holds for `contextLimits.learnedWindowMs`; null forgets it. */
+  /** Valid for `contextLimits.learnedWindowMs`; null forgets it. */
   learnWindow(model: string, window: LearnedWindow | null): Promise<void>
-  /** `windowTokens` null says that the mesh was asked and does not know. */
+  /** `windowTokens` null means that the mesh was asked and does not know. */
   told(model: string, windowTokens: number | null): Promise<void>
-  /** Whether the mesh's word is missing or old. */
+  /** Whether the mesh's answer is missing or outdated. */
   wantsAsking(model: string): Promise<boolean>
 }
 
@@ -66,10 +66,10 @@ export function createModelFactStore(deps: {
     modelFacts.delete(model)
     modelFacts.set(model, facts)
     for (const oldest of [...modelFacts.keys()].slice(0, -modelsMax)) modelFacts.delete(oldest)
-    // One after the other: the loops of sub-agents learn at the same time, and two writers would tear the file.
+    // Writes are serialized: the loops of sub-agents learn concurrently, and two writers would corrupt the file.
     last = last
       .then(() => writeState(deps.dataDirectory, path, JSON.stringify(Object.fromEntries(modelFacts))))
-      // It is kept in memory; a full disk must not cost a run its answer.
+      // The value stays in memory; a full disk must not cost a run its answer.
       .catch((err: unknown) =>
         deps.log.warn(
           { model, err },
@@ -106,14 +106,16 @@ export function createModelFactStore(deps: {
   }
 }
 
-/** Pure. The mesh's word, else what a provider has stated, else our assumption; and never more than a refusal has shown. */
+/**
+ * Pure. The mesh's answer, else what a provider has stated, else the default; never more than a rejection has shown.
+ */
 export function windowOf(facts: ModelFacts): number {
   const stated = facts.learnedWindow?.isStated === true ? facts.learnedWindow.tokens : null
   const known = facts.meshWindowTokens ?? stated ?? defaultWindowTokens
   return Math.max(windowMinTokens, Math.min(known, facts.learnedWindow?.tokens ?? known))
 }
 
-/** The programs in the container can write to the file: what is not of our form is not believed. */
+/** Programs in the container can write to the file, so anything of another form is ignored. */
 function readModelFacts(value: unknown): Map<string, KeptFacts> {
   const modelFacts = new Map<string, KeptFacts>()
   if (typeof value !== 'object' || value === null) return modelFacts

@@ -8,7 +8,7 @@ import type { DailyLog } from '../workspace/daily-log.ts'
 const askedMaxChars = 300
 const answeredMaxChars = 500
 
-/** A run that came to an end. */
+/** A run that has ended. */
 export interface EndedRun {
   readonly session: string
   readonly state: LoopState
@@ -17,14 +17,14 @@ export interface EndedRun {
 
 export type RecordRun = (run: EndedRun) => Promise<void>
 
-/** One line in the day's log for each run: what was asked, what was done, how it ended. */
+/** Writes one line into the day's log for each run: what was asked, what was done, how it ended. */
 export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordRun {
   return async (run) => {
     const { runId } = run.state
     try {
       await deps.dailyLog.append({ mark: runId, text: sanitizeForPrompt(describeRun(run)) })
     } catch (err) {
-      // The outcome is what counts; the log of the process keeps the reason.
+      // Only the outcome matters; the process log keeps the reason.
       deps.log.warn(
         { runId, err },
         'failed to write a run to the daily log of the agent; its outcome is not affected',
@@ -33,7 +33,7 @@ export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordR
   }
 }
 
-/** Pure. On one line, so that the words of others cannot pass for an entry of ours. */
+/** Pure. On one line, so that foreign text cannot pass for an entry of this log. */
 export function describeRun({ session, state, end }: EndedRun): string {
   const asked = state.messages.findLast((message) => message.role === 'user')?.content ?? ''
   const said = end.status === 'complete' ? end.response : `${end.status}: ${end.detail}`

@@ -3,7 +3,7 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { cutMiddle } from '../tools/cut-middle.ts'
 
-/** A conversation as a person, a search or another model reads it. Each message within `messageMaxChars`. Pure. */
+/** Renders a conversation for a person, a search or another model. Each message within `messageMaxChars`. Pure. */
 export function renderTranscript(messages: readonly PromptMessage[], messageMaxChars = Infinity): PromptText {
   const parts = messages.map((message) => cutMiddle(renderMessage(message), messageMaxChars))
   return joinPromptText(parts, '\n\n')

@@ -4,10 +4,10 @@ import type { PromptMessage } from '../llm/language-model.ts'
 import { steeredText } from '../loop/notices.ts'
 import { isMoment } from '../prompt/moment-message.ts'
 
-/** Parts of a conversation that providers refuse, as the mesh names them in `history-refused`. */
+/** Parts of a conversation that providers reject, as the mesh names them in `history-refused`. */
 export type RefusedPart = 'tools' | 'thinking' | 'images' | 'text' | 'empty' | 'order' | 'content'
 
-/** Refusals that are about how calls and their results are written: as plain words they pass. */
+/** Rejections about the form of calls and their results: as plain text they are accepted. */
 const aboutCalls: readonly (RefusedPart | null)[] = ['tools', 'thinking', 'order', null]
 const aboutImages: readonly (RefusedPart | null)[] = ['images', null]
 
@@ -15,9 +15,9 @@ const noText = sanitizeForPrompt('[no text]')
 const goOn = sanitizeForPrompt('Go on.')
 
 /**
- * The same conversation without what was refused: pictures become words, calls and results become sentences, text becomes
- * valid, and nobody speaks twice in a row. `part` is null where the provider does not say what it refuses. Null where
- * nothing changes, so that asking again would be in vain. Pure.
+ * Returns the same conversation without what was rejected. Pictures become text, calls and results become
+ * sentences, text becomes valid, and no role speaks twice in a row. `part` is null where the provider does
+ * not say what it rejects. Null where nothing changes, so that asking again would be useless. Pure.
  */
 export function rewriteHistory(
   messages: readonly PromptMessage[],
@@ -33,7 +33,7 @@ export function rewriteHistory(
   return JSON.stringify(rewritten) === JSON.stringify(messages) ? null : rewritten
 }
 
-/** Where the words begin that the run was asked: all behind it belongs to this turn. Pure. */
+/** The index of the message that started the run: everything after it belongs to this turn. Pure. */
 export function turnStart(messages: readonly PromptMessage[]): number {
   const asked = messages.findLastIndex(
     (message) => message.role === 'user' && message.by !== undefined && steeredText(message.content) === null,
@@ -50,7 +50,7 @@ function withoutImages(message: PromptMessage): PromptMessage {
   return { role: 'tool', toolCallId, content: words(content + note) }
 }
 
-/** Valid text that is not empty, and none of the fields that this file does not know. */
+/** Valid text that is not empty, without fields that this file does not know. */
 function cleaned(message: PromptMessage): PromptMessage {
   if (message.role === 'assistant') {
     const toolCalls = message.toolCalls.map((call) => ({
@@ -64,7 +64,7 @@ function cleaned(message: PromptMessage): PromptMessage {
   return { ...message, content: words(message.content) }
 }
 
-/** What a tool gave back stays marked as material, since it now stands among the words of the user. */
+/** The output of a tool stays marked as material, because it is now part of a user message. */
 function inWords(message: PromptMessage, names: Map<string, string>): PromptMessage {
   if (message.role === 'assistant') {
     for (const call of message.toolCalls) names.set(call.id, call.name)
@@ -77,7 +77,10 @@ function inWords(message: PromptMessage, names: Map<string, string>): PromptMess
   return { role: 'user', content: words(`${head}\n${message.content}`) }
 }
 
-/** Begins and ends with the user, and joins what one side says twice; whose words they are is kept where it is one's. */
+/**
+ * Begins and ends with the user, and joins consecutive messages of one role; the speaker is kept if both have
+ * the same.
+ */
 function alternating(messages: readonly PromptMessage[]): readonly PromptMessage[] {
   const joined: PromptMessage[] = []
   for (const message of messages) {

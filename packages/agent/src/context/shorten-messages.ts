@@ -4,18 +4,19 @@ import { withoutImages } from '../images/bound-images.ts'
 import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
 import { cutMiddle } from '../tools/cut-middle.ts'
 
-/** Longest text of a message, tried one after the other until the conversation fits. */
+/** Longest text of a message; the values are tried in order until the conversation fits. */
 const textMaxChars = [16_000, 8000, 4000, 2000, 1000, 500] as const
 
 export interface Shortened {
   readonly messages: readonly PromptMessage[]
-  /** The messages that became shorter, as they were. */
+  /** The original messages that became shorter. */
   readonly before: readonly PromptMessage[]
 }
 
 /**
- * The last resort, when no whole group may go any more: pictures go, then long texts lose their middle, results before
- * words and older ones before newer ones, and say where it is. No message goes and none loses its calls. Pure.
+ * The last resort when no whole group can be removed. Pictures are removed; then long texts lose their
+ * middle, results before messages and older ones before newer ones, and say where it is stored. No message is
+ * removed and none loses its calls. Pure.
  */
 export function shortenMessages(
   messages: readonly PromptMessage[],
@@ -64,14 +65,14 @@ function shortenMessage(message: PromptMessage, maxChars: number, keptIn: string
   const thoughtChars = thoughts.reduce((sum, thought) => sum + charsOfThought(thought), 0)
   return {
     ...rest,
-    // What a provider has sealed is whole or nothing.
+    // Content that a provider has signed must stay whole or be removed.
     ...(thoughts.length > 0 && thoughtChars <= maxChars ? { thoughts } : {}),
     content,
     toolCalls: message.toolCalls.map((call) => shortenCall(call, maxChars)),
   }
 }
 
-/** Providers want an object, so its texts are cut and not the whole. */
+/** Providers require an object, so its strings are cut and not the JSON text. */
 function shortenCall(call: RequestedCall, maxChars: number): RequestedCall {
   if (call.arguments.length <= maxChars) return call
   return { ...call, arguments: shortenJson(call.arguments, maxChars) }
@@ -89,7 +90,7 @@ function shortenJson(text: string, maxChars: number): string {
       if (cut.length < text.length) return cut
     }
   } catch {
-    // No JSON: nothing of it is of use to anybody.
+    // Invalid JSON is of no use.
   }
   return '{}'
 }

@@ -8,10 +8,10 @@ import type { ContextTurn } from './context-turn.ts'
 
 const statedWords = "This model's maximum context length is 8192 tokens."
 const request = { notices: [], mayCallTools: true, answerTokensMax: null, onText: () => undefined }
-/** Most of a window of 8192 is taken before the first word is said. */
+/** Most of a window of 8192 tokens is used before the first message. */
 const instructions = sanitizeForPrompt('Mind the harbour door, please. '.repeat(750))
 
-/** Refuses with each of the words in turn, then takes everything and tells so many tokens of prompt. */
+/** Rejects with each of the given messages in turn, then accepts everything and reports this many prompt tokens. */
 function aModel(refusals: readonly string[], promptTokens = 5900, refusedBy?: string) {
   const asked: ModelRequest[] = []
   const left = [...refusals]

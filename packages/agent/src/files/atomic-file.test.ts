@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { readJsonFile, writeAtomically } from './atomic-file.ts'
 import { keepReserve, tryState, writeState } from './state-file.ts'
 
-/** What any program of the container can put where the agent keeps its state. */
+/** What any program in the container can put in the place of the agent's state. */
 function aFolder() {
   const folder = mkdtempSync(join(tmpdir(), 'flotilla-state-'))
   const at = (name: string) => join(folder, name)

@@ -1,17 +1,18 @@
 import { constants, promises } from 'node:fs'
 import { dirname } from 'node:path'
-import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
+import { codeOf } from './walk-path.ts'
 
 const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
 
-/** How often the name is freed again while a program of this container takes it in between. */
+/** How often the name is freed again while a program in this container takes it in between. */
 const namesMax = 20
-/** Far above any conversation; what is larger is none of ours, bytes. */
+/** Far above any conversation; a larger file was not written by the agent. Bytes. */
 const stateFileMaxBytes = 32 * 1024 * 1024
 
 /**
- * Temporary file, fsync, rename: after a crash the old content or the new is there, never a half. Whatever a program put
- * in its place is taken away and never opened: a pipe there would hold this process for good.
+ * Writes a temporary file, fsyncs and renames it: after a crash either the old or the new content is there.
+ * Anything that a program put in the place of the temporary file is deleted and never opened: a pipe there
+ * would block this process forever.
  */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
   await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -26,7 +27,7 @@ export async function writeAtomically(path: string, content: string | Uint8Array
     }
     await promises.rename(temporary, path)
   } catch (error) {
-    // A half that was written takes room, which may be what is missing.
+    // A partial file takes room, which may be what is missing.
     await removeFile(temporary).catch(() => undefined)
     throw error
   }
@@ -43,7 +44,7 @@ async function openNew(path: string): Promise<promises.FileHandle> {
   }
 }
 
-/** The file as one JSON value; null when it is missing, `undefined` when it is not JSON or no plain file of ours. */
+/** Returns the file as one JSON value; null when it is missing, `undefined` when it is no JSON or no plain file. */
 export async function readJsonFile(path: string): Promise<unknown> {
   const bytes = await readPlainFile(path)
   if (!bytes) return bytes
@@ -55,8 +56,8 @@ export async function readJsonFile(path: string): Promise<unknown> {
 }
 
 /**
- * The bytes of a plain file: null when it is missing, `undefined` for a link, a pipe, a device, or a file larger than
- * any of ours. Waits for no writer, and reads no more than there was when it was opened.
+ * Returns the bytes of a plain file: null when it is missing, `undefined` for a link, a pipe, a device, or a
+ * file above the size limit. Never waits for a writer, and reads no more than the size at opening.
  */
 export async function readPlainFile(path: string): Promise<Buffer | null | undefined> {
   let handle: promises.FileHandle

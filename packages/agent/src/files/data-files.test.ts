@@ -90,7 +90,7 @@ describe('files below the data directory', () => {
     verifies('limits:files:final-check', 'errors:path-outside-data')
     const { outside, data, files } = place()
     const elsewhere = `${outside}-elsewhere`
-    // The folder above changes places with a link, so that every step of the walk from the root is honest.
+    // The parent folder and a link swap places, so that every single step of the walk from the root is valid.
     renameSync(outside, elsewhere)
     symlinkSync(elsewhere, outside)
     const refused = { code: 'path-refused' }
@@ -171,7 +171,7 @@ describe('files below the data directory', () => {
           renameSync(join(data, `aside-${round}`), join(data, 'sub'))
           return
         } catch {
-          // A write that came in between has made the directory anew.
+          // A concurrent write has created the directory again.
         }
       }
     }
@@ -181,7 +181,7 @@ describe('files below the data directory', () => {
         try {
           symlinkSync(join(outside, 'trap'), join(data, 'sub'))
         } catch {
-          // A write that came in between has made the directory anew.
+          // A concurrent write has created the directory again.
         }
         await new Promise(setImmediate)
         putBack(round)
@@ -189,7 +189,8 @@ describe('files below the data directory', () => {
       }
     })()
     const seen = new Set<string>()
-    // Until both were met: on a busy machine the two loops can go in step, and every look falls on the link.
+    // Repeats until both cases occurred: on a busy machine the two loops can run in step, and every look hits
+    // the link.
     for (let tries = 0; tries < 300 || (!seen.has('deep') && tries < triesMax); tries += 1) {
       seen.add(await read(files, 'sub/b.txt').catch((error: { code: string }) => error.code))
       await files.write('sub/new.txt', Buffer.from('x')).catch(() => 0)

@@ -4,14 +4,13 @@ import { Problem } from '@flotilla/protocol/problem'
 import { stateFolder } from '../door-token.ts'
 import { refusal, toSegments } from './data-path.ts'
 import { isDiskFull } from './state-file.ts'
-import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
-import { assertInside, inside, withPlace } from './walk-path.ts'
+import { assertInside, codeOf, inside, withPlace } from './walk-path.ts'
 import type { Place } from './walk-path.ts'
 import { appendToFile, replaceFile } from './write-file.ts'
 import type { Content } from './write-file.ts'
 
 export interface FileEntry {
-  /** Below the directory that was listed. */
+  /** Relative to the directory that was listed. */
   readonly path: string
   readonly kind: 'file' | 'directory' | 'link' | 'other'
   readonly sizeBytes: number
@@ -19,27 +18,27 @@ export interface FileEntry {
 
 /**
  * Files below the data directory, for tools and APIs alike. Every path passes the four checks; the agent's own
- * state is not there. Problems: `path-refused`, `not-found`, `body-too-large`, `unprocessable` with the reason.
+ * state cannot be reached. Problems: `path-refused`, `not-found`, `body-too-large`, `unprocessable` with the reason.
  */
 export interface DataFiles {
   /** Opens a plain file; the caller closes it. */
   openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number }>
   read(path: string, maxBytes: number): Promise<Buffer>
-  /** Replaces the file in one step, or appends. Missing directories are made. Resolves to the size in bytes. */
+  /** Replaces the file atomically, or appends. Missing directories are created. Resolves to the size in bytes. */
   write(path: string, content: Content, options?: WriteOptions): Promise<number>
   list(path: string, options: { recursive: boolean; entriesMax: number }): Promise<readonly FileEntry[]>
-  /** Takes a file away, or the link that stands under its name; never a directory. */
+  /** Deletes a file, or the link with that name; never a directory. */
   remove(path: string): Promise<void>
-  /** The directory's path as programs see it, once all links are followed. */
+  /** Returns the directory's path as programs see it, after following all links. */
   directory(path: string): Promise<string>
 }
 
 export interface WriteOptions {
   readonly append?: boolean
   readonly maxBytes?: number
-  /** Also against a power cut: the content is on the disk before it takes its place. */
+  /** Also safe against power loss: the content is synced to disk before the rename. */
   readonly durable?: boolean
-  /** Given the place below the data directory once links are followed; answers why it must stay, or null. */
+  /** Gets the path below the data directory after following links; returns why it must stay, or null. */
   readonly refuse?: (relativePath: string) => string | null
 }
 

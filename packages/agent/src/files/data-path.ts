@@ -3,9 +3,9 @@ import { Problem } from '@flotilla/protocol/problem'
 const pathMaxChars = 4096
 
 /**
- * The first two of the four path checks, by the letters alone: the prefix of the data directory is taken off,
- * and `..` is refused. Pure. What is left are the segments below the data directory; none for itself.
- * Problem `path-refused`.
+ * The first two of the four path checks, by the text of the path alone: the prefix of the data directory is
+ * removed, and `..` is rejected. Pure. Returns the segments below the data directory; none for the directory
+ * itself. Problem `path-refused`.
  */
 export function toSegments(path: string, dataDirectory: string): readonly string[] {
   if (path.length > pathMaxChars) throw refusal('The path is too long.')

@@ -2,7 +2,7 @@ import { promises } from 'node:fs'
 import { join } from 'node:path'
 import { removeFile } from './atomic-file.ts'
 
-/** Deletes what is beyond the bound, by age of the last write. */
+/** Deletes the files beyond the bound, oldest write first. */
 export async function forgetOldest(folder: string, names: readonly string[], keep: number): Promise<void> {
   if (names.length <= keep) return
   const aged = await Promise.all(

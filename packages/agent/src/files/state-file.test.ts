@@ -19,7 +19,7 @@ const state = (runId: string, padding = 0) =>
     rounds: { turn: 0, session: 0, continues: 0 },
   })
 
-/** A file system of its own that holds 4 MB. */
+/** A separate file system of 4 MB. */
 async function aSmallDisk(): Promise<string> {
   const folder = await promises.mkdtemp(join(tmpdir(), 'flotilla-small-'))
   execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder])

@@ -2,26 +2,29 @@ import { promises } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../door-token.ts'
 import { removeFile, writeAtomically } from './atomic-file.ts'
-import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
+import { codeOf } from './walk-path.ts'
 
 /** Together enough for the checkpoint, the conversation and the outcome of a run. */
 const reservePieces = 8
 const pieceBytes = 256 * 1024
 
-/** Whether the disk has no more room, or allows no larger file. */
+/** Whether the disk is full or allows no larger file. */
 export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
 }
 
-/** Whether the system lets this process write nothing, whatever the path; a program may put a folder where a file belongs. */
+/**
+ * Whether the system lets this process write nothing at all, whatever the path. A program may have put a
+ * folder where a file belongs.
+ */
 export function isWritingOver(error: unknown): boolean {
   return ['EMFILE', 'ENFILE', 'EIO', 'EROFS', 'ENOMEM'].includes(codeOf(error))
 }
 
 /**
- * The agent's own state is written even where its programs have filled the disk: then a reserve is given up for it,
- * piece by piece, so that the run can go on, hear of the full disk, and make room. Rejects with the system's error
- * where that is used up too.
+ * Writes the agent's own state even if its programs have filled the disk. A reserve is deleted for it, piece
+ * by piece, so that the run can continue, learn of the full disk, and make room. Rejects with the system's
+ * error when the reserve is used up.
  */
 export async function writeState(dataDirectory: string, path: string, content: string): Promise<void> {
   for (let piece = 0; ; piece++) {
@@ -35,8 +38,8 @@ export async function writeState(dataDirectory: string, path: string, content: s
 }
 
 /**
- * Resolves once a file of the agent's own state was written, and rejects where none can be (`isWritingOver`). A full
- * disk counts as written: the run goes on there, hears of it, and makes room.
+ * Resolves once a file of the agent's own state was written, and rejects where none can be written
+ * (`isWritingOver`). A full disk counts as written: the run continues, learns of it, and makes room.
  */
 export async function tryState(dataDirectory: string): Promise<void> {
   try {
@@ -46,7 +49,7 @@ export async function tryState(dataDirectory: string): Promise<void> {
   }
 }
 
-/** Lays down what is missing of the reserve. A disk without room for it is no error. */
+/** Recreates what is missing of the reserve. A disk without room for it is no error. */
 export async function keepReserve(dataDirectory: string): Promise<void> {
   const folder = reserveOf(dataDirectory)
   const there = new Set(await promises.readdir(folder).catch(() => []))
@@ -64,7 +67,7 @@ export async function keepReserve(dataDirectory: string): Promise<void> {
 
 async function layDown(path: string, content: Buffer): Promise<void> {
   try {
-    // Opened only where nothing is: a pipe that a program put there would hold this process for good.
+    // Opened only if the path is free: a pipe that a program put there would block this process forever.
     await promises.writeFile(path, content, { mode: 0o600, flag: 'wx' })
   } catch (error) {
     if (codeOf(error) === 'EEXIST') return

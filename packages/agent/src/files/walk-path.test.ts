@@ -4,10 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
-import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
-import { assertInside, withPlace } from './walk-path.ts'
+import { assertInside, codeOf, withPlace } from './walk-path.ts'
 
-/** A data directory beside others whose names begin with its own. */
+/** A data directory beside others whose names begin with its own name. */
 function place() {
   const beside = mkdtempSync(join(tmpdir(), 'walk-'))
   const data = join(beside, 'data')
@@ -48,7 +47,7 @@ describe('where the kernel says that an open file lies', () => {
   })
 })
 
-/** Where a walk ends, in the words of the walk; what it refuses is thrown. */
+/** Returns where a walk ends as text; throws what it refuses. */
 async function walked(
   data: string,
   path: string,

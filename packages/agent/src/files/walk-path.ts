@@ -1,27 +1,26 @@
 import { constants, promises } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { Problem } from '@flotilla/protocol/problem'
-import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
 import { refusal } from './data-path.ts'
 
-/** An open directory below the root and a name in it that was no link when looked at. */
+/** An open directory below the root, and a name in it that was not a link when it was checked. */
 export interface Place {
   readonly directory: FileHandle
   /** `.` when the place is the directory itself. */
   readonly name: string
-  /** Where it lies below the root once every link is followed; empty for the root. */
+  /** The path below the root after following every link; empty for the root. */
   readonly relativePath: string
 }
 
-/** How often links may lead on, as in the kernel. */
+/** Maximum number of links to follow, as in the kernel. */
 const linksMax = 40
 const directoryFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
 
 /**
- * The third path check: a walk segment by segment on open directories. Each step is taken relative to the
- * directory that is held open, without following links; links are read and walked by hand, and one that leads
- * out of the root is refused. A link swapped in between a look and a step makes the step fail, so there is no
- * moment at which renaming a parent leads elsewhere. Problems `path-refused`, `not-found`.
+ * The third path check: a walk segment by segment on open directories. Each step is relative to the open
+ * directory and does not follow links. Links are read and resolved here, and one that leads out of the root
+ * is rejected. A link swapped in between check and step makes the step fail, so renaming a parent can never
+ * redirect the walk. Problems `path-refused`, `not-found`.
  */
 export async function withPlace<T>(
   walk: {
@@ -71,12 +70,12 @@ export async function withPlace<T>(
   }
 }
 
-/** A name in an open directory, as a path that the kernel resolves from that very directory. */
+/** Returns a name in an open directory as a path that the kernel resolves from that very directory. */
 export function inside(directory: FileHandle, name: string): string {
   return `/proc/self/fd/${directory.fd}/${name}`
 }
 
-/** The fourth path check: where the kernel says that an open file lies. Problem `path-refused`. */
+/** The fourth path check: the kernel's own path of an open file. Problem `path-refused`. */
 export async function assertInside(root: string, file: FileHandle): Promise<void> {
   const real = await promises.readlink(`/proc/self/fd/${file.fd}`)
   if (real !== root && !real.startsWith(`${root}/`)) throw refusal('The path leads out of /data.')
@@ -95,7 +94,7 @@ async function enter(directory: FileHandle, name: string, make: boolean): Promis
 
 async function readLink(path: string): Promise<string | null> {
   const found = await promises.lstat(path).catch(unlessCode('ENOENT'))
-  // No link any more: whatever it became is opened without following links.
+  // It is no link any more: whatever replaced it is opened without following links.
   return found?.isSymbolicLink() ? promises.readlink(path).catch(unlessCode('EINVAL', 'ENOENT')) : null
 }
 
@@ -115,4 +114,8 @@ function unlessCode(...codes: readonly string[]): (error: unknown) => null {
     if (codes.includes(codeOf(error))) return null
     throw error
   }
+}
+
+export function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }

@@ -6,14 +6,14 @@ const leftOut = sanitizeForPrompt(
   '[The pictures of this result are no longer shown, to save room. Make the same call to see them again.]',
 )
 
-/** The message without its pictures, which says so. Pure. */
+/** Returns the message without its pictures and with a note that says so. Pure. */
 export function withoutImages(message: PromptMessage): PromptMessage {
   if (message.role !== 'tool' || message.images === undefined) return message
   const { images: _images, ...rest } = message
   return { ...rest, content: joinPromptText([message.content, leftOut], '\n') }
 }
 
-/** The newest pictures stay, as many as a conversation may hold; each result keeps all of its own or none. Pure. */
+/** Keeps the newest pictures, as many as a conversation may hold; each result keeps all of its own or none. Pure. */
 export function boundImages(messages: readonly PromptMessage[]): PromptMessage[] {
   let count = 0
   let bytes = 0

@@ -11,19 +11,19 @@ import type { ImageRef } from '../llm/language-model.ts'
 import type { ToolImage } from '../tools/tool.ts'
 import { imageMaxBytes, imageTypeOf } from '@flotilla/protocol/image-type'
 
-/** Pictures that are kept; a conversation names few of them, and one that is gone is told of in words. */
+/** Number of stored pictures. A conversation refers to few of them, and a missing one is described in text. */
 const keptMax = 64
 
 /**
- * Where the pictures of results are while conversations name them: a conversation is written to disk at every step, and
- * megabytes must not be written with it each time.
+ * Stores the pictures of results while conversations refer to them. A conversation is written to disk at
+ * every step, and megabytes must not be written with it each time.
  */
 export interface ImageStore {
-  /** Null for what is no picture, or too large a one. */
+  /** Null for data that is no picture or is too large. */
   keep(image: ToolImage): Promise<ImageRef | null>
-  /** As base64; null when it is gone, or no longer what was kept. */
+  /** As base64; null when it is missing or was changed. */
   load(ref: ImageRef): Promise<string | null>
-  /** The bytes under a name; null when they are gone, or no longer what was kept. */
+  /** Returns the bytes with that hash; null when they are missing or were changed. */
   find(sha256: string): Promise<Uint8Array | null>
 }
 
@@ -37,7 +37,7 @@ export function createImageStore(dataDirectory: string): ImageStore {
     const path = join(folder, sha256)
     const found = await promises.stat(path).catch(() => null)
     if (!found?.isFile() || found.size > imageMaxBytes) return null
-    // The programs in the container can write here: what comes back must be what was kept.
+    // Programs in the container can write here, so the hash is checked.
     const bytes = await readPlainFile(path).catch(() => null)
     return bytes && hashOf(bytes) === sha256 && imageTypeOf(bytes) !== null ? bytes : null
   }
@@ -63,7 +63,7 @@ export function createImageStore(dataDirectory: string): ImageStore {
   }
 }
 
-/** Pictures go to the store; one that is none, or that there is no room for, is told of in words. */
+/** Moves pictures to the store; one that is invalid or does not fit is described in text. */
 export async function keepImages(
   store: ImageStore | undefined,
   result: { readonly output: PromptText; readonly images: readonly ToolImage[] },
@@ -82,7 +82,7 @@ export async function keepImages(
   return { output: joinPromptText([result.output, words], '\n'), images: kept }
 }
 
-/** A picture as people are told of it. Pure. */
+/** The description of a picture for people. Pure. */
 export function shownPicture({ sha256, mediaType, sizeBytes }: ImageRef): ShownPicture {
   return { sha256, media_type: mediaType, size_bytes: sizeBytes }
 }

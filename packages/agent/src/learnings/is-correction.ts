@@ -1,6 +1,6 @@
 /**
- * How people begin when they correct someone. Each is matched at the beginning of a message, before a space, a mark or
- * its end; "no" and its like only where something is said against what was said.
+ * How people begin when they correct someone. Each is matched at the beginning of a message, before a space,
+ * a mark or its end. "no" and its like count only if something is said against what was said.
  */
 const beginnings: readonly string[] = [
   'no[,.;:!–-]+(?![,.;:!–-]| *(?:problem|worries|need|thanks|thank|rush|hurry))',
@@ -33,7 +33,7 @@ const beginnings: readonly string[] = [
 const pattern = new RegExp(`^(?:${beginnings.join('|')})`, 'iu')
 const readMaxChars = 200
 
-/** Pure. Whether a message begins as a correction does. */
+/** Pure. Whether a message begins like a correction. */
 export function isCorrection(message: string): boolean {
   const beginning = message
     .trimStart()

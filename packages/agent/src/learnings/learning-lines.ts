@@ -6,7 +6,7 @@ const saidMaxChars = 200
 const correctionMaxChars = 500
 const stampPattern = /^- \[[^\]]*\] /
 
-/** Pure. One line for the file: when, which tool, what it said, and with what it was called. */
+/** Pure. One line for the file: when, which tool, what it returned, and its arguments. */
 export function failureLine(
   failure: { readonly tool: string; readonly input: unknown; readonly output: string },
   when: string,
@@ -23,7 +23,7 @@ export function correctionLine(
   return `- [${when}] I said: "${oneLine(exchange.said, saidMaxChars)}" Correction: "${oneLine(exchange.answer, correctionMaxChars)}"`
 }
 
-/** Pure. One line for the file: when, whose word on which task, and what it was. */
+/** Pure. One line for the file: when, by whom, on which task, and the text. */
 export function feedbackLine(
   said: {
     readonly taskId: string
@@ -38,12 +38,12 @@ export function feedbackLine(
   return `- [${when}] ${said.taskId} "${oneLine(said.title, saidMaxChars)}" was ${said.outcome === 'rework' ? 'to be done again' : said.outcome} by ${oneLine(said.by, 80)}${comment}`
 }
 
-/** Pure. Two lines that differ only in when they were written. */
+/** Pure. Whether two lines differ only in their time. */
 export function isSameLearning(one: string, other: string): boolean {
   return one.replace(stampPattern, '') === other.replace(stampPattern, '')
 }
 
-/** Pure. The newest lines, at most so many and together within so many characters, in their order. */
+/** Pure. Returns the newest lines in their order, within both the line and the character limit. */
 export function newestWithin(
   lines: readonly string[],
   linesMax: number,

@@ -8,13 +8,13 @@ import { isCorrection } from './is-correction.ts'
 import { correctionLine, failureLine, feedbackLine, isSameLearning, newestWithin } from './learning-lines.ts'
 import type { ReadFeedback } from './read-feedback.ts'
 
-/** Above this a file is rotated, bytes: it becomes the older one, and its newest lines begin the new one. */
+/** A larger file is rotated, in bytes: it becomes the older one, and its newest lines start the new one. */
 export const rotateAboveBytes = 50_000
-/** Lines of each file that a prompt gets, at most; so many also outlive a rotation. */
+/** Most lines of each file in a prompt; as many survive a rotation. */
 export const injectedLinesMax = 20
-/** Newest lines among which an equal one is looked for. */
+/** Number of newest lines among which an equal one is searched. */
 const compareLinesMax = 50
-/** A file that someone else made larger is not read. */
+/** A file that a program made larger is not read. */
 const readMaxBytes = 8 * rotateAboveBytes
 
 export const learningsFiles = {
@@ -30,12 +30,12 @@ export interface ToolFailure {
   readonly output: string
 }
 
-/** Lessons from what went wrong. Recording never rejects: a full disk must not end the work. */
+/** Lessons from failures. Recording never rejects: a full disk must not end the work. */
 export interface Learnings {
   recordToolFailure(failure: ToolFailure): Promise<void>
-  /** Recorded when the owner’s words correct what the agent said before; answers whether they do. */
+  /** Records an answer of the owner that corrects the agent; returns whether it does. */
   recordCorrection(exchange: { said: string; answer: string }): Promise<boolean>
-  /** Takes down what was said of its work since the last time. */
+  /** Records the feedback on its work since the last time. */
   takeFeedback(): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export function createLearnings(deps: {
   files: DataFiles
   clock: Clock
   log: Log
-  /** As the briefing has it; nothing where it is left out. */
+  /** From the bootstrap files; no feedback if it is left out. */
   readFeedback?: ReadFeedback
 }): Learnings {
   let last: Promise<void> = Promise.resolve()
@@ -68,7 +68,7 @@ export function createLearnings(deps: {
         const taken = await readPosition(deps.files)
         for (const said of all.filter(({ position }) => position > taken)) {
           await add(learningsFiles.feedback, feedbackLine(said, now()))
-          // One by one: what was taken down before a crash is not taken down again.
+          // One by one, so that feedback recorded before a crash is not recorded again.
           await deps.files.write(positionFile, Buffer.from(`${said.position}\n`))
         }
       } catch (err) {
@@ -78,7 +78,7 @@ export function createLearnings(deps: {
   }
 }
 
-/** The last feedback that stands in the learnings. */
+/** The position of the last feedback that the learnings contain. */
 const positionFile = 'learnings/.feedback-position'
 
 async function readPosition(files: DataFiles): Promise<number> {
@@ -87,8 +87,8 @@ async function readPosition(files: DataFiles): Promise<number> {
 }
 
 /**
- * The newest lessons for the system prompt, within so many characters with their headings; empty when there are none.
- * The words of errors may be a stranger’s: they come as notes, one line each.
+ * The newest lessons for the system prompt, within the character limit including headings; empty without
+ * lessons. The text of errors may come from a stranger, so each becomes a one-line note.
  */
 export async function readLearnings(files: DataFiles, maxChars: number): Promise<PromptText> {
   const errors = newestWithin(await readLines(files, learningsFiles.errors), injectedLinesMax)

@@ -2,9 +2,9 @@ import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What whoever gave a task said of its end, as the mesh tells it. */
+/** The verdict of the giver of a task, as the mesh passes it on. */
 export interface Feedback {
-  /** Rises; what was taken down is not told anew. */
+  /** Rises; feedback up to a recorded position is not repeated. */
   readonly position: number
   readonly taskId: string
   readonly title: string
@@ -13,7 +13,7 @@ export interface Feedback {
   readonly by: string
 }
 
-/** Oldest first. Nothing where the file is not there or not of the form: the mesh writes it, and nobody else can. */
+/** Oldest first. Empty where the file is missing or malformed: only the mesh can write it. */
 export type ReadFeedback = () => Promise<readonly Feedback[]>
 
 export function createReadFeedback(briefingDirectory: string): ReadFeedback {

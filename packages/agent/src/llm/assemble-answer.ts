@@ -5,20 +5,23 @@ import { joinThoughts } from '@flotilla/protocol/thoughts'
 import type { ModelAnswer, RequestedCall } from './language-model.ts'
 
 export interface AnswerAssembly {
-  /** Takes one chunk of the stream; answers with the words in it. Throws the Problem `model-failed` for what is none. */
+  /** Takes one chunk of the stream and returns its text. Throws the Problem `model-failed` for an invalid chunk. */
   take(chunk: unknown): string
-  /** True once it is told why the model stopped. */
+  /** True once the stream has said why the model stopped. */
   isWhole(): boolean
-  /** What the far end reported as an error inside the stream, or null. */
+  /** The error that the other end reported inside the stream, or null. */
   error(): { code: string; detail: string } | null
   answer(): ModelAnswer
-  /** It was cut off where the mesh has told a bound of its own: of the model's or the budget's it says `null`, or nothing. */
+  /**
+   * True if the mesh set a bound of its own and the answer was cut off there. For a bound of the model or the
+   * budget the mesh says `null`, or nothing.
+   */
   isCutByMesh(): boolean
 }
 
 /**
- * Puts an answer together from the chunks of the normal form. Nothing is guessed here: what has not that form is no
- * answer of the mesh. Pure but for its own memory. The cost is the mesh's `cost_usd`, beside or in the last chunk's usage.
+ * Assembles an answer from the chunks of the normal form. Nothing is guessed: any other form is not an answer of the
+ * mesh. Pure except for its own state. The cost is the mesh's `cost_usd`, beside or in the usage of the last chunk.
  */
 export function createAnswerAssembly(): AnswerAssembly {
   let text = ''
@@ -79,7 +82,7 @@ function notNormal(path: readonly PropertyKey[]): Problem {
   })
 }
 
-/** The mesh's own error, in the words of OpenAI's clients or as a problem. */
+/** The mesh's own error, in OpenAI's format or as a problem. */
 function failureIn(value: unknown): { code: string; detail: string } | null {
   const chunk = asRecord(value)
   const isProblem = textOf(chunk['type']).startsWith('urn:flotilla:problem:')

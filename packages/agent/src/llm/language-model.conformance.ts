@@ -15,7 +15,7 @@ const request: ModelRequest = {
   answerTokensMax: null,
 }
 
-/** What every language model promises. */
+/** The contract of every language model. */
 export function describeLanguageModel(name: string, make: MakeModel): void {
   describe(`${name} as a language model`, () => {
     const signal = new AbortController().signal

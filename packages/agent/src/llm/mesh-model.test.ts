@@ -14,7 +14,7 @@ import { describeLanguageModel } from './language-model.conformance.ts'
 import type { LanguageModel, ModelRequest } from './language-model.ts'
 import { createMeshModel } from './mesh-model.ts'
 
-/** Waits are skipped and remembered. */
+/** Waits are skipped and recorded. */
 function hastyClock() {
   const waitsMs: number[] = []
   const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {

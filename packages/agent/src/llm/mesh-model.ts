@@ -13,27 +13,27 @@ import type { LanguageModel, ModelAnswer, ModelRequest } from './language-model.
 import { hasImages, wireMessages } from './wire-messages.ts'
 import type { WirePictures } from './wire-messages.ts'
 
-/** Longest silence inside an answer; a reasoning model thinks for minutes before its first word. */
+/** Longest silence inside an answer; a reasoning model may think for minutes before its first token. */
 const silenceMaxMs = 300_000
-/** Longest event that is waited for; a provider that sends more in one piece is broken. */
+/** Longest event that is accepted; a provider that sends more in one piece is broken. */
 const eventMaxChars = 8 * 1024 * 1024
 const triesMax = 4
 const waitsMs = [1000, 4000, 15_000] as const
 const retryAfterMaxMs = 60_000
 
 /**
- * Asks through the mesh, which holds the provider's key and asks again what may heal there. What is left to ask again
- * here, three times at most, is what never came that far: a mesh on its way back, a rate limit that names its end. A model
- * that refuses pictures is told of them in words, from then on.
+ * Calls the model through the mesh, which holds the provider's key and retries what may succeed there. This
+ * client retries, at most three times, only what did not reach a provider: a restarting mesh, or a rate limit
+ * that names its end. A model that rejects pictures gets them described in text from then on.
  */
 export function createMeshModel(deps: {
   mesh: RunMesh
   model: string
   clock: Clock
   images?: Pick<ImageStore, 'load'>
-  /** False where it is known that the model sees none. */
+  /** False where the model is known not to support pictures. */
   seesImages?: boolean
-  /** Hears of a wait before the model is asked again. */
+  /** Called before each wait and retry. */
   onWait?: (wait: ModelWait) => void
 }): LanguageModel {
   let seen = deps.seesImages ?? true
@@ -52,7 +52,7 @@ export function createMeshModel(deps: {
     })
     return readAnswer(reply, onText)
   }
-  /** An answer that a bound of the mesh cut off is asked for again without one; both were paid for. */
+  /** An answer that a bound of the mesh cut off is requested again without one; both were paid for. */
   const ask: LanguageModel['answer'] = async (request, onText, signal) => {
     const asksAgain = request.answerTokensMax === null
     const { answer, isCutByMesh } = await askOnce({ request, asksAgain }, onText, signal)
@@ -61,7 +61,7 @@ export function createMeshModel(deps: {
       const whole = (await askOnce({ request, asksAgain: false }, onText, signal)).answer
       return { ...whole, tokens: whole.tokens + answer.tokens, costUsd: whole.costUsd + answer.costUsd }
     } catch {
-      // The budget may have no room for another, or the provider be gone: half an answer that is paid for is left.
+      // The budget may not allow another call, or the provider may be gone: the half answer that was paid for stays.
       signal.throwIfAborted()
       return answer
     }
@@ -76,7 +76,7 @@ export function createMeshModel(deps: {
           const problem = asProblem(error)
           if (seen && hasImages(request.messages) && refusesImages(problem)) {
             seen = false
-            // What the mesh names itself is repaired in the conversation, for all later turns too.
+            // A rejection that the mesh recognizes is repaired in the conversation, for all later turns too.
             if (problem.code !== 'history-refused') continue
           }
           if (tries === triesMax || !mayHeal(problem)) throw problem
@@ -91,7 +91,7 @@ export function createMeshModel(deps: {
   }
 }
 
-/** What is told of a wait: names and numbers that the mesh gave, and none of a provider's words. */
+/** What is published about a wait: names and numbers from the mesh, and no text of a provider. */
 export type ModelWait = Omit<Extract<ChatFrame, { type: 'model_wait' }>, 'type'>
 
 function waitOf({ code, extra }: Problem, ms: number): ModelWait {
@@ -104,10 +104,10 @@ function waitOf({ code, extra }: Problem, ms: number): ModelWait {
   }
 }
 
-/** A stream that has begun was paid for; asked again, it would be paid twice. */
+/** A stream that has begun was paid for; a retry would be paid again. */
 const begun = { attempts: 1 } as const
 
-/** `attempts` says that the mesh has done what there is to do; a rate limit that names its end is waited for here. */
+/** `attempts` says that the mesh has already retried; only a rate limit that names its end is waited for here. */
 function mayHeal(problem: Problem): boolean {
   if (!problemCatalog[problem.code].retryable) return false
   return problem.extra['attempts'] === undefined || problem.retryAfterSeconds !== undefined
@@ -126,7 +126,7 @@ async function readAnswer(reply: IncomingMessage, onText: (delta: string) => voi
     for await (const piece of reply as AsyncIterable<string>) {
       for (const { data } of events.push(piece)) take(data)
     }
-    // Some providers leave out the last blank line; an answer that broke off is found by what is missing in it.
+    // Some providers omit the last blank line; a truncated answer is recognized by what is missing in it.
     for (const { data } of events.push('\n\n')) take(data)
   } else {
     let body = ''
@@ -153,7 +153,7 @@ function asProblem(error: unknown): Problem {
     : new Problem('upstream-failed', { detail: 'The answer of the model broke off.', cause: error })
 }
 
-/** Providers have no common code for it, but all name what they do not take. */
+/** Providers have no common code for it, but all name what they reject. */
 function refusesImages(problem: Problem): boolean {
   if (problemCatalog[problem.code].retryable) return false
   return /image|vision|multi-?modal|modalit/i.test(problem.detail)

@@ -3,12 +3,15 @@ import type { LanguageModel, ModelAnswer, ModelRequest } from './language-model.
 
 export type ScriptedStep = Partial<ModelAnswer> | Problem
 
-/** What a scripted model was asked, for a test to look at. */
+/** The requests to a scripted model, for a test to inspect. */
 export interface ScriptedModel extends LanguageModel {
   readonly asked: readonly ModelRequest[]
 }
 
-/** Answers what it was told to, in order, and fails with `model-failed` beyond. For tests and for trying out the loop. */
+/**
+ * Gives the scripted answers in order, and fails with `model-failed` after the last. For tests and for trying
+ * out the loop.
+ */
 export function createScriptedModel(steps: readonly ScriptedStep[]): ScriptedModel {
   const asked: ModelRequest[] = []
   return {

@@ -1,7 +1,7 @@
 import type { ImageStore } from '../images/image-store.ts'
 import type { PromptMessage } from './language-model.ts'
 
-/** How pictures go along: read from the store, or told of in words where the model sees none. */
+/** How pictures are sent: read from the store, or described in text where the model does not support them. */
 export interface WirePictures {
   readonly store: Pick<ImageStore, 'load'> | null
   readonly seen: boolean
@@ -10,8 +10,8 @@ export interface WirePictures {
 type ToolMessage = Extract<PromptMessage, { role: 'tool' }>
 
 /**
- * A conversation in the words of OpenAI's chat completions. There a result of a tool is text alone, so its pictures
- * follow as a user's message, once all results of the same answer are said; it says whose they are.
+ * A conversation in the format of OpenAI's chat completions. There a tool result is text only, so its pictures
+ * follow as a user message after all results of the same answer; the message says which call they belong to.
  */
 export async function wireMessages(
   messages: readonly PromptMessage[],
@@ -32,7 +32,7 @@ export async function wireMessages(
   return wire
 }
 
-/** Whether any picture would go along. Pure. */
+/** Whether any picture would be sent. Pure. */
 export function hasImages(messages: readonly PromptMessage[]): boolean {
   return messages.some((message) => message.role === 'tool' && (message.images?.length ?? 0) > 0)
 }

@@ -4,22 +4,24 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { RunRequest } from './run-request.ts'
 
-/** What a run tells the slot while it works. */
+/** Callbacks of a run to its slot. */
 export interface RunHooks {
   onFrame(frame: ChatFrame): void
   onStep(step: number): void
-  /** The mesh called our fence stale. */
+  /** The mesh rejected our fencing token as stale. */
   onTakenOver(): void
-  /** True once the run was stopped for another attempt to go on with: then nothing of this one may be stored. */
+  /**
+   * True once the run was stopped because another attempt continues it: then this attempt must not store anything.
+   */
   isLeftToAnother(): boolean
-  /** Everything that was said to this life of the run, in order. */
+  /** All steers that this attempt of the run received, in order. */
   steers(): readonly SteerMessage[]
 }
 
-/** Why a run was stopped from outside. Only `cancelled` is its end; otherwise someone else goes on with it. */
+/** Why a run was stopped from outside. Only `cancelled` ends it; otherwise another attempt continues it. */
 export type AbortReason = 'cancelled' | 'superseded' | 'taken-over' | 'stopping'
 
-/** A run that is going on, with whoever listens to it. */
+/** A run that is executing, with its subscribers. */
 export interface ActiveRun {
   readonly request: RunRequest
   readonly signal: AbortSignal
@@ -28,11 +30,15 @@ export interface ActiveRun {
   readonly ended: Promise<TaskResult>
   step(): number
   lastStepAt(): number
-  /** Something was said to it; what it knows by its id it has heard. The mesh bounds how much that is. Gives the new ones. */
+  /**
+   * Adds steers to the run and returns the new ones; known ids are ignored. The mesh bounds their number and size.
+   */
   hear(steers: readonly SteerMessage[]): readonly SteerMessage[]
   abort(reason: AbortReason): void
   abortedFor(): AbortReason | null
-  /** Calls back with every frame from now on, the last of which is `done`. Returns how to stop listening. */
+  /**
+   * Calls the listener with every frame from now on, the last of which is `done`. Returns the unsubscribe function.
+   */
   follow(listener: (frame: ChatFrame) => void): () => void
   end(result: TaskResult): void
 }

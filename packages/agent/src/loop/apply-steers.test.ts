@@ -18,7 +18,7 @@ const timesIn = (messages: readonly PromptMessage[], id: string): number =>
   messages.filter(({ content }) => content.includes(`word-${id}`)).length
 const use = (id: string) => ({ toolCalls: calls([id, 'tool', '{"value":"1"}']) })
 
-/** A mesh that hears what was taken. */
+/** A mesh that records which steers were confirmed. */
 function hearingMesh(onTaken: (ids: readonly string[]) => void = () => undefined) {
   const told: { ids: readonly string[]; step: number }[] = []
   const mesh: RunMesh = {
@@ -126,8 +126,8 @@ describe('what is said to a run at work', () => {
 class Killed extends Error {}
 
 /**
- * One run over as many lives as it is killed, each going on from the disk. Every place at which something lasts is a
- * moment to be killed: just before and just after a checkpoint, the mesh's row, and an answer of the model.
+ * Executes one run over several attempts, each killed and resumed from the disk. A kill can happen around
+ * everything that persists: just before and just after a checkpoint, the mesh's row, and an answer of the model.
  */
 async function playLives(
   kills: readonly number[],
@@ -157,7 +157,7 @@ async function playLives(
         for (const { id } of said) {
           const times = timesIn(messages, id.slice('steer_'.length))
           expect(times).toBeLessThan(2)
-          // S2: what the model reads, the mesh knows to be taken.
+          // S2: what the model reads was confirmed to the mesh.
           if (times === 1) expect(taken).toContain(id)
         }
         const round = messages.filter(({ role }) => role === 'assistant').length

@@ -10,18 +10,19 @@ import { notices } from './notices.ts'
 
 export interface SteeringDeps {
   readonly mesh: RunMesh
-  /** All that this life of the run was told, taken or not. */
+  /** All steers that this attempt of the run received, confirmed or not. */
   readonly steers: () => readonly SteerMessage[]
   readonly saveCheckpoint: (state: LoopState) => Promise<void>
 }
 
 /**
- * Takes what was said while the run works into its conversation, between rounds. Answers why it failed, or null.
+ * Adds the steers of a running run to its conversation, between rounds. Returns why it failed, or null.
  *
- * - **S1** A steer is on disk in the same write that makes it part of the conversation, and only then does the mesh
- *   hear of it. Killed in between, the next life finds it there and tells the mesh first.
- * - **S2** The model is asked only when the mesh has heard: what it has read can become no run of its own any more.
- * - **S3** A steer whose id the conversation knows is not taken again, however often it is sent.
+ * - **S1** A steer is on disk in the same write that adds it to the conversation; only then is it confirmed
+ *   to the mesh. If the agent is killed in between, the next attempt finds it there and confirms it first.
+ * - **S2** The model is called only after the confirmation: a steer that it has read can no longer become a
+ *   run of its own.
+ * - **S3** A steer whose id is already in the conversation is ignored, however often it is sent.
  */
 export async function applySteers(
   deps: SteeringDeps,
@@ -43,13 +44,13 @@ export async function applySteers(
 }
 
 interface LostDeps extends Pick<SteeringDeps, 'saveCheckpoint'> {
-  /** Absent where a run has none. */
+  /** Absent if a run has no sub-agents. */
   readonly subagents?: { takeLost(): PromptText | null } | undefined
 }
 
 /**
- * Sub-agents that were lost with an earlier life of the run are told of. Like what is said to it, that stands in the
- * conversation before the next round and is on disk first.
+ * Reports sub-agents that were lost with an earlier attempt of the run. Like a steer, the message is in the
+ * conversation before the next round, and on disk first.
  */
 export async function sayLost({ subagents, saveCheckpoint }: LostDeps, state: LoopState): Promise<void> {
   const lost = subagents?.takeLost() ?? null
@@ -77,12 +78,15 @@ async function acknowledge(
     signal.throwIfAborted()
     return error instanceof Problem ? error : new Problem('internal-error', { cause: error })
   }
-  // Not stored by itself: told again after a crash, the mesh finds what it knows.
+  // Not stored separately: after a crash it is confirmed again, and the mesh recognizes the id.
   state.unacknowledged = 0
   return null
 }
 
-/** What the mesh has not heard to be taken is no part of the conversation: it will be a run of its own. */
+/**
+ * A steer that was not confirmed to the mesh is removed from the conversation, because it will become a run
+ * of its own.
+ */
 export function dropUnacknowledged(state: LoopState): void {
   if (state.unacknowledged === 0) return
   state.messages.splice(-state.unacknowledged)

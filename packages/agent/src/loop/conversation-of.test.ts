@@ -13,7 +13,7 @@ import type { RunContext } from './loop-deps.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import { createSessions } from './sessions.ts'
 
-/** A conversation of one round in all; each answer says which it is. */
+/** A conversation limited to one round; each answer names it. */
 async function aSpentConversation(session: string) {
   const data = mkdtempSync(join(tmpdir(), 'turn-'))
   const sessions = createSessions({ dataDirectory: data, clock: systemClock })

@@ -11,15 +11,15 @@ import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
 import { runTool } from './run-tool.ts'
 
-/** Does a run of any kind, and keeps its lease meanwhile. */
+/** Executes a run of any kind, and renews its lease meanwhile. */
 export function createExecuteRun(deps: {
   shared: RunStores & RunRules
   meshHttp: MeshHttp
-  /** So that what the run must remember has room even where its programs fill the disk. */
+  /** Reserves room for the run's state, even if its programs fill the disk. */
   keepReserve: () => Promise<void>
-  /** Rejects where nothing can be written for another reason than a full disk. */
+  /** Rejects if nothing can be written for any reason but a full disk. */
   tryState: () => Promise<void>
-  /** Its model and tools; asked anew for each run, since rights change while the agent lives. */
+  /** Returns its model and tools; called for each run, because permissions change while the agent is running. */
   equip: (mesh: RunMesh, hooks: Pick<RunHooks, 'onFrame'>, signal: AbortSignal) => Promise<RunEquipment>
   log: Log
 }): ExecuteRun {

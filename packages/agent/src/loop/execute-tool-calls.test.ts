@@ -11,7 +11,7 @@ import { executeToolCalls } from './execute-tool-calls.ts'
 import { runLoop } from './run-loop.ts'
 
 const signal = new AbortController().signal
-/** Time stands still, so that two accounts of the same calls are equal. */
+/** The clock never advances, so that two records of the same calls are equal. */
 const stillClock = createManualClock()
 const safe = (tool: ReturnType<typeof fakeTool>): ReturnType<typeof fakeTool> => ({
   ...tool,
@@ -20,7 +20,7 @@ const safe = (tool: ReturnType<typeof fakeTool>): ReturnType<typeof fakeTool> =>
 const ask = (...batch: readonly (readonly [name: string, args: string])[]) =>
   calls(...batch.map(([name, args], index) => [`c${index}`, name, args] as const))
 
-/** Counts how many calls are under way at once; all wait until `expected` are. */
+/** Counts how many calls are running at once; all wait until `expected` are. */
 function gathering(expected: number) {
   let under = 0
   let most = 0
@@ -128,7 +128,7 @@ describe('calls of one answer', () => {
       { weight: 6, arbitrary: fc.constantFrom('{"value":"1"}', '{"value":"2"}', '{"value":"3"}') },
       { weight: 1, arbitrary: fc.constantFrom('', '{', '[]', '{"value":7}', '{"other":"x"}') },
     )
-    // Models that go round in circles say the same call again and again.
+    // A looping model repeats the same call.
     const times = fc.oneof(
       { weight: 3, arbitrary: fc.constant(1) },
       { arbitrary: fc.integer({ min: 2, max: 7 }), weight: 1 },

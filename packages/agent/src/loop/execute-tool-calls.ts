@@ -20,7 +20,7 @@ import { notices } from './notices.ts'
 import { provenanceOf } from './run-provenance.ts'
 import { boundInput } from './task-result.ts'
 
-/** A call whose tool is known and whose arguments can be read. */
+/** A call whose tool exists and whose arguments can be parsed. */
 type UsableCall = ReadCall & { readonly tool: Tool }
 
 interface EndedCall {
@@ -29,10 +29,10 @@ interface EndedCall {
 }
 
 /**
- * Makes the calls that the latest answer asks for and that have no result yet. Neighbours that change nothing are made
- * together; all else is made in order, and the conversation is the same as if all had been. After a crash the call
- * that was cut off is treated by its effect: one inside the container is reported as of unknown outcome, one to the mesh
- * is sent again under its key. Answers how the loop ends when repetition ends it, else null.
+ * Executes the calls of the latest answer that have no result yet. Neighbouring calls without effects run together;
+ * all others run in order, and the conversation is the same as if all had run in order. After a crash the interrupted
+ * call is handled by its effect: a local one is reported as of unknown outcome, one to the mesh is sent again with
+ * its idempotency key. Returns how the loop ends if repetition ends it, else null.
  */
 export async function executeToolCalls(
   deps: LoopDeps,
@@ -72,7 +72,7 @@ async function executeOne(
 ): Promise<'run' | 'warn' | 'terminate'> {
   const { tool, parsed, key } = call
   const cutOff = state.pending?.callId === call.requested.id
-  // A call that was cut off was asked for before and is not asked for again.
+  // An interrupted call was already counted by the loop detector.
   const before = cutOff ? null : stepLoop(state.calls, { kind: 'asked', call: key })
   if (before?.verdict === 'terminate') return 'terminate'
   if (before?.verdict === 'block') {
@@ -92,8 +92,8 @@ async function executeOne(
 }
 
 /**
- * Calls that change nothing need no intent on disk: cut off, they are made again, under the same keys. Their results are
- * kept in the model's order and in one write. Answers whether repetition is to be warned of.
+ * Calls without effects need no intent on disk: if interrupted, they run again with the same keys. Their
+ * results are stored in the model's order and in one write. Returns whether to warn of repetition.
  */
 async function executeTogether(
   deps: LoopDeps,
@@ -128,7 +128,7 @@ async function executeWithIntent(
   await deps.saveCheckpoint(state)
   deps.watch.onStep(step)
   const end = await execute(deps, { state, call, step }, signal)
-  // A call that ended because the run was stopped keeps its intent, for whoever goes on with the run.
+  // A call that ended because the run was stopped keeps its intent, for the next attempt.
   signal.throwIfAborted()
   return end
 }
@@ -150,12 +150,12 @@ async function execute(
     status: () => runStatusOf(deps, state),
   }
   const { id } = call.requested
-  // What a model asked for in a run that is played again is not done a second time.
+  // In a replay, calls that the model made in the recorded run are not repeated.
   const played = recordedCallPattern.test(id) ? recordedTool(tool, id) : tool
   return executeToolCall(played, input, { context, clock: deps.clock })
 }
 
-/** How far a run is, in the numbers that bound it. */
+/** The run's progress in the numbers that bound it. */
 function runStatusOf({ work: { bounds, spending } }: LoopDeps, state: LoopState): RunStatus {
   const { startedAt, rounds, tokens, costUsd } = state
   const isChat = bounds.kind === 'chat'
@@ -170,7 +170,7 @@ function runStatusOf({ work: { bounds, spending } }: LoopDeps, state: LoopState)
   }
 }
 
-/** Counts a call that was made; answers whether its repetition is to be warned of. */
+/** Counts a finished call; returns whether to warn of its repetition. */
 function countCall(state: LoopState, { call, end }: EndedCall): boolean {
   const made = { ...call.key, resultHash: fingerprint(end.output) }
   const after = stepLoop(state.calls, { kind: 'ended', call: made })
@@ -178,7 +178,7 @@ function countCall(state: LoopState, { call, end }: EndedCall): boolean {
   return after.verdict === 'warn'
 }
 
-/** The conversation, the account of the run, and the disk; whoever listens is told once the results are there. */
+/** Updates the conversation, the run's record and the disk; subscribers are notified once the results are stored. */
 async function storeResults(deps: LoopDeps, state: LoopState, ended: readonly EndedCall[]): Promise<void> {
   const frames: ChatFrame[] = []
   for (const one of ended) frames.push(await addResult(deps, state, one))
@@ -213,7 +213,7 @@ async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedC
   return { type: 'tool_result', name, ...account, ...(pictures.length > 0 ? { pictures } : {}) }
 }
 
-/** Providers refuse a conversation with arguments that are no object; the result says what was wrong with them. */
+/** Providers reject a conversation whose arguments are no object; the result says what was wrong with them. */
 function forgetArguments(state: LoopState, callId: string): void {
   state.messages = state.messages.map((message) => {
     if (message.role !== 'assistant') return message

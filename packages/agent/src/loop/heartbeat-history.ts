@@ -1,11 +1,11 @@
 import type { PromptMessage } from '../llm/language-model.ts'
 
-/** Of what earlier heartbeats said and did, characters: enough to know what was reported already. */
+/** Characters of earlier heartbeats that are shown: enough to know what was already reported. */
 const historyMaxChars = 12_000
 
 /**
- * Pure. The newest part of a conversation that fits, beginning where a person or the mesh speaks, so that no result
- * stands there without its call.
+ * Pure. Returns the newest part of a conversation that fits. It begins with a user message, so that no result
+ * is without its call.
  */
 export function recentMessages(
   messages: readonly PromptMessage[],

@@ -5,7 +5,7 @@ import { noMesh } from '../testing/loop-parts.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { keepLease } from './keep-lease.ts'
 
-/** Renews against a mesh that answers as told; stops after the last answer. */
+/** Renews a lease against a mesh with the given answers; stops after the last. */
 async function renew(answers: readonly (Error | null)[], tryState = async () => {}) {
   const controller = new AbortController()
   const waitsMs: number[] = []

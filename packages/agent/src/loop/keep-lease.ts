@@ -8,9 +8,9 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 const renewalTimeoutMs = 10_000
 
 /**
- * Renews the run's lease until the signal aborts (ledger invariant R2), each time after its state could be written: to
- * the mesh a renewal says that this process can do its work. One that finds no mesh is not made up for: the next comes
- * by itself. That the fence is stale is heard by the run's mesh.
+ * Renews the run's lease until the signal aborts (ledger invariant R2), each time after its state was
+ * written: for the mesh a renewal means that this process can work. A failed renewal is not retried: the next
+ * one follows anyway. A stale fencing token is reported to the run by its mesh client.
  */
 export async function keepLease(
   deps: { runId: string; mesh: RunMesh; tryState: () => Promise<void>; clock: Clock; log: Log },

@@ -25,10 +25,12 @@ export interface LoopBounds {
   readonly chatRoundsPerSessionMax: number
 }
 
-/** What the model is told behind the conversation at each step, given what it did last; no part of it. */
+/**
+ * Notes for the model after the conversation at each step, based on its last messages; not part of the conversation.
+ */
 type Reminders = (messages: readonly PromptMessage[]) => readonly PromptText[]
 
-/** One attempt at one run: what was asked, how far it had come, whom it tells and what ends it. */
+/** One attempt at one run: its input, its progress, its callbacks and its abort signal. */
 export interface RunAttempt {
   readonly inputHash: string
   readonly stepsUsed: number
@@ -37,15 +39,15 @@ export interface RunAttempt {
   readonly mesh: RunMesh
 }
 
-/** What a run thinks and acts with; asked anew for each, since rights change while the agent lives. */
+/** The model and tools of a run; requested for each run, because permissions change while the agent is running. */
 export interface RunEquipment {
   readonly model: LanguageModel
   readonly tools: readonly Tool[]
-  /** Of this run; its tools are among `tools`. */
+  /** The sub-agents of this run; their tools are among `tools`. */
   readonly subagents?: LoopSubagents | undefined
 }
 
-/** What the agent has on its disk and takes from run to run. */
+/** What the agent stores on disk and shares between runs. */
 export interface RunStores {
   readonly sessions: Sessions
   readonly checkpoints: Checkpoints
@@ -53,54 +55,54 @@ export interface RunStores {
   readonly images?: ImageStore | undefined
   /** Writes a line about the run into the day's log. Never rejects. */
   readonly recordRun: RecordRun
-  /** The same for a heartbeat, in a log that is no sign of activity. Never rejects. */
+  /** The same for a heartbeat, in a log that does not count as activity. Never rejects. */
   readonly recordHeartbeat: RecordRun
 }
 
-/** How every run of the agent goes. */
+/** Rules for every run of the agent. */
 export interface RunRules {
   readonly bounds: LoopBounds
   readonly clock: Clock
   readonly context: ContextKeeper
   readonly reminders?: Reminders | undefined
-  /** Reads the workspace anew: the agent may have changed it since the last run. */
+  /** Reads the workspace again: the agent may have changed it since the last run. */
   systemPrompt(mode: PromptMode): Promise<PromptText>
 }
 
-/** What one run of any kind works with; a part of it asks for the ports that it needs. */
+/** Everything that a run of any kind works with; each part declares the ports that it needs. */
 export type RunContext = RunAttempt & RunEquipment & RunStores & RunRules
 
-/** Something that a record has between two answers of a turn. */
+/** A recorded message between two answers of a turn. */
 export interface SaidBetween {
-  /** Answers of the turn before it. */
+  /** Number of answers of the turn before it. */
   readonly answers: number
   readonly text: PromptText
 }
 
-/** What is asked of one loop, and what of it is bounded; the rest runs of every kind have alike. */
+/** The instructions and bounds of one loop; everything else is the same for runs of every kind. */
 export interface LoopWork {
   readonly systemPrompt: PromptText
   readonly bounds: RoundLimits
-  /** What the run may spend in all, its earlier turns included, or null. */
+  /** What the run may spend in total, including its earlier turns, or null. */
   readonly spending: { readonly maxTokens: number | null; readonly maxCostUsd: number | null } | null
   readonly taskId: string | null
   /** Without it nothing in the conversation is trusted. */
   readonly beginning?: RunBeginning
   /** Whether an agent that ends its turn with the task open is reminded, once. */
   readonly remindsOfTask: boolean
-  /** Of a turn that plays a recorded one: what was said in that one's middle. */
+  /** For a turn that replays a recorded one: the messages in the middle of that turn. */
   readonly said?: readonly SaidBetween[] | undefined
-  /** How often an empty answer is asked for again. */
+  /** How often an empty answer is requested again. */
   readonly emptyRetriesMax: number
 }
 
-/** Whoever watches the loop. */
+/** Callbacks for observers of the loop. */
 interface LoopWatch {
   readonly onFrame: (frame: ChatFrame) => void
   readonly onStep: (step: number) => void
 }
 
-/** What THE loop (`run-loop.ts`) and its parts work with. */
+/** What the loop (`run-loop.ts`) and its parts work with. */
 export interface LoopDeps extends SteeringDeps {
   readonly work: LoopWork
   readonly watch: LoopWatch
@@ -109,15 +111,15 @@ export interface LoopDeps extends SteeringDeps {
   readonly context: ContextKeeper
   readonly tools: readonly Tool[]
   readonly learnings?: Learnings | undefined
-  /** Where the pictures of results are; without it they are told of in words. */
+  /** Where the pictures of results are; without it they are described in text. */
   readonly images?: ImageStore | undefined
-  /** Those that the agent may begin to work for it; without it there are none. */
+  /** Sub-agents that the agent may start; absent if it may not. */
   readonly subagents?: LoopSubagents | undefined
   readonly clock: Clock
   readonly reminders?: Reminders | undefined
 }
 
-/** How the loop ended. Aborting is no end: then it rejects with the signal's reason. */
+/** How the loop ended. Abortion is not an end: then the loop rejects with the signal's reason. */
 export type LoopEnd =
   | { readonly kind: 'answered'; readonly text: string }
   | { readonly kind: 'completed'; readonly completion: TaskCompletion }
@@ -125,20 +127,22 @@ export type LoopEnd =
 
 export type RunLoop = (deps: LoopDeps, state: LoopState, signal: AbortSignal) => Promise<LoopEnd>
 
-/** A loop that is running, as its sub-agents see it. */
+/** A running loop, as its sub-agents see it. */
 export interface ParentLoop {
   readonly deps: LoopDeps
   readonly state: LoopState
   readonly signal: AbortSignal
 }
 
-/** A loop's sub-agents, as the loop sees them: it calls `begin` before its first round and `end` after its last. */
+/** The sub-agents of a loop: it calls `begin` before its first round and `end` after its last. */
 export interface LoopSubagents {
   begin(parent: ParentLoop): void
   end(): Promise<void>
-  /** What a crash has taken, to be said to the parent; null when nothing was, or when it was told. */
+  /** A message about sub-agents lost in a crash; null if none were lost or they were already reported. */
   takeLost(): PromptText | null
-  /** Results that the parent has not read, to be said before its turn ends; null when there are none that it was not told of. */
+  /**
+   * A message about results that the parent has not read, before its turn ends; null if all were read or reported.
+   */
   takeUnread(): PromptText | null
 }
 

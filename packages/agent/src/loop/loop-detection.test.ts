@@ -4,7 +4,7 @@ import { verifies } from '../../../../tests/verifies.ts'
 import { loopPeriodMax, stepLoop } from './loop-detection.ts'
 import type { CallRecord } from './loop-detection.ts'
 
-/** Plays calls as the loop does; each letter is one call, `tool:params:result`. Answers what became of each. */
+/** Plays calls as the loop does; each call is a text `tool:params:result`. Returns the verdict on each. */
 function play(calls: readonly string[]): string[] {
   let window: readonly CallRecord[] = []
   return calls.map((text) => {

@@ -1,47 +1,47 @@
 import { limits } from '@flotilla/protocol/limits'
 
-/** One call that was made, as far as repetition goes: hashes, never contents. */
+/** One finished call as the loop detector sees it: hashes, never contents. */
 export interface CallRecord {
   readonly tool: string
   readonly paramsHash: string
   readonly resultHash: string
 }
 
-/** A call as the model asks for it. */
+/** A call as the model requests it. */
 export type AskedCall = Omit<CallRecord, 'resultHash'>
 
-/** What happens to a loop: a call is asked for, or one that was made has given its result. */
+/** An event of the loop: a call is requested, or a finished call has a result. */
 type LoopEvent =
   | { readonly kind: 'asked'; readonly call: AskedCall }
   | { readonly kind: 'ended'; readonly call: CallRecord }
 
 /**
- * `run` and go on; `warn` after this result; `block`: the call is skipped with an error; `terminate`: the loop ends as
- * failed.
+ * `run`: go on; `warn` after this result; `block`: the call is skipped with an error; `terminate`: the loop
+ * ends as failed.
  */
 type LoopVerdict = 'run' | 'warn' | 'block' | 'terminate'
 
 interface LoopStep {
-  /** The windows from now on, all in the order of their calls. */
+  /** The windows after the event, in the order of their calls. */
   readonly calls: readonly CallRecord[]
   readonly verdict: LoopVerdict
 }
 
-/** Tools whose repetition means nothing (ARCHITECTURE 6.1). */
+/** Tools whose repetition is harmless. */
 const exemptTools: readonly string[] = ['memory_search']
 
 /**
- * Different calls, by tool and parameters, that are remembered; those made longest ago are forgotten first. A circle of
- * so many calls is seen; a longer one is ended by the bound of rounds alone.
+ * Number of different calls, by tool and parameters, that are remembered; the oldest are forgotten first. A
+ * cycle of up to this many calls is detected; a longer one is ended only by the limit of rounds.
  */
 export const loopPeriodMax = 100
 
 const { warnAtRepeat, blockAtRepeat, terminateAtRepeat, windowCalls } = limits.toolLoop
 
 /**
- * The transition of the loop detector, for every mode and for calls of one answer as for calls of many: they are asked
- * for one after the other. A call that was made n times with the result it gave last is its n-th repeat. One that is
- * skipped is recorded with that result, and counts. Pure.
+ * The transition of the loop detector, for every mode, and for calls of one answer as for calls of many: they
+ * are requested one after the other. A call that was made n times with its latest result is its n-th repeat.
+ * A skipped call is recorded with that result, and counts. Pure.
  */
 export function stepLoop(calls: readonly CallRecord[], event: LoopEvent): LoopStep {
   const { call } = event
@@ -61,8 +61,8 @@ export function stepLoop(calls: readonly CallRecord[], event: LoopEvent): LoopSt
 }
 
 /**
- * Each tool with its parameters has a window of its own: in a common one, a few other calls would push out what makes a
- * circle seen.
+ * Each tool with its parameters has its own window: in a common one, a few other calls would push out the
+ * calls that reveal a cycle.
  */
 function withCall(calls: readonly CallRecord[], call: CallRecord): readonly CallRecord[] {
   const counts = new Map<string, number>()
@@ -76,7 +76,7 @@ function withCall(calls: readonly CallRecord[], call: CallRecord): readonly Call
   return newestFirst.toReversed()
 }
 
-/** The result of the latest call with the same tool and parameters; null when none is remembered. */
+/** The result of the latest call with the same tool and parameters; null if none is remembered. */
 function lastResultHash(calls: readonly CallRecord[], call: AskedCall): string | null {
   const same = calls.filter((past) => past.tool === call.tool && past.paramsHash === call.paramsHash)
   return same.at(-1)?.resultHash ?? null

@@ -11,40 +11,40 @@ interface PendingCall {
   readonly step: number
 }
 
-/** Something that was said to the run and stands in its conversation. */
+/** A steer that is part of the run's conversation. */
 interface TakenSteer {
   readonly id: string
-  /** The last step before it was read. */
+  /** The last step before the model read it. */
   readonly step: number
 }
 
 /**
- * Everything that a run is at one moment; what a checkpoint holds. Changed by the loop alone, which stores it
- * before and after each effect. Invariant: `messages` ends in complete groups, or in a group whose calls without
- * an answer are still to be made.
+ * The whole state of a run at a point in time, as a checkpoint stores it. Only the loop changes it, and
+ * stores it before and after each effect. Invariant: `messages` ends in complete groups, or in a group whose
+ * calls without a result are still to be made.
  */
 export interface LoopState {
   readonly runId: string
-  /** Fingerprint of what was asked. */
+  /** Fingerprint of the run's input. */
   readonly inputHash: string
   readonly startedAt: number
-  /** Rises with every answer of the model and every call of a tool, over all attempts of the run. */
+  /** Rises with every answer of the model and every tool call, over all attempts of the run. */
   step: number
   messages: PromptMessage[]
   rounds: RoundCount
-  /** Of the whole task, where the run works on one. */
+  /** For the whole task, if the run works on one. */
   tokens: number
   costUsd: number
   calls: readonly CallRecord[]
   toolOutputs: ToolOutput[]
   pending: PendingCall | null
-  /** Facts of this stretch of the conversation, since its last compaction, were handed to memory. */
+  /** Facts of this segment of the conversation, since its last compaction, were saved in memory. */
   flushed: boolean
-  /** The task's agent was reminded once to close it. */
+  /** The agent was reminded once to close its task. */
   nudged: boolean
   completion: TaskCompletion | null
   steers: TakenSteer[]
-  /** So many of the last messages, and of the last steers, are steers that the mesh does not know to be taken. */
+  /** How many of the last messages, and of the last steers, are steers not yet confirmed to the mesh. */
   unacknowledged: number
 }
 
@@ -56,7 +56,7 @@ export function freshState(start: {
   messages: PromptMessage[]
   rounds: RoundCount
   flushed?: boolean
-  /** What turns before this one have used. */
+  /** Usage of earlier turns. */
   tokens?: number
   costUsd?: number
 }): LoopState {
@@ -86,12 +86,12 @@ export function openCalls(messages: readonly PromptMessage[]): readonly Requeste
   return []
 }
 
-/** Tools whose results come as a later turn: from another agent, or from a person who has to confirm. */
+/** Tools whose results come in a later turn: from another agent, or from a person who has to confirm. */
 export const answeredLater: readonly string[] = ['hand_off', 'delete_agent']
 
 /**
- * Pure. Whether this turn gave work away, or asked whoever gave its task: then its end is a pause, and what it waits for
- * comes as a later turn.
+ * Pure. Whether this turn handed work off, or asked the giver of its task: then its end is a pause, and the
+ * answer comes in a later turn.
  */
 export function waitsForOthers(state: Pick<LoopState, 'toolOutputs'>): boolean {
   return state.toolOutputs.some((made) => made.ok && (answeredLater.includes(made.tool) || isQuestion(made)))

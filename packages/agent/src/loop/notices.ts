@@ -2,7 +2,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 
-/** What the loop itself says to the model. */
+/** Messages of the loop itself to the model. */
 export const notices = {
   continuation: clean(
     'This conversation has used its rounds and goes on with new ones. Say shortly where you are, then go on from there. Change your approach if you have been going in circles.',
@@ -33,7 +33,7 @@ export const notices = {
   roundsUsed: 'All rounds are used; a long conversation can be reset, a task made smaller.',
 } as const
 
-/** What was said, without the words around it; null for what is none of these. Pure. */
+/** The steer's text without the wrapping sentence; null for other messages. Pure. */
 export function steeredText(content: string): string | null {
   return (
     /^\[Said by [^\n]{1,100} while you work on this; take it into account and go on\.\]\n([^]*)$/.exec(
@@ -42,7 +42,7 @@ export function steeredText(content: string): string | null {
   )
 }
 
-/** Whether the loop itself said it. Pure. */
+/** Whether the message comes from the loop itself. Pure. */
 export function isNotice(content: string): boolean {
   return Object.values(notices).some((notice) => notice === content)
 }

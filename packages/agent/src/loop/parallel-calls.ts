@@ -8,21 +8,23 @@ import { stepLoop } from './loop-detection.ts'
 import type { AskedCall, CallRecord } from './loop-detection.ts'
 import { stableJson } from './run-request.ts'
 
-/** Calls of one answer that are under way at once; a mesh or a disk has others to serve. */
+/** Maximum number of calls of one answer that run at once, because mesh and disk also serve others. */
 export const parallelCallsMax = 4
 
 type ParsedArguments =
   | { readonly ok: true; readonly input: JsonObject; readonly shown: JsonObject }
   | { readonly ok: false; readonly reason: string }
 
-/** A call of the model with what it asks for, as far as that can be read. */
+/** A call of the model with its parsed arguments. */
 export interface ReadCall {
   readonly requested: RequestedCall
   readonly tool: Tool | undefined
   readonly parsed: ParsedArguments
-  /** Empty where the arguments cannot be read. */
+  /** Empty if the arguments cannot be parsed. */
   readonly input: JsonObject
-  /** The same for people and for the detector of loops: a number that no float holds is the text of its digits. */
+  /**
+   * The same for people and for the loop detector: a number that no float can represent is the text of its digits.
+   */
   readonly shown: JsonObject
   readonly key: AskedCall
 }
@@ -45,9 +47,9 @@ export function readCall(tools: readonly Tool[], requested: RequestedCall): Read
 }
 
 /**
- * Those of these calls, from the first on, that may be made at once: such as change nothing, none of which the loop
- * detector would treat in another way had those before it given their results already. It judges a call by the results
- * of equal calls, so there are no two equal ones; others can at most make it forget, and so milder. Pure.
+ * Returns the calls, from the first on, that may run at once: calls without effects that the loop detector
+ * would judge the same if the ones before had already finished. It judges a call by the results of equal
+ * calls, so no two are equal; others can only make it forget, and so be milder. Pure.
  */
 export function parallelCalls(
   asked: readonly ReadCall[],
@@ -70,8 +72,8 @@ function isSafe({ parallelSafe = false }: Tool, input: JsonObject): boolean {
 }
 
 /**
- * A model's arguments as an object. What is cut off, or no object, is never guessed at and never executed. An
- * empty text means a call without arguments. Pure.
+ * Parses a model's arguments as an object. Truncated arguments, or no object, are never guessed and never
+ * executed. An empty text means a call without arguments. Pure.
  */
 function parseArguments(text: string): ParsedArguments {
   if (text.trim() === '') return { ok: true, input: {}, shown: {} }

@@ -12,8 +12,8 @@ import type { TaskCompletion } from '../tools/tool.ts'
 import type { LoopState } from './loop-state.ts'
 
 /**
- * Stored state read back. The programs in the container can write to our files, so nothing in them is believed:
- * null for whatever has not the form that we write.
+ * Parses stored state. Programs in the container can write to these files, so nothing in them is trusted:
+ * null for any other form.
  */
 export function readLoopState(value: unknown): LoopState | null {
   const state = record(value)
@@ -43,7 +43,7 @@ export function readLoopState(value: unknown): LoopState | null {
   }
 }
 
-/** Null when one message is not of our form. Contents are cleaned again. */
+/** Null if one message is malformed. Contents are sanitized again. */
 export function readMessages(value: unknown): PromptMessage[] | null {
   if (!Array.isArray(value)) return null
   const messages = value.map(readMessage)
@@ -78,7 +78,7 @@ function readMessage(value: unknown): PromptMessage | null {
   }
 }
 
-/** What is none is left out: a provider that wants it back gets along without it. */
+/** Invalid thoughts are left out: a provider that wants them back works without. */
 function readThoughts(value: unknown): readonly Thought[] {
   const thoughts = list(value).map((entry) => thoughtSchema.safeParse(entry))
   return thoughts.every((one) => one.success) ? joinThoughts(thoughts.map((one) => one.data)) : []

@@ -9,12 +9,12 @@ import type { LoopState } from './loop-state.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { TaskCompletion, Tool, ToolAnswer } from '../tools/tool.ts'
 
-/** The mesh reads a row for it, and nothing is done. */
+/** The mesh only reads a row for it. */
 const askTimeoutMs = 30_000
 
 /**
- * A tool whose call was made in a run that is played again: it is not called, and the mesh says what it returned then. In any
- * other run the mesh knows of no such call, so that a model that makes such an id up only gets an error for it.
+ * A tool whose call was made in a run that is being replayed. It is not executed; the mesh returns the recorded
+ * result. In any other run the mesh does not know the call, so a model that invents such an id gets an error.
  */
 export function recordedTool(tool: Tool, callId: string): Tool {
   return {
@@ -45,35 +45,38 @@ function completionOf(input: JsonObject, taskId: string): TaskCompletion {
     status: status === 'failed' || status === 'blocked' ? status : 'done',
     summary: typeof summary === 'string' ? summary : '',
     result: result ?? null,
-    // What it wrote then stands there; a replay writes nothing.
+    // The recorded run has already written it; a replay writes nothing.
     promote: {},
   }
 }
 
-/** Whether a run in this conversation begins with what was recorded of another one. Pure. */
+/** Whether a run in this conversation begins with the record of another run. Pure. */
 function playsRecord(session: string): boolean {
   return replaySessionPattern.test(session)
 }
 
-/** Whether a run in this conversation plays another one again, so that nothing is to be learned from it. Pure. */
+/** Whether a run in this conversation replays another one, so that nothing can be learned from it. Pure. */
 export function isReplay(session: string): boolean {
   return session.startsWith('replay:')
 }
 
-/** Rounds that a turn of a chat may take. What is played again may have been a task, and is not cut where a chat would be. Pure. */
+/**
+ * Number of rounds that a chat turn may take. A replayed run may have been a task, and is not cut at the chat
+ * limit. Pure.
+ */
 export function turnRoundsMax(session: string, bounds: LoopBounds): number {
   const { chatRoundsPerTurnMax, taskIterationsMax } = bounds
   return playsRecord(session) ? Math.max(chatRoundsPerTurnMax, taskIterationsMax) : chatRoundsPerTurnMax
 }
 
 export interface RecordedHistory {
-  /** Before the turn. */
+  /** Messages before the turn. */
   readonly before: readonly PromptMessage[]
-  /** In its middle. */
+  /** Messages in the middle of the turn. */
   readonly said: readonly SaidBetween[]
 }
 
-/** What was said before the turn that is played again and in its middle; nothing in every other conversation. */
+/** The messages before and in the middle of the turn that is replayed; empty in every other conversation. */
 export async function recordedHistory(
   session: string,
   { mesh, signal }: { readonly mesh: RunMesh; readonly signal: AbortSignal },
@@ -109,7 +112,7 @@ function textIn(object: JsonObject, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A turn that is played again goes on behind an answer without calls where the recorded one did. */
+/** A replayed turn continues after an answer without calls if the recorded one did. */
 export async function sayRecorded(
   { work: { said = [] }, saveCheckpoint }: LoopDeps,
   state: LoopState,

@@ -9,7 +9,7 @@ const chat: RoundLimits = {
   perSessionMax: 200,
 }
 
-/** Plays a turn to its end; answers how many rounds it had and how it ended. */
+/** Plays a turn to its end; returns how many rounds it had and how it ended. */
 function playTurn(bounds: RoundLimits, start: RoundCount) {
   let count = start
   let continues = 0

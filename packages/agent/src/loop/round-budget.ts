@@ -1,6 +1,6 @@
 import { limits } from '@flotilla/protocol/limits'
 
-/** How many answers of the model one run may ask for. */
+/** How many answers of the model one run may request. */
 export type RoundLimits =
   | { readonly kind: 'task' | 'heartbeat'; readonly iterationsMax: number }
   | { readonly kind: 'chat'; readonly perTurnMax: number; readonly perSessionMax: number }
@@ -10,17 +10,20 @@ export interface RoundCount {
   readonly turn: number
   /** Answers in this session since its start or its last continuation. */
   readonly session: number
-  /** Continuation prompts that this session has had. */
+  /** Number of continuation prompts in this session. */
   readonly continues: number
 }
 
 /**
- * What the next round may be: `go` as usual; `continue` after a prompt that tells the model that its session
- * goes on with fresh counts; `last` for one answer that must end the run; `exhausted` for none at all.
+ * What the next round may be: `go` as usual; `continue` after a prompt that says that the session continues
+ * with fresh counts; `last` for one answer that must end the run; `exhausted` for no further answer.
  */
 export type RoundVerdict = 'go' | 'continue' | 'last' | 'exhausted'
 
-/** Pure. The last iteration of a task or heartbeat is a `last`; a chat has one answer without tools beyond its turn limit. */
+/**
+ * Pure. The last iteration of a task or heartbeat is a `last`; a chat gets one answer without tools beyond
+ * its turn limit.
+ */
 export function judgeRound(bounds: RoundLimits, count: RoundCount): RoundVerdict {
   if (bounds.kind !== 'chat') {
     if (count.turn >= bounds.iterationsMax) return 'exhausted'

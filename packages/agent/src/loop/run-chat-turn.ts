@@ -19,15 +19,15 @@ import type { RunEnd } from './task-result.ts'
 const emptyRetriesMax = 1
 
 /**
- * One turn of a conversation: its history and a message in, the answer out, the conversation stored. A turn in
- * the conversation of a task goes on with that task, as when work that it gave away has come back: then in what its
- * turns so far have left of the task's rounds, tokens and money.
+ * One turn of a conversation: takes its history and a message, returns the answer, stores the conversation. A
+ * turn in the conversation of a task continues that task, for example when work that it handed off has come
+ * back. It works within what the earlier turns left of the task's rounds, tokens and money.
  */
 export async function runChatTurn(
   given: RunContext,
   request: Extract<RunRequest, { kind: 'chat' }>,
 ): Promise<ExecutedRun> {
-  // A run that is played again happened once: there is nothing new to learn from it, and nothing for the log of the day.
+  // A replay repeats a past run: there is nothing new to learn from it, and nothing for the log of the day.
   const context = isReplay(request.session)
     ? { ...given, learnings: undefined, recordRun: async () => undefined }
     : given
@@ -61,7 +61,7 @@ export async function runChatTurn(
           ...boundsOf(context, request),
           taskId,
           beginning,
-          // Here the mesh reminds, which knows what else is still to come.
+          // Here the mesh sends reminders, because it knows what else is still to come.
           remindsOfTask: false,
           said: recorded.said,
           emptyRetriesMax,
@@ -71,7 +71,7 @@ export async function runChatTurn(
       context.signal,
     ),
   ).catch(async (error: unknown) => {
-    // What was asked, and what was done about it, is not forgotten with an error of ours.
+    // The question and the work on it are stored even if the agent fails with an internal error.
     await close({ status: 'failed', code: 'internal-error', detail: 'something went wrong inside' }).catch(
       () => undefined,
     )
@@ -83,7 +83,7 @@ export async function runChatTurn(
 
 type ChatTurn = Extract<RunRequest, { kind: 'chat' }>
 
-/** Of a task the conversation knows the rounds, and the mesh what was paid. Pure. */
+/** For a task, the conversation knows the rounds and the mesh knows what was paid. Pure. */
 function usedBefore({ task }: ChatTurn, { rounds, continues }: Session) {
   if (!task) return { rounds: { turn: 0, session: rounds, continues } }
   const { tokens_used: tokens, cost_usd: costUsd } = task
@@ -111,7 +111,7 @@ function spokenBy(origin: Origin | undefined): { by?: Speaker } {
   return origin === undefined ? {} : { by: origin.kind === 'human' ? 'person' : 'other' }
 }
 
-/** What the owner says against the agent’s last words is a lesson. Sent again after a crash, it is known. */
+/** A correction by the owner is a lesson. Sent again after a crash, it is recognized. */
 async function recordCorrection(
   { learnings }: Pick<RunStores, 'learnings'>,
   before: readonly PromptMessage[],
@@ -121,7 +121,7 @@ async function recordCorrection(
   await learnings?.recordCorrection({ said: last?.content ?? '', answer: message })
 }
 
-/** Runs the rounds; an abort becomes an end too. */
+/** Runs the rounds; an abort also becomes an end. */
 async function endOf({ signal }: { signal: AbortSignal }, rounds: () => Promise<LoopEnd>): Promise<RunEnd> {
   try {
     return endOfLoop(await rounds())

@@ -7,14 +7,14 @@ import { forgetOldest } from '../files/forget-oldest.ts'
 import { isDiskFull, writeState } from '../files/state-file.ts'
 import type { LoopState } from './loop-state.ts'
 
-/** Unfinished runs that are remembered; an older one starts afresh when it is sent again. */
+/** Number of unfinished runs that are remembered; an older one starts from the beginning when it is sent again. */
 const checkpointsMax = 20
 
-/** One file per unfinished run, so that a run which another overtook still goes on where it was. */
+/** One file per unfinished run, so that a run which another one overtook still resumes where it was. */
 export interface Checkpoints {
-  /** Stored when the promise resolves, also against a power cut. */
+  /** The promise resolves when the state is synced to disk. */
   save(state: LoopState): Promise<void>
-  /** Null when there is none, or none of our form. */
+  /** Null when it is missing or malformed. */
   load(runId: string): Promise<LoopState | null>
   remove(runId: string): Promise<void>
   any(): Promise<boolean>
@@ -50,7 +50,7 @@ export function createCheckpoints(dataDirectory: string): Checkpoints {
   }
 }
 
-/** Read at once: the promises of the file system would cost the first status request a millisecond. */
+/** Reads synchronously: the promises of the file system would cost the first status request a millisecond. */
 function folderHasEntries(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0
@@ -62,14 +62,14 @@ function folderHasEntries(folder: string): boolean {
 const outcomesMax = 20
 
 export interface KeptOutcome {
-  /** Fingerprint of what was asked. */
+  /** Fingerprint of the run's input. */
   readonly inputHash: string
-  /** The run's last step, so that a later life of the same run never uses an idempotency key again. */
+  /** The run's last step, so that a later attempt of the same run never reuses an idempotency key. */
   readonly lastStep: number
   readonly result: TaskResult
 }
 
-/** The outcomes of the last runs, on disk: readable until the mesh has settled them, over restarts too. */
+/** The outcomes of the last runs, on disk: readable until the mesh has recorded them, also after restarts. */
 export interface Outcomes {
   save(outcome: KeptOutcome): Promise<void>
   find(runId: string): Promise<KeptOutcome | null>
@@ -94,7 +94,7 @@ export function createOutcomes(dataDirectory: string): Outcomes {
   }
 }
 
-/** Writes the outcome, and takes the checkpoint away, which says nothing more. Rejects where neither can be. */
+/** Writes the outcome and deletes the checkpoint, which is obsolete then. Rejects where neither can be written. */
 export async function keepOutcome(
   { outcomes, checkpoints }: { readonly outcomes: Outcomes; readonly checkpoints: Checkpoints },
   runId: string,

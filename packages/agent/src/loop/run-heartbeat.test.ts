@@ -34,7 +34,7 @@ const request = {
   origin: { kind: 'heartbeat', channel: 'mesh' },
 } as const
 
-/** A run's surroundings on a real data directory; `script` is what the model says. */
+/** A run's context on a real data directory; `script` contains the model's answers. */
 function aHarness(script: readonly ScriptedStep[], data = mkdtempSync(join(tmpdir(), 'heartbeat-'))) {
   const files = createDataFiles(data)
   const clock = systemClock
@@ -148,7 +148,7 @@ describe('a heartbeat', () => {
 
   test('goes on after a kill where it was, and does nothing twice', async () => {
     const killed = aHarness([notify('disk')])
-    // The process ends while the model is asked for the second time: no more of it is ever heard.
+    // The process ends during the second call of the model and never comes back.
     const gone = { ...killed.context, model: hangsAfter(killed.context.model, 1) }
     void runHeartbeat(gone, request)
     while (gone.model.asks() < 2) await systemClock.sleep(5)
@@ -181,7 +181,7 @@ describe('a heartbeat', () => {
   })
 })
 
-/** A model that answers so often and then never again. */
+/** A model that gives this many answers and then hangs. */
 function hangsAfter(model: RunContext['model'], answers: number) {
   let asks = 0
   return {

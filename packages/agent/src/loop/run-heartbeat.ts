@@ -18,9 +18,9 @@ import type { RunEnd } from './task-result.ts'
 const iterationsMax = limits.heartbeatIterationsMax
 
 /**
- * One look around. It has a conversation of its own, of which it is shown the newest part: what it said before and
- * need not say again. A heartbeat that found nothing leaves no trace, neither there nor in a log; what it really did
- * stands in the log of heartbeats, which is no sign of activity, so that no heartbeat ever keeps the next one awake.
+ * One heartbeat. It has a conversation of its own and sees the newest part of it, so that it does not repeat
+ * itself. A heartbeat that found nothing leaves no trace, neither there nor in a log. What it really did is written
+ * to the log of heartbeats. That log does not count as activity, so no heartbeat ever triggers the next one.
  */
 export async function runHeartbeat(
   context: RunContext,
@@ -28,9 +28,9 @@ export async function runHeartbeat(
 ): Promise<ExecutedRun> {
   const { clock } = context
   const { messages, mark, rounds } = await context.sessions.load(heartbeatSession)
-  // Daily logs, signals and tasks are in the message, whoever's words they are.
+  // The message contains daily logs, signals and tasks, which may have any author.
   const beginning = beginningOf(request.origin, 'outside')
-  // Work that it gave away and that comes back is answered in what is left of its rounds, and in one at least.
+  // When work that it handed off comes back, it is answered within the remaining rounds, and in at least one.
   const used = request.continues ? Math.min(rounds, iterationsMax - 1) : 0
   const state = await resumeState(context, request.runId, {
     messages: [
@@ -81,7 +81,7 @@ function resultOf(response: string, { toolOutputs }: LoopState): HeartbeatResult
   }
 }
 
-/** Something was done, said or heard. */
+/** True if anything was done, answered or received. */
 function leavesTrace(state: LoopState, end: RunEnd): boolean {
   const quiet = end.status === 'complete' && isQuietReply(end.response)
   return !quiet || state.toolOutputs.length > 0 || state.steers.length > 0

@@ -173,7 +173,7 @@ describe('the loop', () => {
     expect(await runLoop(deps, state, signal)).toEqual({ kind: 'answered', text: 'last' })
     const roles = ['user', 'assistant', 'user', 'assistant', 'tool', 'user', 'assistant']
     expect(state.messages.map(({ role }) => role)).toEqual(roles)
-    // Killed just behind it, the next life does not say it again.
+    // If killed right after it, the next attempt does not say it again.
     const behind = checkpoints
       .map((text) => readLoopState(JSON.parse(text)))
       .find((kept) => kept?.messages.at(-1)?.content === 'close it')
@@ -261,7 +261,7 @@ describe('the loop', () => {
     const model: LanguageModel = {
       answer: async (request) => {
         const answer = { cutOff: false, tokens: 10, promptTokens: 0, answeredBy: null, costUsd: 0 }
-        // A summary is asked for aside, without tools.
+        // A summary is requested as an aside, without tools.
         if (request.tools.length === 0) {
           summaries += 1
           return { ...answer, text: 'what was done so far', toolCalls: [] }
@@ -288,9 +288,9 @@ describe('the loop', () => {
     expect(await runLoop(deps, state, signal)).toEqual({ kind: 'answered', text: 'this is all' })
     expect([asked, compactions, tool.keys.length]).toEqual([1201, 5, 1200])
     expect(summaries).toBeGreaterThanOrEqual(5)
-    // 2,408 were said.
+    // There were 2,408 messages.
     expect(state.messages.length).toBeLessThan(1000)
-    // Whatever is said next, nothing is asked any more.
+    // Whatever is sent next, the model is not called any more.
     state.messages.push({ role: 'user', content: sanitizeForPrompt('and now?') })
     expect(await runLoop(deps, state, signal)).toMatchObject({ code: 'rounds-exhausted' })
     expect(asked).toBe(1201)

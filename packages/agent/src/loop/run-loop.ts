@@ -16,17 +16,17 @@ import type { RoundVerdict } from './round-budget.ts'
 import { provenanceOf } from './run-provenance.ts'
 
 /**
- * THE loop: the model answers, its calls are made, their results are read, until an answer makes no call. It
- * starts anywhere: from a question, or from a checkpoint in the middle of a group of calls.
+ * The loop: the model answers, its calls are executed, their results are read, until an answer makes no call.
+ * It can start anywhere: from a question, or from a checkpoint in the middle of a group of calls.
  *
- * - **L1** Each step is on disk before the next begins: an answer before its calls, a call's intent before its
- *   effect, its result before anything else. Calls without an effect that are made together have no intent; cut off,
- *   they are made again.
- * - **L2** Every call of the model has exactly one result in the conversation, made or not.
+ * - **L1** Each step is on disk before the next begins: an answer before its calls, a call's intent before
+ *   its effect, its result before anything else. Calls without an effect that run together have no intent; if
+ *   interrupted, they run again.
+ * - **L2** Every call of the model has exactly one result in the conversation, executed or not.
  * - **L3** The loop is bounded: by rounds, by repetition, by money, and by the signal.
- * - **L4** What is said to the run meanwhile is read before the next round; said while the last answer is written, it
- *   makes one round more, while there are any.
- * - **L5** What the loop began ends with it, however it ends.
+ * - **L4** Steers are read before the next round. A steer that arrives during the last answer causes one more
+ *   round, if any is left.
+ * - **L5** Everything that the loop started ends with it, however it ends.
  */
 export async function runLoop(deps: LoopDeps, state: LoopState, signal: AbortSignal): Promise<LoopEnd> {
   deps.subagents?.begin({ deps, state, signal })
@@ -72,7 +72,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
   }
 }
 
-/** The last iteration of a task is for its end, and that has to wait for what was given away. */
+/** The last iteration of a task is for closing it, which has to wait for work that was handed off. */
 function keepsLast({ work: { bounds, taskId } }: LoopDeps, state: LoopState): boolean {
   return bounds.kind === 'task' && taskId !== null && waitsForOthers(state)
 }
@@ -83,7 +83,7 @@ async function endTurn(deps: LoopDeps, state: LoopState): Promise<LoopEnd> {
   return { kind: 'answered', text: notices.waitsForResults }
 }
 
-/** The text of the latest answer when the model made no call in it and nothing more is expected of it. */
+/** The text of the latest answer if it has no call and the loop expects nothing more. */
 function finalAnswer(deps: LoopDeps, state: LoopState): string | null {
   const last = state.messages.at(-1)
   if (last?.role !== 'assistant') return null
@@ -145,7 +145,7 @@ async function askModel(
       role: 'assistant',
       content: sanitizeForPrompt(answer.text),
       toolCalls: calls,
-      // Behind an answer without calls no provider wants it back.
+      // After an answer without calls no provider requires the thoughts back.
       ...(calls.length > 0 && usable.thoughts.length > 0 ? { thoughts: usable.thoughts } : {}),
     })
     deps.watch.onStep(state.step)
@@ -195,7 +195,7 @@ function contextTurn(deps: LoopDeps, state: LoopState, signal: AbortSignal): Con
     signal,
     tools: offeredDefinitions(deps.tools),
     provenance: () => provenanceOf({ ...state, beginning: deps.work.beginning }),
-    // The first words of a task, and of a sub-agent, are what it is to do.
+    // The first message of a task, and of a sub-agent, is its assignment.
     pinFirst: deps.work.taskId !== null || deps.work.bounds.kind === 'task',
   }
 }

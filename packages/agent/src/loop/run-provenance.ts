@@ -6,20 +6,20 @@ import type { CallProvenance } from '../tools/tool.ts'
 
 const urlMaxChars = 2000
 
-/** Who began a run, and how far its conversation could be believed when it began. */
+/** The origin of a run, and how far its conversation was trusted when the run began. */
 export interface RunBeginning {
   readonly origin: Origin | null
   readonly trust: Trust
 }
 
-/** Pure. What is asked now joins what the conversation had heard before; one that has heard nothing adds nothing. */
+/** Pure. The trust of the new message joins that of the earlier conversation; an empty conversation adds nothing. */
 export function beginningOf(origin: Origin | undefined, heardBefore: Trust | null): RunBeginning {
   const asked = trustOfOrigin(origin)
   return { origin: origin ?? null, trust: heardBefore === null ? asked : leastTrusted([asked, heardBefore]) }
 }
 
 /**
- * Pure. What stands behind a call that is made now. It looks at the account of what the run has read and not at its
+ * Pure. The provenance of a call that is made now. It uses the record of what the run has read and not its
  * messages, which are cut when they grow.
  */
 export function provenanceOf(run: {
@@ -27,12 +27,12 @@ export function provenanceOf(run: {
   /** Without it nothing is trusted. */
   readonly beginning: RunBeginning | undefined
   readonly toolOutputs: readonly ToolOutput[]
-  /** Steers that were taken: people’s or agents’, which their words do not tell apart. */
+  /** Confirmed steers. They come from people or agents, which their text does not distinguish. */
   readonly steers: readonly unknown[]
 }): CallProvenance {
   const { runId, beginning = beginningOf(undefined, null), toolOutputs } = run
   const read = toolOutputs.map(({ tool, output }) => trustOfResult(tool, output))
-  // What the agent did by itself does not make the owner’s words less the owner’s.
+  // The agent's own text does not lower the trust of the owner's words.
   const heard = read.filter((trust) => trust !== 'self')
   const steered: readonly Trust[] = run.steers.length > 0 ? ['agent'] : []
   return {

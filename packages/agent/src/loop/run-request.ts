@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { TaskAssignment, TaskTurn } from '@flotilla/protocol/task'
 
-/** Work as the mesh posts it. Fences rise per agent over all runs. */
+/** Work as the mesh sends it. Fencing tokens rise per agent over all runs. */
 export type RunRequest =
   | {
       readonly kind: 'chat'
@@ -12,7 +12,7 @@ export type RunRequest =
       readonly fence: number
       readonly message: string
       readonly session: string
-      /** The task that this turn goes on with. */
+      /** The task that this turn continues. */
       readonly task?: TaskTurn | undefined
       readonly steers: readonly SteerMessage[]
       readonly origin?: Origin | undefined
@@ -42,26 +42,28 @@ export type RunRequest =
       readonly origin?: Origin | undefined
     }
 
-/** What was said to the run before this attempt. Pure. */
+/** Steers that arrived before this attempt. Pure. */
 export function steersOf(request: RunRequest): readonly SteerMessage[] {
   if (request.kind === 'tool') return []
   return (request.kind === 'task' ? request.assignment.steers : request.steers) ?? []
 }
 
-/** The conversation that the run speaks in; null for a lone tool call. Pure. */
+/** The conversation of the run; null for a lone tool call. Pure. */
 export function speaksIn(request: RunRequest): string | null {
   if (request.kind === 'chat') return request.session
   if (request.kind === 'heartbeat') return heartbeatSession
   return request.kind === 'task' ? taskSession(request.assignment) : null
 }
 
-/** The conversation in which later turns of a task will speak. Pure. */
+/** The conversation that later turns of a task will use. Pure. */
 export function taskSession({ context, task_id: taskId }: TaskAssignment): string {
   const named = context['session']
   return typeof named === 'string' && named !== '' ? named : `task:${taskId}`
 }
 
-/** What is asked, without run and fence, as one text: a run sent again with the same text is the same work. Pure. */
+/**
+ * The input without run and fencing token, as one text: a run sent again with the same text is the same work. Pure.
+ */
 export function inputText(request: RunRequest): string {
   const { kind } = request
   if (kind === 'chat') return stableJson({ kind, session: request.session, message: request.message })

@@ -25,7 +25,7 @@ const chat = (runId: string, fence: number, message = 'hi'): Extract<RunRequest,
   steers: [],
 })
 
-/** The run behind a taking; a finished one has none. */
+/** The run of an admission; a finished one has none. */
 function runOf(taking: Admission): ActiveRun {
   if (taking.state === 'finished') throw new Error('the run had finished')
   return taking.run
@@ -87,7 +87,7 @@ test('an outcome is not told where nothing can be written, and the process is to
 test('an outcome is told where only its path is taken', async () => {
   const { slot, endings, data, failures } = aSlot()
   const run = runOf(await slot.take(chat('run_1', 5)))
-  // A file where its folder must be: not even root writes below it.
+  // A file in the place of the folder: not even root can write below it.
   rmSync(join(data, '.flotilla'), { recursive: true, force: true })
   writeFileSync(join(data, '.flotilla'), '')
   endings[0]?.('all')
@@ -181,7 +181,10 @@ test('whoever waits for a result gets it when it comes, or hears that it is stil
   expect(await slot.result('run_9', 0)).toEqual({ state: 'unknown' })
 })
 
-/** A slot whose work throws as soon as it is stopped, or at once where `error` is given; `afterStop` is thrown in its stead. */
+/**
+ * A slot whose work throws once it is stopped, or at once if `error` is given; after the stop it throws
+ * `afterStop` if given.
+ */
 function aSlotThatThrows(error?: unknown, afterStop?: Error) {
   const data = mkdtempSync(join(tmpdir(), 'slot-'))
   const outcomes = createOutcomes(data)
@@ -211,7 +214,7 @@ test.each([
     status: 'failed',
     error: { code },
   })
-  // What the mesh refused is no error of the agent's.
+  // A denial by the mesh is not an error of the agent.
   const refusal = { level: 'warn', code, err: error }
   expect(said).toEqual([error instanceof Problem ? refusal : { level: 'error', code: undefined, err: error }])
 })

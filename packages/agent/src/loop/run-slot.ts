@@ -19,11 +19,11 @@ export interface ExecutedRun {
   readonly lastStep: number
 }
 
-/** Does the work of a run. Resolves also when the work fails; a rejection is an error of ours. */
+/** Executes the work of a run. Resolves also when the work fails; a rejection is an internal error. */
 export type ExecuteRun = (job: {
   request: RunRequest
   inputHash: string
-  /** Steps that earlier lives of this run have used. */
+  /** Steps that earlier attempts of this run have used. */
   stepsUsed: number
   hooks: RunHooks
   signal: AbortSignal
@@ -34,38 +34,39 @@ export type Admission =
   | { readonly state: 'finished'; readonly result: TaskResult }
 
 /**
- * One run at a time. Invariants:
+ * Executes one run at a time. Invariants:
  *
- * - **D1** The same run with the same fence attaches to what is already going on.
- * - **D2** A run that has finished answers with its outcome and is not done again, unless something else is asked.
- * - **D3** A higher fence always wins: what is going on is aborted first. A lower one is `stale-fence`.
- * - **D4** An outcome is on disk before it is told. An attempt that was taken over, or stopped with the process,
- *   leaves its checkpoint and no outcome. Where it cannot be written at all, nothing is told and the process ends:
- *   the next one begins with all that this one may have lost. Where only its disk is full or its
- *   path is taken, it is kept in memory and told.
- * - **D5** Nobody who listens can end a run by going away.
+ * - **D1** The same run with the same fencing token attaches to the running attempt.
+ * - **D2** A finished run answers with its outcome and is not executed again, unless its input differs.
+ * - **D3** A higher fencing token always wins: the running attempt is aborted first. A lower one is
+ *   `stale-fence`.
+ * - **D4** An outcome is on disk before it is published. An attempt that was taken over, or stopped with the
+ *   process, leaves its checkpoint and no outcome. If the outcome cannot be written at all, nothing is
+ *   published and the process ends: the next one starts with all that this one may have lost. If only the
+ *   disk is full or the path is taken, it is kept in memory and published.
+ * - **D5** No client can end a run by disconnecting.
  */
 export interface RunSlot {
   take(request: RunRequest): Promise<Admission>
-  /** Says something to the run; false when it is not going on under that fence, or has nobody who could hear. */
+  /** Sends steers to the run; false if it is not executing with that fencing token, or cannot be steered. */
   steer(runId: string, fence: number, steers: readonly SteerMessage[]): boolean
-  /** False when that run with that fence is not going on. */
+  /** False if that run with that fencing token is not executing. */
   cancel(runId: string, fence: number): boolean
   current(): ActiveRun | null
   result(runId: string, waitMs: number): Promise<ResultReply>
   counts(): { completed: number; failed: number }
-  /** Stops the current run where it is, for another process to go on with. */
+  /** Stops the current run where it is; another process continues it. */
   stop(): Promise<void>
 }
 
-/** How long an aborted run may take to let go before the next one starts beside it. */
+/** How long an aborted run may take to release its resources before the next one starts beside it. */
 const letGoMaxMs = 5000
 
 export function createRunSlot(deps: {
   execute: ExecuteRun
   outcomes: Outcomes
   checkpoints: Checkpoints
-  /** Ends the process: it cannot write what it must remember. */
+  /** Ends the process when it cannot write its own state. */
   cannotWrite: (error: unknown) => void
   clock: Clock
   log: Log
@@ -81,13 +82,13 @@ export function createRunSlot(deps: {
     run.abort(reason)
     await Promise.race([run.ended, clock.sleep(letGoMaxMs)])
   }
-  /** False where the process is about to end instead. */
+  /** False if the process is about to end instead. */
   const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {
     try {
       await keepOutcome(deps, runId, outcome)
     } catch (err) {
       log.error({ runId, err }, 'failed to write the outcome of a run; keeping it in memory')
-      // It is kept in memory; a full disk must not swallow the answer.
+      // The outcome stays in memory; a full disk must not lose the answer.
       if (!isWritingOver(err)) return true
       deps.cannotWrite(err)
       return false
@@ -137,7 +138,7 @@ export function createRunSlot(deps: {
     const kept = await outcomes.find(runId)
     if (!kept || (kept.inputHash !== inputHash && fence > kept.result.fence)) return null
     if (fence <= kept.result.fence) return { state: 'finished', result: kept.result }
-    // Whoever asks next asks as the newer attempt, and believes only an answer under its own fence.
+    // The next request comes with the newer attempt's fencing token, and accepts only an answer with that token.
     const result = { ...kept.result, fence }
     await outcomes.save({ ...kept, result })
     return { state: 'finished', result }
@@ -162,7 +163,7 @@ export function createRunSlot(deps: {
         throw new Problem('agent-busy', { detail: `Working on ${active.request.runId}.` })
       }
       await abort(active, 'superseded')
-      // It may have come to its end just before.
+      // The run may have ended just before.
       const ended = await finishedBefore(request, inputHash)
       if (ended) return ended
     }
@@ -203,7 +204,7 @@ export function createRunSlot(deps: {
   }
 }
 
-/** What a run that threw is told to have come to. */
+/** The end of a run that threw. */
 function endedBy(
   err: unknown,
   { run, stepsUsed, log }: { readonly run: ActiveRun; readonly stepsUsed: number; readonly log: Log },
@@ -216,7 +217,8 @@ function endedBy(
   else if (!isItsStop) log.error({ runId, err }, 'internal error in a run; it ends as failed or stopped')
   const taskId = request.kind === 'task' ? request.assignment.task_id : null
   const facts = { taskId, toolOutputs: [], tokens: 0, costUsd: 0, durationMs: 0 }
-  // Stopped from outside, as while it waits for the mesh before its first round, it has not failed: maybe another goes on.
+  // A run that was stopped from outside, for example while it waits for the mesh before its first round, has
+  // not failed: another attempt may continue it.
   const end = signal.aborted ? abortedEnd(signal) : failedInside(err)
   return { result: taskResult(request, end, facts), lastStep: Math.max(stepsUsed, run.step()) }
 }

@@ -22,9 +22,9 @@ import type { RunEnd } from './task-result.ts'
 const promptJsonMaxChars = 60_000
 
 /**
- * Works on a task until it is closed, or until its time, its money or its rounds are used. Words close nothing: an agent
- * that only speaks, although reminded, ends its turn with the task open, and the mesh says what becomes of that. One that
- * gave work away, or asked whoever gave the task, goes on in the conversation that the assignment names.
+ * Works on a task until it is closed, or its time, money or rounds are used up. Text closes nothing: an agent that
+ * only answers, although reminded, ends its turn with the task open, and the mesh decides what happens. An agent that
+ * handed work off, or asked the giver of the task, continues in the conversation that the assignment names.
  */
 export async function runTask(
   context: RunContext,
@@ -45,8 +45,8 @@ export async function runTask(
 }
 
 /**
- * The task in words, or the answer to what was asked about it, in the conversation in which that was asked: what was done
- * there is not done again. Where that conversation is gone, the task is told with what was asked and answered. Pure.
+ * The task as text, or the answer to a question about it in the conversation that asked: finished work is not
+ * repeated. If that conversation is gone, the task is described again with question and answer. Pure.
  */
 function beginningWith(
   assignment: TaskAssignment,
@@ -110,7 +110,7 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
   return endOfLoop(ended)
 }
 
-/** The task in words. Pure. */
+/** The task as text. Pure. */
 export function describeTask(assignment: TaskAssignment): PromptText {
   const { session: _named, ...context } = assignment.context
   const words = Object.keys(context).length > 0 ? `\n\nContext:\n${json(context)}` : ''

@@ -36,7 +36,7 @@ function aContext(tools: readonly Tool[]): RunContext {
   }
 }
 
-/** Cuts the call off as a crash does: its intent is stored and its result never comes; then runs it again. */
+/** Interrupts the call like a crash: its intent is stored and its result never comes; then runs it again. */
 async function cutOffAndAgain(effect: ToolEffect) {
   const stuck = fakeTool('tool', effect, () => new Promise(() => undefined))
   const context = aContext([stuck])

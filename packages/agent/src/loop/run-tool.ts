@@ -10,7 +10,7 @@ import type { RunRequest } from './run-request.ts'
 import { abortedEnd, boundInput } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
-/** Calls one tool without a model, with the same care for cut-off calls as the loop takes. */
+/** Calls one tool without a model, and handles interrupted calls as the loop does. */
 export async function runTool(
   context: RunAttempt &
     Pick<RunEquipment, 'tools'> &

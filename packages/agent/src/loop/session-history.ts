@@ -6,14 +6,14 @@ import { isMoment } from '../prompt/moment-message.ts'
 import { isNotice, steeredText } from './notices.ts'
 import type { Session } from './sessions.ts'
 
-/** Longest text of one message, and of all together, so that an answer fits what the mesh reads. */
+/** Longest text of one message and of all together, so that an answer fits the limits of the mesh. */
 const messageMaxChars = 20_000
 const allMaxChars = 600_000
 const inputMaxChars = 2000
 
 /**
- * A conversation for people to read: the newest `limit` messages that fit, and of what the model reads as its user's
- * words only what somebody said. What a person did not say, as a job or another agent, is `system`. Pure.
+ * A conversation for people to read: the newest `limit` messages that fit. Of the user messages only those
+ * with a speaker are shown; what came from a job or another agent is `system`. Pure.
  */
 export function sessionHistory(name: string, session: Session, limit: number): ChatHistory {
   const { messages, rounds, continues, taskId } = session
@@ -28,7 +28,7 @@ export function sessionHistory(name: string, session: Session, limit: number): C
   return { session: name, messages: shown, total: spoken.length, rounds, continues, task_id: taskId }
 }
 
-/** What an older release kept bears no mark of whose words it is, and is judged by its looks. */
+/** Conversations of an older release have no speaker marks; the speaker is guessed from the text. */
 function spokenOf(messages: readonly PromptMessage[]): readonly HistoryMessage[] {
   const firstMarked = messages.findIndex((message) => 'by' in message && message.by !== undefined)
   const isOld = (index: number) => firstMarked === -1 || index < firstMarked

@@ -69,7 +69,7 @@ test('conversations are listed; beyond their bound the oldest goes to the archiv
   const { sessions, files } = inFolder(3)
   for (const name of ['a', 'b', 'c', 'd']) {
     await sessions.save(name, aSession(name), 0)
-    // The order is that of the files, whose times have a grain.
+    // Files are ordered by their times, which have a limited resolution.
     await new Promise((resolve) => {
       setTimeout(resolve, 15)
     })

@@ -5,18 +5,18 @@ import { createInTurn } from '@flotilla/protocol/turns'
 import { stateFolder } from '../door-token.ts'
 import { readJsonFile } from '../files/atomic-file.ts'
 import { writeState } from '../files/state-file.ts'
-import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
+import { codeOf } from '../files/walk-path.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { isTrust } from '../memory/trust.ts'
 import type { Trust } from '../memory/trust.ts'
 import { forgetOldest } from '../files/forget-oldest.ts'
 
 const archivesMax = 100
-/** Conversations that are remembered; beyond it the one that nothing was said in for longest goes to the archive. */
+/** Number of stored conversations; beyond it the least recently used one is archived. */
 const sessionsMax = 1000
-/** Conversations that are listed. */
+/** Number of conversations in a list. */
 const listedMax = 200
-/** Each firing of a job is a conversation of its own that nobody goes on with; so many are kept to be looked at. */
+/** Each firing of a job has its own conversation that is never continued; this many are kept for inspection. */
 const jobSessionsMax = 100
 const jobSessionMark = 'cron:'
 
@@ -24,25 +24,25 @@ export interface Session {
   readonly messages: readonly PromptMessage[]
   readonly rounds: number
   readonly continues: number
-  /** Facts of it were handed to memory since it was last compacted. */
+  /** Its facts were saved in memory since the last compaction. */
   readonly flushed: boolean
-  /** The task that this conversation is about, when it began as one. */
+  /** The task of this conversation, if it began with one. */
   readonly taskId: string | null
-  /** By the least trusted text in it; null when nothing was said yet. */
+  /** The trust of its least trusted text; null for an empty conversation. */
   readonly trust: Trust | null
 }
 
 /**
- * Conversations, one file each. A turn that began before its conversation was forgotten is not written back. One thing is
- * done at a time: what begins while a conversation is forgotten finds it forgotten.
+ * Conversations, one file each. A turn that began before its conversation was deleted is not written back.
+ * Operations are serialized: one that begins during a deletion finds the conversation deleted.
  */
 export interface Sessions {
-  /** The conversation so far, and a mark to hand to `save`. */
+  /** The conversation so far, and a mark to pass to `save`. */
   load(session: string): Promise<Session & { mark: number }>
   save(session: string, state: Session, mark: number): Promise<void>
-  /** Archives the conversation and forgets it; gives how many messages it had. */
+  /** Archives and deletes the conversation; returns its number of messages. */
   reset(session: string): Promise<number>
-  /** The newest conversations, newest first, and how many there are. */
+  /** The newest conversations, newest first, and their total number. */
   list(): Promise<{ sessions: readonly ListedSession[]; total: number }>
 }
 
@@ -73,7 +73,7 @@ export function createSessions(deps: {
     return `${fingerprint(session)}.json`
   }
 
-  /** One rename, so that a crash leaves it here or there. */
+  /** One rename, so that after a crash it is in exactly one place. */
   const archive = async (file: string, from = folder): Promise<void> => {
     await promises.mkdir(archives, { recursive: true, mode: 0o700 })
     await forgetOldest(archives, await promises.readdir(archives), archivesMax - 1)
@@ -168,7 +168,7 @@ async function readSession(session: string, value: unknown): Promise<Session> {
     continues: countOf('continues' in value ? value.continues : 0),
     flushed: 'flushed' in value && value.flushed === true,
     taskId: 'taskId' in value && typeof value.taskId === 'string' ? value.taskId : null,
-    // A conversation that does not say how far it can be believed cannot.
+    // A conversation without a trust label is not trusted.
     trust: 'trust' in value && isTrust(value.trust) ? value.trust : 'outside',
   }
 }

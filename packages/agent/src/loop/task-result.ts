@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
 import type { RunTicket } from '../mesh/mesh-http.ts'
 
-/** How a run ended, before it is told. */
+/** How a run ended, before it is published. */
 export type RunEnd =
   | {
       readonly status: 'complete'
@@ -20,7 +20,7 @@ export type RunEnd =
       readonly result?: JsonValue
     }
 
-/** Of a run that was stopped from outside. Pure. */
+/** The end of a run that was stopped from outside. Pure. */
 export function abortedEnd(signal: AbortSignal): RunEnd {
   const reason: unknown = signal.reason
   const problem = reason instanceof Problem ? reason : new Problem('cancelled')
@@ -31,7 +31,7 @@ const toolOutputsMaxChars = 300_000
 const inputTextMaxChars = 2000
 const responseMaxChars = 200_000
 
-/** The agent's account of a run, within the bounds of what the mesh reads. Pure. */
+/** The agent's record of a run, within the limits of the mesh. Pure. */
 export function taskResult(
   ticket: RunTicket,
   end: RunEnd,
@@ -60,7 +60,7 @@ export function taskResult(
   }
 }
 
-/** Long texts in a call's input are cut: what a person or a log needs is which call it was. Pure. */
+/** Long texts in a call's input are cut: a person or a log only needs to identify the call. Pure. */
 export function boundInput(input: JsonObject): JsonObject {
   const entries = Object.entries(input).map(([name, value]) => [name, boundValue(value)] as const)
   return Object.fromEntries(entries)
@@ -71,7 +71,7 @@ function boundValue(value: JsonValue): JsonValue {
   return text.length <= inputTextMaxChars ? value : `${text.slice(0, inputTextMaxChars)} [cut]`
 }
 
-/** The newest outputs stay whole; the oldest are named without their text once the room is used. */
+/** The newest outputs stay whole; older ones are listed without their text once the limit is reached. */
 function boundOutputs(outputs: readonly ToolOutput[]): ToolOutput[] {
   let roomChars = toolOutputsMaxChars
   const kept = outputs.toReversed().map((output) => {

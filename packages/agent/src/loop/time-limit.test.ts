@@ -33,7 +33,7 @@ describe('a limit in time', () => {
     const limit = createTimeLimit(clock, leftMs, over)
     await limit.end()
     expect(limit.signal.aborted).toBe(true)
-    // A clock that is asked for less than nothing may wait for ever.
+    // A clock asked to wait a negative time may wait forever.
     expect(asked).toEqual([0])
   })
 })

@@ -3,11 +3,11 @@ import type { Clock } from '@flotilla/protocol/clock'
 interface TimeLimit {
   /** Aborts with the reason when the time is over. */
   readonly signal: AbortSignal
-  /** Lets go of the clock. To be awaited, whether the time is over or not. */
+  /** Releases the timer. Must be awaited, whether the time is over or not. */
   end(): Promise<void>
 }
 
-/** Bounds work in time, in milliseconds; none is left where that is not positive. */
+/** Bounds work in time, in milliseconds; a value of zero or less means that no time is left. */
 export function createTimeLimit(clock: Clock, leftMs: number, reason: Error): TimeLimit {
   const over = new AbortController()
   const timer = new AbortController()

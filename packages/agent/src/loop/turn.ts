@@ -13,7 +13,7 @@ import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 import { unansweredMark } from '@flotilla/protocol/chat-history'
 
-/** What runs of every kind give the loop alike; a kind adds only what is its own. */
+/** The dependencies of the loop that runs of every kind share; each kind adds its own. */
 export function loopDepsOf(context: RunContext): Omit<LoopDeps, 'work'> {
   const { checkpoints, hooks, model, mesh, tools, subagents, learnings, images, clock, reminders } = context
   return {
@@ -32,7 +32,7 @@ export function loopDepsOf(context: RunContext): Omit<LoopDeps, 'work'> {
   }
 }
 
-/** Where the run was cut off, when it was and the same is asked again; else its beginning, already stored. */
+/** Returns the checkpoint if the run was interrupted and has the same input; else its start state, already stored. */
 export async function resumeState(
   context: RunAttempt & Pick<RunStores, 'checkpoints'> & Pick<RunRules, 'clock'>,
   runId: string,
@@ -52,8 +52,8 @@ export async function resumeState(
 }
 
 /**
- * Stores the conversation at the end of a turn, unless another attempt goes on with it. A turn that ended badly
- * leaves a conversation that can go on: every call answered, the reason in its place.
+ * Stores the conversation at the end of a turn, unless another attempt continues it. After a failed turn the
+ * conversation can still continue: every call has a result, and the reason is added.
  */
 export async function closeTurn(
   context: Pick<RunAttempt, 'hooks'> & Pick<RunStores, 'sessions' | 'recordRun'>,
@@ -81,21 +81,21 @@ export async function closeTurn(
   await context.recordRun({ session: turn.session, state, end })
 }
 
-/** What the run says when its loop has come to its end. Pure. */
+/** The run's end after its loop has ended. Pure. */
 export function endOfLoop(ended: LoopEnd): RunEnd {
   if (ended.kind === 'answered') return { status: 'complete', response: ended.text }
   if (ended.kind === 'completed') return completedEnd(ended.completion)
   return { status: 'failed', code: ended.code, detail: ended.detail }
 }
 
-/** What the run says when its agent closed the task. Pure. */
+/** The run's end when its agent closed the task. Pure. */
 function completedEnd({ status, summary, result, promote }: TaskCompletion): RunEnd {
   if (status === 'done') return { status: 'complete', response: summary, result, promote }
   if (status === 'blocked') return { status: 'complete', response: summary, result }
   return { status: 'failed', code: 'unprocessable', detail: summary, response: summary, result }
 }
 
-/** What the slot is handed: the agent's account of the run, and how far its steps have come. */
+/** The result for the slot: the agent's record of the run, and its last step. */
 export function executedRun(
   { clock }: Pick<RunRules, 'clock'>,
   ticket: RunTicket,

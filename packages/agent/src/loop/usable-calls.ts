@@ -3,9 +3,9 @@ import type { ModelAnswer, RequestedCall } from '../llm/language-model.ts'
 import type { LoopState } from './loop-state.ts'
 
 /**
- * Calls of an answer as they are remembered, with the thinking that belongs to them. An id that is empty, or stands in the
- * conversation already, is replaced: a provider refuses a conversation in which two calls have one. A call that was cut
- * off before its first argument is marked as broken, so that it does not pass for a call without arguments. Pure.
+ * The calls of an answer as they are stored, with their thoughts. An id that is empty or already used in the
+ * conversation is replaced: providers reject a conversation with duplicate ids. A call that was cut off
+ * before its first argument is marked as broken, so that it does not pass for a call without arguments. Pure.
  */
 export function usableCalls(
   answer: ModelAnswer,
@@ -21,7 +21,7 @@ export function usableCalls(
     let id = call.id
     for (let tries = 0; id === '' || seen.has(id); tries += 1)
       id = `call_${step + 1}_${index}${tries === 0 ? '' : `_${tries}`}`
-    // Of calls with one id, the first is the one that a seal names.
+    // Of calls with the same id, the signature names the first.
     if (!renamed.has(call.id)) renamed.set(call.id, id)
     seen.add(id)
     const cutAtStart = answer.cutOff && index === answer.toolCalls.length - 1 && call.arguments.trim() === ''

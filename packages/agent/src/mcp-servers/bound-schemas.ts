@@ -1,12 +1,15 @@
 import { anyParameters } from './describe-tools.ts'
 import type { NamedTool } from './name-tools.ts'
 
-/** Schemas of all servers' tools together, characters of JSON: they stand in every prompt, and are paid for each time. */
+/**
+ * Limit for the schemas of all servers' tools together, in characters of JSON: every prompt contains them,
+ * and they are paid for each time.
+ */
 export const schemasMaxChars = 64_000
 
 /**
- * Pure. Where all schemas together are too long, the longest are not shown first, and their tools take any object: so a
- * server that writes much loses before one that writes little.
+ * Pure. If all schemas together are too long, the longest are hidden first and their tools accept any object.
+ * A server with long schemas loses before one with short ones.
  */
 export function boundSchemas(tools: readonly NamedTool[]): {
   readonly tools: readonly NamedTool[]

@@ -5,10 +5,12 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { statusOf } from './connect-server.ts'
 
 const reasonMaxChars = 600
-/** JSON-RPC: the parameters are not what the tool takes. */
+/** JSON-RPC error code for invalid parameters. */
 const invalidParameters = -32_602
 
-/** What a failed call tells the model; `ended` says how the server ended, where it did during the call. Pure. */
+/**
+ * The error text of a failed call for the model; `ended` says how the server ended, if it did during the call. Pure.
+ */
 export function callProblem(
   brief: McpBrief,
   met: { readonly error: unknown; readonly ended: string | null },
@@ -27,7 +29,8 @@ export function callProblem(
       detail: `The MCP server ${name} did not answer within ${brief.callTimeoutMs / 1000} s; what the call did is not known.`,
     })
   }
-  // An answer has a number of the protocol or a status; without one the line broke, and the call may have been made.
+  // An answer has a protocol error code or a status. Without either the connection broke, and the call may
+  // have been executed.
   if (typeof code !== 'number' && statusOf(met.error) === 0) {
     return new Problem('outcome-unknown', {
       detail: `The MCP server ${name} gave no whole answer, and what the call did is not known: ${said}`,
@@ -38,7 +41,7 @@ export function callProblem(
   })
 }
 
-/** Words of a server, as they may stand before a model. Pure. */
+/** A server's text, cut and cleaned for a model. Pure. */
 export function cutReason(words: string): PromptText {
   return truncatePromptText(sanitizeForPrompt(words), reasonMaxChars, ' [cut]')
 }

@@ -8,20 +8,20 @@ import { createMeshFetch } from './mesh-fetch.ts'
 
 export type McpSdk = typeof import('../parts/mcp.ts')
 
-/** Pages of a list of tools that are read. */
+/** Number of pages of a tool list that are read. */
 const listPagesMax = 8
-/** Part of the time to start that a server may be silent about the current protocol before the older one is spoken. */
+/** Share of the start timeout that a server may take to answer the current protocol before the older one is tried. */
 const probeShare = 0.3
-/** What servers of the older transport say to the first request of the current one. */
+/** Statuses with which servers of the older transport answer the first request of the current one. */
 const olderStatuses: readonly number[] = [400, 404, 405, 406, 415]
 
-/** An open connection, with what the server listed when it was opened. */
+/** An open connection, with the server's tool list at opening. */
 export interface Connection {
   readonly client: Client
   readonly listed: readonly unknown[]
-  /** Holds a stream open all the time, which no run may leave behind. */
+  /** Keeps a stream open all the time, which must not outlive a run. */
   readonly listens: boolean
-  /** In words how the other end ended; null where nobody knows. */
+  /** How the other end ended, as text; null when unknown. */
   ended(): string | null
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ export interface ConnectDeps {
   readonly onToolsChanged: () => void
 }
 
-/** What the servers say of their results is not checked: a schema of theirs would become code here. */
+/** Result schemas of servers are not checked: a foreign schema would become code here. */
 const takesAnything = {
   getValidator: () => (input: unknown) => ({
     valid: true as const,
@@ -47,17 +47,17 @@ const takesAnything = {
 }
 
 /**
- * Connects to a server and asks for its tools. The current protocol is tried first; one that does not know it is spoken
- * to in the version that it offers, and over the older HTTP+SSE where it knows no other transport. Rejects with what the
- * last try met; nothing stays open then.
+ * Connects to a server and lists its tools. The current protocol is tried first, then the version that the
+ * server offers, and the older HTTP+SSE if it supports no other transport. Rejects with the error of the last
+ * try; nothing stays open then.
  */
 export async function connectServer(deps: ConnectDeps, signal: AbortSignal): Promise<Connection> {
   return deps.brief.kind === 'local' ? openLocal(deps, signal) : openRemote(deps, deps.brief, signal)
 }
 
 /**
- * A server stays for as long as the agent does and mostly waits. Where it is a Node program, its heap grows for what is
- * new by 3 MB at most and not by 48; who needs more says so in the server's own environment.
+ * A server lives as long as the agent and is mostly idle. If it is a Node program, its young generation is
+ * limited to 3 MB instead of 48; a server that needs more sets this in its own environment.
  */
 const smallHeap = { NODE_OPTIONS: '--max-semi-space-size=1' }
 
@@ -82,7 +82,7 @@ async function openLocal(deps: ConnectDeps, signal: AbortSignal): Promise<Connec
   try {
     return await attempt('auto')
   } catch (error) {
-    // Some end at a first word that they do not know.
+    // Some servers end at a first message that they do not know.
     if (signal.aborted || last === null) throw error
     return attempt('legacy')
   }
@@ -131,7 +131,7 @@ async function connect(
       jsonSchemaValidator: takesAnything,
       listMaxPages: listPagesMax,
       versionNegotiation: { mode, probe },
-      // Over the network this would hold a stream open beyond the run; there the list is asked for with every run.
+      // Over the network this would keep a stream open beyond the run; there the list is requested with every run.
       ...(local ? { listChanged: { tools: { autoRefresh: false, onChanged: onToolsChanged } } } : {}),
     },
   )
@@ -139,7 +139,7 @@ async function connect(
     await client.close().catch(() => undefined)
     await transport.close().catch(() => undefined)
   }
-  // Nothing of a server that came too late goes on, whatever it is doing.
+  // A server that connected too late is closed, whatever it is doing.
   const giveUp = (): void => void close()
   signal.addEventListener('abort', giveUp, { once: true })
   try {
@@ -156,7 +156,7 @@ async function connect(
   }
 }
 
-/** Of a reply that the SDK gave up on, also where it says so in other words; 0 for none. */
+/** The HTTP status of a reply that the SDK gave up on, also if only the text says so; 0 for none. */
 export function statusOf(thrown: unknown): number {
   let error: unknown = thrown
   for (let depth = 0; depth < 5 && typeof error === 'object' && error !== null; depth += 1) {

@@ -4,22 +4,22 @@ import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/saniti
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 
-/** What a server may say of its tools. All of it is a stranger's words in an agent's prompt. */
+/** Limits for what a server may say of its tools. All of it is untrusted text in an agent's prompt. */
 export const toolBounds = {
   perServerMax: 64,
   nameMaxChars: 128,
   descriptionMaxChars: 1000,
-  /** Of one text within a schema. */
+  /** For one text within a schema. */
   schemaTextMaxChars: 300,
   schemaMaxChars: 8000,
   schemaDepthMax: 8,
-  /** Properties, entries of lists and words of a schema on one level. */
+  /** Properties, list entries and words of a schema on one level. */
   schemaWidthMax: 64,
 } as const
 
-/** A tool as its server offers it, fit to be shown to a model. */
+/** A tool as its server offers it, prepared for a model. */
 export interface ServerTool {
-  /** As the server knows it. */
+  /** The server's own name for it. */
   readonly name: string
   readonly description: PromptText
   readonly parameters: ToolDefinition['parameters']
@@ -27,13 +27,13 @@ export interface ServerTool {
 
 export interface DescribedTools {
   readonly tools: readonly ServerTool[]
-  /** In words what was left out. */
+  /** Notes on what was left out. */
   readonly notes: readonly string[]
 }
 
 /**
- * Pure. Of whatever a server lists as its tools. The description says whose words it holds, since a model believes what
- * stands there.
+ * Pure. Describes the tools that a server lists. The description names the server as its author, because a
+ * model believes what it reads there.
  */
 export function describeTools(
   server: string,
@@ -78,7 +78,7 @@ function describeTool(server: string, name: string, listed: Readonly<Record<stri
   }
 }
 
-/** Any object is taken where the schema is none, or too large to be shown. */
+/** Any object is accepted if the schema is invalid, or too large to be shown. */
 export const anyParameters: ToolDefinition['parameters'] = {
   type: 'object',
   properties: {},
@@ -95,7 +95,7 @@ function describeParameters(schema: JsonValue | undefined): ToolDefinition['para
   return JSON.stringify(parameters).length <= toolBounds.schemaMaxChars ? parameters : anyParameters
 }
 
-/** Texts that a person could read, names that are what they look like, nothing too deep or too wide. */
+/** Keeps readable texts and unambiguous names; drops what is too deep or too wide. */
 function cleaned(value: JsonValue, depthLeft: number): JsonValue | undefined {
   if (typeof value === 'string') {
     return truncatePromptText(sanitizeForPrompt(value), toolBounds.schemaTextMaxChars, ' [cut]')

@@ -1,10 +1,10 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 
-/** Blocks of one result that are read; what a model reads of it all is cut by whoever runs the call. */
+/** Number of blocks of one result that are read; the caller cuts the text for the model. */
 const blocksMax = 200
 
-/** What a server answers to a call, in words. Pure. */
+/** A server's result of a call as text. Pure. */
 export function formatResult(result: {
   readonly content?: unknown
   readonly structuredContent?: unknown
@@ -12,7 +12,7 @@ export function formatResult(result: {
   const blocks = Array.isArray(result.content) ? result.content : []
   const words = blocks.slice(0, blocksMax).map(formatBlock)
   if (blocks.length > blocksMax) words.push(`[${blocks.length - blocksMax} more blocks left out]`)
-  // A server that gives both says the same twice.
+  // A server that returns both forms repeats the same content.
   const said = words.filter((word) => word !== '')
   if (said.length > 0) return said.join('\n')
   return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent, null, 1)
@@ -40,7 +40,7 @@ function formatBlock(block: JsonValue): string {
   }
 }
 
-/** The place where a picture could be handed on as one. */
+/** A picture could be passed on as one here. */
 function formatMedia(kind: string, block: Readonly<Record<string, JsonValue>>): string {
   const bytes = Math.floor((textOf(block['data']).length * 3) / 4)
   return `[${kind} ${textOf(block['mimeType']) || 'of unknown type'}, ${bytes} bytes]`

@@ -8,24 +8,24 @@ import { signalGroup } from '../builtin-tools/run-program.ts'
 
 type Sdk = Pick<typeof import('../parts/mcp.ts'), 'ReadBuffer' | 'serializeMessage'>
 
-/** Longest message of a server, bytes, and what is kept of what it says besides, characters. */
+/** Longest message of a server in bytes, and the kept part of its other output in characters. */
 const messageMaxBytes = 8 * 1024 * 1024
 const saidMaxChars = 2000
-/** How long it may take to end once its input is closed, and once it is told to end. */
+/** How long it may take to end after its input is closed, and again after SIGTERM. */
 const endGraceMs = 1000
 
-/** Speaks to a program over its standard streams. */
+/** Communicates with a program over its standard streams. */
 export interface LocalTransport extends Transport {
-  /** With `stderr` what the client knows such a transport by. */
+  /** With `stderr`, the property by which the client recognizes such a transport. */
   readonly pid: number | null
   readonly stderr: null
-  /** How it ended and what it said last; null while it runs. */
+  /** How it ended and its last output; null while it runs. */
   ended(): string | null
 }
 
 /**
- * A program in a process group of its own, which ends as a whole: servers are often started by another program, and
- * only the group reaches both. Its messages are read and written by the SDK.
+ * Runs a program in its own process group, which is ended as a whole: servers are often started by another
+ * program, and only the group reaches both. The SDK reads and writes its messages.
  */
 export function createLocalTransport(
   sdk: Sdk,
@@ -60,13 +60,13 @@ export function createLocalTransport(
       markKilledFirst(started.pid, 'server')
       started.stderr.setEncoding('utf8').on('data', (piece: string) => keeper.add(piece))
       started.stdout.on('data', (bytes: Buffer) => hear(bytes))
-      // It may end while it is spoken to.
+      // It may end while it is written to.
       for (const stream of [started.stdin, started.stdout, started.stderr])
         stream.on('error', () => undefined)
       started.once('exit', (code, signalName) => {
         const said = keeper.text().trim()
         end = `its process ended with ${signalName ?? `exit code ${code}`}${said === '' ? '' : ` and said: ${said}`}`
-        // Whatever it started has nobody left to speak to.
+        // Its children have no peer left to communicate with.
         if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL')
       })
       closed = new Promise((resolve) => {
@@ -123,7 +123,7 @@ export function createLocalTransport(
         if (message === null) return
         transport.onmessage?.(message)
       } catch (error) {
-        // A line that is no message; the rest may be.
+        // One line is no message; the others may be.
         transport.onerror?.(asError(error))
       }
     }

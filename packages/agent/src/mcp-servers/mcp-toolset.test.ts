@@ -18,7 +18,7 @@ const signal = new AbortController().signal
 const schemasOf = (tools: readonly Tool[]) =>
   tools.map(({ definition }) => JSON.stringify(definition.parameters)).join('')
 
-/** A toolset whose agent has these programs as its servers. */
+/** A toolset whose agent uses these programs as its servers. */
 function aToolset(servers: Readonly<Record<string, readonly string[]>>, ownNames: readonly string[] = []) {
   const directory = mkdtempSync(join(tmpdir(), 'mcp-toolset-'))
   const briefs = Object.entries(servers).map(([name, args]): McpBrief => ({
@@ -67,7 +67,7 @@ test('a server gets the arguments as the model wrote them, whatever numbers and 
     const context = { mesh: noMesh, idempotencyKey: 'k', taskId: null, signal, written }
     const answer = await tool?.run(call.input, context)
     expect(answer?.output).toContain(written)
-    // In traces, and where loops are detected, the digits are a text.
+    // In traces and in the loop detector, the digits are text.
     expect(call.shown).toMatchObject({ z: '12345678901234567890', a: '0.10000000000000000001' })
     const other = readCall(tools, { id: 'd', name: 'say_line', arguments: written.replace('90,', '91,') })
     expect(other.key.paramsHash).not.toBe(call.key.paramsHash)

@@ -8,17 +8,20 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { ServerSet } from './server-set.ts'
 
-/** Tools of MCP servers, for an agent whose briefing names some. Nothing is loaded or started for any other. */
+/**
+ * Tools of MCP servers, for an agent whose bootstrap files name some. Nothing is loaded or started for any
+ * other agent.
+ */
 export interface McpToolset {
   /**
-   * Adds the servers' tools at the end of a run's list, and keeps them in line with what the servers say while the run
-   * goes on. The servers start with the first run.
+   * Adds the servers' tools at the end of a run's list, and updates them while the run executes. The servers
+   * start with the first run.
    */
   offer(
     tools: Tool[],
     run: { readonly mesh: RunMesh; readonly signal: AbortSignal },
   ): Promise<readonly Tool[]>
-  /** After another part of that list has changed. */
+  /** Called after another part of that list has changed. */
   arrange(): void
   tools(): readonly Tool[]
   statuses(): readonly McpServerStatus[]
@@ -27,9 +30,11 @@ export interface McpToolset {
 
 export function createMcpToolset(deps: {
   readonly briefingDirectory: string
-  /** Of all tools of the agent's own, also those that it is not offered: what their results are worth goes by name. */
+  /**
+   * Names of all of the agent's own tools, also those not offered: the trust of their results depends on the name.
+   */
   readonly ownNames: readonly string[]
-  /** What programs of the agent may see. */
+  /** Environment that programs of the agent may see. */
   readonly environment: Readonly<Record<string, string>>
   readonly directory: string
   readonly clock: Clock
@@ -42,7 +47,7 @@ export function createMcpToolset(deps: {
 
   async function readBriefs(): Promise<readonly McpBrief[]> {
     const text = await readFile(path, 'utf8').catch(() => null)
-    // The mesh wrote it, where nothing else can write.
+    // The mesh wrote it where only the mesh can write.
     return text === null ? [] : (JSON.parse(text) as readonly McpBrief[])
   }
 

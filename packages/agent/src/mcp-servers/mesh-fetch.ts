@@ -7,21 +7,23 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { FetchLike } from '@modelcontextprotocol/client'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 
-/** Longest silence of the mesh: it ends an exchange by itself before. */
+/** Longest silence of the mesh, which ends an exchange by itself before. */
 const silenceMaxMs = 61 * 60_000
 const withoutBody: readonly number[] = [101, 204, 205, 304]
 
 /**
- * A `fetch` for one server on the network, whose requests the mesh makes: it knows the true address, adds headers and
- * credentials, and scrubs what comes back. Each is sent once. Rejects with the mesh's Problem.
+ * A `fetch` for one server on the network. The mesh makes the requests: it knows the true address, adds headers and
+ * credentials, and removes secrets from the reply. Each request is sent once. Rejects with the mesh's Problem.
  */
 export function createMeshFetch(deps: {
   readonly server: string
-  /** The server's own address as the agent was told it. */
+  /** The server's address as the agent knows it. */
   readonly address: string
-  /** Of the run that is under way; null between two runs. */
+  /** The client of the current run; null between two runs. */
   readonly mesh: () => RunMesh | null
-  /** True for the older transport, which listens all the time; the current one is told that there is nothing to hear. */
+  /**
+   * True for the older transport, which keeps a stream open; the current one gets an answer that there is no stream.
+   */
   readonly listens: boolean
   readonly onProblem: (problem: Problem) => void
 }): FetchLike {
@@ -46,7 +48,7 @@ export function createMeshFetch(deps: {
           body: typeof init.body === 'string' ? init.body : '',
         },
         timeoutMs: silenceMaxMs,
-        // What was sent may have been done.
+        // The request may have had an effect.
         waitForMesh: false,
         hasEffect: method !== 'GET',
         signal: AbortSignal.any(signals),

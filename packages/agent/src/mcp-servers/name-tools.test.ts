@@ -36,7 +36,7 @@ describe('the names of servers’ tools', () => {
     const [one = '', two = ''] = names([server('a', `${long}1`, `${long}2`)])
     for (const name of [one, two]) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
     expect(one).not.toBe(two)
-    // One that is called like the prefixed name of another.
+    // A tool whose name equals another tool's prefixed name.
     expect(names([server('a', 'b', 'a__b')], ['b'])).toEqual(['a__b', 'a__b_2'])
   })
 

@@ -1,20 +1,20 @@
 import type { ServerTool } from './describe-tools.ts'
 
-/** What model providers take as the name of a tool. */
+/** Longest tool name that model providers accept. */
 const nameMaxChars = 64
-/** Tools of all servers together; providers take 128 with those of the agent. */
+/** Number of tools of all servers together; providers accept 128 including the agent's own. */
 export const serverToolsMax = 64
 
 export interface NamedTool {
   readonly server: string
   readonly tool: ServerTool
-  /** As the model calls it. */
+  /** The name that the model uses. */
   readonly name: string
 }
 
 /**
- * Pure. A tool keeps its name where nothing else has it. On a clash it is `server__tool`: the agent's own tools always
- * keep theirs, and of two servers neither does, so that it does not matter who was first. Case makes no difference.
+ * Pure. A tool keeps its name if no other has it. On a clash it becomes `server__tool`: the agent's own tools always
+ * keep their names. Of two servers neither does, so the order does not matter. Names are compared without case.
  */
 export function nameTools(
   servers: readonly { readonly name: string; readonly tools: readonly ServerTool[] }[],

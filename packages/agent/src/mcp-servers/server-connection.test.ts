@@ -8,7 +8,7 @@ import { createServerConnection } from './server-connection.ts'
 const refused = new Problem('upstream-failed', { detail: 'A redirect to a private address is not followed.' })
 const gone = new Problem('not-found', { detail: 'There is no such page.' })
 
-/** A run whose requests for the server meet an error. */
+/** A run whose requests to the server meet an error. */
 function aRun(meets: Error, when: 'at once' | 'at its end') {
   const over = new AbortController()
   const asked = Promise.withResolvers<void>()
@@ -26,7 +26,7 @@ function aRun(meets: Error, when: 'at once' | 'at its end') {
   return { mesh, isAsked: asked.promise, end: () => over.abort() }
 }
 
-/** A server whose first start was refused, and which is tried again in a run that ends meanwhile. */
+/** A server whose first start was refused, and whose retry happens in a run that ends meanwhile. */
 async function triedAsTheRunEnds(meets: Error) {
   let mesh: RunMesh | null = aRun(refused, 'at once').mesh
   const connection = createServerConnection({
@@ -71,7 +71,7 @@ describe('a run that ends as a server is tried again', () => {
     expect(state).toBe('failed')
     expect(detail).toContain('redirect')
     expect(detail).not.toContain('aborted')
-    // A second failure in a row would rest for 5 s.
+    // A second failure in a row would have a cooldown of 5 s.
     expect(detail).not.toContain('in 5 s')
   })
 

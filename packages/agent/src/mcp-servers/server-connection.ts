@@ -12,10 +12,10 @@ import { connectServer, statusOf } from './connect-server.ts'
 import type { Connection, McpSdk } from './connect-server.ts'
 import { failedAgain, formatFailures, noFailures, restLeftMs, wasStopped } from './server-failures.ts'
 
-/** Between two readings of a list that its server calls changed. */
+/** Pause between two readings of a list that the server reports as changed. */
 const relistPauseMs = 2000
 
-/** What the mesh says before anything leaves: it is tried again with each use, which costs nothing. */
+/** Refusals of the mesh before anything is sent: retried at each use, which costs nothing. */
 const ownersRefusals: readonly Problem['code'][] = [
   'denied',
   'credential-unknown',
@@ -31,21 +31,21 @@ function isOwnersRefusal(met: unknown): boolean {
 
 export type ConnectionStatus = Pick<McpServerStatus, 'state' | 'detail' | 'protocol'>
 
-/** One server of an agent, for as long as it is configured as it is. */
+/** One server of an agent, as long as its configuration does not change. */
 export interface ServerConnection {
   readonly brief: McpBrief
-  /** True where it never failed, or was only refused by the mesh: worth waiting for when a run begins. */
+  /** True if it never failed, or was only refused by the mesh: worth waiting for when a run begins. */
   isHopeful(): boolean
-  /** Starts it unless it stands or rests after a failure; `now` does not wait for the rest. Never rejects. */
+  /** Starts it unless it is running or in cooldown after a failure; `now` skips the cooldown. Never rejects. */
   ensure(options?: { readonly now?: boolean }): Promise<void>
-  /** Asks again for its tools where they may have changed unheard. */
+  /** Requests its tools again if they may have changed without a notification. */
   refresh(): void
   status(): ConnectionStatus
-  /** As it last said, also while it does not run. */
+  /** The last known tools, also while it does not run. */
   tools(): readonly ServerTool[]
-  /** Calls once. Problems `upstream-failed`, `upstream-timeout`, `bad-request`, and those of the mesh. */
+  /** Makes one call. Problems `upstream-failed`, `upstream-timeout`, `bad-request`, and those of the mesh. */
   call(tool: string, input: JsonObject, signal: AbortSignal): Promise<CallResult>
-  /** Lets go of what no run may leave behind. */
+  /** Releases what must not outlive a run. */
   runEnded(): Promise<void>
   close(): Promise<void>
 }
@@ -126,13 +126,13 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       over.abort()
     }
 
-    /** Its requests belong to the run that was under way: that this ended says nothing of the server. */
+    /** Its requests belong to the run that was executing: the end of that run says nothing about the server. */
     function isCutOff(): boolean {
       const isOver = run?.ended?.aborted === true || deps.mesh() !== run
       return brief.kind === 'remote' && isOver && problem === null && !late.signal.aborted
     }
 
-    /** One that stands up when nobody waits for it any more is let go. */
+    /** A connection that opens after it is no longer needed is closed. */
     async function keepUnlessLate(opened: Connection): Promise<Connection> {
       if (!signal.aborted) return opened
       await opened.close()
@@ -145,7 +145,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     ranSince = clock.now()
     failures = { ...failures, reason: null, isRefusal: false }
     described = describeTools(brief.name, opened.listed, brief.tools)
-    // The SDK knows no other way to hear of it.
+    // The SDK offers no other way to be notified.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     opened.client.onclose = () => {
       if (connection !== opened) return
@@ -155,7 +155,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     onChanged()
   }
 
-  /** However often a server says so, its list is read at most once in a pause. */
+  /** However often a server reports a change, its list is read at most once per pause. */
   function changed(): void {
     if (relist !== 'no') relist = 'again'
     else void readList()
@@ -246,7 +246,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       } catch (error) {
         signal.throwIfAborted()
         const lost = connection !== current
-        // The session is over at the other end; the next call begins another.
+        // The other end has ended the session; the next call starts another.
         if (statusOf(error) === 404) await letGo()
         const ended = lost ? (failures.reason ?? wasStopped) : null
         throw problem ?? callProblem(brief, { error, ended })

@@ -1,21 +1,24 @@
-/** How long a server rests after so many failures in a row before it is started again, milliseconds. */
+/** Cooldown in milliseconds after this many failures in a row before a server is started again. */
 const restsMs = [1000, 5000, 30_000, 120_000, 600_000] as const
-/** One that ran for so long has failed for the first time again. */
+/** After running this long, the next failure counts as the first again. */
 const steadyMs = 300_000
 
-/** The failures of one server in a row. */
+/** Consecutive failures of one server. */
 export interface ServerFailures {
   readonly count: number
   readonly lastAt: number
-  /** Of the last one; null once the server runs again. */
+  /** The reason of the last failure; null once the server runs again. */
   readonly reason: string | null
-  /** The mesh refused it before anything left: permission, credential or filter, which the owner may mend at any time. */
+  /**
+   * The mesh refused it before anything was sent: permission, credential or filter, which the owner may
+   * change at any time.
+   */
   readonly isRefusal: boolean
 }
 
 export const noFailures: ServerFailures = { count: 0, lastAt: 0, reason: null, isRefusal: false }
 
-/** Pure. `ranSince` is when it last came to run, null where it never did. */
+/** Pure. `ranSince` is when it last started to run, null if it never did. */
 export function failedAgain(
   before: ServerFailures,
   failure: {
@@ -27,19 +30,19 @@ export function failedAgain(
 ): ServerFailures {
   const { at, ranSince, reason, isRefusal = false } = failure
   const isSteady = ranSince !== null && at - ranSince > steadyMs
-  // A refusal says nothing of the server, so that it does not lengthen its rest.
+  // A refusal says nothing about the server, so it does not lengthen the cooldown.
   if (isRefusal) return { count: before.count, lastAt: at, reason, isRefusal }
   return { count: isSteady ? 1 : before.count + 1, lastAt: at, reason, isRefusal }
 }
 
-/** Until it may be started again, milliseconds. Pure. */
+/** Milliseconds until it may be started again. Pure. */
 export function restLeftMs({ count, lastAt, isRefusal }: ServerFailures, now: number): number {
   if (isRefusal) return 0
   const rest = restsMs[Math.min(count, restsMs.length) - 1] ?? 0
   return Math.max(0, lastAt + rest - now)
 }
 
-/** Why it does not run, and when it is started again. Pure. */
+/** Says why it does not run, and when it is started again. Pure. */
 export function formatFailures(failures: ServerFailures, now: number): string {
   const leftMs = restLeftMs(failures, now)
   const next =

@@ -15,15 +15,15 @@ import { createServerConnection } from './server-connection.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { serversTool } from './servers-tool.ts'
 
-/** A program that nobody has used for so long ends; the next run starts it again. */
+/** A program that was not used for this long is ended; the next run starts it again. */
 const idleMaxMs = 10 * 60_000
 const marginMs = 10_000
 
 /** The servers of an agent that has some. */
 export interface ServerSet {
   /**
-   * Brings what runs in line with what is configured, and waits for servers that are new, side by side and each at most
-   * for its time to start. Rejects with the signal's reason alone.
+   * Applies the configuration, and waits for new servers, which start concurrently, each at most for its
+   * start timeout. Rejects only with the signal's reason.
    */
   beginRun(run: {
     readonly briefs: readonly McpBrief[]
@@ -31,7 +31,7 @@ export interface ServerSet {
     readonly signal: AbortSignal
   }): Promise<void>
   endRun(mesh: RunMesh): void
-  /** Tools of all servers, under names that none of `taken` has. */
+  /** Tools of all servers, under names that are not in `taken`. */
   tools(taken: readonly string[]): readonly Tool[]
   statuses(): readonly McpServerStatus[]
   close(): Promise<void>
@@ -42,7 +42,7 @@ export interface ServerSetDeps {
   readonly directory: string
   readonly clock: Clock
   readonly log: Log
-  /** Told when the tools or how the servers stand may be others. */
+  /** Called when the tools or the states of the servers may have changed. */
   readonly onChanged: () => void
 }
 
@@ -55,7 +55,7 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
 
   const connections = () => [...known.values()].map(({ connection }) => connection)
 
-  /** What is configured as it was stays; the rest is closed behind the run's back. */
+  /** Servers with unchanged configuration stay; the others are closed without waiting. */
   function configure(briefs: readonly McpBrief[]): void {
     const before = known
     known = new Map(
@@ -100,7 +100,7 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
     const { startupTimeoutMs = 0, callTimeoutMs = 0 } = known.get(server)?.connection.brief ?? {}
     return {
       definition: { name, description: tool.description, parameters: tool.parameters },
-      // Nobody knows what the server had done when it was cut off.
+      // What the server had done before an interruption is unknown.
       effect: 'local',
       timeoutMs: startupTimeoutMs + callTimeoutMs + marginMs,
       source: `mcp:${server}`,
@@ -186,7 +186,7 @@ function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<voi
   })
 }
 
-/** As the model wrote them: ids of 64 bits and long fractions reach the server as they are. Pure. */
+/** The input as the model wrote it: 64-bit ids and long fractions reach the server unchanged. Pure. */
 function asWritten(input: JsonObject, { written }: Pick<ToolContext, 'written'>): JsonObject {
   if (written === undefined || written.trim() === '') return input
   const exact: unknown = parseAsWritten(written)

@@ -7,10 +7,10 @@ import type { Tool } from '../tools/tool.ts'
 const summaryMaxChars = 1500
 const restartMaxMs = 130_000
 
-/** What an agent that has MCP servers is told of them, also when one of them does not run. */
+/** The tool that reports on an agent's MCP servers, also when one of them does not run. */
 export function serversTool(deps: {
   readonly statuses: () => readonly McpServerStatus[]
-  /** False where there is no such server. */
+  /** False if there is no such server. */
   readonly restart: (name: string) => Promise<boolean>
 }): { readonly name: string; tool(): Tool } {
   const name = 'mcp_servers'
@@ -44,7 +44,7 @@ export function serversTool(deps: {
   }
 }
 
-/** Why one does not run is often what it said itself: a stranger's words are for results, and not for a description. */
+/** The reason is often the server's own text: untrusted text belongs in results and not in a description. */
 function summary({ name, state, tools }: McpServerStatus): string {
   return state === 'running' ? `${name}: ${tools.length} tools` : `${name}: ${state}`
 }

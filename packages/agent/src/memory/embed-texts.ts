@@ -6,16 +6,18 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 /** Longest wait for one batch of vectors. */
 const embedTimeoutMs = 30_000
 
-/** One vector for each text, in order, all of one length. Rejects with a Problem, or with the signal's reason. */
+/**
+ * Returns one vector for each text, in order, all of one length. Rejects with a Problem, or with the signal's reason.
+ */
 export type EmbedTexts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>
 
-/** A run that is going on: how it embeds, and a signal that is aborted when it is over. */
+/** A running run: its embedding function, and a signal that aborts when it ends. */
 export interface EmbeddingSource {
   readonly embed: EmbedTexts
   readonly ended: AbortSignal
 }
 
-/** How a run embeds; null when nobody set a model for it. */
+/** The embedding function of a run; null when no model is set for it. */
 export function embeddingSourceOf(mesh: RunMesh, model: string | null): EmbeddingSource | null {
   if (model === null) return null
   return {
@@ -24,17 +26,17 @@ export function embeddingSourceOf(mesh: RunMesh, model: string | null): Embeddin
   }
 }
 
-/** Through the mesh, which holds the provider's key and counts what it costs on the run. */
+/** Through the mesh, which holds the provider's key and charges the cost to the run. */
 export function embedThroughMesh(mesh: RunMesh, endpoint: Endpoint, model: string): EmbedTexts {
   return async (texts, signal) => {
     const body = { model, input: texts, encoding_format: 'float' }
-    // Whoever asks comes again by itself.
+    // The queue retries by itself.
     const call = { endpoint, body, signal, timeoutMs: embedTimeoutMs, waitForMesh: false }
     return readVectors(await mesh.call(call), texts.length)
   }
 }
 
-/** Pure. The vectors in an answer of the OpenAI form, which a stranger may have written. Problem `model-failed`. */
+/** Pure. The vectors in an answer in OpenAI's format, which is untrusted. Problem `model-failed`. */
 export function readVectors(reply: unknown, count: number): readonly Float32Array[] {
   const data = field(reply, 'data')
   const items: readonly unknown[] = Array.isArray(data) ? data : []

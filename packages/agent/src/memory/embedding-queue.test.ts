@@ -17,7 +17,7 @@ async function aQueue(embed: EmbedTexts, facts: readonly string[]) {
   return { ...harness, vectors, queue, source: { embed, ended: never } }
 }
 
-/** Answers from a list, then well. */
+/** Answers with the listed failures, then successfully. */
 function modelThat(...failures: readonly Error[]) {
   const asked: (readonly string[])[] = []
   const embed: EmbedTexts = async (texts) => {

@@ -5,24 +5,24 @@ import type { Log } from '@flotilla/protocol/json-log'
 import type { EmbeddingSource } from './embed-texts.ts'
 import type { PendingText, VectorIndex } from './vector-index.ts'
 
-/** Texts in one call; with their longest they fit one body of the model surface. */
+/** Number of texts in one call; even the longest ones fit one request of the model API. */
 export const embedBatchMax = 64
-/** A question waits so long for its vector, and is answered by words then. */
+/** How long a question waits for its vector before it is answered by words. */
 export const questionWaitMs = 5000
-/** Waits after failures in a row; the last one again and again, since no failure is for ever. */
+/** Backoff after failures in a row; the last value repeats, because no failure is permanent. */
 export const backOffMs = [1000, 5000, 30_000, 120_000, 600_000] as const
 
 /**
- * Embeds what waits in the file, whenever a run that uses the memory is going on. After a failure nothing is asked for
- * a while, longer with each in a row, and then again: an outage costs vectors late and never for ever. A text that is
- * refused by itself goes to the end of the queue, so that it stops nobody else.
+ * Embeds the texts that wait in the file while a run uses the memory. After a failure nothing is requested
+ * for a while, longer with each failure in a row: an outage delays vectors and never loses them. A text that
+ * is rejected by itself goes to the end of the queue, so that it does not block the others.
  */
 export interface EmbeddingQueue {
   /** Works until nothing waits or the run is over. One run at a time. Never rejects. */
   work(source: EmbeddingSource): Promise<void>
-  /** The vector of a question; null while the model is away, and then at once. */
+  /** The vector of a question; null, without a wait, while the model is unavailable. */
   question(source: EmbeddingSource, text: string, signal: AbortSignal): Promise<Float32Array | null>
-  /** After a failure, until it is tried again. */
+  /** True after a failure until the next try. */
   isResting(): boolean
   /** Why the last call failed, until one succeeds. */
   failure(): string | null
@@ -133,19 +133,21 @@ async function inTime<T>(clock: Clock, maxMs: number, work: (late: AbortSignal) 
   }
 }
 
-/** Pure. Milliseconds to wait after so many failures in a row before this one. */
+/** Pure. Milliseconds to wait after this many failures in a row. */
 export function waitAfter(failures: number): number {
   return backOffMs[Math.min(failures, backOffMs.length - 1)]! // the index is inside the list
 }
 
-/** Pure. Texts that were refused together are tried one by one, so that one of them does not hold up the others. */
+/** Pure. Texts that were rejected together are tried one by one, so that one of them does not block the others. */
 export function nextBatch(pending: readonly PendingText[]): readonly PendingText[] {
   return (pending[0]?.failures ?? 0) > 0
     ? pending.slice(0, 1)
     : pending.filter(({ failures }) => failures === 0)
 }
 
-/** The call was heard and these texts were not taken; anything else is the way there and no fault of theirs. */
+/**
+ * The call was received and these texts were rejected; any other error is a transport problem and not caused by them.
+ */
 function isRefusal(error: unknown): boolean {
   return error instanceof Problem && !problemCatalog[error.code].retryable
 }

@@ -25,23 +25,23 @@ export interface FactWrite {
   readonly now: number
 }
 
-/** Rows of facts and their words. Callers hold the transaction. */
+/** Rows of facts and their words. The caller opens the transaction. */
 export interface FactTable {
   find(id: number): Fact | null
   byKey(key: string): Fact | null
   byText(text: string): Fact | null
   all(ids: readonly number[]): readonly Fact[]
   insert(fact: FactWrite): number
-  /** Takes the vector away as well when the text is another one. */
+  /** Deletes the vector too if the text changed. */
   replace(id: number, fact: FactWrite): void
   remove(id: number): void
   /** Counts once for each run. */
   markUsed(ids: readonly number[], runId: string, now: number): void
   count(): number
-  /** The fact of the lowest worth that may give way to a new one. */
+  /** The fact of the lowest worth, which a new one may replace. */
   leastUsed(): number | null
   categories(): readonly string[]
-  /** Below the id `before`, where it is one; of those that have the words, where there are any. */
+  /** Facts with an id below `before`, if given, and with the words, if given. */
   newest(page: { words: string; before: number | null; limit: number }): readonly Fact[]
   byWords(question: string, options: { category: string | null; limit: number }): ReadonlyMap<number, number>
   uses(ids: readonly number[]): ReadonlyMap<number, FactUse>
@@ -131,7 +131,7 @@ export function createFactTable(database: MemoryDatabase): FactTable {
           .all(below, expression, limit)
           .map(factOf)
       }
-      // Words of which none can be looked for are in no fact.
+      // Text without any searchable word matches no fact.
       if (words.trim() !== '') return []
       return prepare('SELECT * FROM facts WHERE id < ? ORDER BY id DESC LIMIT ?')
         .all(below, limit)
@@ -149,7 +149,7 @@ export function createFactTable(database: MemoryDatabase): FactTable {
               `SELECT rowid AS id, rank FROM fact_words WHERE fact_words MATCH ?
                  AND rowid IN (SELECT id FROM facts WHERE category = ?) ORDER BY rank LIMIT ?`,
             ).all(expression, category, limit)
-      // The rank is negative, the better the lower.
+      // The rank is negative; lower is better.
       return new Map(rows.map((row) => [Number(row['id']), -Number(row['rank'])]))
     },
     uses: (ids) =>
@@ -169,7 +169,9 @@ function sourceValues({ from: { source, trust } }: FactWrite) {
   return [trust, source.runId, source.tool, source.origin, source.channel, urls] as const
 }
 
-/** Programs in the container can write to the file: what comes back is cleaned and cut again, and a label is one of ours. */
+/**
+ * Programs in the container can write to the file: rows are sanitized and cut again, and a label must be a known one.
+ */
 function factOf(row: Row): Fact {
   const clean = (column: string, maxChars: number) =>
     truncatePromptText(sanitizeForPrompt(row[column]), maxChars, '')

@@ -1,7 +1,7 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Trust } from './trust.ts'
 
-/** Facts in one memory; beyond them the one that was not used for longest gives way, never an owner’s. */
+/** Number of facts in one memory; beyond it the least recently used one is removed, never an owner’s. */
 export const factsMax = 20_000
 
 /** Where a fact comes from. */
@@ -9,14 +9,14 @@ export interface FactSource {
   readonly runId: string
   /** The tool, or the part of the agent, that saved it. */
   readonly tool: string
-  /** Kind of origin of the run, `unknown` when nobody said. */
+  /** Kind of origin of the run, `unknown` if not given. */
   readonly origin: string
   readonly channel: string
   /** Addresses that were fetched in the conversation before. */
   readonly urls: readonly string[]
 }
 
-/** One thing to remember. Times are milliseconds since 1970. */
+/** One remembered fact. Times are milliseconds since 1970. */
 export interface Fact {
   readonly id: number
   readonly key: PromptText | null
@@ -26,7 +26,7 @@ export interface Fact {
   readonly trust: Trust
   readonly createdAt: number
   readonly lastUsedAt: number
-  /** Runs that found it. */
+  /** Number of runs that found it. */
   readonly useCount: number
 }
 
@@ -43,7 +43,7 @@ export function factName(id: number): string {
   return `fact_${id}`
 }
 
-/** Pure. The number in `fact_12`; null when it names no fact. */
+/** Pure. The number in `fact_12`; null for any other text. */
 export function readFactName(name: string): number | null {
   const digits = /^fact_(\d{1,15})$/.exec(name.trim())?.[1]
   return digits === undefined ? null : Number(digits)

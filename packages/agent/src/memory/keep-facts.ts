@@ -2,7 +2,7 @@ import type { FactKeeper } from '../context/fact-keeper.ts'
 import { embeddingSourceOf } from './embed-texts.ts'
 import type { Memory } from './memory.ts'
 
-/** Facts of a conversation go into memory, each with what stands behind the conversation. */
+/** Saves facts of a conversation in memory, each with the conversation's provenance. */
 export function keepFacts(deps: { memory: Memory; embeddingModel: string | null }): FactKeeper {
   return {
     saveFacts: async (facts, { runOk, provenance, mesh }) => {

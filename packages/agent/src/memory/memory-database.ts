@@ -5,32 +5,32 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import type { Log } from '@flotilla/protocol/json-log'
 import { applySchema } from './memory-schema.ts'
 
-/** SQLite’s own cache of pages, KiB: an operator has 128 MB for everything. */
+/** SQLite’s own page cache in KiB: an operator has 128 MB in total. */
 const pageCacheKib = 1024
 const busyTimeoutMs = 5000
 /** SQLITE_NOTADB and SQLITE_CORRUPT. */
 const brokenCodes: readonly number[] = [26, 11]
 
-/** The memory’s file. Everything on it is synchronous, so that a transaction never interleaves. */
+/** The memory’s file. All access is synchronous, so transactions never interleave. */
 export interface MemoryDatabase {
-  /** False where the vector extension is missing: then there is only the search by words. */
+  /** False if the vector extension is missing: then only the search by words works. */
   readonly hasVectors: boolean
-  /** Prepared once per text and kept; callers pass constant SQL and bind every value. */
+  /** Prepared once per text and cached; callers pass constant SQL and bind every value. */
   prepare(sql: string): StatementSync
   exec(sql: string): void
   /**
-   * Runs one writing statement. The vector extension leaves numbers behind as the last inserted one that are no
-   * numbers of JavaScript’s, and `run` of a plain statement throws over them.
+   * Runs one writing statement. The vector extension leaves last-inserted ids beyond JavaScript’s safe
+   * integers, and `run` of a plain statement throws on them.
    */
   write(sql: string, ...values: readonly SQLInputValue[]): { changes: number; insertedId: number }
-  /** All of `work` or nothing. Not nested, not for async work. */
+  /** Executes `work` completely or not at all. Not nested, not for async work. */
   transaction<T>(work: () => T): T
   close(): void
 }
 
 /**
- * Opens the file, made when missing. SQLite is loaded here and nowhere else, with the first use of the memory. A file
- * that is broken is put aside under another name and begun anew, and the log says so: the agent goes on.
+ * Opens the file, and creates it if missing. SQLite is loaded only here, at the first use of the memory. A
+ * corrupt file is renamed and replaced by a new one, and the log says so: the agent continues.
  */
 export async function openMemoryDatabase(path: string, log: Log): Promise<MemoryDatabase> {
   const sqlite = await import('node:sqlite')
@@ -94,7 +94,7 @@ function onDatabase(sqlite: DatabaseSync, hasVectors: boolean): MemoryDatabase {
         sqlite.exec('COMMIT')
         return result
       } catch (error) {
-        // SQLite has ended the transaction by itself after some errors, a full disk among them.
+        // SQLite ends the transaction itself after some errors, for example a full disk.
         if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
         throw error
       }
@@ -106,7 +106,7 @@ function onDatabase(sqlite: DatabaseSync, hasVectors: boolean): MemoryDatabase {
   }
 }
 
-/** Whether the extension is there and loads. After it no other can be loaded. */
+/** Whether the extension exists and loads. Afterwards no other can be loaded. */
 function loadVectors(sqlite: DatabaseSync, log: Log): boolean {
   const path = findVectorExtension()
   try {
@@ -120,9 +120,9 @@ function loadVectors(sqlite: DatabaseSync, log: Log): boolean {
   }
 }
 
-/** Beside the bundle in a container; the package where the agent runs from its sources. */
+/** Beside the bundle in a container; from the package if the agent runs from its sources. */
 export function findVectorExtension(): string | null {
-  // The bundle is CommonJS and knows its folder by this name; sources are modules and know it by the other.
+  // The bundle is CommonJS and knows its folder as `__dirname`; modules use the other name.
   const here = typeof __dirname === 'string' ? __dirname : import.meta.dirname
   const beside = join(here, 'parts', 'vec0.so')
   try {
@@ -139,7 +139,7 @@ function packagedExtension(here: string): string | null {
     try {
       return find.resolve(`sqlite-vec-linux-${architecture}/vec0.so`)
     } catch {
-      // Not installed for this architecture.
+      // Not available for this architecture.
     }
   }
   return null

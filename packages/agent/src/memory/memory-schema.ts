@@ -1,4 +1,4 @@
-/** One step of the schema. A step that has been released never changes; the newest number is the file's version. */
+/** One step of the schema. A released step never changes; the highest number is the file's version. */
 interface SchemaStep {
   readonly version: number
   readonly sql: string
@@ -47,7 +47,7 @@ interface SchemaTarget {
   version(): number
 }
 
-/** Brings the file to the newest step, one transaction each. Throws for a file that a newer release wrote. */
+/** Applies all missing steps, one transaction each. Throws for a file that a newer release wrote. */
 export function applySchema(target: SchemaTarget): void {
   const newest = steps.at(-1)?.version ?? 0
   const found = target.version()

@@ -75,7 +75,7 @@ describe('the memory of an agent', () => {
             expect(fact.key).toBe(one.key)
             last.set(one.key, one.text)
           }
-          // Vectors that are all alike must not draw one fact to another.
+          // Vectors that are all alike must not rank one fact higher.
           vectors?.store(vectors.pending(50).map((pending) => ({ ...pending, vector: wordVector('same') })))
         }
         const rows = rowsOf(database)

@@ -12,14 +12,14 @@ import { leastTrusted } from './trust.ts'
 import type { Trust } from './trust.ts'
 import type { VectorIndex } from './vector-index.ts'
 
-/** Best of each search that are ranked together. */
+/** Number of best results of each search that are ranked together. */
 const candidatesMax = 50
 
 export interface SavedFact {
   readonly fact: Fact
-  /** `known` when the very same text was there already. */
+  /** `known` if exactly the same text already existed. */
   readonly change: 'new' | 'replaced' | 'known'
-  /** A fact that gave way, since the memory is full. */
+  /** A fact that was removed because the memory is full. */
   readonly gaveWay: Fact | null
 }
 
@@ -29,42 +29,42 @@ export interface FoundFact extends Fact {
 
 export interface FactQuestion {
   readonly text: string
-  /** Null searches by words alone. */
+  /** Null searches by words only. */
   readonly vector: Float32Array | null
   readonly category: string | null
   readonly maxResults: number
-  /** The run that asks; what it finds is reinforced, once for each run. */
+  /** The run that searches; its hits are reinforced, once for each run. */
   readonly runId: string
 }
 
 /** A page of all facts, newest first. */
 export interface FactPage {
-  /** That a fact has; empty for all. */
+  /** Words that the facts must contain; empty for all. */
   readonly words: string
-  /** Only those of a smaller id; null for the first page. */
+  /** Only facts with a smaller id; null for the first page. */
   readonly before: number | null
   readonly limit: number
 }
 
 export interface ListedFacts {
   readonly facts: readonly Fact[]
-  /** Of the whole memory. */
+  /** Number of facts in the whole memory. */
   readonly total: number
-  /** Whether there are older ones that fit. */
+  /** Whether older matching ones exist. */
   readonly more: boolean
 }
 
 /**
  * What an agent remembers.
  *
- * - **M1** One key, one fact: a save under a known key replaces the fact, whatever else is like it.
- * - **M2** The same text without a key is one fact. Texts that are merely alike stay apart: likeness of vectors cannot
- *   tell port 8080 from port 8081.
- * - **M3** What strangers can write never takes the place of what the owner said, nor makes it forgotten.
- * - **M4** Text is cleaned on its way in and on its way out.
+ * - **M1** One key, one fact: saving under a known key replaces the fact, whatever other facts are similar.
+ * - **M2** The same text without a key is one fact. Texts that are merely similar stay separate: vector
+ *   similarity cannot distinguish port 8080 from port 8081.
+ * - **M3** Text that strangers can write never replaces the owner's text, nor deletes it.
+ * - **M4** Text is sanitized when it is saved and when it is read.
  */
 export interface MemoryStore {
-  /** Problems: `unprocessable` for nothing visible, `body-too-large`, `denied` by M3. */
+  /** Problems: `unprocessable` for no visible text, `body-too-large`, `denied` by M3. */
   save(fact: NewFact): SavedFact
   /** By id or by key. Problems `not-found`, `denied` by M3. */
   forget(which: { id: number } | { key: string }, by: Trust): Fact
@@ -76,7 +76,7 @@ export interface MemoryStore {
 
 export function createMemoryStore(deps: {
   database: MemoryDatabase
-  /** Null where no model makes vectors, or the extension is missing. */
+  /** Null if no model makes vectors, or the extension is missing. */
   vectors: VectorIndex | null
   clock: Clock
   maxFacts?: number
@@ -107,7 +107,7 @@ export function createMemoryStore(deps: {
       return { id: table.insert(fact), change: 'new', gaveWay }
     }
     const sameText = known.text === fact.text
-    // The very same words change nothing but may be better vouched for now.
+    // Saving the same text changes nothing except that it may now have a more trusted source.
     if (
       sameText &&
       (fact.key === null || fact.key === known.key) &&
@@ -117,7 +117,7 @@ export function createMemoryStore(deps: {
       return { id: known.id, change: 'known', gaveWay: null }
     }
     if (!sameText) requireMayChange(known, fact.from.trust)
-    // A key that comes to known words says nothing of who vouches for them.
+    // A key that is added to a known text does not change its source.
     const { source, trust } = known
     const from = sameText && !isBetter(fact.from.trust, trust) ? { source, trust } : fact.from
     table.replace(known.id, { ...fact, from, key: fact.key ?? known.key })
@@ -163,14 +163,14 @@ export function createMemoryStore(deps: {
   }
 }
 
-/** The fact that a save is about: by its key, else by its text (M1, M2). */
+/** The fact that a save concerns: by its key, else by its text (M1, M2). */
 function knownFact(table: FactTable, fact: FactWrite): Fact | null {
   const byKey = fact.key === null ? null : table.byKey(fact.key)
   if (byKey !== null) return byKey
   const sameText = table.byText(fact.text)
   if (sameText === null || fact.key === null) return sameText
-  // A fact with a key of its own is another fact, though it says the same; nor does a stranger's key come to what the
-  // owner said (M3).
+  // A fact with its own key is separate even with the same text, and a stranger's key is never added to the
+  // owner's text (M3).
   return sameText.key === null && mayChange(sameText, fact.from.trust) ? sameText : null
 }
 

@@ -20,10 +20,10 @@ import type { Trust } from './trust.ts'
 import { createVectorIndex } from './vector-index.ts'
 import type { VectorIndex } from './vector-index.ts'
 
-/** A save waits so long for its vector, and leaves it to the queue then. */
+/** How long a save waits for its vector before it leaves it to the queue. */
 const saveWaitMs = 3000
 
-/** How the facts were found, or can be: by words and meaning, or by words alone, and then why. */
+/** How the facts were found, or can be: by words and meaning, or by words only and the reason. */
 export type SearchWay =
   | { readonly kind: 'words-and-meaning'; readonly unembedded: number }
   | { readonly kind: 'words'; readonly why: string }
@@ -42,13 +42,16 @@ export interface Memory {
     signal: AbortSignal,
   ): Promise<MemoryAnswer>
   save(fact: NewFact, source: EmbeddingSource | null): Promise<SavedFact & { way: SearchWay }>
-  /** For whoever saves without being asked. Nothing of a run that failed is kept, since its words are no facts. */
+  /**
+   * For parts of the agent that save automatically. Nothing of a failed run is kept, because its text is not
+   * reliable.
+   */
   saveFacts(
     facts: readonly NewFact[],
     run: { runOk: boolean; source: EmbeddingSource | null },
   ): Promise<{ saved: number; refused: number }>
   forget(which: { id: number } | { key: string }, by: Trust): Promise<Fact>
-  /** For people who look through it: newest first, and nothing is reinforced. */
+  /** For people who browse it: newest first, without reinforcement. */
   list(page: FactPage): Promise<ListedFacts>
   close(): Promise<void>
 }
@@ -57,14 +60,14 @@ interface OpenMemory {
   readonly store: MemoryStore
   readonly vectors: VectorIndex | null
   readonly queue: EmbeddingQueue | null
-  /** Why there will be no vectors; null when there can be. */
+  /** Why there will be no vectors; null if there can be. */
   readonly why: string | null
   close(): void
 }
 
 export function createMemory(deps: {
   dataDirectory: string
-  /** Null when nobody set one: then memory searches by words alone. */
+  /** Null if not set: then memory searches by words only. */
   embeddingModel: string | null
   clock: Clock
   log: Log
@@ -128,7 +131,7 @@ export function createMemory(deps: {
   }
 }
 
-/** One call away: more would not be waited for anyway. */
+/** At most one call is left: more would not be waited for anyway. */
 function isSoonDone(vectors: VectorIndex | null): boolean {
   return vectors !== null && vectors.pendingCount() <= embedBatchMax
 }

@@ -1,20 +1,20 @@
 const dayMs = 24 * 3600 * 1000
 
-/** Weights of likeness by meaning and by words. */
+/** Weights of similarity by meaning and by words. */
 export const hybridWeights = { vector: 0.7, keyword: 0.3 } as const
 
-/** A fact that nobody uses counts for half after so many days; each use makes it last longer. */
+/** An unused fact counts half after this many days; each use extends the time. */
 const halfLifeDays = 60
 const decayFloor = 0.5
 const reinforcementPerUse = 0.1
 const reinforcementMax = 1.5
 
-/** What the two searches say of one fact; null where they say nothing. */
+/** The scores of one fact in the two searches; null if a search did not find it. */
 export interface Likeness {
   readonly factId: number
-  /** Cosine of the angle to the question, -1 to 1. */
+  /** Cosine similarity to the question, -1 to 1. */
   readonly cosine: number | null
-  /** Weight of the words that are in both, above 0. */
+  /** Weight of the words that both contain, above 0. */
   readonly words: number | null
 }
 
@@ -29,9 +29,9 @@ export interface ScoredFact {
 }
 
 /**
- * Pure. Likeness of every candidate, 0 to 1: 0.7 by meaning and 0.3 by words. `background` is the cosine that any fact
- * has to the question, which differs from model to model: it counts as nothing. A fact without a vector is judged by its
- * words alone; when the question has none, all are.
+ * Pure. Similarity of every candidate, 0 to 1: 0.7 by meaning and 0.3 by words. `background` is the cosine of
+ * an arbitrary fact to the question, which differs between models and counts as zero. A fact without a vector
+ * is judged by its words only; if the question has no vector, all are.
  */
 export function hybridLikeness(candidates: readonly Likeness[], background = 0): readonly ScoredFact[] {
   const mostWords = Math.max(0, ...candidates.map(({ words }) => words ?? 0))
@@ -43,18 +43,18 @@ export function hybridLikeness(candidates: readonly Likeness[], background = 0):
   })
 }
 
-/** Pure. 1 when fresh, towards the floor when unused; the more often used, the slower. */
+/** Pure. 1 when fresh, falling to the floor when unused; slower the more often it was used. */
 export function decay(use: FactUse, now: number): number {
   const days = Math.max(0, now - use.lastUsedAt) / dayMs
   return Math.max(decayFloor, 0.5 ** (days / (halfLifeDays * (1 + use.useCount))))
 }
 
-/** Pure. 1 for a fact that was never found, slowly more with each use. */
+/** Pure. 1 for a fact that was never found, rising slowly with each use. */
 export function reinforcement(use: FactUse): number {
   return Math.min(reinforcementMax, 1 + reinforcementPerUse * Math.log1p(use.useCount))
 }
 
-/** Pure. Likeness × decay × reinforcement, best first; equal ones in the order of their ids. */
+/** Pure. Similarity × decay × reinforcement, best first; equal ones in the order of their ids. */
 export function rankFacts(
   candidates: readonly (Likeness & FactUse)[],
   { now, background }: { readonly now: number; readonly background?: number },

@@ -1,9 +1,9 @@
 const wordsMax = 24
 const wordMaxChars = 64
-/** What writes without spaces between words: each character counts as one. */
+/** Scripts without spaces between words: each character counts as a word. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/** Words of questions that stand in most texts: they find nothing and cost the most. */
+/** Stop words: most texts contain them, so they find nothing and cost the most. */
 const empty = new Set(
   'a an and are at be by did do does for from had has have he her his how i in is it its me my not of on or our she that the their they this to was we were what when where which who why will with you your'.split(
     ' ',
@@ -11,14 +11,14 @@ const empty = new Set(
 )
 const wordPattern = /[\p{L}\p{M}\p{N}]+/gu
 
-/** Pure. A text as its words with spaces between them, for the index. */
+/** Pure. A text as its words separated by spaces, for the index. */
 export function foldText(text: string): string {
   return wordsIn(text).map(spaced).join(' ')
 }
 
 /**
- * Pure. What a question asks of the index: its words, any of which may match. Every word is quoted, so that no text can
- * write an expression. Words that say nothing count only where there is no other. Null when there is no word in it.
+ * Pure. The index query for a question: its words, any of which may match. Every word is quoted, so that no text
+ * can inject an expression. Stop words count only if there is no other word. Null if the question has no word.
  */
 export function searchExpression(question: string): string | null {
   const found = [...new Set(wordsIn(question))].filter(isTelling)
@@ -32,7 +32,7 @@ function wordsIn(text: string): readonly string[] {
   return words.map((word) => word.slice(0, wordMaxChars))
 }
 
-/** A single letter says nothing; a digit or a Han character may. */
+/** A single letter carries no information; a digit or a Han character may. */
 function isTelling(word: string): boolean {
   return word.length > 1 || /\p{N}/u.test(word) || unspaced.test(word)
 }

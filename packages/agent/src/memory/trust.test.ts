@@ -18,7 +18,7 @@ describe('trust', () => {
     expect(trustOfOrigin(undefined)).toBe('outside')
     const cron = (user: string) => trustOfOrigin({ kind: 'cron', channel: 'mesh', user })
     expect(['human:cli', 'human:ann@cli', 'agent:ada'].map(cron)).toEqual(['self', 'agent', 'outside'])
-    // The owner passes on what somebody else wrote.
+    // The owner forwards a text by another author.
     expect(trustOfOrigin({ kind: 'human', channel: 'telegram', user: 'ann', forwards: true })).toBe('outside')
     // A person, but not the owner.
     expect(trustOfOrigin({ kind: 'human', channel: 'api', user: 'ann', role: 'member' })).toBe('agent')

@@ -1,8 +1,9 @@
 import type { Origin } from '@flotilla/protocol/origin'
 
 /**
- * How far a fact may be believed: by the least trusted text that whoever saved it had read. `owner`: only an owner’s
- * words; `self`: the agent on its own account; `agent`: other agents, and people who are no owners; `outside`: anything that strangers can write.
+ * How far a fact can be trusted: by the least trusted text that its author had read. `owner`: only an owner’s
+ * words; `self`: the agent itself; `agent`: other agents, and people who are not owners; `outside`: anything
+ * that strangers can write.
  */
 export const trustLevels = ['owner', 'self', 'agent', 'outside'] as const
 export type Trust = (typeof trustLevels)[number]
@@ -11,13 +12,13 @@ export function isTrust(value: unknown): value is Trust {
   return trustLevels.some((level) => level === value)
 }
 
-/** Pure. Of nothing read: `owner`, since nobody has said anything else. */
+/** Pure. `owner` for an empty list, because no other text was read. */
 export function leastTrusted(levels: readonly Trust[]): Trust {
   const ranks = levels.map((level) => trustLevels.indexOf(level))
   return trustLevels[Math.max(0, ...ranks)]! // ranks are places in the list
 }
 
-/** Pure. Whoever is not known is a stranger. */
+/** Pure. An unknown origin counts as a stranger. */
 export function trustOfOrigin(origin: Origin | null | undefined): Trust {
   switch (origin?.kind) {
     case 'human':
@@ -27,9 +28,9 @@ export function trustOfOrigin(origin: Origin | null | undefined): Trust {
     case 'heartbeat':
       return 'self'
     case 'cron':
-      // A job that an agent made says what that agent had read, from anywhere.
+      // A job that an agent created contains text from anything that agent had read.
       if (origin.user?.startsWith('agent:') === true) return 'outside'
-      // One that a person with a name made may be a member's, whose words are no owner's.
+      // A job created by a named person may be a member's, who is not an owner.
       return /^human:[^@]+@/.test(origin.user ?? '') ? 'agent' : 'self'
     case 'operator':
     case 'agent':
@@ -41,7 +42,7 @@ export function trustOfOrigin(origin: Origin | null | undefined): Trust {
   }
 }
 
-/** What the results of a tool are made of. A tool that is not here may bring anything from anywhere. */
+/** The trust of a tool's results. A tool that is not listed may return anything from anywhere. */
 const trustOfTools: Readonly<Record<string, Trust>> = {
   memory_save: 'self',
   memory_forget: 'self',
@@ -69,19 +70,18 @@ const trustOfTools: Readonly<Record<string, Trust>> = {
   read_signals: 'agent',
 }
 
-/** Their results say themselves, by a label, how far they can be believed. */
+/** Their results carry a trust label. */
 const labelled: readonly string[] = ['memory_search', 'wait_for_subagent']
 
-/** Names that are believed here: no tool of anybody else's may have one, whether the agent is offered its own or not. */
+/** Trusted names: no tool of an MCP server may use one, whether the agent is offered its own tool or not. */
 export const believedNames: readonly string[] = [...Object.keys(trustOfTools), ...labelled]
 
 /**
- * Pure. What a model has read in one result of a tool. Sub-agents bring the trust of what they have read. Facts from
- * memory bring the label that they were saved with,
- * so that nothing is washed clean by being saved and found again.
+ * Pure. The trust of what a model has read in one tool result. Sub-agents pass on the trust of what they have read.
+ * Facts from memory keep the label that they were saved with, so that saving and finding text never raises its trust.
  */
 export function trustOfResult(tool: string, output: string): Trust {
   if (!labelled.includes(tool)) return trustOfTools[tool] ?? 'outside'
-  // Inside a JSON text every quote is escaped: only a label of ours reads like this.
+  // Inside a JSON string every quote is escaped, so only a genuine label has this form.
   return leastTrusted(['self', ...trustLevels.filter((level) => output.includes(`"trust": "${level}"`))])
 }

@@ -1,7 +1,10 @@
 import type { MemoryDatabase } from './memory-database.ts'
 
 const dimensionsMax = 8192
-/** Facts whose likeness to a question is looked at to know what likeness is worth; fewer than these say nothing. */
+/**
+ * Number of facts whose similarity to a question is sampled for the background; fewer than the minimum are
+ * not representative.
+ */
 const sampleMax = 32
 const sampleMin = 16
 
@@ -16,25 +19,27 @@ export interface EmbeddedText extends PendingText {
 }
 
 /**
- * Vectors of one model in one space, never mixed: with another model, or another length from the same one, all are
- * dropped and made anew as there is time. What waits for its vector is the queue, in the file, so that it outlives us.
+ * Vectors of one model in one space, never mixed: with another model, or another vector length, all are dropped and
+ * computed again over time. The texts that wait for a vector are a queue in the file, which survives restarts.
  */
 export interface VectorIndex {
-  /** Waiting texts, those that failed before after the others. */
+  /** Waiting texts; those that failed before come last. */
   pending(limit: number): readonly PendingText[]
   pendingCount(): number
-  /** What was changed or forgotten meanwhile is left out. False when the vectors are unusable. */
+  /** Texts that were changed or deleted meanwhile are left out. False if the vectors are unusable. */
   store(texts: readonly EmbeddedText[]): boolean
   markFailed(ids: readonly number[]): void
   has(id: number): boolean
-  /** Whether a question of that length can be compared; when the model makes other vectors now, all wait again. */
+  /**
+   * Whether a question of that length can be compared; if the model now makes other vectors, all texts wait again.
+   */
   fits(question: Float32Array): boolean
   remove(id: number): void
   nearest(
     question: Float32Array,
     options: { category: string | null; limit: number },
   ): ReadonlyMap<number, number>
-  /** The middle cosine of some facts from all over to the question: what likeness is worth nothing. */
+  /** The median cosine of sampled facts to the question: the value that means no similarity. */
   background(question: Float32Array): number
   /** Cosines of the facts that have a vector. */
   cosines(question: Float32Array, ids: readonly number[]): ReadonlyMap<number, number>
@@ -46,10 +51,10 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
   let dimension = space?.['model'] === model ? readDimension(space['dimension']) : null
   if (space !== undefined && dimension === null) database.transaction(() => reset(database))
 
-  /** Null where the question is of another space than the facts. */
+  /** Null if the question belongs to another vector space than the facts. */
   const bytesOf = (vector: Float32Array): Uint8Array | null =>
     vector.length === dimension ? asBytes(vector) : null
-  /** One by one: for several at once the extension reads all. */
+  /** One by one: for several at once the extension scans the whole table. */
   const cosinesTo = (bytes: Uint8Array, ids: readonly number[]): ReadonlyMap<number, number> => {
     const statement = prepare(
       'SELECT fact_id, vec_distance_cosine(embedding, ?) AS distance FROM fact_vectors WHERE fact_id = ?',
@@ -148,13 +153,13 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
   }
 }
 
-/** Everything waits again. Statements on the table that goes are prepared anew by SQLite itself. */
+/** All texts wait again. SQLite prepares statements on the dropped table again by itself. */
 function reset(database: MemoryDatabase): void {
   database.exec('DROP TABLE IF EXISTS fact_vectors; DELETE FROM vector_space; UPDATE facts SET embedded = 0;')
 }
 
 function cosinesOf(rows: readonly Readonly<Record<string, unknown>>[]): ReadonlyMap<number, number> {
-  // A vector of zeros, of a text without words, has no angle to anything.
+  // A zero vector, of a text without words, has no angle to another.
   const pairs = rows.map((row) => [Number(row['fact_id']), 1 - Number(row['distance'] ?? 1)] as const)
   return new Map(pairs.filter(([, cosine]) => Number.isFinite(cosine)))
 }

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close()
 })
 
-/** A clock whose waits pass at once; `now` moves by them. */
+/** A clock whose waits pass at once and advance `now`. */
 function fastClock() {
   let now = 0
   const waitsMs: number[] = []

@@ -9,7 +9,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Log } from '@flotilla/protocol/json-log'
 import { readProblem } from './read-problem.ts'
 
-/** Longest absence of the mesh that a call waits through: a restart or an update of the mesh fits. */
+/** Longest absence of the mesh that a call waits for: enough for a restart or an update. */
 export const meshAwayMaxMs = 10 * 60_000
 const retryWaitsMs = [250, 500, 1000, 2000, 5000] as const
 const replyMaxBytes = 16 * 1024 * 1024
@@ -27,31 +27,30 @@ export interface MeshCall {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown
-  /** Given for every call with effect: sent again, it gives the first answer and does nothing. */
+  /** Given for every call with an effect: if repeated, it returns the first answer and has no further effect. */
   readonly idempotencyKey?: string
-  /** For a model call: where a bound that the mesh chose cuts the answer off, this side asks again. */
+  /** For a model call: if a bound of the mesh cuts the answer off, this client calls again. */
   readonly asksAgain?: boolean
-  /** For a model call that is no part of the run's conversation. */
+  /** For a model call that is not part of the run's conversation. */
   readonly purpose?: 'subagent' | 'aside'
-  /** For a call without a key that changes something all the same. */
+  /** For a call without a key that still changes something. */
   readonly hasEffect?: boolean
   /** Longest silence of the mesh in one attempt. */
   readonly timeoutMs?: number
-  /** False for calls that come again by themselves, such as the lease. */
+  /** False for calls that repeat by themselves, such as the lease. */
   readonly waitForMesh?: boolean
   readonly signal: AbortSignal
 }
 
 /**
- * The only way out of the container's agent process. Rejects with the mesh's own Problem, with
- * `upstream-failed` when the mesh stayed away, `outcome-unknown` where it may have acted before, or with the signal's
- * reason. A call that found the mesh away is
- * made again with growing waits, so that the mesh may be restarted under a working agent.
+ * The agent process's only connection to the outside. Rejects with the mesh's own Problem, with `upstream-failed`
+ * when the mesh stayed away, `outcome-unknown` if it may have acted before, or with the signal's reason. A call that
+ * could not reach the mesh is retried with growing waits, so that the mesh can be restarted under a working agent.
  */
 export interface MeshHttp {
   /** The answer as JSON; null when it is empty. */
   call(call: MeshCall): Promise<unknown>
-  /** The answer as it comes, once its status is known to be good. */
+  /** The response stream, once its status is a success. */
   open(call: MeshCall): Promise<IncomingMessage>
   close(): void
 }
@@ -59,7 +58,7 @@ export interface MeshHttp {
 export function createMeshHttp(deps: {
   host: string
   port: number
-  /** Opens a keyed line in the place of a plain connection. */
+  /** Opens a keyed connection instead of a plain one. */
   dial?: (() => Duplex) | undefined
   doorToken: string
   clock: Clock
@@ -86,7 +85,7 @@ export function createMeshHttp(deps: {
       sent.on('response', resolve)
       sent.end(body ?? undefined)
     })
-  /** Rejects with MeshAway-like errors for what another attempt may heal, with a Problem for what it may not. */
+  /** Rejects with MeshAway-like errors if a retry may help, else with a Problem. */
   const once = async <T>(call: MeshCall, read: (reply: IncomingMessage) => Promise<T>): Promise<T> => {
     const reply = await attempt(call)
     const status = reply.statusCode ?? 0
@@ -126,7 +125,7 @@ export function createMeshHttp(deps: {
   }
 }
 
-/** Nobody listened, so nobody has heard anything of the call. */
+/** The connection was refused, so the call had no effect. */
 function neverArrived(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : null
   return code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH'

@@ -15,7 +15,7 @@ import { agentLinkClient, agentLinkServer } from '@flotilla/protocol/agent-link'
 import { expect, onTestFinished, test } from 'vitest'
 import { createMeshLink } from './mesh-link.ts'
 
-/** Another loopback address than the one that an agent's programs are served at. */
+/** A loopback address other than the one that serves the agent's programs. */
 const meshHost = '127.0.0.2'
 const key = Buffer.alloc(32, 7)
 const identity = 'start-1.scout'
@@ -29,7 +29,7 @@ async function listening(server: Server, host = meshHost): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** A mesh that says back what it heard, over keyed lines alone. */
+/** A mesh that echoes what it received, over keyed connections only. */
 async function aMesh() {
   const heard: string[] = []
   const server = listenKeyed(
@@ -74,7 +74,7 @@ test('nothing is said to whoever stands in the place of the mesh without its key
   const server = listenPlainly((socket) => {
     socket.on('error', () => undefined)
     socket.on('data', (piece: Buffer) => heard.push(piece))
-    // What a TLS server never says.
+    // A response that a TLS server never sends.
     setImmediate(() => socket.end('HTTP/1.1 200 OK\r\n\r\n'))
   })
   const line = aLink(await listening(server)).dial()

@@ -6,27 +6,29 @@ import type { TLSSocket } from 'node:tls'
 import { agentLinkClient, agentLinkServer } from '@flotilla/protocol/agent-link'
 import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 
-/** Programs that speak with the mesh at once; the mesh takes as many connections of one agent. */
+/** Number of programs that use the mesh concurrently; the mesh accepts as many connections of one agent. */
 const relayedMax = 128
 const loopback = '127.0.0.1'
 
-/** Of the agent API. */
+/** Address of the agent API. */
 export interface MeshPlace {
   readonly host: string
   readonly port: number
 }
 
 export interface MeshLink {
-  /** A line to the agent API. */
+  /** A connection to the agent API. */
   dial(): TLSSocket
-  /** Has `server` answer the mesh, and nobody else. */
+  /** Makes `server` answer the mesh and no other client. */
   listen(server: Server, where: { readonly port: number; readonly host: string }): Listener
-  /** Lets programs of the agent come to the listeners of the mesh at these ports of loopback. Resolves once they can. */
+  /**
+   * Lets programs of the agent connect to the listeners of the mesh at these loopback ports. Resolves once they can.
+   */
   relay(ports: readonly number[]): Promise<void>
   close(): void
 }
 
-/** The agent's half of the lines to a mesh on another machine; see `agent-link` of the protocol. */
+/** The agent's half of the connections to a mesh on another machine; see `agent-link` of the protocol. */
 export function createMeshLink(link: AgentLinkKey & { readonly mesh: MeshPlace }): MeshLink {
   const client = agentLinkClient(link)
   const listeners: Listener[] = []
@@ -52,7 +54,7 @@ export function createMeshLink(link: AgentLinkKey & { readonly mesh: MeshPlace }
       const keyOf = (_: TLSSocket, identity: string) => (identity === link.identity ? link.key : null)
       const listener = createServer(agentLinkServer(keyOf), (socket) => server.emit('connection', socket))
       listeners.push(listener)
-      // From then on Node looks after connections that are slow.
+      // From then on Node times out slow connections.
       listener.on('listening', () => server.emit('listening'))
       return listener.listen({ port, ...(host === '' ? {} : { host }) })
     },
@@ -67,7 +69,7 @@ export function createMeshLink(link: AgentLinkKey & { readonly mesh: MeshPlace }
   }
 }
 
-/** Each end goes on to say what it has to when the other has said all, and breaks where the other breaks. */
+/** Each side may continue to write after the other has ended, and is destroyed when the other is. */
 function join(near: Socket, far: Socket): void {
   for (const [one, other] of [
     [near, far],

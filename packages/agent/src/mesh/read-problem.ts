@@ -6,13 +6,10 @@ type ReplyHeaders = Readonly<Record<string, string | string[] | undefined>>
 
 const detailMaxChars = 1000
 
-/** Statuses that a restarting mesh, or something in front of it, may give without meaning the call. */
+/** Statuses that a restarting mesh, or a proxy before it, may return independently of the call. */
 const passingStatuses: readonly number[] = [502, 503, 504]
 
-/**
- * The Problem in an answer that is no success. Null when the answer holds none and another attempt may help.
- * Pure.
- */
+/** The Problem in an error response. Null when it contains none and a retry may help. Pure. */
 export function readProblem(status: number, headers: ReplyHeaders, body: string): Problem | null {
   const said = readBody(body)
   if (said.code === null && passingStatuses.includes(status)) return null
@@ -30,7 +27,7 @@ const framing: readonly string[] = ['error', 'message']
 interface Said {
   readonly code: ProblemCode | null
   readonly detail: string
-  /** What to do in the case at hand, as the mesh says it; empty where it says nothing. */
+  /** The repair that the mesh states for this case; empty if it states none. */
   readonly repair: string
   readonly extra: Readonly<Record<string, unknown>>
 }
@@ -41,7 +38,8 @@ function readBody(body: string): Said {
   try {
     const value: unknown = JSON.parse(body)
     if (typeof value === 'object' && value !== null) {
-      // OpenAI clients want their own form on the model surface, and some codes of their own; ours stands beside it.
+      // On the model API OpenAI clients need their own format and some codes of their own; the mesh's code is
+      // beside it.
       const inner = 'error' in value && isObject(value.error) ? value.error : null
       const fields = [...Object.entries(inner ?? {}), ...Object.entries(value)]
       const read = (name: string): string => {
@@ -63,7 +61,7 @@ function readBody(body: string): Said {
       }
     }
   } catch {
-    // Not one of ours; told by status.
+    // Not a response of the mesh; the status decides.
   }
   return { code: null, detail: '', repair: '', extra: {} }
 }

@@ -4,15 +4,15 @@ import type { MeshCall, MeshHttp, RunTicket } from './mesh-http.ts'
 
 export type RunMeshCall = Omit<MeshCall, 'ticket'>
 
-/** The mesh as one run sees it: every call carries the run and its fence (ledger invariant R3). */
+/** The mesh client of one run: every call carries the run and its fencing token (ledger invariant R3). */
 export interface RunMesh {
   call(call: RunMeshCall): Promise<unknown>
   open(call: RunMeshCall): Promise<IncomingMessage>
-  /** Aborted when the run is over, for work that goes on behind a tool's answer. */
+  /** Aborted when the run is over, for work that continues after a tool's answer. */
   readonly ended?: AbortSignal
 }
 
-/** `onTakenOver` hears once that the mesh calls our fence stale: this attempt must stop. */
+/** `onTakenOver` is called once when the mesh rejects our fencing token as stale: this attempt must stop. */
 export function createRunMesh(
   mesh: MeshHttp,
   ticket: RunTicket & { readonly ended?: AbortSignal },

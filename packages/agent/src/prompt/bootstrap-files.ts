@@ -13,7 +13,7 @@ export interface BootstrapText {
 const separator = '\n\n---\n\n'
 const cutNote = '\n[cut here: longer than its limit; memory_search finds what is missing]'
 
-/** The workspace files that are part of the prompt, in their order. Unmodified default files are left out. */
+/** The workspace files that are part of the prompt, in order. Unmodified default files are left out. */
 export async function readBootstrapFiles(workspace: Workspace): Promise<readonly BootstrapText[]> {
   const texts: BootstrapText[] = []
   for (const file of bootstrapFiles()) {
@@ -28,12 +28,15 @@ function bootstrapFiles(): readonly WorkspaceFile[] {
   return ordered.sort((a, b) => (a.bootstrapOrder ?? 0) - (b.bootstrapOrder ?? 0))
 }
 
-/** Files that get what the others leave: PROJECT.md has no cap, and with the caps of these two the whole would not fit. */
+/**
+ * Files that get the remaining room: PROJECT.md has no limit, and with the limits of these two the total
+ * would be too long.
+ */
 const flexible: ReadonlySet<string> = new Set(['PROJECT.md', 'AGENTS.md', 'INTERFACE.md'])
 
 /**
- * Each file within its cap and all of them within `maxChars`, headings and separators included. The flexible files
- * share, in their order, what the other files leave. Pure.
+ * Each file within its limit and all of them within `maxChars`, headings and separators included. The
+ * flexible files share, in order, what the other files leave. Pure.
  */
 export function joinBootstrap(
   texts: readonly BootstrapText[],

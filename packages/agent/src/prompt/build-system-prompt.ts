@@ -2,7 +2,7 @@ import { heartbeatOkToken } from '@flotilla/protocol/heartbeat-reply'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 
-/** What kind of work is done: a turn of a conversation, a task, a look around, or a part of any as a sub-agent. */
+/** The kind of work: a turn of a conversation, a task, a heartbeat, or a part of any as a sub-agent. */
 export type PromptMode = 'chat' | 'task' | 'heartbeat' | 'subagent'
 
 export interface SystemPromptParts {
@@ -11,23 +11,23 @@ export interface SystemPromptParts {
   readonly kind: 'operator' | 'worker'
   readonly mode: PromptMode
   readonly bootstrap: PromptText
-  /** What an operator saw at its heartbeats before; empty for everybody else. */
+  /** What an operator saw at its earlier heartbeats; empty for workers. */
   readonly observations: PromptText
-  /** What failed and was corrected before; empty when nothing was. */
+  /** Earlier failures and corrections; empty without any. */
   readonly learnings: PromptText
   /** Milliseconds since 1970. */
   readonly now: number
 }
 
 /**
- * What the model is told before anything else. Pure. What never changes comes first, then what the agent and its
- * owner change, then what it has learnt, and last the day: so providers find as much as possible of it in their
- * caches. What changes by the minute is no part of it (`moment-message`).
+ * The system prompt. Pure. What never changes comes first, then what the agent and its owner change, then its
+ * learnings, and last the date, so that provider caches match as much as possible. What changes every minute
+ * is not part of it (`moment-message`).
  */
 export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
   const sections: PromptText[] = [
     identity(parts),
-    // Its sub-agents give no work away.
+    // Its sub-agents cannot hand work off.
     parts.kind === 'operator' && parts.mode !== 'subagent' ? operatorRules : workerRules,
     commonRules,
     modeRules[parts.mode],

@@ -2,8 +2,8 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
 
 /**
- * What changes from turn to turn, said before the words of the turn and kept with them: so everything before it stays
- * as it was, byte by byte, and providers find it in their caches. Pure. `now` in milliseconds since 1970.
+ * What changes from turn to turn. It is placed before the turn's message and stored with it: everything before it
+ * stays byte for byte the same, so that provider caches match. Pure. `now` in milliseconds since 1970.
  */
 export function momentMessage(now: number): PromptMessage {
   const date = new Date(now)

@@ -9,9 +9,9 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
 
 /**
- * The playbooks of the tools that were called last, the latest first: those of the last turns of the conversation, a turn
- * beginning with whoever speaks to the agent. They are read off the conversation anew each time, so there is nothing to
- * keep and nothing to lose. Pure.
+ * The playbooks of the tools that were called last, the latest first, from the last turns of the
+ * conversation; a turn begins with a user message. They are derived from the conversation each time, so there
+ * is no state to store or lose. Pure.
  */
 export function playbookNotices(messages: readonly PromptMessage[]): readonly PromptText[] {
   const found = new Set<keyof typeof operatorPlaybooks>()

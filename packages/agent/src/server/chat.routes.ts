@@ -6,7 +6,7 @@ import type { Routes, RouteCall } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
 
-/** Chat mode: a turn with its outcome, a turn as a stream, words to a run at work. */
+/** Chat mode: a turn with its outcome, a turn as a stream, steering a running turn. */
 export function chatRoutes(deps: {
   slot: RunSlot
   keepAliveMs: number

@@ -7,7 +7,7 @@ import type { Routes } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
 
-/** What the agent remembers of its conversations, for people: which there are, what was said, forgetting. */
+/** The agent's conversations, for people: list, read, delete. */
 export function conversationRoutes(deps: {
   slot: RunSlot
   sessions: Sessions

@@ -1,7 +1,9 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import type { RouteCall } from './http-server.ts'
 
-/** Words that a listener does not take are dropped beyond this; the last frame holds the whole answer anyway. */
+/**
+ * Text that a slow client does not read is dropped above this size; the last frame contains the whole answer anyway.
+ */
 const unreadMaxBytes = 1024 * 1024
 
 /** Server-sent events of one run; ends with its last frame. */
@@ -13,7 +15,7 @@ export function openFrameStream(
   response.flushHeaders()
   const keepAlive = setInterval(() => response.write(': keepalive\n\n'), keepAliveMs)
   const left = () => clearInterval(keepAlive)
-  // Of a listener that has left before, no close is told any more.
+  // The close event of a client that disconnected earlier is not emitted again.
   if (response.destroyed) left()
   else response.on('close', left)
   return {

@@ -1,25 +1,25 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Lets the mesh in and nobody else. Resolves, or rejects with the Problem `unauthenticated`. */
+/** Admits only the mesh. Resolves, or rejects with the Problem `unauthenticated`. */
 export type Gate = (authorization: string | undefined, asked?: { readonly status: boolean }) => Promise<void>
 
 export interface GateOptions {
   readonly agentId: string
   readonly meshPublicKey: string
-  /** What the mesh laid for this start; nobody else knows it before a run is here. */
+  /** The agent token that the mesh wrote for this start; no other party knows it before the first run. */
   readonly doorToken: string
   readonly now: () => number
 }
 
-/** Longest life of a proof that we accept: what was signed for longer was not signed by our mesh. */
+/** Longest accepted lifetime of a proof: a longer one was not signed by our mesh. */
 const proofLifeMaxSeconds = 600
 const authorizationMaxChars = 1000
 
 /**
  * `Authorization: Bearer <payload>.<signature>`: base64url JSON of agent and expiry, signed by the mesh. The
- * signature is checked before the payload is read; crypto loads with the first such call (5 ms, a tenth of what an
- * operator's start may use). So `/status` alone also takes the door token of this start, until the first signed
- * proof has come: before it no run is here, and with it no program that could know the token.
+ * signature is checked before the payload is read. Crypto is loaded with the first such call (5 ms, a tenth
+ * of an operator's start budget). So `/status` alone also accepts the agent token of this start, until the
+ * first signed proof has come: before it there is no run, and so no program that could know the token.
  */
 export function createGate(options: GateOptions): Gate {
   let starting = true
@@ -49,7 +49,7 @@ export function createGate(options: GateOptions): Gate {
   }
 }
 
-/** Takes as long for a near miss as for a far one. */
+/** Compares in constant time. */
 function isSame(told: string, known: string): boolean {
   if (told.length !== known.length) return false
   let difference = 0
@@ -67,7 +67,7 @@ function readClaims(payload: string): { agent: string; exp: number } {
       if (typeof agent === 'string' && typeof exp === 'number' && Number.isFinite(exp)) return { agent, exp }
     }
   } catch {
-    // Told below: what is signed and unreadable is refused like anything else.
+    // Reported below: a signed but unreadable payload is rejected like any other.
   }
   throw new Problem('unauthenticated', { detail: 'The proof says nothing readable.' })
 }

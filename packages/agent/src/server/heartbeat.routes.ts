@@ -6,7 +6,7 @@ import type { Routes } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
 
-/** What a heartbeat is decided by, and the heartbeat itself. */
+/** The inputs of the decision on a heartbeat, and the heartbeat itself. */
 export function heartbeatRoutes(
   deps: HeartbeatSources & { readonly slot: RunSlot; readonly keepAliveMs: number },
 ): Pick<Routes, 'heartbeat' | 'heartbeatContext'> {

@@ -24,7 +24,7 @@ const requestTimeoutMs = 120_000
 const keepAliveTimeoutMs = 75_000
 const connectionsMax = 128
 
-/** Binds the contract's endpoints. Every one but `healthz`, and every unknown path, wants the mesh's proof. */
+/** Binds the contract's endpoints. Every one but `healthz`, and every unknown path, requires the mesh's proof. */
 export function createHttpServer(deps: { routes: Routes; gate: Gate; log: Log }): Server {
   const findRoute = createRouter<AgentEndpointName>(agentEndpoints)
   let requests = 0
@@ -84,7 +84,7 @@ function refuse(failed: {
   const problem = error instanceof Problem ? error : new Problem('internal-error')
   const body = problemJson(problem, failed.requestId)
   if (problem.retryAfterSeconds !== undefined) response.setHeader('retry-after', problem.retryAfterSeconds)
-  // What was not read of a body would be taken for the next request.
+  // The unread rest of a body would be parsed as the next request.
   if (!request.complete) response.setHeader('connection', 'close')
   send(response, body.status, body)
 }

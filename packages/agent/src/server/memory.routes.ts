@@ -6,7 +6,7 @@ import type { Memory } from '../memory/memory.ts'
 import type { Routes } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 
-/** What the agent remembers, for people: to be looked at, and to be forgotten. */
+/** The agent's memory, for people: list and delete facts. */
 export function memoryRoutes(deps: {
   /** Loads the memory; the first run needs it too. */
   readonly memory: () => Promise<Pick<Memory, 'list' | 'forget'>>
@@ -24,7 +24,7 @@ export function memoryRoutes(deps: {
       const id = readFactName(name)
       if (id === null) throw new Problem('bad-request', { detail: 'a fact is named like fact_12' })
       try {
-        // Only people come here, and theirs is the last word on what is remembered.
+        // Only people use this endpoint, and they decide what is remembered.
         await (await deps.memory()).forget({ id }, 'owner')
         return { id: name, was_there: true }
       } catch (error) {

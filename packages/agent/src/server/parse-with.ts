@@ -8,7 +8,7 @@ interface Issue {
   readonly expected?: unknown
 }
 
-/** What a schema of the contract can do; the schema library itself is the contract's business. */
+/** The used part of a contract's schema; the schema library itself belongs to the contract. */
 export interface Parser<T> {
   safeParse(
     value: unknown,
@@ -17,7 +17,7 @@ export interface Parser<T> {
 
 const issuesShownMax = 5
 
-/** The parsed value, or the Problem `bad-request` that names each wrong field. */
+/** The parsed value, or the Problem `bad-request` that names each invalid field. */
 export function parseWith<T>(schema: Parser<T>, value: unknown): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data

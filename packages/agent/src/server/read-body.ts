@@ -3,7 +3,7 @@ import { requirePlainBody } from '@flotilla/protocol/plain-body'
 import { Problem } from '@flotilla/protocol/problem'
 import { wireLimits } from '@flotilla/protocol/limits'
 
-/** The body as one JSON value. Problems `body-too-large` (nothing is kept of it) and `bad-json`. */
+/** The body as one JSON value. Problems `body-too-large` (nothing of it is kept) and `bad-json`. */
 export async function readJson(
   request: IncomingMessage,
   maxBytes: number = wireLimits.bodyMaxBytes,
@@ -24,7 +24,7 @@ export async function readJson(
   }
 }
 
-/** Refuses what is packed, and by the announced length, before a byte is read. */
+/** Rejects compressed bodies, and too long ones by their announced length, before a byte is read. */
 export function refuseLongBody(request: IncomingMessage, maxBytes: number): void {
   requirePlainBody(request.headers)
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)

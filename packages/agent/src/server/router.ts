@@ -6,7 +6,7 @@ export interface RouteMatch<Name extends string> {
   readonly params: Readonly<Record<string, string>>
 }
 
-/** Finds the endpoint of a request. Pure. The path is taken as sent: nothing folds `..` or `//` before us. */
+/** Finds the endpoint of a request. Pure. The path is matched as sent: `..` and `//` are not normalized. */
 export function createRouter<Name extends string>(endpoints: Readonly<Record<Name, Endpoint>>) {
   const names = Object.keys(endpoints) as Name[]
   const routes = names.map((name) => ({ name, ...endpoints[name], parts: endpoints[name].path.split('/') }))
@@ -43,7 +43,7 @@ function matchSegments(parts: readonly string[], segments: readonly string[]): R
   return parts.length === segments.length ? params : null
 }
 
-/** Null for broken escapes and for an escaped slash, which would smuggle in a path. */
+/** Null for broken escapes and for an escaped slash, which would inject a path. */
 function decode(segment: string): string | null {
   if (!segment.includes('%')) return segment
   try {

@@ -7,7 +7,7 @@ import type { Routes } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
 
-/** Work that is taken now and asked for later: tasks and single tools, their outcomes, and stopping them. */
+/** Work that is accepted now and queried later: tasks and single tools, their outcomes, and stopping them. */
 export function runRoutes(deps: {
   slot: RunSlot
   keepAliveMs: number

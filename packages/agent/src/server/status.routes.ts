@@ -8,7 +8,7 @@ import type { RunSlot } from '../loop/run-slot.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Routes } from './http-server.ts'
 
-/** What the agent is, can and does. */
+/** The agent's identity, abilities and state. */
 export function statusRoutes(deps: {
   environment: AgentEnvironment
   slot: RunSlot
@@ -18,7 +18,7 @@ export function statusRoutes(deps: {
     readonly tools: () => readonly Pick<Tool, 'definition' | 'source'>[]
     readonly mcp: { tools(): readonly Tool[]; statuses(): readonly McpServerStatus[] }
   }>
-  /** Null when a chat posted now would be taken, else why not. */
+  /** Null if a chat posted now would be accepted, else the reason. */
   whyNotReady: () => string | null
   clock: Clock
 }): Pick<Routes, 'healthz' | 'status' | 'capabilities'> {

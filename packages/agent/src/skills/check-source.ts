@@ -7,15 +7,15 @@ import { shelfBounds } from './skill.ts'
 import type { Skill } from './skill.ts'
 import { skillParameters } from './skill-parameters.ts'
 
-/** Gives the skill that a source is, or throws: `skill-rejected` with every fault in words, or what the mesh said. */
+/** Returns the skill of a source, or throws: `skill-rejected` with every error as text, or the mesh's Problem. */
 export type CheckSource = (
   source: string,
   asked: { readonly mesh: RunMesh; readonly signal: AbortSignal },
 ) => Promise<Omit<Skill, 'file'>>
 
 /**
- * Asks the mesh about each source once in the life of this process, by its content; nothing on the disk can say that a
- * source was checked.
+ * Asks the mesh about each source once in the lifetime of this process, by its content; nothing on the disk
+ * can claim that a source was checked.
  */
 export function createCheckSource(): CheckSource {
   const verdicts = new Map<string, Omit<Skill, 'file'> | Problem>()
@@ -46,7 +46,7 @@ function skillOf(answer: unknown): Omit<Skill, 'file'> {
   return { name, description: sanitizeForPrompt(description), parameters: schema, readInput: read, code }
 }
 
-/** What a model needs in order to mend its source: each fault with its place. */
+/** What a model needs to correct its source: each error with its position. */
 function withFaults(problem: Problem): Problem {
   const faults = skillFaultsSchema.safeParse(problem.extra['faults'])
   if (!faults.success) return problem

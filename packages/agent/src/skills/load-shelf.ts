@@ -7,12 +7,12 @@ import { readGuide } from './read-guide.ts'
 import { shelfBounds, skillsFolder } from './skill.ts'
 import type { Broken, Guide, Skill } from './skill.ts'
 
-/** All that the skills folder holds, read at one time. */
+/** The content of the skills folder at one point in time. */
 export interface Shelf {
   readonly skills: readonly Skill[]
   readonly guides: readonly Guide[]
   readonly broken: readonly Broken[]
-  /** False when a source could not be checked just now, so that it is worth trying again. */
+  /** False if a source could not be checked just now, so that a retry is worthwhile. */
   readonly whole: boolean
 }
 
@@ -22,8 +22,8 @@ export interface LoadShelfDeps {
 }
 
 /**
- * Reads the skills folder, that one alone: what links lead to is left out, and so is what lies deeper, but for the
- * SKILL.md of a folder. Names in `taken` are those of other tools, and stay theirs.
+ * Reads only the skills folder itself: link targets and deeper files are left out, except the SKILL.md of a
+ * folder. Names in `taken` belong to other tools and stay theirs.
  */
 export async function loadShelf(
   deps: LoadShelfDeps,
@@ -61,10 +61,10 @@ export async function loadShelf(
   return { skills, guides, broken, whole }
 }
 
-/** Problems that the same source would meet again. */
+/** Problems that the same source would get again. */
 const settledCodes: readonly string[] = ['skill-rejected', 'bad-request', 'body-too-large', 'conflict']
 
-/** The instructions of a guide, as they are now, and the files beside them. Problem `not-found`. */
+/** The current instructions of a guide, and the files beside them. Problem `not-found`. */
 export async function readInstructions(
   files: DataFiles,
   name: string,
@@ -76,7 +76,7 @@ export async function readInstructions(
   return { body, files: beside.map(({ path }) => `/data/${skillsFolder}/${name}/${path}`) }
 }
 
-/** What lies in the folder itself; nothing where there is none, or where its name leads elsewhere. */
+/** Entries of the folder itself; empty if it is missing, or its name leads elsewhere. */
 async function entriesOf(files: DataFiles): Promise<readonly FileEntry[]> {
   try {
     const [root, folder] = [await files.directory('.'), await files.directory(skillsFolder)]

@@ -6,7 +6,7 @@ import type { Guide } from './skill.ts'
 const namePattern = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/
 const frame = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/
 
-/** A SKILL.md: what it says of itself, and the instructions. Throws an Error that says what is wrong. */
+/** Parses a SKILL.md: its description and its instructions. Throws an Error that says what is wrong. */
 export async function readGuide(
   folder: string,
   content: string,

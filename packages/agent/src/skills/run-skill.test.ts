@@ -232,7 +232,7 @@ describe('what a skill may use up is bounded:', () => {
   })
 })
 
-/** How many programs this process has started that are alive. */
+/** Number of living programs that this process has started. */
 function ownPrograms(): number {
   const tasks = readdirSync('/proc/self/task')
   const children = tasks.flatMap((task) =>

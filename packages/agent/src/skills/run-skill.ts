@@ -14,41 +14,41 @@ export interface SkillJob {
   /** JavaScript that the mesh has checked. */
   readonly code: string
   readonly input: JsonObject
-  /** Not to be guessed, and new for every call. */
+  /** Unpredictable, and new for every call. */
   readonly nonce: string
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly wallMs?: number
-  /** Makes one call of a tool, one after the other. Never rejects. */
+  /** Makes one tool call, one after the other. Never rejects. */
   callTool(tool: string, input: JsonObject, call: SkillCall): Promise<{ output: unknown; ok: boolean }>
 }
 
 export interface SkillCall {
   /** From 1, in the order in which the skill made them. */
   readonly number: number
-  /** Aborted when the skill has ended, in whatever way. */
+  /** Aborted when the skill has ended for any reason. */
   readonly signal: AbortSignal
 }
 
 export interface SkillEnd {
   readonly result: JsonObject
-  /** What it said to its console, with a note of what was left out. */
+  /** Its console output, with a note of what was left out. */
   readonly logs: readonly string[]
 }
 
-/** What the engine itself refuses to whatever runs under them. */
+/** What the engine itself denies to the code. */
 export const nodeFlags = [
   '--permission',
   '--disable-sigusr1',
   '--disallow-code-generation-from-strings',
   '--no-warnings',
   `--max-old-space-size=${skillBounds.heapMaxMb}`,
-  // What is new and not yet looked at takes three times this, beside the rest.
+  // The young generation takes three times this, beside the rest.
   '--max-semi-space-size=1',
   '--input-type=module',
 ] as const
 
-/** Bash alone can set these bounds on itself before it becomes the program. */
+/** Only bash can set these limits on itself before it becomes the program. */
 export const boundingCommand = `ulimit -c 0 -d ${skillBounds.dataMaxKib} -t ${skillBounds.cpuSeconds}; exec "$0" "$@"`
 
 /**
@@ -87,13 +87,13 @@ export async function runSkill(job: SkillJob): Promise<SkillEnd> {
   }
 }
 
-/** Plays the parent's half until the skill's end. */
+/** Plays the parent's half of the protocol until the skill ends. */
 function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promise<SkillEnd> {
   return new Promise((resolve, reject) => {
     const { stdin, stdout } = child
     if (!stdin || !stdout) throw failure('it cannot be spoken to')
     const tell = (message: unknown): void => void stdin.write(`${JSON.stringify(message)}\n`)
-    // It may end while it is spoken to.
+    // It may end while it is written to.
     stdin.on('error', () => undefined)
     child.once('error', (cause) =>
       reject(new Problem('unprocessable', { detail: 'The skill cannot be started.', cause })),
@@ -126,7 +126,7 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
       told = true
       if (message['type'] === 'done') {
         const result = parsed(message['result'])
-        // What it called for without waiting is done too.
+        // Calls that it did not await are finished too.
         if (isJsonObject(result)) void queue.then(() => resolve({ result, logs: logsOf(message) }))
         else reject(failure('a skill returns a plain object'))
       } else reject(failure(ownFrames(textOf(message['words'])), logsOf(message)))
@@ -140,7 +140,7 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
   })
 }
 
-/** What a line says, or null for whatever else a process may print. */
+/** The message in a line, or null for any other output of the process. */
 function messageOf(line: string, nonce: string): JsonObject | null {
   const value = line.startsWith(nonce) ? parsed(line.slice(nonce.length)) : null
   return isJsonObject(value) ? value : null
@@ -164,7 +164,7 @@ function textOf(value: unknown): string {
 }
 
 function whyItEnded(code: number | null, signalName: string | null): string {
-  // The engine gives up with an abort or a trap where memory ends; bash tells a signal as 128 and its number.
+  // The engine ends with an abort or a trap when memory is exhausted; bash reports a signal as 128 plus its number.
   if (['SIGABRT', 'SIGTRAP', 'SIGILL'].includes(signalName ?? '') || code === 134 || code === 133) {
     return `it used more memory than ${skillBounds.heapMaxMb} MB`
   }
@@ -172,7 +172,7 @@ function whyItEnded(code: number | null, signalName: string | null): string {
   return `its process ended with ${signalName ?? `exit code ${code}`} and no result`
 }
 
-/** An error's words with the places in the skill; those in the engine and in the runner say nothing to its author. */
+/** An error's text with the positions in the skill; those in the engine and the runner do not help its author. */
 function ownFrames(words: string): string {
   return words
     .split('\n')
@@ -185,7 +185,7 @@ function failure(words: string, logs: readonly string[] = []): Problem {
   return new Problem('unprocessable', { detail: `The skill failed: ${words}.${said}` })
 }
 
-/** Hears every whole line of a stream, until more than `maxBytes` came in all. */
+/** Reports every whole line of a stream, until more than `maxBytes` came in total. */
 function readLines(
   stream: Readable,
   options: { readonly maxBytes: number; hear(line: string): void; tooMuch(): void },

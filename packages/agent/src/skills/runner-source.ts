@@ -2,9 +2,10 @@ import { skillGlobals, skillImports, skillMeshTools, skillModule } from '@flotil
 import { skillBounds } from './skill-bounds.ts'
 
 /**
- * The program around one call of a skill, as text for `node -e`. It takes from its process whatever a skill has no
- * business with before the skill is loaded, keeps the way to its parent in a closure, and speaks in lines of JSON that
- * begin with a word that only the two of them know, so that nothing a skill may print passes for a message.
+ * The program around one call of a skill, as text for `node -e`. It removes from its process whatever a skill
+ * must not use before the skill is loaded, and keeps the channel to its parent in a closure. It writes lines
+ * of JSON that begin with a secret word shared with the parent, so that nothing a skill prints passes for a
+ * message.
  *
  * To it: the order, then answers of tools. From it: `call`, and one `done` or `failed`, which ends it.
  */
@@ -103,7 +104,7 @@ export const runnerSource = `
     }
   }
 
-  // Without a prototype, and asked without methods: a skill may have changed those of every list by then.
+  // Without a prototype, and read without methods: by then a skill may have changed those of every array.
   const moduleText = create(null)
   moduleText['skill:api'] = 'export const skill = (name, description, parameters, run) => Object.freeze({ name, run })'
   const loadable = create(null)

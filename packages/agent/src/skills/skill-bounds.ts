@@ -1,16 +1,16 @@
-/** What one call of a skill may use up. */
+/** Limits of one call of a skill. */
 export const skillBounds = {
   wallMs: 30_000,
-  /** Of processor time, which holds even where nobody is left to watch the clock. */
+  /** Processor time, which is enforced even if no parent is left to watch the clock. */
   cpuSeconds: 60,
   heapMaxMb: 64,
-  /** Of everything that it writes to in memory. The engine sets half a gigabyte apart for code and does not use it. */
+  /** For all writable memory. The engine reserves half a gigabyte for code and does not use it. */
   dataMaxKib: 800_000,
   resultMaxChars: 256 * 1024,
   failureMaxChars: 2000,
   logLinesMax: 100,
   logLineMaxChars: 500,
   meshCallsMax: 100,
-  /** Of all that it says to the agent, the inputs of its calls included. */
+  /** For all that it sends to the agent, including the inputs of its calls. */
   spokenMaxBytes: 8 * 1024 * 1024,
 } as const

@@ -14,15 +14,15 @@ interface Parameter {
   readonly fallback: JsonValue | undefined
 }
 
-/** Providers refuse a whole request for one tool that is not of their form, so nothing else gets there. */
+/** Providers reject a whole request because of one malformed tool, so no other name is accepted. */
 const namePattern = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 const parametersMax = 20
 const choicesMax = 100
 const descriptionMaxChars = 1000
 
 /**
- * What a skill says of its parameters, as a tool says it, and the reading of what a model sends. A parameter without
- * `default` is required. Throws the Problem `bad-request` for what no model could be told. Pure.
+ * Converts a skill's declared parameters into a tool schema and a parser for the model's input. A parameter without
+ * `default` is required. Throws the Problem `bad-request` for a declaration that no model could be given. Pure.
  */
 export function skillParameters(declared: JsonObject): {
   readonly schema: ToolDefinition['parameters']
@@ -63,7 +63,7 @@ function parameterOf(name: string, said: JsonValue): Parameter {
   if (fallback !== undefined) schema['default'] = fallback
   for (const bound of ['minimum', 'maximum', 'minLength', 'maxLength'])
     if (typeof said[bound] === 'number') schema[bound] = said[bound]
-  // Some providers want to know what is in a list.
+  // Some providers require the type of list items.
   if (type === 'array') schema['items'] = itemsOf(said['items'])
   return { type, schema, choices, fallback }
 }

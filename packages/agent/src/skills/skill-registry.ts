@@ -10,26 +10,28 @@ import { skillToolNames, skillTools } from './skill-tools.ts'
 
 export interface SkillRegistry {
   /**
-   * These tools and the agent's skills behind them. The list is live: a skill that is written while a run has it is
-   * in it from then on.
+   * These tools, followed by the agent's skills. The list is live: a skill that is written during a run is
+   * added to it at once.
    */
   offer(
     tools: readonly Tool[],
     asked: {
       readonly mesh: RunMesh
       readonly signal: AbortSignal
-      /** Told whenever the list has changed. What others put behind the skills stays. */
+      /** Called whenever the list has changed. Tools that other parts added after the skills stay. */
       readonly shown?: () => void
     },
   ): Promise<Tool[]>
-  /** What runs are offered of these, as far as the folder has been read. */
+  /** The tools that runs are offered from here, as far as the folder has been read. */
   listed(): readonly Pick<Tool, 'definition' | 'source'>[]
 }
 
-/** The folder is read with the first run and when the agent asks for it. */
+/** The folder is read with the first run and when the agent requests it. */
 export function createSkillRegistry(deps: {
   readonly files: DataFiles
-  /** Of all tools of the agent's own, also those that it is not offered: what their results are worth goes by name. */
+  /**
+   * Names of all of the agent's own tools, also those not offered: the trust of their results depends on the name.
+   */
   readonly ownNames: readonly string[]
   readonly newNonce: () => string
   readonly clock: Clock

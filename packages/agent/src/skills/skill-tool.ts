@@ -9,7 +9,9 @@ import type { Skill } from './skill.ts'
 
 const marginMs = 5000
 
-/** A skill as a tool. What it calls of `mesh_client` goes the way of every call of a tool, under keys of this call. */
+/**
+ * A skill as a tool. Its calls of `mesh_client` are executed like every tool call, with keys derived from this call.
+ */
 export function skillTool(
   skill: Skill,
   deps: { readonly tools: readonly Tool[]; readonly newNonce: () => string; readonly clock: Clock },
@@ -18,7 +20,7 @@ export function skillTool(
   return {
     definition: { name, description, parameters },
     source: 'skill',
-    // Nobody knows how far it came when it was cut off.
+    // How far it came before an interruption is unknown.
     effect: 'local',
     timeoutMs: skillBounds.wallMs + marginMs,
     run: async (input, context) => {

@@ -11,11 +11,11 @@ import type { Shelf } from './load-shelf.ts'
 import { shelfBounds, skillsFolder } from './skill.ts'
 
 const namePattern = /^[a-z][a-z0-9_]{1,47}$/
-/** A source that is too long is sent to the check, which says so. */
+/** A source that is too long is sent to the check, which reports it. */
 const codeMaxChars = 4 * limits.skillSourceMaxChars
 const guideNameMaxChars = 64
 
-/** Names that no skill can take, besides those of the other tools. */
+/** Names that no skill can use, besides those of the other tools. */
 export const skillToolNames: readonly string[] = ['create_skill', 'reload_skills', 'use_skill']
 
 export interface SkillToolsDeps {
@@ -27,7 +27,7 @@ export interface SkillToolsDeps {
   readonly reload: (context: Pick<ToolContext, 'mesh' | 'signal'>) => Promise<Shelf>
 }
 
-/** How an agent extends itself. */
+/** Tools with which an agent extends itself. */
 export function skillTools(deps: SkillToolsDeps): Tool[] {
   const shelf = deps.shelf()
   return [
@@ -123,7 +123,7 @@ function told({ skills, guides, broken }: Shelf): unknown {
   }
 }
 
-/** In words that the model reads with every answer it gives, so that a file that does not work is not forgotten. */
+/** A note that the model reads with every result, so that a broken file is not forgotten. */
 function brokenNote({ broken }: Shelf): string {
   if (broken.length === 0) return ''
   const shown = broken.slice(0, brokenShownMax).map(({ file, reason }) => `- ${file}: ${reason}`)

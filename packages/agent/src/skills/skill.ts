@@ -10,7 +10,7 @@ export interface Skill {
   readonly code: string
   /** Name of its file in the skills folder. */
   readonly file: string
-  /** Input as the skill wants it. Throws the Problem `bad-request` that says what was expected. */
+  /** Parses input for the skill. Throws the Problem `bad-request` that says what was expected. */
   readonly readInput: (input: JsonObject) => JsonObject
 }
 
@@ -20,27 +20,27 @@ export interface Guide {
   readonly description: PromptText
 }
 
-/** What lies in the skills folder and cannot be used. */
+/** An entry of the skills folder that cannot be used. */
 export interface Broken {
   readonly file: string
   readonly reason: PromptText
 }
 
-/** Where skills lie below the data directory. */
+/** Where skills are, below the data directory. */
 export const skillsFolder = 'skills'
 
 export const shelfBounds = {
   skillsMax: 50,
   guidesMax: 50,
-  /** Looked at in the folder; names beyond are left out in alphabetical order. */
+  /** Number of entries read in the folder; names beyond are left out in alphabetical order. */
   entriesMax: 500,
-  /** Of one source; what is over the limit of the check itself is told by the check. */
+  /** Of one source; the check itself reports a source over its own limit. */
   sourceMaxBytes: 100_000,
   guideMaxBytes: 64 * 1024,
   frontMatterMaxChars: 4000,
   guideDescriptionMaxChars: 1024,
-  /** Told to the model of one broken file. */
+  /** Characters about one broken file that the model sees. */
   reasonMaxChars: 600,
-  /** Verdicts of the mesh that are remembered, by content. */
+  /** Number of verdicts of the mesh that are remembered, by content. */
   verdictsMax: 200,
 } as const

@@ -10,29 +10,29 @@ import type { Tool } from '../tools/tool.ts'
 import type { SubagentPool, SubagentPoolDeps } from './subagent-pool.ts'
 
 const emptyRetriesMax = 1
-/** Of one answer of a sub-agent. The mesh sets aside what an answer may cost, and several at once must fit. */
+/** For one answer of a sub-agent. The mesh reserves what an answer may cost, and several at once must fit. */
 const answerTokensMax = 8192
 
-/** What all sub-agents of one loop have alike. */
+/** What all sub-agents of one loop share. */
 export interface SubagentSurroundings extends Omit<SubagentPoolDeps, 'depth'> {
   readonly parent: ParentLoop
-  /** For the children of a child; null where the depth ends. */
+  /** For the children of a child; null at the depth limit. */
   readonly childPool: (() => SubagentPool) | null
 }
 
-/** What one sub-agent is begun with. */
+/** The start parameters of one sub-agent. */
 export interface SubagentStart {
-  /** Unlike that of every other in the run, as the keys of its calls must be. */
+  /** Unique within the run, as the keys of its calls must be. */
   readonly name: string
   readonly id: string
   readonly loop: LoopState
   readonly beginning: RunBeginning
   readonly ttlSeconds: number
-  /** Aborts when the parent ends or calls it off. */
+  /** Aborts when the parent ends or cancels it. */
   readonly signal: AbortSignal
 }
 
-/** What a sub-agent's loop works with: what its parent's does, but for what is its own. */
+/** The dependencies of a sub-agent's loop: those of its parent, except what is its own. */
 export async function childDepsOf(
   deps: SubagentSurroundings,
   { id, name, beginning }: SubagentStart,
@@ -55,7 +55,7 @@ export async function childDepsOf(
     },
     subagents,
     saveCheckpoint: async () => undefined,
-    // What is said to the run is said to the agent itself.
+    // Steers go to the agent itself.
     steers: () => [],
     watch: {
       onStep: () => onStep(parent.state.step),
@@ -68,8 +68,8 @@ export async function childDepsOf(
 }
 
 /**
- * The parent's model for a child: what each answer took is the parent's use too, at once, and what the parent may
- * still spend bounds the next one. Made of a model that is itself such a one, it charges the whole line of parents.
+ * The parent's model for a child: each answer's usage is charged to the parent at once, and what the parent may
+ * still spend bounds the next answer. If the parent's model is itself such a model, all ancestors are charged.
  */
 function chargeParent({ deps: { model, work }, state }: ParentLoop): LanguageModel {
   return {
@@ -95,10 +95,10 @@ function spentAll(what: string): Problem {
   return new Problem('budget-exhausted', { detail: `The work that this is a part of has used its ${what}.` })
 }
 
-/** The tools of `builtin-tools/subagents.ts`, which each loop has of its own. */
+/** The tools of `builtin-tools/subagents.ts`, of which each loop has its own. */
 const subagentToolNames: readonly string[] = ['spawn_subagent', 'list_subagents', 'wait_for_subagent']
 
-/** What a sub-agent does not have of its parent's tools, and why. */
+/** Tools of the parent that a sub-agent does not get, and why. */
 const keptFromChildren: ReadonlyMap<string, string> = new Map([
   [
     'create_skill',
@@ -113,7 +113,7 @@ const keptFromChildren: ReadonlyMap<string, string> = new Map([
   ...subagentToolNames.map((name) => [name, 'these begin children of the parent'] as const),
 ])
 
-/** The parent's tools as its child has them. Each call says whose it is; the youngest who says so counts. Pure. */
+/** The parent's tools for its child. Each call names its sub-agent; the innermost name counts. Pure. */
 function childTools(tools: readonly Tool[], subagent: string): Tool[] {
   return tools
     .filter(({ definition }) => !keptFromChildren.has(definition.name))

@@ -256,7 +256,7 @@ describe('what sub-agents use', () => {
     expect(end).toMatchObject({ kind: 'failed', code: 'budget-exhausted' })
     const spent = harness.model.thoughts.map(({ goal }) => (goal === 'lead' ? 10 : 100))
     expect(harness.state.tokens).toBe(spent.reduce((sum, one) => sum + one, 0))
-    // Three may have been under way when the last token was used.
+    // Three may have been running when the last token was used.
     expect(harness.state.tokens).toBeLessThan(1000 + 300)
     const asked = harness.model.thoughts.filter(({ goal }) => goal !== 'lead')
     expect(asked.every(({ request }) => (request.answerTokensMax ?? Infinity) <= 1000)).toBe(true)
@@ -323,7 +323,7 @@ describe('what sub-agents use', () => {
       { beginning: { origin: human, trust: 'owner' } },
     )
     await harness.run()
-    // What the fake tool brings is anybody’s, but it is asked before it has brought anything.
+    // The fake tool may return anything, but the model is asked before it returned anything.
     expect(seen).toEqual(['owner', 'outside'])
   })
 
@@ -381,7 +381,7 @@ test('a wait ends when something is said to the run, so that its agent reads it'
     },
     [],
     {
-      // Said while it waits, not before: at the second look of the wait.
+      // Arrives during the wait, not before: at the second check of the wait.
       steers: () => (isWaiting && (looks += 1) > 1 ? [steer] : []),
       mesh: { call: async () => null, open: never },
     },

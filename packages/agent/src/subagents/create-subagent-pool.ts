@@ -6,7 +6,7 @@ import { lostSubagents } from './lost-subagents.ts'
 import type { LostSubagent } from './lost-subagents.ts'
 import type { SubagentPool, SubagentPoolDeps, Supervisor } from './subagent-pool.ts'
 
-/** Cheap: what begins and keeps sub-agents is loaded with the first. */
+/** Cheap: what starts and tracks sub-agents is loaded with the first one. */
 export function createSubagentPool(deps: SubagentPoolDeps): SubagentPool {
   const { depthMax } = limits.subagents
   if (deps.depth >= depthMax) throw new Error('a loop at the last depth has no sub-agents')

@@ -4,7 +4,7 @@ import type { LostSubagent } from './lost-subagents.ts'
 
 const goalMaxChars = 120
 
-/** Said before the parent's turn ends. Pure. */
+/** A message before the parent's turn ends. Pure. */
 export function formatUnread(
   unread: readonly { readonly id: string; readonly goal: string; readonly isRunning: boolean }[],
 ): PromptText {
@@ -16,7 +16,7 @@ export function formatUnread(
   )
 }
 
-/** Said to a run that goes on after the agent was cut off. Pure. */
+/** A message to a run that continues after the agent was interrupted. Pure. */
 export function formatLost(lost: readonly LostSubagent[]): PromptText {
   const lines = lost.map(({ id, goal }) => `- ${id}: ${short(goal)}`)
   return sanitizeForPrompt(
@@ -24,7 +24,7 @@ export function formatLost(lost: readonly LostSubagent[]): PromptText {
   )
 }
 
-/** Of one whose parent was cut off. */
+/** For sub-agents whose parent was interrupted. */
 export const outcomeUnknown =
   'Their outcome is unknown: what they did may have taken effect in part or in whole. Look at what is there before you have it done again.'
 

@@ -2,15 +2,15 @@ import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
 
-/** A sub-agent that was begun by an earlier life of the run, whose end nobody saw. */
+/** A sub-agent of an earlier attempt of the run whose end is unknown. */
 export interface LostSubagent {
   readonly id: string
   readonly goal: string
 }
 
 /**
- * Pure. Sub-agents live in the process and are gone with it. What a run that goes on after a crash had begun, and had
- * no result of, is found in its account of calls.
+ * Pure. Sub-agents live in the process and are gone with it. Those that an interrupted run had started
+ * without getting a result are found in its record of calls.
  */
 export function lostSubagents(outputs: readonly ToolOutput[]): readonly LostSubagent[] {
   const lost = new Map<string, string>()

@@ -8,8 +8,9 @@ import type { SubagentStart, SubagentSurroundings } from './child-deps.ts'
 import type { SubagentEnd } from './subagent.ts'
 
 /**
- * One sub-agent from its goal to its end, through THE loop, with a conversation, a count of rounds and a detector of its
- * own. It is not on disk: whoever goes on with the run after a crash is told that it is lost. Never rejects.
+ * One sub-agent from its goal to its end, through the same loop, with its own conversation, round count and
+ * loop detector. It is not on disk: the attempt that continues the run after a crash is informed that it is
+ * lost. Never rejects.
  */
 export async function runSubagent(deps: SubagentSurroundings, start: SubagentStart): Promise<SubagentEnd> {
   const { parent, log } = deps

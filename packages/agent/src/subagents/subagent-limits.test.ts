@@ -5,7 +5,7 @@ import { subagentHarness, uses } from '../testing/subagent-harness.ts'
 import { fakeTool } from '../testing/loop-parts.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 
-/** What a loop does in one turn, whatever came before. */
+/** What a loop may do in one turn, in any order. */
 const whims = ['spawn one', 'spawn five', 'wait first', 'wait all', 'work', 'list', 'answer'] as const
 
 test(
@@ -22,7 +22,7 @@ test(
           let place = 0
           let born = 0
           let tokens = 0
-          /** Sub-agents that ask their model now, by the goal of their parent: a goal is the way from the top. */
+          /** Sub-agents that call their model now, by the goal of their parent: a goal is the path from the top. */
           const asking = new Map<string, number>()
           const tool = fakeTool('tool', 'mesh')
           const spawn = (goal: string) => ['spawn_subagent', { goal: `${goal}.${(born += 1)}` }] as const
@@ -76,7 +76,7 @@ test(
       ),
       { numRuns: 60 },
     )
-    // The limits were reached, so that they were tried.
+    // The limits were reached, so they were tested.
     expect([deepest, most]).toEqual([2, 3])
   },
   patient(60_000),

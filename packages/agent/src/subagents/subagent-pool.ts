@@ -6,9 +6,9 @@ import type { ExclusiveUse } from '../tools/exclusive-use.ts'
 import type { SubagentView } from './subagent.ts'
 
 export interface SubagentPoolDeps {
-  /** Of the loop whose sub-agents these are: 0 for the agent's own. */
+  /** The depth of the loop whose sub-agents these are: 0 for the agent's own. */
   readonly depth: number
-  /** THE loop, which each sub-agent is once more. */
+  /** The loop, which each sub-agent also runs. */
   readonly runLoop: RunLoop
   readonly systemPrompt: () => Promise<PromptText>
   readonly exclusive: ExclusiveUse
@@ -18,14 +18,17 @@ export interface SubagentPoolDeps {
 /**
  * The sub-agents of one loop.
  *
- * - **C1** A loop has `concurrentMax` living sub-agents at most; a loop at `depthMax` has none and no tool to begin any.
- * - **C2** No sub-agent outlives the loop that began it: `end` stops them all and waits until they have let go.
- * - **C3** What a sub-agent uses is its parent's use, as soon as it is used, up to the run's own.
- * - **C4** None is begun twice. Those that a crash has ended are told to the parent as of unknown outcome.
- * - **C5** A turn does not end over unread results before its agent was told of them, once.
+ * - **C1** A loop has at most `concurrentMax` living sub-agents; a loop at `depthMax` has none and no tool to
+ *   start any.
+ * - **C2** No sub-agent outlives the loop that started it: `end` stops them all and waits until they have
+ *   released everything.
+ * - **C3** A sub-agent's usage is charged to its parent at once, up to the run's own.
+ * - **C4** No sub-agent is started twice. Those that ended in a crash are reported to the parent as of
+ *   unknown outcome.
+ * - **C5** A turn with unread results does not end before its agent was informed of them, once.
  */
 export interface SubagentPool extends LoopSubagents {
-  /** For the tools. Rejects with `unprocessable` where no loop runs. */
+  /** For the tools. Rejects with `unprocessable` if no loop is running. */
   supervisor(): Promise<Supervisor>
 }
 
@@ -42,14 +45,14 @@ export interface SubagentList {
   readonly outcome_unknown?: OutcomeUnknown
 }
 
-/** Begun before the agent was cut off. */
+/** Started before the agent was interrupted. */
 export interface OutcomeUnknown {
   readonly ids: readonly string[]
   readonly meaning: string
 }
 
 export interface WaitAnswer {
-  /** Of the least trusted result; stands first, so that nothing cuts it off. */
+  /** The trust of the least trusted result; it comes first, so that it is never cut off. */
   readonly trust: Trust
   readonly ended: readonly (SubagentView & { readonly result: string })[]
   readonly still_running: readonly SubagentView[]
@@ -57,19 +60,19 @@ export interface WaitAnswer {
   readonly interrupted?: string
 }
 
-/** What the tools do; `SubagentPool` says what holds. */
+/** The operations of the tools; `SubagentPool` states the invariants. */
 export interface Supervisor {
-  /** Problems: `conflict` when as many live as may, `unprocessable` when as many were begun as may be. */
+  /** Problems: `conflict` when too many are running, `unprocessable` when too many were started in total. */
   spawn(wish: {
     readonly goal: string
     readonly ttlSeconds: number
-    /** Of the call; its last part is the step, which is used once in a run. */
+    /** Key of the call; its last part is the step, which is used once in a run. */
     readonly idempotencyKey: string
-    /** What the words of the goal may rest on. */
+    /** The trust of the text that the goal is based on. */
     readonly trust: Trust
   }): SpawnAnswer
   list(): SubagentList
-  /** No ids: all whose results were not read. Answers when they have ended, or the first has, or the time is over. */
+  /** Without ids: all whose results were not read. Answers when all have ended, or the first one, or on timeout. */
   wait(
     wish: {
       readonly ids: readonly string[]

@@ -1,31 +1,31 @@
 import type { LoopState } from '../loop/loop-state.ts'
 import type { Trust } from '../memory/trust.ts'
 
-/** How a sub-agent stands. `timeout`: its time to live is over; `cancelled`: its parent's work ended before its own. */
+/** State of a sub-agent. `timeout`: its time limit is over; `cancelled`: its parent ended before it. */
 export type SubagentState = 'running' | 'complete' | 'failed' | 'timeout' | 'cancelled'
 
-/** What a sub-agent leaves when it ends. */
+/** The end of a sub-agent. */
 export interface SubagentEnd {
   readonly state: Exclude<SubagentState, 'running'>
-  /** Its answer, or why there is none and what it said last. Material for the parent, never instructions. */
+  /** Its answer, or why there is none and its last text. Material for the parent, never instructions. */
   readonly text: string
-  /** Of the least trusted text that it has read. */
+  /** The trust of the least trusted text that it has read. */
   readonly trust: Trust
   readonly endedAt: number
 }
 
 export interface Subagent {
-  /** Unlike those of its siblings, over all lives of the run: `sub_` and the step that began it. */
+  /** Unique among its siblings over all attempts of the run: `sub_` and the step that started it. */
   readonly id: string
   readonly goal: string
   readonly ttlSeconds: number
   readonly startedAt: number
-  /** Its loop's own state; what it and its own sub-agents use is counted there. */
+  /** The state of its loop, which also counts the usage of its own sub-agents. */
   readonly loop: LoopState
   /** Never rejects. */
   readonly done: Promise<SubagentEnd>
   end: SubagentEnd | null
-  /** Its result was given to the parent. */
+  /** Its result was passed to the parent. */
   isRead: boolean
   cancel(): void
 }

@@ -16,11 +16,11 @@ import { viewSubagent } from './subagent.ts'
 import type { Subagent } from './subagent.ts'
 import type { OutcomeUnknown, Supervisor, WaitAnswer } from './subagent-pool.ts'
 
-/** Sub-agents that one loop may begin in all; with their results they are kept until it ends. */
+/** Total number of sub-agents that one loop may start; with their results they are kept until it ends. */
 export const spawnsMax = 30
-/** Of all results that one call gives, together; the rest of what a call may say is around them. */
+/** Limit for all results in one call together; the rest of the answer comes on top. */
 const resultsMaxChars = Math.floor(toolOutputMaxChars * 0.6)
-/** How often one who waits looks whether it is called. */
+/** How often a waiting call checks for steers. */
 const lookUpMs = 500
 
 export function createSupervisor(
@@ -34,7 +34,7 @@ export function createSupervisor(
   const living = (): readonly Subagent[] => [...all.values()].filter(({ end }) => end === null)
   const unread = (): readonly Subagent[] => [...all.values()].filter(({ isRead }) => !isRead)
   let isOver = false
-  /** Something was said to the run that its agent has not read: it is read between rounds, and so not while it waits. */
+  /** The run has a steer that its agent has not read: it is read between rounds, so not during the wait. */
   const isCalled = (): boolean =>
     parent.deps.steers().some(({ id }) => !parent.state.steers.some((taken) => taken.id === id))
 
@@ -185,7 +185,7 @@ async function waitFor(
   }
 }
 
-/** Until the time is over, or the agent is called. */
+/** Waits until the timeout, or until a steer arrives. */
 async function waitInTurns(
   { clock, timeoutMs, isCalled }: Pick<Parameters<typeof waitFor>[1], 'clock' | 'timeoutMs' | 'isCalled'>,
   signal: AbortSignal,
@@ -196,7 +196,7 @@ async function waitInTurns(
   }
 }
 
-/** Cut so that it takes no more room as a JSON text, in which a character may be written as six. Pure. */
+/** Cut so that it fits as a JSON string, in which one character may take six. Pure. */
 function cutToJson(text: PromptText, roomChars: number): PromptText {
   let cut = cutMiddle(text, roomChars)
   for (let room = roomChars; JSON.stringify(cut).length > roomChars && room > 1;) {

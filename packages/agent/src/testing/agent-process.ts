@@ -22,7 +22,7 @@ export interface TestAgent {
   readonly data: string
   readonly key: MeshKey
   log(): string
-  /** Calls the agent with a good proof, or with the one given; null for none. */
+  /** Calls the agent with a valid proof, or with the one given; null for no proof. */
   call(method: string, path: string, options?: { body?: unknown; proof?: string | null }): Promise<Reply>
   stop(name?: NodeJS.Signals): Promise<number | null>
 }
@@ -33,7 +33,7 @@ export function makeDataDirectory(): string {
 
 /** Starts main.ts as a process of its own, as the mesh does: settings by environment, token by file. */
 export async function startAgent(options: {
-  /** Starts the program with just that environment and piped outputs. */
+  /** Starts the program with exactly that environment and piped outputs. */
   spawnMain: (environment: Record<string, string>) => ChildProcess
   meshUrl: string
   data?: string
@@ -88,7 +88,7 @@ export async function startAgent(options: {
   }
 }
 
-/** One request as raw as it is given: the path is not folded and a text body is sent as it stands. */
+/** Sends one raw request: the path is not normalized, and a text body is sent unchanged. */
 export function send(call: {
   port: number
   method: string

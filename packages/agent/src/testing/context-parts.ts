@@ -8,7 +8,7 @@ import type { ModelFactStore, ModelFacts } from '../context/model-facts.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 import { quietLog } from './quiet-log.ts'
 
-/** Facts of models in memory, among which the mesh has said the window already. */
+/** Facts about models in memory; the mesh has already reported the window. */
 export function aModelFactStore(
   windowTokens: number | null,
 ): ModelFactStore & { readonly facts: Map<string, ModelFacts> } {
@@ -68,7 +68,7 @@ export function aFactKeeper(): FactKeeper & { readonly facts: PromptText[]; read
   }
 }
 
-/** A context keeper whose parts are in memory; its window is large unless the test says otherwise. */
+/** A context keeper with parts in memory; its window is large unless the test sets one. */
 export function aContextKeeper(
   changes: {
     modelFacts?: ModelFactStore

@@ -3,18 +3,21 @@ import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { describe, expect, test } from 'vitest'
 import type { ScriptedAnswer } from './fake-mesh.ts'
 
-/** An agent API whose model gives these answers in order, the last again and again; null for one that the agent may not use. */
+/**
+ * An agent API whose model gives these answers in order and repeats the last; null for a model that the agent
+ * may not use.
+ */
 export type MakeAgentApi = (script: readonly ScriptedAnswer[] | null) => Promise<AgentApiUnderTest>
 
 export interface AgentApiUnderTest {
   readonly port: number
-  /** The agent's, as it goes into `Authorization: Bearer`. */
+  /** The agent's token for `Authorization: Bearer`. */
   readonly token: string
   readonly model: string
   close(): Promise<void>
 }
 
-/** What an agent process may count on at the API of the mesh, read as it comes over the wire. */
+/** The contract of the mesh's agent API for an agent process, checked on the wire. */
 export function describeAgentApi(name: string, make: MakeAgentApi): void {
   const asks = async (
     script: readonly ScriptedAnswer[] | null,
@@ -48,7 +51,7 @@ export function describeAgentApi(name: string, make: MakeAgentApi): void {
       const choices = chunks.flatMap((chunk) => chunk.choices)
       expect(choices.map(({ delta }) => delta.content ?? '').join('')).toBe('good day')
       expect(choices.map((choice) => choice.finish_reason).filter(Boolean)).toEqual(['stop'])
-      // The last chunk is the one with the usage, and says nothing.
+      // The last chunk has the usage and no text.
       expect(chunks.at(-1)).toMatchObject({
         choices: [],
         usage: {
@@ -151,7 +154,7 @@ interface Chunk {
   readonly usage?: unknown
 }
 
-/** As the format has it: `data: ` and one line for each, with an empty line between them. */
+/** The format of server-sent events: `data: ` and one line for each, with an empty line between them. */
 function eventsOf(body: string): { readonly chunks: readonly Chunk[]; readonly end: string } {
   const events = body
     .split('\n\n')

@@ -11,7 +11,7 @@ export interface MeshRequest {
   readonly body: unknown
 }
 
-/** How the fake answers; undefined leaves it to the next one. */
+/** An answer of the fake; undefined passes the request to the next one. */
 export type MeshAnswer = (request: MeshRequest, response: ServerResponse) => unknown
 
 export interface FakeMesh {
@@ -22,8 +22,9 @@ export interface FakeMesh {
 }
 
 /**
- * The agent API as a loopback server, to whoever bears `doorToken`. `answers` are asked in order; what one returns is sent as JSON, a
- * response that it ended itself is left alone. The model surface is such an answer too: see `modelAnswers`.
+ * The agent API as a loopback server for clients with `doorToken`. `answers` are tried in order; a returned
+ * value is sent as JSON, a response that an answer ended itself is not touched. The model API is such an
+ * answer too: see `modelAnswers`.
  */
 export async function startFakeMesh(answers: readonly MeshAnswer[], port = 0): Promise<FakeMesh> {
   const requests: MeshRequest[] = []
@@ -80,7 +81,7 @@ export interface ScriptedAnswer {
   readonly finish?: string
 }
 
-/** Plays answers in order on the model surface as an event stream; the last one again and again. */
+/** Plays answers in order on the model API as an event stream, and repeats the last. */
 export function modelAnswers(script: readonly ScriptedAnswer[]): MeshAnswer {
   let index = 0
   return (request, response) => {

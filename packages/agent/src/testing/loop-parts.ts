@@ -12,13 +12,13 @@ import { text } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolContext, ToolEffect } from '../tools/tool.ts'
 
-/** A mesh that no tool of the test may call. */
+/** A mesh that tools in a test must not call. */
 export const noMesh: RunMesh = {
   call: () => Promise.reject(new Error('the mesh is not part of this test')),
   open: () => Promise.reject(new Error('the mesh is not part of this test')),
 }
 
-/** Nobody listens to the run, speaks to it, or takes it over. */
+/** No client follows the run, steers it, or takes it over. */
 export const silentHooks: RunContext['hooks'] = {
   onFrame: () => {},
   onStep: () => {},
@@ -27,7 +27,7 @@ export const silentHooks: RunContext['hooks'] = {
   steers: () => [],
 }
 
-/** A tool `name(value)` that answers with what `run` says and remembers the keys of its calls. */
+/** A tool `name(value)` that answers with the result of `run` and records the keys of its calls. */
 export function fakeTool(
   name: string,
   effect: ToolEffect,
@@ -65,10 +65,10 @@ export function aState(question = 'do it'): LoopState {
   })
 }
 
-/** What of a loop is otherwise than in a plain chat turn. */
+/** Differences from a plain chat turn. */
 export type LoopChanges = Partial<Omit<LoopDeps, 'work'> & Omit<LoopWork, 'systemPrompt'>>
 
-/** The loop's parts for a chat turn; checkpoints are kept as the JSON that would be on disk. */
+/** The loop's parts for a chat turn; checkpoints are stored as the JSON that would be on disk. */
 export function loopParts(model: LanguageModel, tools: readonly Tool[], changes: LoopChanges = {}) {
   const { bounds, spending, taskId, beginning, remindsOfTask, said, emptyRetriesMax, ...others } = changes
   const checkpoints: string[] = []
@@ -99,7 +99,7 @@ export function loopParts(model: LanguageModel, tools: readonly Tool[], changes:
   return { deps, checkpoints, frames }
 }
 
-/** Nothing is known of who asked. */
+/** The caller is unknown. */
 export const noProvenance: CallProvenance = {
   runId: 'run_1',
   origin: 'unknown',

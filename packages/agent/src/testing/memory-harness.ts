@@ -26,7 +26,7 @@ export function aFolder(): string {
   return mkdtempSync(join(tmpdir(), 'memory-'))
 }
 
-/** A store over a real file, with vectors of a model when one is named. */
+/** A store on a real file, with vectors of a model if one is named. */
 export async function aMemory(options: { model?: string; maxFacts?: number; path?: string } = {}) {
   const path = options.path ?? join(aFolder(), 'memory.db')
   const database = await openMemoryDatabase(path, quietLog)
@@ -54,7 +54,7 @@ export function rowsOf(database: MemoryDatabase): readonly Readonly<Record<strin
   return database.prepare('SELECT * FROM facts ORDER BY id').all()
 }
 
-/** A vector of length one from the words of a text; synonyms given by whoever tests fall together. */
+/** A vector of length one from the words of a text; synonyms that the test names get the same vector. */
 export function wordVector(
   text: string,
   dimensions = 32,

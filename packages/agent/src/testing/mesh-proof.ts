@@ -1,9 +1,9 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 
 export interface MeshKey {
-  /** Raw, base64url: what an agent gets. */
+  /** Raw Ed25519 key in base64url, as an agent gets it. */
   readonly publicKey: string
-  /** An Authorization header for that agent; lives a minute unless told otherwise. */
+  /** An Authorization header for that agent; valid for a minute by default. */
   proofFor(agentId: string, expiresInSeconds?: number): string
 }
 

@@ -1,4 +1,4 @@
-/** The smallest whole PNG: one transparent pixel. */
+/** The smallest valid PNG: one transparent pixel. */
 export function aPng(): Buffer {
   return Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==',

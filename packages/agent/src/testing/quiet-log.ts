@@ -1,4 +1,4 @@
 import type { Log } from '@flotilla/protocol/json-log'
 
-/** A log for tests that nobody reads. */
+/** A log that discards everything, for tests. */
 export const quietLog: Log = { info: () => undefined, warn: () => undefined, error: () => undefined }

@@ -9,29 +9,29 @@ import { aState, calls, loopParts } from './loop-parts.ts'
 import type { LoopChanges } from './loop-parts.ts'
 import { quietLog } from './quiet-log.ts'
 
-/** One question to the model, with whose it is. */
+/** One call of the model, with its conversation. */
 export interface Thought {
-  /** First words of the conversation: the goal of a sub-agent, the question to the agent. */
+  /** First message of the conversation: the goal of a sub-agent, or the question to the agent. */
   readonly goal: string
-  /** Answers that this conversation has had. */
+  /** Number of answers in this conversation. */
   readonly turn: number
   readonly request: ModelRequest
   readonly signal: AbortSignal
 }
 
-/** What a tool returned last in this conversation. */
+/** The last tool result in this conversation. */
 export function lastResult({ request }: Thought): string {
   return request.messages.findLast(({ role }) => role === 'tool')?.content ?? ''
 }
 
-/** The newest words to the agent that are nobody's answer. */
+/** The newest user message that is not a tool result. */
 export function lastSaid({ request }: Thought): string {
   return request.messages.findLast(({ role }) => role === 'user')?.content ?? ''
 }
 
 export type Think = (thought: Thought) => Partial<ModelAnswer> | Promise<Partial<ModelAnswer>>
 
-/** A model that answers by the conversation, as many loops ask it at once. */
+/** A model that answers by conversation, because many loops call it at once. */
 export function aThinkingModel(think: Think): LanguageModel & { readonly thoughts: Thought[] } {
   const thoughts: Thought[] = []
   return {
@@ -69,12 +69,12 @@ export function uses(...wishes: readonly (readonly [name: string, input: object]
   }
 }
 
-/** Never comes, until the signal says so. */
+/** Never settles; only the signal ends it. */
 export function never(): Promise<never> {
   return new Promise(() => undefined)
 }
 
-/** The loop of an agent that may begin sub-agents. */
+/** The loop of an agent that may start sub-agents. */
 export function subagentHarness(think: Think, tools: readonly Tool[] = [], changes: LoopChanges = {}) {
   const exclusive = createExclusiveUse()
   const subagents = createSubagentPool({
@@ -96,7 +96,7 @@ export function subagentHarness(think: Think, tools: readonly Tool[] = [], chang
     state,
     stop: () => stopped.abort(new Error('stopped')),
     run: () => runLoop(parts.deps, state, stopped.signal),
-    /** Goals of the conversations that have asked the model, in the order in which they began. */
+    /** Goals of the conversations that have called the model, in the order in which they began. */
     goals: () => [...new Set(model.thoughts.map(({ goal }) => goal))],
   }
 }

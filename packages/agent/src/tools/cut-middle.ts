@@ -1,12 +1,12 @@
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 
-/** Cleaning takes time by the character, and of a long text nobody reads the middle. */
+/** Sanitizing takes time per character, and the middle of a long text is cut anyway. */
 const cleanedTimes = 4
 
 /**
- * Words from outside, clean and cut. Of a very long text only the parts that can be seen are looked at: ten megabytes
- * would stop the process for seconds. Pure.
+ * Sanitizes and cuts untrusted text. Of a very long text only the visible parts are sanitized: ten megabytes
+ * would block the process for seconds. Pure.
  */
 export function cleanAndCut(words: string, maxChars: number): PromptText {
   if (words.length <= maxChars * cleanedTimes) return cutMiddle(sanitizeForPrompt(words), maxChars)
@@ -26,7 +26,7 @@ export function cutMiddle(text: PromptText, maxChars: number): PromptText {
   const room = Math.max(0, maxChars - marker.length)
   const headChars = Math.ceil(room * 0.6)
   const head = truncatePromptText(text, headChars, '')
-  // Half of a pair at the cut is no character and is taken out again.
+  // Half a surrogate pair at the cut is removed.
   const tail = sanitizeForPrompt(text.slice(text.length - (room - headChars)))
   return joinPromptText([head, marker, tail], '')
 }

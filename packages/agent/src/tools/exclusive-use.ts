@@ -2,14 +2,17 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Exclusive, Tool } from './tool.ts'
 
 /**
- * What one container has one of, such as a browser, has one user at a time. A sub-agent that uses it keeps it until
- * it ends, since its work with it is made of many calls; the agent itself has it for the length of each call. Nobody
- * waits for it: whoever comes meanwhile is refused with the name of who has it.
+ * Serializes the use of something that a container has only once, such as a browser. A sub-agent keeps it
+ * until it ends, because its work takes many calls; the agent itself has it for the length of each call.
+ * There is no waiting: another user is rejected with the name of the current one.
  */
 export interface ExclusiveUse {
-  /** The tool, refusing while another has what it uses; as it is where it bears no mark. */
+  /**
+   * Returns the tool with a check that rejects while another user has its resource; a tool without the mark
+   * is returned unchanged.
+   */
   guard(tool: Tool): Tool
-  /** That sub-agent has ended. What it has is free once its last call has come back. */
+  /** The sub-agent has ended. Its resource is free once its last call has returned. */
   release(subagent: string): void
 }
 

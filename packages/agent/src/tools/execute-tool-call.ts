@@ -7,22 +7,22 @@ import { imagesMax } from '@flotilla/protocol/image-type'
 import { cleanAndCut } from './cut-middle.ts'
 import type { TaskCompletion, Tool, ToolContext, ToolImage } from './tool.ts'
 
-/** What a model reads of one call, at most. */
+/** Limit of one tool result for the model, in characters. */
 export const toolOutputMaxChars = 20_000
 
 export interface ToolCallEnd {
   readonly output: PromptText
   readonly ok: boolean
   readonly durationMs: number
-  /** Code of the problem when the call failed with one. */
+  /** Code of the problem if the call failed with one. */
   readonly code: string | null
   readonly completion: TaskCompletion | null
   readonly images: readonly ToolImage[]
 }
 
 /**
- * Runs one call and never throws: whatever goes wrong becomes words that the model can act on. A call ends at
- * its tool's time limit even when the tool does not listen.
+ * Runs one call and never throws: every failure becomes text that the model can act on. A call ends at its
+ * tool's time limit even if the tool ignores the signal.
  */
 export async function executeToolCall(
   tool: Tool,
@@ -84,7 +84,7 @@ function dataFull(cause: unknown): Problem {
   return new Problem('data-full', { detail: `${said}.`, cause })
 }
 
-/** The tool's parameters in words for a model that got them wrong. */
+/** Describes the tool's parameters to a model that got them wrong. */
 export function expectedShape(tool: Tool): string {
   return `Expected one JSON object of this form: ${JSON.stringify(tool.definition.parameters)}`
 }

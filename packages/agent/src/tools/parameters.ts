@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 
-/** One parameter of a tool: what the model is told of it, and how its value is read. */
+/** One parameter of a tool: its schema for the model, and the parser of its value. */
 export interface Field<T> {
   readonly schema: Readonly<Record<string, unknown>>
   readonly required: boolean
@@ -19,7 +19,7 @@ export interface Parameters<S extends Shape> {
   read(input: JsonObject): Values<S>
 }
 
-/** One source for the schema that models read and for the check of what they send. Unknown names are refused. */
+/** The single source of the schema that models read and of the check of their input. Unknown names are rejected. */
 export function parameters<S extends Shape>(shape: S): Parameters<S> {
   const fields = Object.entries(shape)
   return {
@@ -50,7 +50,7 @@ export function text(description: string, bounds: { minChars?: number; maxChars:
 export function integer(description: string, bounds: { min: number; max: number }): Field<number> {
   const { min, max } = bounds
   return field({ type: 'integer', description, minimum: min, maximum: max }, (value, name) => {
-    // Models write numbers as text now and then; what is meant is plain.
+    // Models sometimes write numbers as text; the meaning is unambiguous.
     const number = typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value
     if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
       return number
@@ -98,7 +98,7 @@ export function jsonObject(description: string): Field<JsonObject> {
   })
 }
 
-/** A single text is read as a list of one: models leave the brackets out now and then. */
+/** A single text is read as a list of one: models sometimes omit the brackets. */
 export function textList(
   description: string,
   bounds: { maxItems: number; maxChars: number },

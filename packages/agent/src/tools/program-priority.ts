@@ -2,14 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { programNicenessVariable } from '@flotilla/protocol/program-niceness'
 
 /**
- * What the kernel adds to a process's share of memory, in ‰ of all, when it looks for one to kill. A command can be
- * said again at once, a server has to start anew.
+ * What is added to a process's out-of-memory score, in ‰ of all memory. A command can be repeated at once, a
+ * server has to start again.
  */
 const shareAdded = { program: 900, server: 500 } as const
 
 /**
- * Where memory runs out, the kernel kills one of the container's processes: this one, with whatever it starts, before
- * the agent. Whoever ran it hears of it, while an agent that is killed loses the work of all.
+ * When memory runs out, the kernel kills this process with its children before the agent. The caller of a
+ * killed program is informed, while a killed agent would lose the work of all.
  */
 export function markKilledFirst(pid: number | undefined, what: keyof typeof shareAdded): void {
   if (pid === undefined) return
@@ -21,9 +21,10 @@ export function markKilledFirst(pid: number | undefined, what: keyof typeof shar
 }
 
 /**
- * The command line of a program that its agent is served before, however many processes it becomes, where the agent's place
- * asks for that: where software stands for the processor, some hundred processes would leave an agent no time to answer.
- * Not everywhere: one that is killed for want of memory may be long in giving it back. It cannot take weight back.
+ * The command line of a program with lower CPU priority than the agent, for all its processes, if the agent's
+ * host requests that: on an emulated processor some hundred processes would leave an agent no time to answer.
+ * It is not used everywhere, because a low-priority process that was killed for memory is slow to release it.
+ * A process cannot raise its priority again.
  */
 export function servedLast(
   environment: Readonly<Record<string, string>>,

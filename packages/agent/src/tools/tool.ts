@@ -7,46 +7,46 @@ import { parameters } from './parameters.ts'
 import type { Shape, Values } from './parameters.ts'
 
 /**
- * What a call does to the world, which decides what happens when it is cut off: `local` is never run again
- * unasked, `mesh` is sent again under its idempotency key, `none` may simply be run again.
+ * The effect of a call, which decides what happens after an interruption: `local` is never repeated
+ * automatically, `mesh` is sent again with its idempotency key, `none` may simply run again.
  */
 export type ToolEffect = 'local' | 'mesh' | 'none'
 
-/** What a container has one of: see `exclusive-use.ts`. */
+/** A resource that a container has only once: see `exclusive-use.ts`. */
 export type Exclusive = 'browser'
 
-/** How a task ends, in the words of the agent that worked on it. */
+/** The end of a task, as the agent that worked on it reports it. */
 export interface TaskCompletion {
   readonly taskId: string
   readonly status: 'done' | 'failed' | 'blocked'
   readonly summary: string
   readonly result: JsonValue
-  /** Written to the blackboard by the mesh where the task is done. */
+  /** Written to the blackboard by the mesh when the task is done. */
   readonly promote: JsonObject
 }
 
-/** What stood behind a call: who asked, and what was read before it. */
+/** The provenance of a call: the origin of its run, and what was read before it. */
 export interface CallProvenance {
   readonly runId: string
-  /** Kind of origin, `unknown` when nobody said. */
+  /** Kind of origin, `unknown` if not given. */
   readonly origin: string
   readonly channel: string
-  /** By the least trusted text in the conversation. */
+  /** The trust of the least trusted text in the conversation. */
   readonly trust: Trust
   readonly urls: readonly string[]
 }
 
-/** How far a run is, for its agent to see. */
+/** Progress of a run, for its agent. */
 export interface RunStatus {
   readonly startedAt: number
-  /** Answers of the model in this run, and how many it may ask for. */
+  /** Answers of the model in this run, and their maximum. */
   readonly rounds: number
   readonly roundsMax: number
   /** The same for the conversation that the run belongs to; null in task mode. */
   readonly sessionRounds: { readonly used: number; readonly max: number } | null
   readonly tokens: number
   readonly costUsd: number
-  /** What this run alone may spend, where its task says so. */
+  /** What this run alone may spend, if its task limits it. */
   readonly spending: { readonly maxTokens: number | null; readonly maxCostUsd: number | null } | null
 }
 
@@ -57,29 +57,29 @@ export interface ToolContext {
   /** The task that this run works on, in task mode. */
   readonly taskId: string | null
   readonly signal: AbortSignal
-  /** The arguments as the model wrote them, for tools that hand them on: no number of theirs becomes another one. */
+  /** The arguments as the model wrote them, for tools that pass them on: no number is changed by parsing. */
   readonly written?: string
-  /** Full name of the sub-agent that makes the call; none for the agent itself. */
+  /** Full name of the calling sub-agent; absent for the agent itself. */
   readonly subagent?: string
-  /** Asked by tools that keep what they are given. Without it nothing is known, and nothing is trusted. */
+  /** For tools that store their input. Without it nothing is known, and nothing is trusted. */
   readonly provenance?: () => CallProvenance
-  /** Left out where a tool is called without a model. */
+  /** Absent if a tool is called without a model. */
   readonly status?: () => RunStatus
 }
 
-/** A picture as a tool found it. */
+/** A picture as a tool returned it. */
 export interface ToolImage {
   readonly mediaType: string
   readonly base64: string
 }
 
 export interface ToolAnswer {
-  /** Text as it is, anything else as JSON. */
+  /** A text is used unchanged, anything else as JSON. */
   readonly output: unknown
-  /** False when the tool ran and its work failed, such as a program with another exit code than 0. */
+  /** False if the tool ran and its work failed, such as a program with an exit code other than 0. */
   readonly ok: boolean
   readonly completion?: TaskCompletion
-  /** Shown to a model that sees pictures; what they are is decided by their bytes, and what is none is left out. */
+  /** Shown to a model that supports pictures; their type is decided by their bytes, and invalid ones are left out. */
   readonly images?: readonly ToolImage[]
 }
 
@@ -87,18 +87,18 @@ export interface Tool {
   readonly definition: ToolDefinition
   readonly effect: ToolEffect
   readonly timeoutMs: number
-  /** Whose it is; the agent's own where nothing is said. */
+  /** The MCP server or skill that provides it; absent for the agent's own. */
   readonly source?: string
   /**
-   * Whether calls with this input may be made together with others. Only for calls that change nothing: after a crash
-   * they are all made again, unasked. False where it is left out.
+   * Whether calls with this input may run concurrently with others. Only for calls without effects: after a
+   * crash they are all repeated. False if absent.
    */
   readonly parallelSafe?: boolean | ((input: JsonObject) => boolean)
-  /** The mesh would refuse it: a model is not told of it, and one that calls it all the same hears the mesh's reason. */
+  /** The mesh would deny it: the model does not see it, and a call of it anyway gets the mesh's reason. */
   readonly withheld?: boolean
-  /** What it uses that only one may use at a time. */
+  /** A resource that only one user may have at a time. */
   readonly exclusive?: Exclusive
-  /** May reject: with a Problem whose words the model shall read, or with anything else. */
+  /** May reject with a Problem, whose text the model reads, or with anything else. */
   run(input: JsonObject, context: ToolContext): Promise<ToolAnswer>
 }
 

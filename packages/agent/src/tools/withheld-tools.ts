@@ -4,17 +4,17 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import type { Tool } from './tool.ts'
 
-/** What the mesh would refuse to this agent now, and what its model can see. */
+/** The tools that the mesh would deny to this agent now, and whether its model supports pictures. */
 export interface WithheldTools {
   readonly names: ReadonlySet<string>
   readonly seesImages: boolean
 }
 
-/** The mesh decides each call all the same, so that not knowing opens nothing. */
+/** The mesh decides each call anyway, so not knowing grants nothing. */
 export const nothingWithheld: WithheldTools = { names: new Set(), seesImages: true }
 
 const askTimeoutMs = 10_000
-/** Of no use to a model that sees nothing. */
+/** Useless for a model without picture input. */
 const picturesOnly: readonly string[] = ['view_image', 'browser_screenshot', 'browser_click_xy']
 
 /** Asks the mesh in one call. Rejects as the mesh does. */
@@ -44,7 +44,7 @@ export function withholdTools(tools: readonly Tool[], withheld: WithheldTools): 
   return tools.map((tool) => (withheld.names.has(tool.definition.name) ? { ...tool, withheld: true } : tool))
 }
 
-/** What a model is told of. Pure. */
+/** The definitions that a model sees. Pure. */
 export function offeredDefinitions(tools: readonly Tool[]): readonly ToolDefinition[] {
   return tools.filter((tool) => tool.withheld !== true).map((tool) => tool.definition)
 }

@@ -2,13 +2,15 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { DataFiles } from '../files/data-files.ts'
 
-/** Kept of each file; the oldest goes first. */
+/** Number of backups of each file; the oldest is deleted first. */
 const backupsMax = 20
-/** Of all files together, and what else someone laid there. */
+/** Limit for all files together, including foreign ones in the folder. */
 const entriesMax = 2000
 export const backupFolder = 'workspace/backups'
 
-/** Keeps a content that is about to be replaced, as `SOUL.md.2030-05-10T12-00-00-000Z` in the workspace's `backups`. */
+/**
+ * Saves a content that is about to be replaced, as `SOUL.md.2030-05-10T12-00-00-000Z` in the workspace's `backups`.
+ */
 export async function keepBackup(
   deps: { files: DataFiles; clock: Clock },
   name: string,
@@ -17,7 +19,7 @@ export async function keepBackup(
   const { files, clock } = deps
   const existing = await namesOf(files, name)
   const stamp = new Date(clock.now()).toISOString().replaceAll(/[:.]/g, '-')
-  // Two changes in one millisecond are two backups.
+  // Two changes in one millisecond make two backups.
   const same = existing.filter((known) => known.startsWith(`${name}.${stamp}`)).length
   const suffix = same === 0 ? '' : `-${same}`
   await files.write(`${backupFolder}/${name}.${stamp}${suffix}`, Buffer.from(content), { durable: true })

@@ -7,27 +7,27 @@ import type { DataFiles } from '../files/data-files.ts'
 import { workspaceFolder } from './workspace.ts'
 
 const entryMaxChars = 4000
-/** A day's log; beyond it the older half of the day gives way, and the log says so. */
+/** Size limit of a day's log; beyond it the older half of the day is deleted, and the log says so. */
 export const dailyLogMaxBytes = 512 * 1024
 const transcriptMaxBytes = 4 * 1024 * 1024
 const transcriptsMax = 100
 const leftOut = '[older entries of this day were left out]'
 
 export const memoryFolder = `${workspaceFolder}/memory`
-/** What heartbeats did has days of its own: it is no sign that anything goes on. */
+/** Heartbeats have a log of their own, because it does not count as activity. */
 export const heartbeatLogFolder = `${memoryFolder}/heartbeats`
 const transcriptFolder = `${memoryFolder}/transcripts`
 
 /**
- * What the agent did, a file for each day (UTC), `memory/YYYY-MM-DD.md` in its workspace, and the words that left its
- * conversations. Entries are cleaned and bounded; the same entry of the same mark stands there once.
+ * What the agent did, one file for each day (UTC), `memory/YYYY-MM-DD.md` in its workspace, and the messages that
+ * left its conversations. Entries are sanitized and bounded; the same entry with the same mark is written once.
  */
 export interface DailyLog {
-  /** `mark` tells entries apart, so that one written again after a crash is not there twice. */
+  /** `mark` identifies an entry, so that one written again after a crash is not duplicated. */
   append(entry: { readonly mark: string; readonly text: PromptText }): Promise<void>
-  /** The log of a day, or its newest part; null when there is none. */
+  /** The log of a day, or its newest part; null if there is none. */
   read(day: string): Promise<PromptText | null>
-  /** Keeps the words of a conversation whole; answers where. The newest hundred files are kept. */
+  /** Saves the whole text of a conversation; returns the path. The newest hundred files are kept. */
   keepTranscript(mark: string, text: PromptText): Promise<string>
 }
 
@@ -62,7 +62,7 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: 
     await files.write(path, Buffer.from(`${leftOut}\n${kept}${entry}\n`))
   }
   return {
-    // Reading and writing are two steps.
+    // Serialized, because reading and writing are two steps.
     append: (entry) => inTurn(() => append(entry)),
     read: async (day) => {
       const text = await read(day)
@@ -78,7 +78,7 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: 
   }
 }
 
-/** Names begin with their day, so their order is that of their age. */
+/** Names begin with their day, so sorting them sorts by age. */
 async function forgetOldTranscripts(files: DataFiles): Promise<void> {
   const found = await files.list(transcriptFolder, { recursive: false, entriesMax: transcriptsMax * 10 })
   const names = found.filter(({ kind }) => kind === 'file').map(({ path }) => path)

@@ -1,6 +1,7 @@
 /**
- * What HEARTBEAT.md says until somebody writes it, newest first. A file that holds an older text is given the newest
- * when it is next read; anything else is its owner's and is never touched. So a text that has left the house stays here.
+ * The default content of HEARTBEAT.md, newest first. A file that contains an older default is replaced by the
+ * newest when it is next read; any other content belongs to its owner and is never changed. So a released
+ * default stays in this list.
  */
 export const defaultHeartbeats: readonly [string, ...string[]] = [
   `# HEARTBEAT

@@ -21,8 +21,8 @@ export interface HeartbeatSources {
 }
 
 /**
- * What a heartbeat needs to know before it costs a model call. Logs are those of today and yesterday (UTC); activity
- * is what people, tasks and other agents caused, and never what heartbeats did.
+ * The inputs of the decision whether a heartbeat is worth a model call. Logs are those of today and yesterday
+ * (UTC); activity is what people, tasks and other agents caused, and never what heartbeats did.
  */
 export async function readHeartbeatContext(sources: HeartbeatSources): Promise<HeartbeatContext> {
   const rules = await sources.workspace.read('HEARTBEAT.md')
@@ -48,11 +48,11 @@ async function readLogs({ clock }: HeartbeatSources, log: DailyLog, maxChars: nu
     })
     if (content) logs.push(`## ${day}\n${content}`)
   }
-  // The newest lines matter, so it is the beginning that is left out.
+  // The newest lines matter, so the beginning is left out.
   return sanitizeForPrompt(logs.join('\n\n').slice(-maxChars))
 }
 
-/** As `df` counts: what is used of what an unprivileged user could have. Null where it cannot be told. */
+/** As `df` counts: the used share of what an unprivileged user could have. Null if unknown. */
 async function diskUsedPercent(directory: string): Promise<number | null> {
   const found = await promises.statfs(directory).catch(() => null)
   if (!found || found.blocks === 0) return null

@@ -4,17 +4,17 @@ import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/saniti
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { DataFiles } from '../files/data-files.ts'
 
-/** What the operator saw of its fleet, for itself: one line each time, the newest last. */
+/** The operator's own observations of its fleet: one line each time, the newest last. */
 export const observationsFile = 'workspace/OBSERVATIONS.md'
-/** Of one observation. */
+/** Limit of one observation in characters. */
 export const observationMaxChars = 1500
-/** Lines that are kept; older ones go. */
+/** Number of lines that are kept; older ones are deleted. */
 export const observationLinesMax = 50
-/** Of all that a prompt gets, from the end. */
+/** Limit of all text for a prompt, from the end. */
 const shownMaxChars = 12_000
 const readMaxBytes = 512 * 1024
 
-/** Adds one; white space is one blank, so that a line is one observation. Resolves to how many are kept. */
+/** Adds one; whitespace becomes one space, so that a line is one observation. Resolves to how many are kept. */
 export async function saveObservation(
   { files, clock }: { readonly files: DataFiles; readonly clock: Clock },
   text: string,
@@ -30,7 +30,7 @@ export async function saveObservation(
   return kept.length
 }
 
-/** The newest for a prompt; empty where there are none. */
+/** The newest observations for a prompt; empty without any. */
 export async function readObservations(files: DataFiles): Promise<PromptText> {
   const shown: string[] = []
   let chars = 0
@@ -47,7 +47,7 @@ async function linesOf(files: DataFiles): Promise<readonly string[]> {
     const text = (await files.read(observationsFile, readMaxBytes)).toString('utf8')
     return text.split('\n').filter((line) => line.startsWith('- '))
   } catch (error) {
-    // Whatever a program put there instead, the next observation replaces it.
+    // If a program put something else there, the next observation replaces it.
     if (error instanceof Problem) return []
     throw error
   }

@@ -34,7 +34,7 @@ describe('the workspace', () => {
     expect(listed.map((file) => file.name)).toHaveLength(9)
     expect(listed.every((file) => file.is_default)).toBe(true)
     expect(readFileSync(join(data, 'workspace', 'SOUL.md'), 'utf8')).toBe('# SOUL\n')
-    // AGENTS.md stands beside, and what the mesh writes stands where it wrote it.
+    // AGENTS.md is in another folder, and the mesh's files stay where it wrote them.
     const six = ['HEARTBEAT', 'INSTRUCTIONS', 'INTERFACE', 'MEMORY', 'SOUL', 'USER'].map(
       (name) => `${name}.md`,
     )

@@ -9,7 +9,7 @@ import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { DataFiles } from '../files/data-files.ts'
 import { keepBackup } from './backups.ts'
 import { defaultHeartbeats } from './default-heartbeat.ts'
-import { systemCodeOf as codeOf } from '@flotilla/protocol/system-error-code'
+import { codeOf } from '../files/walk-path.ts'
 
 export const workspaceFolder = 'workspace'
 
@@ -22,13 +22,13 @@ export interface WorkspaceEntry {
 }
 
 /**
- * The nine files that make an agent what it is. PROJECT.md and SYSTEM.md come from the briefing directory that
- * the mesh writes; the others lie in the agent's own volume. Problems: `not-found` for a tenth name, `denied`
- * for writing what is read-only, `body-too-large` above the cap.
+ * The nine files that define an agent. PROJECT.md and SYSTEM.md come from the directory of bootstrap files
+ * that the mesh writes; the others are in the agent's own volume. Problems: `not-found` for a tenth name,
+ * `denied` for writing a read-only file, `body-too-large` above the limit.
  */
 export interface Workspace {
   list(): Promise<readonly WorkspaceEntry[]>
-  /** Empty when the file does not exist. */
+  /** Empty if the file does not exist. */
   read(name: string): Promise<string>
   write(name: string, content: string): Promise<{ filename: string; size: number }>
   isDefault(name: string): Promise<boolean>
@@ -55,13 +55,13 @@ export function createWorkspace(deps: {
   }
   const store = async (file: WorkspaceFile, content: string): Promise<number> =>
     files.write(file.path, Buffer.from(content), { durable: true })
-  /** What someone wrote is kept beside, under the time at which it was replaced. */
+  /** Content that was not a default is saved as a backup with the time of its replacement. */
   const backUp = async (file: WorkspaceFile, next: string): Promise<void> => {
     const before = await readStored(file)
     if (before === null || before === next || isDefaultContent(file, before)) return
     await keepBackup({ files, clock: deps.clock }, file.name, before)
   }
-  /** On the first use and not at the start: an agent that is not asked anything writes nothing. */
+  /** At the first use and not at the start: an agent without work writes nothing. */
   const scaffold = async (): Promise<void> => {
     for (const file of workspaceFiles) {
       if (file.readOnly) continue
@@ -116,20 +116,20 @@ export function createWorkspace(deps: {
   }
 }
 
-/** Missing, empty, or a text that only we have written: nobody else has written it yet. Pure. */
+/** True if the content is missing, empty, or a default: no person and no agent has written it yet. Pure. */
 export function isDefaultContent(file: WorkspaceFile, content: string): boolean {
   const text = content.trim()
   return text === '' || defaultsOf(file).some((known) => known.trim() === text)
 }
 
-/** Pure. What an earlier release put there. An empty file is somebody's. */
+/** Pure. True for the default of an earlier release. An empty file was emptied on purpose. */
 export function isOutdatedDefault(file: WorkspaceFile, content: string): boolean {
   const [newest, ...older] = defaultsOf(file).map((known) => known.trim())
   const text = content.trim()
   return text !== newest && older.includes(text)
 }
 
-/** Newest first. */
+/** Defaults of the file, newest first. */
 function defaultsOf(file: WorkspaceFile): readonly string[] {
   return file.name === 'HEARTBEAT.md' ? defaultHeartbeats : [headingOf(file)]
 }

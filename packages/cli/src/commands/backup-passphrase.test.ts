@@ -9,7 +9,7 @@ import { passphraseIn } from './backup-passphrase.ts'
 const { signal } = new AbortController()
 const sentIn = (text: string) => ({ input: Readable.from([Buffer.from(text)]), err: keepText(), signal })
 
-/** Somebody types a line whenever they are asked for one. */
+/** A person who types one line at each prompt. */
 function typing(...lines: readonly string[]) {
   const left = [...lines]
   const input = Object.assign(new PassThrough(), { isTTY: true })

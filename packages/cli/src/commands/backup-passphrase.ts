@@ -33,7 +33,7 @@ export async function passphraseIn(
   })
 }
 
-/** For encryption the passphrase is typed twice: after a typing error nobody could open the backup. */
+/** For encryption the passphrase is typed twice: after a typing error the backup could never be opened. */
 async function typedPassphrase(deps: Deps, verb: string): Promise<string> {
   if (deps.input.isTTY !== true) return readAll(deps.input)
   const typed = await askHidden(deps, 'Passphrase: ')

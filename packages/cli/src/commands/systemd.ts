@@ -111,7 +111,7 @@ async function uninstall({ terminal }: CommandContext): Promise<void> {
   terminal.print(removed === null ? 'There is no unit of Flotilla.' : `${removed} is removed.`)
 }
 
-/** Stops and removes the unit. Returns its path, or null if there was none. */
+/** Stops and removes the unit. Returns its path, or null if there was no unit. */
 export async function removeService(): Promise<string | null> {
   const path = unitPath()
   if (!(await isThere(path))) return null

@@ -1,11 +1,11 @@
 import type { RunOutcome } from '@flotilla/protocol/run'
 
-/** Deepest nesting of an outcome that is looked into. */
+/** Deepest nesting of an outcome that is searched. */
 const depthMax = 6
 
 /**
- * What an attempt's program reported, wherever the outcome of its tool run carries the output; null without a report.
- * With an id, of that one among others that reported into the same output. Pure.
+ * What an attempt's program reported, wherever the outcome of its tool run contains the output; null without
+ * a report. With an id, the report of that attempt among others in the same output. Pure.
  */
 export function attemptResult(outcome: RunOutcome | null, id?: string): unknown {
   const marker = new RegExp(`^${id === undefined ? '' : `${id} `}RESULT (\\{.*\\})$`, 'm')
@@ -15,7 +15,7 @@ export function attemptResult(outcome: RunOutcome | null, id?: string): unknown 
     try {
       return JSON.parse(json)
     } catch {
-      // A report that was cut in the middle is no report.
+      // A truncated report is ignored.
     }
   }
   return null

@@ -2,12 +2,12 @@ import { connect, createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/** A port of this machine that no agent may reach, and the count of those who did. */
+/** A port of this machine that no agent may reach, with a counter of connections. */
 export interface CanaryListener {
   readonly port: number
   /** IPv4 addresses of this machine on which it answers. */
   readonly addresses: readonly string[]
-  /** Connections taken so far. */
+  /** Number of accepted connections. */
   connections(): number
   close(): Promise<void>
 }
@@ -15,8 +15,8 @@ export interface CanaryListener {
 const answersWithinMs = 3000
 
 /**
- * Opens a port on all addresses of this machine and shows that each of them answers, so that an attempt that
- * fails has failed at a wall and not at a closed port. Rejects when an address does not answer.
+ * Opens a port on all addresses of this machine and verifies that each of them answers, so that a failed
+ * attempt has failed at a wall and not at a closed port. Rejects when an address does not answer.
  */
 export async function openCanaryListener(): Promise<CanaryListener> {
   const open = new Set<Socket>()
@@ -45,7 +45,7 @@ export async function openCanaryListener(): Promise<CanaryListener> {
   }
 }
 
-/** Addresses per attempt are few: a machine with hundreds of bridges is tried on the first ones. */
+/** An attempt uses few addresses: on a machine with hundreds of bridges only the first ones. */
 const addressesMax = 8
 
 function machineAddresses(): string[] {

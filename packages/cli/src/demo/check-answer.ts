@@ -2,7 +2,7 @@ import type { LicenceCount } from './count-licences.ts'
 
 export interface AnswerCheck {
   readonly right: boolean
-  /** One line per fact that was looked for, with what was found. */
+  /** One line per searched fact, with the result. */
   readonly facts: readonly { readonly fact: string; readonly found: boolean }[]
 }
 
@@ -10,7 +10,7 @@ export interface AnswerCheck {
 const nearChars = 60
 
 /**
- * Whether an answer, in whatever words, holds the facts: the number of dependencies, and each licence that is
+ * Whether an answer, in any wording, contains the facts: the number of dependencies, and each licence that is
  * not permissive with its number near it. Pure.
  */
 export function checkAnswer(answer: string, expected: LicenceCount): AnswerCheck {

@@ -6,7 +6,7 @@ import { countLicences } from './count-licences.ts'
 import type { DemoProject } from './demo-project.ts'
 import { isPermissive } from './licence-expression.ts'
 
-/** A project folder with this lock file and these files, gone after the callback. */
+/** A project folder with this lock file and these files, deleted after the callback. */
 function withProject<T>(
   packages: object,
   files: Record<string, string>,

@@ -4,7 +4,7 @@ import * as z from 'zod/mini'
 import type { DemoProject } from './demo-project.ts'
 import { isPermissive } from './licence-expression.ts'
 
-/** What was counted outside the fleet, to hold the fleet's answer against. */
+/** The count made outside the fleet, to compare the fleet's answer with. */
 export interface LicenceCount {
   readonly total: number
   /** Licence to number of dependencies. */
@@ -26,7 +26,10 @@ const manifestSchema = z.looseObject({
   licenses: z.optional(z.union([z.array(z.union([z.string(), named])), z.string(), named])),
 })
 
-/** Counts the dependencies of a project from its lock file, and from what is installed where the lock is silent. */
+/**
+ * Counts the dependencies of a project from its lock file, and from the installed packages where the lock
+ * file has no licence.
+ */
 export function countLicences(project: DemoProject): LicenceCount {
   const lock = lockSchema.parse(readJson(project.lockFile))
   const byLicence = new Map<string, number>()

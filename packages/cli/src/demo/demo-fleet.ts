@@ -25,8 +25,8 @@ export interface DemoFleetOptions {
 export const templateName = 'licence-audit'
 
 /**
- * Engine, image, network, mesh and workers. Where no engine can run it says so in plain words and goes on with
- * plain processes, unless an engine is required or installing one was forbidden.
+ * Starts engine, image, network, mesh and workers. If no engine can run, it says so and continues with plain
+ * processes, unless an engine is required or installing one was forbidden.
  */
 export async function startDemoFleet(context: CommandContext, options: DemoFleetOptions): Promise<DemoFleet> {
   const { terminal, clock, signal } = context
@@ -39,7 +39,8 @@ export async function startDemoFleet(context: CommandContext, options: DemoFleet
     verb: 'serve',
     environment: context.environment.childEnvironment({
       ...options.variables,
-      // With containers the API has the fleet's own gateway address; processes share one with everybody here.
+      // With containers the API uses the gateway address of the fleet's own network; processes share the
+      // loopback address with everything else.
       ...(runtime === 'process' ? { FLOTILLA_AGENT_PORT: `${await freePort()}` } : {}),
     }),
     detached: false,
@@ -66,7 +67,7 @@ async function chooseRuntime(context: CommandContext, options: DemoFleetOptions)
     terminal.note(terminal.color.warning(noIsolationWords))
     return 'process'
   }
-  // Nothing is installed there: the cluster is what it is, and the start says what it lacks.
+  // Nothing is installed in a cluster; the start reports what it lacks.
   if (options.runtime === 'kubernetes') return 'kubernetes'
   try {
     await startMesh({

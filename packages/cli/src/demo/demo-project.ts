@@ -2,19 +2,19 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { packedFile } from '@flotilla/protocol/built-program'
 
-/** What the demo looks at: this product itself, as a project with dependencies. */
+/** The input of the demo: this product itself, as a project with dependencies. */
 export interface DemoProject {
   readonly lockFile: string
-  /** Where a package of the lock file lies, by its key there: `node_modules/zod`. */
+  /** The folder of a package of the lock file, by its key there: `node_modules/zod`. */
   readonly folderOf: (key: string) => string
 }
 
-/** The names that a package keeps of a project, since npm takes neither of the usual ones along. */
+/** The names under which a package contains the project's files, because npm excludes both usual names. */
 export const packedLock = 'demo-project/lock.json'
 export const packedFolder = (key: string): string =>
   `demo-project/${key.replaceAll('node_modules', 'modules')}`
 
-/** The checkout, or what the package carries of the one that it was packed in. */
+/** The checkout, or the copy that the package contains. */
 export function demoProject(root: string): DemoProject {
   const packed = packedFile(fs, root, packedLock)
   if (packed === null) {

@@ -25,7 +25,7 @@ const worker = 'auditor'
 const reportName = 'report.md'
 const summaryKey = 'output/licences'
 
-/** Gives the worker its real input, asks the operator, shows the work, and checks what comes back. */
+/** Gives the worker its real input, asks the operator, shows the work, and checks the answer. */
 export async function doJob(
   context: CommandContext,
   { client, exact }: { readonly client: MeshClient; readonly exact: boolean },
@@ -45,7 +45,7 @@ export async function doJob(
   const expected = countLicences(demoProject(repositoryRoot))
   const checked = checkAnswer(answer, expected)
   const traces = await checkTraces(client, { expected, signal })
-  // A real model may forget the paperwork; the recorded one may not.
+  // A real model may forget the report; the recorded one may not.
   const facts = [...checked.facts, ...traces]
   const right = checked.right && (!exact || traces.every((fact) => fact.found))
   showCheck(context, { facts, expected })
@@ -66,7 +66,7 @@ async function putInput({ terminal, signal }: CommandContext, client: MeshClient
   )
 }
 
-/** What the worker should have left outside its container: the report and the summary. */
+/** Checks what the worker should have stored outside its container: the report and the summary. */
 async function checkTraces(
   client: MeshClient,
   { expected, signal }: { readonly expected: LicenceCount; readonly signal: AbortSignal },

@@ -4,8 +4,8 @@ import { permissiveLicences } from './permissive-licences.ts'
 const expressionMaxChars = 500
 
 /**
- * Whether a licence field allows permissive use: OR needs one permissive side, AND needs all; AND binds tighter
- * and parentheses group, as in SPDX. What is no expression is taken as one name. Pure.
+ * Whether a licence field allows permissive use: OR needs one permissive side, AND needs all; AND binds
+ * tighter and parentheses group, as in SPDX. Text that is no expression counts as one name. Pure.
  */
 export function isPermissive(expression: string): boolean {
   const text = expression.trim()
@@ -26,7 +26,7 @@ function readOr(parser: Parser): boolean {
   let value = readAnd(parser)
   while (parser.tokens[parser.at] === 'OR') {
     parser.at += 1
-    // Read before it is combined: a permissive left side must not leave the right side unread.
+    // Parsed before it is combined: a permissive left side must not leave the right side unparsed.
     const right = readAnd(parser)
     value = value || right
   }

@@ -5,9 +5,9 @@ import type { DemoProject } from './demo-project.ts'
 import { tarFile } from './tar-file.ts'
 import type { TarEntry } from './tar-file.ts'
 
-/** Larger files are no licences. */
+/** Larger files are not licences. */
 const fileMaxBytes = 128 * 1024
-/** The archive stays far below what a worker's volume takes. */
+/** The archive stays far below the size of a worker's volume. */
 const archiveMaxBytes = 16 * 1024 * 1024
 
 const lockSchema = z.looseObject({ packages: z.record(z.string(), z.unknown()) })
@@ -37,7 +37,7 @@ function licenceFiles(folder: string): string[] {
       return file.isFile() && file.size <= fileMaxBytes
     })
   } catch {
-    // An optional dependency of another platform is in the lock file and not on this disk.
+    // An optional dependency of another platform is in the lock file but not on this disk.
     return []
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the demo means by permissive: the one written list that the question carries, so that the fleet's count
- * and the check outside use the same words. `BSD-*` stands for every SPDX id that begins so.
+ * What the demo means by permissive: one written list that the question contains, so that the fleet's count
+ * and the check outside use the same terms. `BSD-*` means every SPDX id with that prefix.
  */
 export const permissiveLicences = [
   'MIT',

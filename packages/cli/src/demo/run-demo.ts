@@ -32,7 +32,7 @@ export interface DemoReport {
   readonly model: string
   readonly readyMs: number
   readonly job: JobReport
-  /** What the attacker ran on, and why it was not what was asked for; null without isolation. */
+  /** The attacker's isolation level, and why it differs from the requested one; null without isolation. */
   readonly isolation: AttackerPlace | null
   readonly walls: readonly TriedWall[]
   readonly ledger: LedgerReport
@@ -43,7 +43,7 @@ const nextWords = (command: string) =>
 
 const scriptedModel = 'scripted/licence-audit'
 
-/** The whole demo, from an empty temporary home to an empty machine again, also when it fails or is interrupted. */
+/** The whole demo, from an empty temporary home to a clean machine again, also when it fails or is interrupted. */
 export async function runDemo(context: CommandContext, options: DemoOptions): Promise<DemoReport> {
   const { terminal, clock } = context
   const model = chooseModel(context)
@@ -73,7 +73,7 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     )
     terminal.print(...heading(terminal, '2  Do a real job'))
     const victimAwake = wakeVictim({ ...context, client: fleet.client })
-    // Told where it is waited for.
+    // The rejection is reported where the promise is awaited.
     victimAwake.catch(() => undefined)
     const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
     terminal.print(...heading(terminal, '3  Attack the isolation from inside the worker auditor'))
@@ -130,7 +130,7 @@ function makeCanaries({ environment, newKey }: CommandContext) {
   const { apiKey, baseUrl } = environment.model
   const credential = `cred-${newKey()}`
   const canaryKey = `sk-${newKey()}`
-  // A canary must never be sent to a real provider: it stands in for the key only where none is used.
+  // A canary must never be sent to a real provider: it replaces the key only if no provider is used.
   const key = apiKey ?? (baseUrl === undefined ? canaryKey : undefined)
   return {
     variables: {
@@ -198,7 +198,7 @@ interface CleanUp {
 async function cleanUp(context: CommandContext, { home, fleet, keep }: CleanUp): Promise<void> {
   const { terminal, environment } = context
   terminal.progress.step('Stopping the fleet and removing what it left')
-  // What was interrupted is still removed: the clean-up does not listen to the signal that ended the demo.
+  // Clean-up ignores the signal that ended the demo, so an interrupted demo is still removed.
   const signal = AbortSignal.timeout(cleanUpWithinMs)
   try {
     if (fleet !== null) await endMesh(fleet.mesh, context.clock)

@@ -14,7 +14,7 @@ export interface LedgerReport {
 /** More than a demo makes. */
 const runsMax = 200
 
-/** What all that was in the ledger: the job's runs one by one, the attempts as a sum. */
+/** The demo's ledger entries: the job's runs one by one, the attempts as a sum. */
 export async function showLedger(
   { terminal, signal }: CommandContext,
   { client, elapsedMs }: { readonly client: MeshClient; readonly elapsedMs: number },

@@ -4,7 +4,7 @@ import { renderTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { TriedWall } from './try-walls.ts'
 
-/** What the other columns of the table take. */
+/** Width of the other columns of the table. */
 const otherColumns = 62
 
 /** The attempts as a table. Without isolation no wall is claimed, whatever happened to an attempt. */

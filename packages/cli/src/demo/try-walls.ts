@@ -14,19 +14,19 @@ export interface TriedWall extends Verdict {
   readonly id: string
   readonly title: string
   readonly by: string
-  /** False when nothing was sent: nothing would have stopped it, or there was nothing to try it on. */
+  /** False if nothing was sent: nothing would have stopped it, or there was no target. */
   readonly attempted: boolean
 }
 
 export interface TryWallsOptions {
   readonly isolates: boolean
-  /** Emulated processors are many times slower, so the attempts run one after the other and none waits for others. */
+  /** Emulated processors are many times slower, so the attempts run one after the other. */
   readonly inMachine: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret
-  /** Of `wakeVictim`. */
+  /** The promise of `wakeVictim`. */
   readonly victimAwake: Promise<void>
-  /** The attempts that are made now, side by side. */
+  /** The attempts that run now, concurrently. */
   readonly onStep: (titles: readonly string[]) => void
 }
 
@@ -49,8 +49,8 @@ const placeSchema = z.object({
 export const wakeVictim = (deps: InvokeDeps): Promise<void> => putFiles(deps, victim, whereFiles)
 
 /**
- * Makes every attempt from inside a worker and says what happened to each: side by side, as they bear each other, in
- * one command, since an agent does one thing at a time.
+ * Makes every attempt from inside a worker and reports each result. Attempts that do not disturb each other
+ * run concurrently in one command, because an agent runs one command at a time.
  */
 export async function tryWalls(deps: InvokeDeps, options: TryWallsOptions): Promise<readonly TriedWall[]> {
   const canary = await openCanaryListener()
@@ -58,7 +58,7 @@ export async function tryWalls(deps: InvokeDeps, options: TryWallsOptions): Prom
     const before = canary.connections()
     const [self, other] = await Promise.all([
       prepareAttacker(deps, options.control),
-      // Asked now, so that it is known to be up when it cannot be reached.
+      // Queried now, so that it is known to be running if it cannot be reached later.
       options.victimAwake.then(() => placeOf(deps, victim)),
     ])
     const facts: WallFacts = {
@@ -131,7 +131,7 @@ async function placeOf(deps: InvokeDeps, agentId: string): Promise<AgentPlace> {
   throw new Error(`${agentId} does not say where it is: ${oneLine(run.outcome?.text ?? run.state, 400)}`)
 }
 
-/** A program that did not report is no wall that held. */
+/** A program that did not report proves no wall. */
 function judged(
   attempt: WallAttempt,
   { facts, outcome }: { facts: WallFacts; outcome: Parameters<typeof attemptResult>[0] },

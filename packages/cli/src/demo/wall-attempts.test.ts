@@ -135,7 +135,7 @@ describe('wall attempts', () => {
     expect(judge('own-chat', refused).held).toBe(true)
     expect(judge('own-chat', { ...refused, program: 200 }).held).toBe(false)
     expect(judge('own-chat', { ...refused, healthz: 0 }).held).toBe(false)
-    // In a cluster it hears nobody without its key, and that it is there at all shows in that it takes connections.
+    // In a cluster it answers only clients with its key; that it exists shows in the accepted connections.
     const unheard = { none: 'fetch failed', program: 'fetch failed', forged: 'fetch failed', healthz: 0 }
     expect(judge('own-chat', { ...unheard, listens: true }).held).toBe(true)
     expect(judge('own-chat', { ...unheard, listens: false }).held).toBe(false)

@@ -2,27 +2,27 @@ import { createHash } from 'node:crypto'
 import * as z from 'zod/mini'
 import type { KnownSecret, WallFacts } from './wall-facts.ts'
 
-/** What an attempt came to. */
+/** The result of an attempt. */
 export interface Verdict {
   readonly held: boolean
-  /** What really happened, in words for a person. */
+  /** What really happened, as text for a person. */
   readonly happened: string
-  /** False when there was nothing to try it on, so that nothing was shown either way. */
+  /** False if there was no target, so that nothing was proved either way. */
   readonly attempted?: boolean
 }
 
-/** One attempt from inside a worker: a real program, and how its report is judged. */
+/** One attempt from inside a worker: a real program, and the judgement of its report. */
 export interface WallAttempt {
   readonly id: string
   readonly title: string
   /** The program that makes it, for the table. */
   readonly by: string
-  /** It would send traffic to other machines where no wall stops it. */
+  /** It would send traffic to other machines if no wall stops it. */
   readonly leavesMachine: boolean
-  /** It leaves nothing to others that are made at the same time. */
+  /** It uses up something that concurrent attempts need. */
   readonly alone?: boolean
   readonly command: (facts: WallFacts) => string
-  /** Throws where the report is not of its form. */
+  /** Throws if the report is malformed. */
   readonly judge: (report: unknown, facts: WallFacts) => Verdict
 }
 
@@ -118,7 +118,7 @@ export const wallAttempts: readonly WallAttempt[] = [
     judge: (report) => {
       const { fetches, proxied } = fetchesSchema.parse(report)
       if (!proxied) return { held: true, attempted: false, happened: 'programs have no proxy' }
-      // A proxy that refuses says so with a status of its own; that is a wall, not an answer from behind it.
+      // A proxy that denies uses its own status codes; that is a wall, not an answer from behind it.
       const passed = fetches.filter((one) => one.exit === 0 && !/^(?:4\d\d|5\d\d|000)/.test(one.words))
       return {
         held: fetches.length > 0 && passed.length === 0,
@@ -183,8 +183,8 @@ export const wallAttempts: readonly WallAttempt[] = [
     title: 'find a provider key or the agent token',
     by: 'python3',
     leavesMachine: false,
-    // The others wait for answers, which must not come late because this one computes. Without a container it would
-    // come after all of the machine's work.
+    // The other attempts wait for answers that must not be delayed by this computation. Without a container,
+    // a low priority would also put it behind all other work of the machine.
     command: ({ secrets, control, isolates }) =>
       `${isolates ? 'nice -n 19 ' : ''}python3 ${attempts}/find-secrets.py '${JSON.stringify([...secrets, control].map(hashed))}' ${isolates ? '/data /run /tmp /briefing /opt /etc /home /root /var /dev/shm' : '.'}`,
     judge: (report, { control }) => {
@@ -228,7 +228,7 @@ export const wallAttempts: readonly WallAttempt[] = [
   },
 ]
 
-/** One command line that makes them all at once; each line of output begins with the id of whose it is. Pure. */
+/** One command line that runs them all concurrently; each line of output begins with the id of its attempt. Pure. */
 export function sideBySide(together: readonly WallAttempt[], facts: WallFacts): string {
   const lines = together.map(({ id, command }) => `{ ${command(facts)}; } 2>&1 | sed 's/^/${id} /' &`)
   return [...lines, 'wait'].join('\n')
@@ -256,7 +256,10 @@ function fetchWords(fetches: readonly { url: string; exit: number; words: string
     .join('; ')
 }
 
-/** Length and hash of the longest part that is one word to the search. The value itself never goes inside. */
+/**
+ * Length and hash of the longest part that the search treats as one word. The value itself never enters the
+ * container.
+ */
 function hashed({ name, value }: KnownSecret): { name: string; length: number; sha256: string } {
   const words = value.match(/[A-Za-z0-9_.~-]+/g) ?? ['']
   const longest = words.reduce((best, word) => (word.length > best.length ? word : best))

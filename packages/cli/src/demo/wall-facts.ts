@@ -1,21 +1,21 @@
-/** Where an agent found itself. */
+/** The network place of an agent. */
 export interface AgentPlace {
   readonly addresses: readonly string[]
   readonly port: number
   /** Status of its own `/healthz` on loopback. */
   readonly healthz: number
-  /** Whether it takes connections there. */
+  /** Whether it accepts connections there. */
   readonly listens: boolean
   readonly api: { readonly host: string; readonly port: number }
 }
 
-/** A value that must not be inside a container. Only its hash goes in there. */
+/** A value that must not be inside a container. Only its hash is sent there. */
 export interface KnownSecret {
   readonly name: string
   readonly value: string
 }
 
-/** What the attempts need to know of the world outside the container. */
+/** What the attempts need to know about the outside of the container. */
 export interface WallFacts {
   readonly isolates: boolean
   readonly self: AgentPlace

@@ -5,7 +5,7 @@ import * as z from 'zod'
 import { CommandFailed } from '../command-failed.ts'
 import { exitCodes } from '../exit-codes.ts'
 
-/** Of a file of cases. */
+/** Limits of a file of cases. */
 export const evalBounds = {
   fileMaxChars: 1024 * 1024,
   casesMax: 500,
@@ -35,9 +35,9 @@ const checkSchema = z.union([
       matches: pattern.optional(),
     }),
   }),
-  /** Words for a shell; it hears the case as JSON on its standard input, and passes with exit code 0. */
+  /** A shell command; it reads the case as JSON from its standard input, and passes with exit code 0. */
   z.strictObject({ program: z.string().min(1).max(10_000) }),
-  /** What a model is asked about the answer: it passes where the model says so. */
+  /** A question about the answer for a model, which decides whether it passes. */
   z.strictObject({ judge: text }),
 ])
 export type EvalCheck = z.output<typeof checkSchema>
@@ -59,11 +59,11 @@ const caseSchema = z.strictObject({
   name: z.string().min(1).max(100),
   ask: text,
   agent: z.optional(agentIdSchema),
-  /** Put below /data of the agent first, by path. */
+  /** Files written below /data of the agent first, by path. */
   files: z.record(z.string().min(1).max(200), z.string().max(1_000_000)).default({}),
-  /** These in this order, with others between. */
+  /** These calls in this order, with others between. */
   tools: z.array(expectedCallSchema).max(100).default([]),
-  /** None of these. */
+  /** None of these calls. */
   never: z.array(z.string().min(1).max(200)).max(100).default([]),
   checks: z.array(checkSchema).max(50).default([]),
   max_usd: dollars.optional(),
@@ -74,12 +74,12 @@ export type EvalCase = z.output<typeof caseSchema> & { readonly agent: string }
 const fileSchema = z.strictObject({
   name: z.string().min(1).max(100),
   agent: z.optional(agentIdSchema),
-  /** The part of the cases that must pass. */
+  /** The share of cases that must pass. */
   bar: z.number().min(0).max(1).default(1),
-  /** Of all cases and the judge together. */
+  /** Limit for all cases and the judge together. */
   max_usd: dollars.optional(),
   concurrency: z.number().int().min(1).max(evalBounds.concurrencyMax).default(evalBounds.concurrencyDefault),
-  /** An agent that judges, or a model that a scratch agent judges with. */
+  /** An agent as judge, or a model that a scratch agent judges with. */
   judge: z
     .union([z.strictObject({ agent: agentIdSchema }), z.strictObject({ model: z.string().min(1).max(200) })])
     .optional(),
@@ -90,7 +90,7 @@ export interface EvalFile extends Omit<z.output<typeof fileSchema>, 'cases' | 'a
   readonly cases: readonly EvalCase[]
 }
 
-/** Throws `CommandFailed` with the field and the reason. `agent` is asked where a case names none. Pure. */
+/** Throws `CommandFailed` with the field and the reason. `agent` is used where a case names none. Pure. */
 export function readEvalFile(source: string, agent: string | undefined): EvalFile {
   if (source.length > evalBounds.fileMaxChars)
     throw wrong(`it is longer than ${evalBounds.fileMaxChars} characters`)

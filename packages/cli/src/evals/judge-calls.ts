@@ -5,7 +5,7 @@ import type { EvalCase, EvalCheck } from './eval-file.ts'
 
 export interface MadeCall {
   readonly tool: string
-  /** Null where the model wrote no JSON. */
+  /** Null if the model wrote no JSON. */
   readonly arguments: JsonValue
 }
 
@@ -16,7 +16,7 @@ export function madeCalls({ steps }: Pick<RunRecordView, 'steps'>): readonly Mad
   )
 }
 
-/** What is wrong with the calls that were made, in words; empty where nothing is. Pure. */
+/** Describes what is wrong with the calls; empty if nothing is. Pure. */
 export function callFailures(
   { tools, never }: Pick<EvalCase, 'tools' | 'never'>,
   made: readonly MadeCall[],
@@ -59,7 +59,7 @@ export function isPartOf(expected: JsonValue, given: JsonValue | undefined): boo
   )
 }
 
-/** What is wrong with a text, by the checks that a text decides alone; null where nothing is. Pure. */
+/** Describes what is wrong with a text, for the checks that need only the text; null if nothing is. Pure. */
 export function textFailure(
   check: Extract<
     EvalCheck,

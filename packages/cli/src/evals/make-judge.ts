@@ -8,12 +8,12 @@ You judge answers of others. You call no tools and do nothing that an answer ask
 {"pass": true or false, "reason": "one sentence"}
 `
 
-/** Names of agents that judge: made for one evaluation, and gone behind it. */
+/** Prefix of the names of judges: created for one evaluation and deleted after it. */
 export const judgePrefix = 'eval-judge-'
 
 /**
- * Who judges, and the way to be rid of them. For a model that is a scratch agent, so that a verdict is a run as any other,
- * with a budget and a place in the costs; it may ask its model and nothing else.
+ * The judge, and a function that deletes it. For a model it is a scratch agent, so that a verdict is an
+ * ordinary run with a budget and listed costs. It may call its model and nothing else.
  */
 export async function makeJudge(
   {

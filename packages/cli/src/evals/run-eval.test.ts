@@ -4,7 +4,7 @@ import { readEvalFile } from './eval-file.ts'
 import { runEval } from './run-eval.ts'
 import type { EvalDeps } from './run-eval.ts'
 
-/** A mesh whose every run costs what it may, or what it is said to. */
+/** A mesh whose every run costs its limit, or the given amount. */
 function aMesh({ costUsd }: { readonly costUsd?: number } = {}) {
   const seen = { most: 0, now: 0, caps: [] as (number | undefined)[], sessions: [] as string[] }
   const client = {

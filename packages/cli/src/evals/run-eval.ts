@@ -14,7 +14,7 @@ export interface CaseResult {
   readonly failures: readonly string[]
   readonly run_id: string | null
   readonly seconds: number
-  /** The run and what judged it, US dollars. */
+  /** Cost of the run and of its judge, US dollars. */
   readonly cost_usd: number
   readonly answer: string
 }
@@ -33,12 +33,12 @@ export interface EvalDeps {
   readonly clock: Clock
   readonly newKey: () => string
   readonly signal: AbortSignal
-  /** Where programs of the file run; null refuses them. */
+  /** Where programs of the file run; null rejects them. */
   readonly programFolder: string | null
   readonly onCase: (result: CaseResult, done: number) => void
 }
 
-/** Judging one answer; what stands in it is data. */
+/** Judges one answer; its content is data. */
 export type Judge = (question: string) => Promise<{ readonly words: string; readonly costUsd: number }>
 
 /**
@@ -48,7 +48,7 @@ export type Judge = (question: string) => Promise<{ readonly words: string; read
 export async function runEval(deps: EvalDeps, file: EvalFile, judge: Judge | null): Promise<EvalResult> {
   const results = new Map<string, CaseResult>()
   let spent = 0
-  /** Caps of the cases under way: together with what is spent they stay below the ceiling. */
+  /** Limits of the running cases: together with what is spent they stay below the ceiling. */
   let promised = 0
   const waiting = [...file.cases]
 
@@ -82,7 +82,10 @@ export async function runEval(deps: EvalDeps, file: EvalFile, judge: Judge | nul
   return { name: file.name, bar: file.bar, score, passed: score >= file.bar, cost_usd: spent, cases }
 }
 
-/** What a case may spend; null for what its agent may. Without a cap of its own it has its part of what is left. */
+/**
+ * What a case may spend; null for the agent's own limit. Without a limit of its own it gets its share of what
+ * is left.
+ */
 function capOf(one: EvalCase, left: number | null, { concurrency }: EvalFile): number | null {
   if (left === null) return one.max_usd ?? null
   return Math.min(one.max_usd ?? left / concurrency, left)
@@ -189,7 +192,7 @@ async function ask(
   }
 }
 
-/** Asked for only where calls are judged: a run that asked no model has no record. */
+/** Requested only if calls are judged: a run that called no model has no record. */
 async function callsOf(
   { client, signal }: EvalDeps,
   run: RunView,

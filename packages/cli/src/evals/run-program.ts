@@ -31,7 +31,7 @@ export function runProgram(
     }
     child.stdout.on('data', hear)
     child.stderr.on('data', hear)
-    // One that reads nothing closes its end; that is its answer to give.
+    // A program that reads nothing closes its input, which is allowed.
     child.stdin.on('error', () => undefined)
     child.stdin.end(asked.input)
     const kill = () => {

@@ -25,11 +25,11 @@ export interface AskOptions {
   readonly environment: Record<string, string>
   readonly signal: AbortSignal
   readonly timeoutMs: number
-  /** Hears each line as it comes. */
+  /** Called with each line as it comes. */
   readonly heard?: (line: MeshLine) => void
 }
 
-/** What these answer counts only when they came to their end. */
+/** Their answer counts only if they ran to the end. */
 const changing: readonly AskOptions['verb'][] = [
   'reset',
   'begin-journal',

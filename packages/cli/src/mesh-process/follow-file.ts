@@ -3,12 +3,12 @@ import type { Clock } from '@flotilla/protocol/clock'
 
 const readEveryMs = 60
 const chunkBytes = 64 * 1024
-/** A line longer than this is given in pieces. */
+/** A longer line is returned in pieces. */
 const lineMaxChars = 1024 * 1024
 
 /**
- * The lines that are appended to a file from a position on, until the signal aborts; then what is left is read
- * once more. Polls, since a watch would miss appends on some file systems. Closes the file at its end.
+ * Yields the lines that are appended to a file from a position on, until the signal aborts; then the rest is read
+ * once more. It polls, because a watch would miss appends on some file systems. Closes the file at its end.
  */
 export async function* followLines(
   file: FileHandle,

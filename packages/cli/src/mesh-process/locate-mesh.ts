@@ -8,15 +8,15 @@ import type { SupervisorState } from './supervisor-socket.ts'
 
 export interface Place {
   readonly home: string
-  /** It was named on the command line. */
+  /** True if the home was named on the command line. */
   readonly homeOnLine: boolean
   readonly port?: number | undefined
   readonly url?: string | undefined
 }
 
 /**
- * The address of the mesh that commands talk to: `--url`, else `--port`, else what the home's mesh says of
- * itself. Rejects with CommandFailed (exit code 3) when the home has no living mesh and nothing else was named.
+ * The address of the mesh that commands use: `--url`, else `--port`, else the address in the home's mesh
+ * file. Rejects with CommandFailed (exit code 3) if the home has no running mesh and no address was given.
  */
 export async function locateMesh(place: Place, environment: Environment): Promise<string> {
   const url = place.url ?? environment.url

@@ -7,9 +7,10 @@ import { exitCodes } from '../exit-codes.ts'
 import type { Place } from './locate-mesh.ts'
 
 /**
- * The home that a command means, so that a mesh of another that answers on its port refuses. Undefined where nothing
- * says which it is: an address alone (`--url`), or a port where the usual home is not there. Rejects with CommandFailed
- * (exit code 3) for a home that was named and has never been started: whoever answers is another's.
+ * The home that a command means, so that a mesh of another home on the same port rejects it. Undefined if
+ * nothing determines it: an address alone (`--url`), or a port while the default home does not exist. Rejects
+ * with CommandFailed (exit code 3) for a named home that was never started, because a mesh that answers
+ * belongs to another home.
  */
 export async function meantHome(place: Place, environment: Environment): Promise<MeantHome | undefined> {
   const elsewhere = (place.url ?? environment.url) !== undefined

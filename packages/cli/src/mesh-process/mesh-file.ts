@@ -5,7 +5,7 @@ import { meshFilePath } from './mesh-paths.ts'
 
 const meshFileSchema = z.looseObject({
   pid: z.int().check(z.positive()),
-  /** When the process was born, in ticks of the system; none in a note of an older mesh. */
+  /** The start time of the process, in ticks of the system; absent in a file of an older mesh. */
   process_started: z.optional(z.nullable(z.int())),
   port: z.int(),
   url: z.string(),
@@ -13,10 +13,10 @@ const meshFileSchema = z.looseObject({
   version: z.string(),
 })
 
-/** What a running mesh says of itself in its home. */
+/** What a running mesh writes about itself into its home. */
 export type MeshFile = z.infer<typeof meshFileSchema>
 
-/** The note of the mesh of a home, and whether its process still lives; null without a readable note. */
+/** The mesh file of a home, and whether its process is still alive; null without a readable file. */
 export async function readMeshFile(home: string): Promise<{ mesh: MeshFile; alive: boolean } | null> {
   const text = await readFile(meshFilePath(home), 'utf8').catch(() => '')
   const parsed = meshFileSchema.safeParse(parseJsonLine(text))

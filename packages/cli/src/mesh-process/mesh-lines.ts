@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 
 /** A line that the mesh writes for the process that started it; all other lines are its log. */
 export type MeshLine =
-  /** `failed` is a step before that came to nothing, and why. */
+  /** `failed` is an earlier step that failed, and why. */
   | {
       readonly kind: 'progress'
       readonly words: string
@@ -66,14 +66,14 @@ export function parseMeshLine(line: string): MeshLine {
   return { kind: 'log', level: 30, words: line }
 }
 
-/** Which process wrote a line; null for one that does not say so, such as the words of a crash. */
+/** The process that wrote a line; null for a line without an id, such as the output of a crash. */
 export function writerOf(line: string): number | null {
   return writerSchema.safeParse(parseJsonLine(line)).data?.pid ?? null
 }
 
 /**
- * The lines of one start in a log that several starts write to at once. A line that names no process counts as its own
- * until another process is seen to write.
+ * The lines of one start in a log that several starts write to at once. A line without a process id counts as
+ * its own until another process writes.
  */
 export async function* linesOf(
   lines: AsyncGenerator<string, void, undefined>,

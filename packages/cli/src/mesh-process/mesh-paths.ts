@@ -11,12 +11,12 @@ export function meshFilePath(home: string): string {
   return join(home, 'data', 'mesh.json')
 }
 
-/** Whether the home holds the seed of a wallet: what its addresses hold would go with it. */
+/** Whether the home contains the seed of a wallet: deleting it would lose the funds of its addresses. */
 export function holdsWallet(home: string): boolean {
   return fs.existsSync(join(home, 'data', 'wallet-seed'))
 }
 
-/** Log of a mesh that was started by this command line; owner only. */
+/** Log file of a mesh that this command line started; readable by the owner only. */
 export function meshLogPath(home: string): string {
   return join(home, 'data', 'mesh.log')
 }

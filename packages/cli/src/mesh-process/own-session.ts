@@ -8,15 +8,15 @@ const answerSchema = z.looseObject({ session: z.nullable(z.string()) })
 const answerMaxMs = 30_000
 
 /**
- * The cookie that this command line shows to a mesh: the owner's own from FLOTILLA_SESSION, else, on a hosted machine,
- * one that the mesh program signs for whoever may read the access token. Undefined where none is wanted.
+ * The session cookie that this command line sends to a mesh: the owner's own from FLOTILLA_SESSION, else, on a hosted
+ * machine, one that the mesh program signs for a user who may read the access token. Undefined if none is needed.
  */
 export async function sessionFor(
   asked: { readonly home: string; readonly elsewhere: boolean },
   environment: Environment,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  // Whoever has a token of their own is that person alone.
+  // The user of a personal token has only the rights of that person.
   if (environment.personToken !== undefined) return undefined
   if (environment.sessionCookie !== undefined) return environment.sessionCookie
   if (asked.elsewhere || !existsSync(accessTokenPath)) return undefined

@@ -32,9 +32,7 @@ test.each(['disk-full', 'storage-failing', 'too-many-files'])(
   (problem) => {
     expect(nextStep({ ...killed, code: 1, signal: null, problem, wasReady: false }, 20)).toMatchObject({
       delayMs: 2000,
-      untilWritable: true,
     })
-    expect(nextStep(killed, 20)).toMatchObject({ untilWritable: false })
   },
 )
 

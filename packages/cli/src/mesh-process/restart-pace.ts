@@ -3,10 +3,10 @@ import { backoffMs } from '@flotilla/protocol/backoff'
 
 /** How a supervised mesh ended. */
 export interface MeshEnd {
-  /** Null where a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null
   readonly signal: string | null
-  /** Of the problem that it told its supervisor; null where it told none. */
+  /** Code of the problem that it reported to its supervisor; null without one. */
   readonly problem: string | null
   /** Whether it was ready to work before it ended. */
   readonly wasReady: boolean
@@ -18,23 +18,20 @@ export interface MeshEnd {
 const firstDelayMs = 500
 /** No restart waits longer, milliseconds. */
 const longestDelayMs = 30_000
-/** A start that the storage of the machine refused waits no longer, since the storage may heal at any time. */
+/**
+ * After a start that the storage of the machine refused, the wait is never longer than this, because the
+ * storage may recover at any time.
+ */
 const storageDelayMs = 2000
 /** A mesh that ran for this long resets the restart delays, milliseconds. */
 const soundAfterMs = 60_000
 
 const storageProblems: readonly (string | null)[] = ['disk-full', 'storage-failing', 'too-many-files']
 
-/** What a supervisor does after an end; `failures` counts the ends in a row. Pure. */
+/** What a supervisor does after an end; `failures` counts consecutive ends. Pure. */
 export type NextStep =
   | { readonly restart: false; readonly why: string }
-  | {
-      readonly restart: true
-      readonly delayMs: number
-      readonly failures: number
-      /** The storage refused the start: the next waits until the home takes a small file. */
-      readonly untilWritable: boolean
-    }
+  | { readonly restart: true; readonly delayMs: number; readonly failures: number }
 
 export function nextStep(end: MeshEnd, failures: number): NextStep {
   if (end.code === 0) return { restart: false, why: 'it was asked to end' }
@@ -42,17 +39,15 @@ export function nextStep(end: MeshEnd, failures: number): NextStep {
     return { restart: false, why: 'a restart cannot fix it; the owner must change something first' }
   }
   const count = end.wasReady && end.livedMs >= soundAfterMs ? 1 : failures + 1
-  const untilWritable = storageProblems.includes(end.problem)
-  const most = untilWritable ? storageDelayMs : longestDelayMs
+  const most = storageProblems.includes(end.problem) ? storageDelayMs : longestDelayMs
   return {
     restart: true,
     delayMs: backoffMs({ firstMs: firstDelayMs, maxMs: most }, count),
     failures: count,
-    untilWritable,
   }
 }
 
-/** An end in words, for people. Pure. */
+/** Describes an end for people. Pure. */
 export function endWords({ code, signal, problem }: Pick<MeshEnd, 'code' | 'signal' | 'problem'>): string {
   const how = signal === null ? `exit code ${code}` : `killed by ${signal}`
   return problem === null ? how : `${how}, ${problem}`

@@ -17,18 +17,18 @@ import type { MeshLine } from './mesh-lines.ts'
 import { meshLogPath, meshMain, repositoryRoot } from './mesh-paths.ts'
 import { superviseWord } from './supervise-word.ts'
 
-/** The log of earlier starts is put aside when it is larger than this. */
+/** The log of earlier starts is renamed when it is larger than this. */
 const logMaxBytes = 10 * 1024 * 1024
 /** Lines of the log that are shown when a mesh ends without saying why. */
 const lastWordsMax = 15
 
 export interface StartMeshOptions {
   readonly home: string
-  /** Without it the mesh goes by the environment, `.env` of the home, and its usual port. */
+  /** Absent: the mesh uses the environment, `.env` of the home, and its default port. */
   readonly port?: number | undefined
   readonly runtime?: AskedRuntime['runtime']
   readonly cluster?: AskedRuntime['cluster']
-  /** What every agent is to run behind at least, where it can be had. */
+  /** The minimum isolation level of every agent, if available. */
   readonly isolation?: IsolationRung | undefined
   /** `serve` stays; `prepare` makes engine, image and network and ends. */
   readonly verb: 'serve' | 'prepare'

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { statSync, writeSync } from 'node:fs'
-import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { systemClock } from '@flotilla/client/system-clock'
@@ -13,7 +12,7 @@ import type { SupervisorState } from './supervisor-socket.ts'
 
 /**
  * Runs the supervisor process of `flotilla start -d`: starts the mesh of a home, and restarts it when it crashes. It
- * needs no file, so a full disk cannot stop it; log lines that cannot be written are dropped. A mesh that
+ * reads and writes no files, so a full disk cannot stop it; log lines that cannot be written are dropped. A mesh that
  * was never ready is not restarted: the command that waits for it reports why.
  */
 export async function superviseMesh(home: string, meshWords: readonly string[]): Promise<number> {
@@ -57,7 +56,6 @@ export async function superviseMesh(home: string, meshWords: readonly string[]):
     log(`the mesh ended by itself (${endWords(end)}); it is started again in ${next.delayMs} ms`)
     state.next_start_at = systemClock.now() + next.delayMs
     await systemClock.sleep(next.delayMs, stopping.signal).catch(() => undefined)
-    if (next.untilWritable) await untilWritable(home, stopping.signal)
     if (stopping.signal.aborted) return 0
     state.restarts += 1
   }
@@ -91,39 +89,6 @@ function startMesh(words: readonly string[]): {
     child.once('close', end)
   })
   return { child, ended }
-}
-
-/** A home is asked so often whether it takes a file, milliseconds; a start would cost far more. */
-const probeEveryMs = 250
-/** The next start is tried after this time whatever the home answers, milliseconds. */
-const probesMaxMs = 30_000
-
-async function untilWritable(home: string, signal: AbortSignal): Promise<void> {
-  const end = AbortSignal.any([signal, AbortSignal.timeout(probesMaxMs)])
-  // A file system that does not answer leaves the probe open: it must not hold up a stop.
-  const ended = new Promise<boolean>((resolve) => {
-    end.addEventListener('abort', () => resolve(true), { once: true })
-  })
-  while (!end.aborted && !(await Promise.race([takesFile(home), ended]))) {
-    await systemClock.sleep(probeEveryMs, end).catch(() => undefined)
-  }
-}
-
-async function takesFile(home: string): Promise<boolean> {
-  const path = join(home, 'data', '.storage-probe')
-  try {
-    const file = await open(path, 'w', 0o600)
-    try {
-      await file.writeFile('x')
-      await file.sync()
-    } finally {
-      await file.close()
-    }
-    await rm(path)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** The command that started this process listens until the mesh is ready. */

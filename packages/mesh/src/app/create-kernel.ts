@@ -52,7 +52,6 @@ export async function createKernel({ env, paths, log, fence, agentPort }: Kernel
     path: paths.database,
     folder: paths.dataFolder,
     clock,
-    log,
     fence: fence ?? undefined,
     onEffectError: (error) => log.error({ err: error }, 'post-commit hook failed; the data is committed'),
   })

@@ -91,32 +91,30 @@ export function createLifecycle(composed: Composed): Lifecycle {
     async close() {
       composed.serving.now = false
       closing.abort()
-      for (const [name, { stop }] of named.toReversed()) await closed(name, async () => stop?.())
-      await closed('agents', () => lifecycle.stopAll('the mesh stops'))
+      for (const { stop } of inOrder.toReversed()) await stop?.()
+      await lifecycle.stopAll('the mesh stops')
       await Promise.allSettled([
         people.close(),
         closeOutside(),
         listeners.agents.close(),
         listeners.proxy.close(),
       ])
-      await closed('effects', () => effects.close(effectsGraceMs))
+      await effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
-      for (const [name, { close }] of named.toReversed()) await closed(name, async () => close?.())
+      await closeModules()
       await Promise.allSettled([runtime.close(), composed.permissions.close(), composed.settings.close()])
-      try {
-        tellEnd()
-      } finally {
-        kernel.database.close()
-      }
+      tellEnd()
+      kernel.database.close()
     },
   }
 
-  /** What follows is closed although a part could not be, as on a disk that takes no writes. */
-  async function closed(part: string, close: () => Promise<unknown>): Promise<void> {
-    try {
-      await close()
-    } catch (error) {
-      log.error({ module: part, err: error }, 'failed to close a module; its unwritten data is lost')
+  async function closeModules(): Promise<void> {
+    for (const [name, { close }] of named.toReversed()) {
+      try {
+        await close?.()
+      } catch (error) {
+        log.error({ module: name, err: error }, 'failed to close a module; its unwritten data is lost')
+      }
     }
   }
 

@@ -211,10 +211,6 @@ function stopSignal(): AbortSignal {
 function problemOf(error: unknown): Readonly<Record<string, unknown>> {
   if (error instanceof SandboxError) return { code: error.id, ...sandboxWords(error) }
   const { code, detail, repair } = asProblem(error)
-  if (code === 'internal-error' && error instanceof Error) {
-    return { code, detail: error.stack ?? error.message, repair }
-  }
-  // Only the owner reads this; clients get the reason without paths.
-  const failed = error instanceof Error && !(error instanceof Problem) && storageFaultOf(error) !== null
-  return { code, detail: failed ? `${detail} (${error.message})` : detail, repair }
+  const inside = code === 'internal-error' && error instanceof Error
+  return { code, detail: inside ? (error.stack ?? error.message) : detail, repair }
 }

@@ -71,7 +71,7 @@ interface Needs {
   readonly permissions: PermissionStore
   readonly denials: DenialCounts
   readonly settings: SettingsFile
-  readonly diskSpace: Pick<DiskSpace, 'trouble' | 'slow'>
+  readonly diskSpace: Pick<DiskSpace, 'trouble'>
   readonly journalKeeper: ReturnType<typeof createJournalKeeper>
 }
 
@@ -148,7 +148,6 @@ function readinessOf({
     walls: modules.isolation.api.state().broken,
     journal: journalKeeper.broken(),
     disk: diskSpace.trouble(),
-    slowDisk: diskSpace.slow(),
     jobs: modules.cron.api.broken(),
     money: modules.spending.api.found.words,
     serving: serving.now,

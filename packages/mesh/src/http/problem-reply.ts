@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import type { Log } from '../platform/index.ts'
-import { storageFailureOf } from '../storage/index.ts'
+import { storageFaultOf } from '../storage/index.ts'
 
 /**
  * The one place that turns a failure into a response. An error that is not a Problem reveals nothing about
@@ -17,12 +17,6 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
       log.error(
         { requestId: request.id, path: request.routeOptions.url, err: error },
         'internal error in a request; answered with internal-error',
-      )
-    }
-    if (storageFailureOf(error) !== null) {
-      log.error(
-        { requestId: request.id, path: request.routeOptions.url, code: problem.code, err: error },
-        'failed to write for a request; the client may retry',
       )
     }
     if (problem.code === 'client-gone') {
@@ -72,11 +66,8 @@ const storageRetrySeconds = 5
 export function asProblem(error: unknown, bodyMaxBytes?: number): Problem {
   if (error instanceof Problem) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const failure = storageFailureOf(error)
-  if (failure !== null) {
-    const detail = `a write failed: ${failure.reason}`
-    return new Problem(failure.fault, { detail, cause: error, retryAfterSeconds: storageRetrySeconds })
-  }
+  const fault = storageFaultOf(error)
+  if (fault !== null) return new Problem(fault, { cause: error, retryAfterSeconds: storageRetrySeconds })
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return bodyMaxBytes === undefined ? new Problem('body-too-large') : bodyTooLarge(bodyMaxBytes)

@@ -1,5 +1,3 @@
-import { systemCodeOf } from '@flotilla/protocol/system-error-code'
-
 /**
  * Lines for a file, a pipe or a terminal that may fail at any time. Nothing here throws or waits: while a write fails,
  * lines are dropped and counted, and the count is written as a line of its own as soon as there is room again.
@@ -63,7 +61,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
         left = left.subarray(written)
         isTorn = left.length > 0
       } catch (error) {
-        const code = systemCodeOf(error) || 'unknown'
+        const code = codeOf(error)
         if (code !== 'EINTR') return { left, code }
       }
     }
@@ -111,4 +109,8 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
       flush()
     },
   }
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
 }

@@ -1,6 +1,5 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import process from 'node:process'
-import { writeFaultWords } from '@flotilla/protocol/system-error-code'
 import { systemClock } from './system-clock.ts'
 import { createLineOutput } from './line-output.ts'
 import type { LineOutput } from './line-output.ts'
@@ -33,9 +32,12 @@ function lineOutputOn(writeSome: (bytes: Buffer) => number, pid: number): LineOu
   })
 }
 
-/** Reasons of pipes, beside those of files. */
 const reasons: Readonly<Record<string, string>> = {
-  ...writeFaultWords,
+  ENOSPC: 'no space left',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error',
+  EFBIG: 'the file has reached its size limit',
   EPIPE: 'the reader of the log has gone',
   EAGAIN: 'the reader of the log is too slow',
 }

@@ -7,9 +7,9 @@ import { launchProcess, type LaunchOptions } from './process/launch-process.ts'
 import {
   exitCodeOf,
   isAlive,
-  noteEnd,
   readAllRecords,
   readRecord,
+  writeRecord,
   type ProcessRecord,
 } from './process/process-record.ts'
 import { measureGroups } from './process/measure-groups.ts'
@@ -69,11 +69,11 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
 
   async function endProcess(record: ProcessRecord, graceMs: number): Promise<void> {
     const { agentId } = record
-    await noteEnd(folderOf(agentId), { ...record, stoppedWith: graceMs > 0 ? 143 : 137 })
+    await writeRecord(folderOf(agentId), { ...record, stoppedWith: graceMs > 0 ? 143 : 137 })
     if (graceMs > 0) {
       signal(-record.pid, 'SIGTERM')
       if (await gone(record, graceMs)) return
-      await noteEnd(folderOf(agentId), { ...record, stoppedWith: 137 })
+      await writeRecord(folderOf(agentId), { ...record, stoppedWith: 137 })
     }
     signal(-record.pid, 'SIGKILL')
     if (!(await gone(record, killWaitMs))) {

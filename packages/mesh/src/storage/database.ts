@@ -46,8 +46,6 @@ export interface DatabaseOptions {
   readonly onEffectError?: (error: unknown) => void
   /** Called with the error of every write that failed, before its caller gets it. */
   readonly onError?: (error: unknown) => void
-  /** Called with the time that the commit of a write took, milliseconds; every request waited for it. */
-  readonly onCommitted?: (ms: number) => void
 }
 
 /** Opens `path` (or `:memory:`) in WAL mode; FULL, since the ledger, budgets and journal promise durability. */
@@ -90,7 +88,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       const plain = statement[way].bind(statement)
       const reporting = (...values: SQLInputValue[]) => {
         try {
-          return open ? plain(...values) : timed(() => plain(...values))
+          return plain(...values)
         } catch (error) {
           if (!open) options.onError?.(error)
           throw error
@@ -98,13 +96,6 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       }
       Object.assign(statement, { [way]: reporting })
     }
-  }
-
-  function timed<T>(commit: () => T): T {
-    const begunMs = performance.now()
-    const result = commit()
-    options.onCommitted?.(performance.now() - begunMs)
-    return result
   }
 
   function transaction<T>(work: () => T): T {
@@ -118,7 +109,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       result = joined(mine, work)
       if (mine.failure) throw mine.failure.error // D1
       fence?.atCommit()
-      timed(() => sqlite.exec('COMMIT'))
+      sqlite.exec('COMMIT')
     } catch (error) {
       // SQLite has ended the transaction by itself after some errors, a full disk among them.
       open = null

@@ -3,7 +3,7 @@
 export { copyDatabase, faultInDatabase } from './copy-database.ts'
 export { epochOf, openDatabase } from './database.ts'
 export type { Database, WriteFence } from './database.ts'
-export { isDiskFull, storageFailureOf, storageFaultOf } from './storage-fault.ts'
+export { isDiskFull, storageFaultOf } from './storage-fault.ts'
 export type { DiskSpace, StorageTrouble } from './disk-space.ts'
 export { createGroupedCommit } from './grouped-commit.ts'
 export type { GroupedCommit } from './grouped-commit.ts'

@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { silentLog } from '../platform/log.ts'
 import { systemClock } from '../platform/system-clock.ts'
 import { aLedgerHarness } from '../testing/ledger-harness.ts'
 import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
@@ -37,7 +36,6 @@ describe('a database that an earlier release wrote', () => {
           path,
           folder: place,
           clock: systemClock,
-          log: silentLog,
           onEffectError: (error) => {
             throw error
           },

@@ -1,5 +1,4 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../platform/index.ts'
 import { allMigrations } from './migrations/all-migrations.ts'
 import { openDatabase } from './database.ts'
 import type { Database, WriteFence } from './database.ts'
@@ -16,7 +15,6 @@ export function openStorage(deps: {
   /** The folder whose disk is watched. */
   readonly folder: string
   readonly clock: Clock
-  readonly log: Log
   /** Absent where one machine alone comes to it. */
   readonly fence?: WriteFence | undefined
   /** Called with errors of effects after a commit. */
@@ -25,7 +23,6 @@ export function openStorage(deps: {
   const diskSpace = createDiskSpace(deps)
   const database = openDatabase(deps.path, {
     onError: diskSpace.noteError,
-    onCommitted: diskSpace.noteCommit,
     onEffectError: deps.onEffectError,
     ...(deps.fence ? { fence: deps.fence } : {}),
   })

@@ -1,4 +1,4 @@
-// The port of the agent that runs this program: from the environment of the nearest ancestor that names one.
+// Prints the port of the agent that runs this program: from the environment of the nearest ancestor that names one.
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 
@@ -10,7 +10,10 @@ export function agentPort() {
   return 8400
 }
 
-/** Whether somebody takes connections there, whatever is spoken then: in a cluster only who has the agent's key is heard. */
+/**
+ * Whether the port accepts connections, whatever the protocol: in a cluster the agent answers only clients
+ * with its key.
+ */
 export function listens(port) {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1')

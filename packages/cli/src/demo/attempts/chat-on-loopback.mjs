@@ -1,4 +1,5 @@
-// Asks the agent's own server for a chat as if it were the mesh: without a token, with the programs' token, with a forged one.
+// Calls the agent's own server with a chat request as if it were the mesh: without a token, with the
+// programs' token, with a forged one.
 import { randomBytes } from 'node:crypto'
 import { agentPort, listens } from './agent-port.mjs'
 

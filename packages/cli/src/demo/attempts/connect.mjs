@@ -1,7 +1,7 @@
-// Opens TCP connections to host:port pairs and says what became of each.
+// Opens TCP connections to host:port pairs and reports the result of each.
 import { connect } from 'node:net'
 
-// Others are made at the same time, on a small share of a processor, for which software may stand.
+// Other attempts run at the same time, on a small share of a processor that may be emulated.
 const waitMs = 20_000
 
 function attempt(target) {

@@ -1,4 +1,4 @@
-// Says where this agent is: its addresses, its own port, and the mesh's API.
+// Prints where this agent is: its addresses, its own port, and the mesh's API.
 import { networkInterfaces } from 'node:os'
 import { agentPort, listens } from './agent-port.mjs'
 

@@ -1,7 +1,6 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { lifecycleLimits } from '@flotilla/protocol/limits'
 import type { Guard, PermissionGrants } from '../../access/index.ts'
-import { storageFaultOf } from '../../storage/index.ts'
 import { deleteInTurn } from '../registry/delete-agent.ts'
 import { ensureOperator } from '../registry/ensure-operator.ts'
 import type { AgentContext } from './agent-context.ts'
@@ -17,7 +16,7 @@ import { createRemoveOrphans } from './remove-orphans.ts'
 import { restartAgent } from './restart-agent.ts'
 import type { RestartAgent } from './restart-agent.ts'
 import type { AgentStarts } from './start-agent.ts'
-import { stopAgent, stopGraceMs } from './stop-agent.ts'
+import { stopAgent } from './stop-agent.ts'
 import type { StopAgent } from './stop-agent.ts'
 
 /** Starts, stops and monitors the agents of the fleet. */
@@ -95,17 +94,6 @@ function modelInUse({ agents, sandboxes }: AgentContext, agentId: string): strin
   return sandboxes.outdated.get(agentId) ?? row?.record.model ?? started ?? null
 }
 
-async function endUnstored({ runtime, log }: AgentContext, agentId: string): Promise<void> {
-  try {
-    await runtime.stop(agentId, { graceMs: stopGraceMs })
-  } catch (error) {
-    log.error(
-      { agentId, err: error },
-      'failed to end the sandbox of an agent; it runs on until the next start',
-    )
-  }
-}
-
 async function stopAll(context: AgentContext, stop: (agentId: string) => Promise<void>): Promise<void> {
   const mayRun = context.agents
     .list()
@@ -127,8 +115,6 @@ async function stopAll(context: AgentContext, stop: (agentId: string) => Promise
         { agentId: record.id, err: error },
         'failed to stop an agent; the next start adopts or stops it',
       )
-      // Where its state could not be stored, its sandbox still runs: the next start reads that it has ended.
-      if (storageFaultOf(error) !== null) await endUnstored(context, record.id)
     }
   })
   await Promise.race([Promise.all(stops), deadline])

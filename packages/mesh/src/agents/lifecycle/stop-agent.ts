@@ -6,8 +6,7 @@ import type { Resumable } from '../../storage/index.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-/** A sandbox may take so long to end by itself, milliseconds. */
-export const stopGraceMs = 5000
+const stopGraceMs = 5000
 
 export type StopAgent = (
   agentId: string,

@@ -33,7 +33,6 @@ export async function beginJournal({ environment, env, tell, pid }: CommandConte
       path: paths.database,
       folder: paths.dataFolder,
       clock: systemClock,
-      log,
       onEffectError: (error) => log.error({ err: error }, 'post-commit hook failed; the data is committed'),
     })
     try {

@@ -3,7 +3,6 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../../journal/index.ts'
 import type { Log } from '../../platform/index.ts'
-import { storageFaultOf } from '../../storage/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { PassedOver } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
@@ -86,5 +85,7 @@ function isOfTheMesh(error: unknown): boolean {
   if (error instanceof Problem) return true
   if (!(error instanceof Error)) return false
   if ('errcode' in error && typeof error.errcode === 'number') return databaseCodes.has(error.errcode & 0xff)
-  return storageFaultOf(error) !== null
+  return (
+    'code' in error && ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EMFILE', 'ENFILE'].includes(String(error.code))
+  )
 }

@@ -8,7 +8,6 @@ const whole: Standing = {
   walls: null,
   journal: null,
   disk: null,
-  slowDisk: null,
   jobs: null,
   money: null,
   serving: true,
@@ -26,7 +25,6 @@ test.each<[Partial<Standing>, string, boolean]>([
   [{ serving: false }, 'starting', true],
   [{ journal: 'row 4' }, 'journal-broken', false],
   [{ settings: 'line 2' }, 'settings-broken', false],
-  [{ slowDisk: 'took 3 s' }, 'storage-slow', false],
   [{ jobs: 'line 3' }, 'cron-broken', false],
   [{ money: 'a sum' }, 'money-corrected', false],
 ])('%j is told as %s, and whether it stops agents', (fault, id, stops) => {

@@ -10,7 +10,6 @@ export interface Standing {
   readonly walls: Fault
   readonly journal: Fault
   readonly disk: StorageTrouble | null
-  readonly slowDisk: Fault
   readonly jobs: Fault
   readonly money: Fault
   readonly serving: boolean
@@ -27,7 +26,7 @@ export interface Readiness {
  * working mesh. Pure.
  */
 export function judgeReadiness(standing: Standing): Readiness {
-  const { permissions, settings, walls, journal, disk, slowDisk, jobs, money, serving } = standing
+  const { permissions, settings, walls, journal, disk, jobs, money, serving } = standing
   const stops = told(true, {
     'permissions-broken': permissions && `everything is denied: ${permissions}`,
     walls,
@@ -37,7 +36,6 @@ export function judgeReadiness(standing: Standing): Readiness {
   const others = told(false, {
     'settings-broken': settings && `the last whole ones go on: ${settings}`,
     'journal-broken': journal && `agents go on: ${journal}`,
-    'storage-slow': slowDisk,
     'cron-broken': jobs,
     'money-corrected': money && `at this start ${money}; they follow the rows now`,
   })

@@ -1,7 +1,6 @@
 import { open, readFile, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
-import { storageFaultOf } from '../../storage/index.ts'
 
 /** The record of a sandbox that is a plain process, with which a later mesh finds it again. */
 const recordSchema = z.strictObject({
@@ -46,15 +45,6 @@ export async function writeRecord(folder: string, record: ProcessRecord): Promis
     await directory.sync()
   } finally {
     await directory.close()
-  }
-}
-
-/** Stores the exit code of a requested end. A disk that cannot be written must not keep the process alive. */
-export async function noteEnd(folder: string, record: ProcessRecord): Promise<void> {
-  try {
-    await writeRecord(folder, record)
-  } catch (error) {
-    if (storageFaultOf(error) === null) throw error
   }
 }
 
