@@ -16,7 +16,7 @@ export type Action =
   | { readonly do: 'use-browser'; readonly browserAction: string }
   | { readonly do: 'manage-cron' }
   | { readonly do: 'spawn-agent' }
-  /** Look at addresses and balances; `contract` where one is asked, a token's too. */
+  /** Read addresses and balances; `contract` if a contract is queried, also a token's. */
   | { readonly do: 'use-wallet'; readonly chain: string; readonly contract?: string }
   | WalletSpend
   /** Create agents, apply templates. */
@@ -80,7 +80,7 @@ export type Decision =
     }
   | {
       readonly allowed: false
-      /** In words for the caller. */
+      /** The reason as text for the caller. */
       readonly reason: string
       /** The field of the permission record that would allow it, when one would. */
       readonly field: PermissionField | null

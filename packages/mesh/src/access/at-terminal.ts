@@ -31,7 +31,7 @@ export function requireOwner(caller: Caller, what: string): void {
 }
 
 /**
- * Problem `human-only` for everybody else: agents, chats, people who are no owners, programs of this machine and the mesh
+ * Problem `human-only` for all other callers: agents, chats, people who are not owners, local programs and the mesh
  * itself.
  */
 export function requireAtTerminal(caller: Caller, what: string): PersonAtTerminal {

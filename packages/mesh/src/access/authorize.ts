@@ -11,11 +11,11 @@ import { decideAcrossProjects, decideInProject, decideManaged } from './project-
 import type { ProjectOf } from './project-walls.ts'
 import { decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
 
-/** What `authorize` decides by. */
+/** The records that `authorize` decides with. */
 export interface PermissionRecords {
   /** The agent's own record; undefined when it has none. */
   recordOf(agentId: string): PermissionRecord | undefined
-  /** Why there are no records at all, with file and line, or null while there are. */
+  /** The reason why there are no records, with file and line; null while they are valid. */
   readonly broken: string | null
   /** The project of each agent; without it no agent belongs to a project. */
   readonly projectOf?: ProjectOf
@@ -103,7 +103,7 @@ function authorizeAgent(
   )
 }
 
-/** What membership of projects decides before any field is asked; null for all else. */
+/** The decision that project membership determines before any field is checked; null otherwise. */
 function decideByProject(projectOf: ProjectOf, agentId: string, action: Action): Decision | null {
   // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- membership decides of a few alone
   switch (action.do) {

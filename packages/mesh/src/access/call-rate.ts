@@ -29,7 +29,7 @@ interface Window {
 export function createCallRate(deps: {
   readonly clock: Clock
   readonly perMinute: () => number
-  /** What is counted, in the terms of the setting. */
+  /** The counted calls, in the terms of the setting. */
   readonly what?: string
 }): CallRate {
   const windows = new Map<string, Window>()

@@ -7,7 +7,7 @@ import type { PermissionActionName } from '@flotilla/protocol/permission-actions
  */
 export type DenialCategory = PermissionActionName
 
-/** Refusals of the last 24 hours by agent. For people to look at; nothing is decided by it. Lost at a restart. */
+/** Refusals of the last 24 hours by agent. Only informs people; no decision depends on it. Lost at a restart. */
 export interface DenialCounts {
   add(agentId: string, category: DenialCategory): void
   /** `tool_denials_24h` of one agent. */

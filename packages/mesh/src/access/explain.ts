@@ -10,7 +10,7 @@ export interface Question {
   readonly agentId: string
   readonly action: string
   readonly resource: string | null
-  /** Which of the agent's two tokens asks. */
+  /** Which of the agent's two tokens makes the call. */
   readonly as: 'door' | 'program'
 }
 
@@ -21,13 +21,13 @@ export interface Explanation {
   readonly file: string
   /** Line number from 1; null if no line of the file decides. */
   readonly line: number | null
-  /** What would change a denial; empty where nothing would, or nothing has to. */
+  /** What would change a denial; empty if nothing would, or nothing has to. */
   readonly repair: string
 }
 
 const file = 'config/permissions.json'
 
-/** Each name with the action that the guard is asked about; a name without one does not compile. */
+/** Maps each name to the action for the guard; a missing name does not compile. */
 const actionOf: {
   readonly [Name in PermissionActionName]: (resource: string) => Extract<Action, { readonly do: Name }>
 } = {
@@ -114,7 +114,10 @@ function readAction({ action: name, resource }: Question): Action {
   return actionOf[known.name](resource ?? '')
 }
 
-/** The entry where one allows, else the field, else the record that lacks it; the line of the fault in a broken file. */
+/**
+ * The line of the entry that allows it, else of the field, else of the record that lacks it; in an invalid file, the
+ * line of the fault.
+ */
 function lineOf(snapshot: PermissionSnapshot, agentId: string, decision: Decision): number | null {
   if (snapshot.broken !== null) return snapshot.brokenLine
   const field = decision.field ?? null

@@ -22,7 +22,7 @@ export function normalizeKey(key: string): string | null {
   return segments.some((segment) => segment === '' || segment === '.' || segment === '..') ? null : composed
 }
 
-/** Which patterns match this key: the key is read once for all of them. Pure. */
+/** Returns which patterns match this key, which is parsed once for all of them. Pure. */
 export function keyMatcher(key: string): (pattern: string) => boolean {
   const normalized = normalizeKey(key)
   return (pattern) =>
@@ -39,13 +39,13 @@ export function credentialMatches(pattern: string, name: string): boolean {
   return runOf(credentialPatterns(pattern), name.toLowerCase()).matches
 }
 
-/** What matching these two costs, in steps of the automaton; a bench and a test of the bound read it. */
+/** The cost of matching in steps of the automaton, for benchmarks and a test of its bound. */
 export function matchingSteps(kind: 'key' | 'credential', pattern: string, text: string): number {
   return runOf((kind === 'key' ? keyPatterns : credentialPatterns)(pattern), text).steps
 }
 
 interface CompiledPattern {
-  /** What every matching text begins with. */
+  /** The prefix of every matching text. */
   readonly begins: string
   readonly automaton: PatternAutomaton
 }

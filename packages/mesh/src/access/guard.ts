@@ -68,7 +68,7 @@ export function createGuard(deps: GuardDeps): Guard {
     const agentId = caller.kind === 'agent' ? caller.agentId : null
     const line =
       agentId === null ? null : (snapshot.lineOf(agentId, field ?? undefined) ?? snapshot.lineOf(agentId))
-    // Of a record that is whole, a refusal without a field is no matter of permissions.
+    // If the record is valid, a refusal without a field is not about permissions.
     const isOfNoField =
       agentId !== null &&
       field === null &&

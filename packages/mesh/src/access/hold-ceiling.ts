@@ -61,10 +61,7 @@ export function createRefuseAboveCeiling(deps: CeilingDeps): RefuseAboveCeiling 
   }
 }
 
-/**
- * Holds the operator's ceiling: everybody who is not a person at the terminal has it, whatever the words and the way.
- * Problem `human-only`.
- */
+/** Enforces the operator's ceiling for every caller except a person at the terminal. Problem `human-only`. */
 export type HoldCeiling = (caller: Caller, question: CeilingQuestion) => void
 
 export function createHoldCeiling(deps: CeilingDeps): HoldCeiling {

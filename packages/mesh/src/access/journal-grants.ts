@@ -19,11 +19,11 @@ export type PermissionRecordsByAgent = Readonly<Record<string, PermissionRecord>
 export type JournalGrants = (
   records: PermissionRecordsByAgent,
   actor: string,
-  /** Which the operator's entry leaves out of the file, so that it has them by default. */
+  /** Rights that the operator's entry omits, so that it has them by default. */
   leftOut?: readonly ControlPlaneFlag[],
 ) => void
 
-/** Who edits the file by hand has no other name here. */
+/** Edits of the file by hand are recorded under this name. */
 export const handActor = 'human:file'
 
 const seenSchema = z.record(z.string(), z.record(z.string(), jsonValueSchema))
@@ -90,7 +90,7 @@ function withoutDefaults(before: Records, after: Records, leftOut: readonly Cont
 export interface GrantChange {
   readonly agentId: string
   readonly action: 'permission.granted' | 'permission.changed' | 'permission.revoked'
-  /** By field: `{ from, to }`, or what holds at first. */
+  /** By field: `{ from, to }`, or the initial value. */
   readonly fields: JsonObject
 }
 

@@ -64,7 +64,7 @@ function raised(before: PermissionRecord, after: PermissionRecord): PermissionFi
     if (typeof one === 'boolean') return !one && other === true
     if (typeof one === 'number' && typeof other === 'number') {
       const limit = (value: number): number => (value === 0 ? Number.POSITIVE_INFINITY : value)
-      // Setting a limit where the fleet-wide one held is a change that only a person may make: it could be above it.
+      // Setting a limit where the fleet-wide one applied could raise it, so only a person may do it.
       return limit(other) > limit(one) || (one === 0 && other !== 0)
     }
     if (name === 'browser_actions') return more('allowed_apis', one ?? ['*'], other ?? ['*'])

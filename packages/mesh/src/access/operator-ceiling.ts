@@ -50,7 +50,7 @@ export function operatorMayChange(
     if (!isPermissionField(name))
       return { allowed: false, field: name, reason: 'there is no such permission' }
     const rule = rules[name]
-    // Taking a right away is always the lower side, also for what only a human may give.
+    // Withdrawing a right is always below the ceiling, also for rights that only a person may give.
     if (rule === 'human-only' && value !== false) {
       return { allowed: false, field: name, reason: 'only a human can grant this, outside of any chat' }
     }

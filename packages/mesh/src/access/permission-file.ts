@@ -40,7 +40,7 @@ export interface PermissionStore {
 export interface PermissionSnapshot extends PermissionRecords {
   /** The line, from 1, of a record, of one of its fields or of an entry of a list; null when it is not in the file. */
   lineOf(agentId: string, field?: string, entry?: number): number | null
-  /** Where the fault of a broken file is; null while it is whole or missing. */
+  /** The line of the fault in an invalid file; null if it is valid or missing. */
   readonly brokenLine: number | null
 }
 
@@ -51,7 +51,7 @@ export interface PermissionFileDeps {
   readonly log: Log
   /** Called when the file becomes missing or broken, and with null when it is whole again. */
   readonly onBroken: (detail: string | null) => void
-  /** Who made an agent, where an agent did: it never may more than that one. */
+  /** The parent of a spawned agent, which never has more rights than its parent. */
   readonly makerOf?: (agentId: string) => string | null
   /**
    * Called with the records of each read and the actor: the known editor, or the person who edits files by
@@ -66,7 +66,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
 
   let isRecordOwed = false
 
-  /** What holds holds, also where its record cannot be written now: a full disk takes no right from an agent. */
+  /** Rights in effect stay so even if their record cannot be written: a full disk withdraws no right. */
   function record(text: string | null, actor: string): boolean {
     try {
       tell(text, actor)

@@ -4,7 +4,7 @@ import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts
 import { operatorMayChange } from './operator-ceiling.ts'
 import type { PermissionStore } from './permission-file.ts'
 
-/** What becomes of an agent's permission record when the agent is made or deleted. */
+/** Writes and deletes an agent's permission record when the agent is created or deleted. */
 export interface PermissionGrants {
   /** Writes the default record of the kind, with `overrides` in the place of its own fields. */
   grantDefaults(
@@ -12,9 +12,9 @@ export interface PermissionGrants {
     kind: 'operator' | 'worker',
     overrides: Partial<PermissionRecord>,
   ): void | Promise<void>
-  /** Takes the record away; one that is not there is no error. */
+  /** Deletes the record; a missing one is no error. */
   revokeAll(agentId: string): void | Promise<void>
-  /** Null when the operator may give these to a worker, else why not. */
+  /** Null if the operator may give these rights to a worker; otherwise the reason. */
   aboveOperatorCeiling(overrides: Readonly<Record<string, unknown>>): string | null
 }
 

@@ -23,7 +23,7 @@ export function permissionOrigins(
   of: {
     readonly kind: 'operator' | 'worker'
     readonly rows: readonly GrantRow[]
-    /** Line of the file; null where it leaves the field out. */
+    /** Line in the file; null if the file omits the field. */
     readonly lineOf: (field: PermissionField) => number | null
   },
 ): readonly PermissionOrigin[] {
@@ -46,7 +46,7 @@ export function permissionOrigins(
 interface Setter {
   readonly actor: string
   readonly at: number
-  /** True for the first row of the record, which names only what it grants. */
+  /** True for the first row of the record, which lists only granted rights. */
   readonly first: boolean
 }
 

@@ -41,7 +41,7 @@ export function decideInProject(
   return { allowed: true }
 }
 
-/** Members of different projects give each other no work; null where both may by their records. Pure. */
+/** Members of different projects cannot give each other work; null if their records decide. Pure. */
 export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: string): Decision | null {
   if (agentId === operatorAgentId || to === operatorAgentId) return null
   const [own, other] = [projectOf(agentId), projectOf(to)]
@@ -52,7 +52,7 @@ export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: 
   return denied(`${to} works for project ${other.name}, and ${agentId} for ${own.name}`, null)
 }
 
-/** An agent manages the project that it belongs to; the operator manages all. Null where the record decides. Pure. */
+/** An agent manages its own project; the operator manages all. Null if the record decides. Pure. */
 export function decideManaged(
   projectOf: ProjectOf,
   agentId: string,

@@ -39,7 +39,7 @@ const ofMembers: readonly string[] = ['inspect_projects']
 /** Pure. */
 export function refusedBy(record: PermissionRecord, isMember = false): readonly RefusedTool[] {
   return Object.entries(toolNeeds).flatMap(([tool, need]: [string, ToolNeed]) => {
-    // What its project shares is open to a member without any pattern.
+    // Shared data of its project is open to a member without any pattern.
     if (isMember && (ofMembers.includes(tool) || ('field' in need && ofProjects.includes(need.field))))
       return []
     const decision = decideNeed(record, need)

@@ -27,7 +27,7 @@ const onAda: readonly Action[] = [
   { do: 'manage-agent', agentId: 'ada' },
   { do: 'edit-agent-config', agentId: 'ada' },
 ]
-/** Of which agent is asked besides. */
+/** Actions that also concern a particular agent. */
 const byMembers: readonly Action[] = [{ do: 'manage-cron' }, { do: 'route-tasks' }]
 const ownersAlone: readonly Action[] = [
   { do: 'edit-agent-config', agentId: 'ada', what: 'permissions' },

@@ -3,7 +3,7 @@ import type { Decision, WalletSpend } from './action.ts'
 import { byFlag, byList, byName, denied } from './field-decisions.ts'
 import { effectiveWalletLimits } from './wallet-limits.ts'
 
-/** May the agent look at this chain, and ask this contract there? Pure. */
+/** Decides whether the agent may read from this chain and this contract. Pure. */
 export function decideWalletUse(
   record: PermissionRecord,
   { chain, contract = null }: { readonly chain: string; readonly contract?: string | null },
@@ -21,8 +21,8 @@ export function decideWalletUse(
 }
 
 /**
- * May the agent spend this? Every limit of the record has to hold; where one of them is 0, the fleet's own holds. A value that is
- * no number is refused, since no limit could hold it. Pure.
+ * Decides whether the agent may spend this. Every limit of the record must hold; 0 means the fleet's limit. A value
+ * that is not a number is refused, because no limit would apply. Pure.
  */
 export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend): Decision {
   const use = decideWalletUse(record, spend)

@@ -68,7 +68,7 @@ test('the limit that holds for an agent is the lowest of its own and all its mak
         makers.set(one.agent, one.maker)
         if (one.do === 'move') continue
         const fields = recordFrom(one.limits)
-        // A person gives it the wallet afterwards.
+        // A person grants the wallet afterwards.
         records.set(one.agent, {
           ...childRecord({ parent, fields, maySpawn: true }),
           can_use_wallet: true,

@@ -24,8 +24,8 @@ export function boundByFleet(
 }
 
 /**
- * Each limit as it holds: the record's own, or the fleet's where that is 0; and never above the fleet's where a maker has
- * no other. 0 for none. Pure.
+ * The effective limits: the record's own, or the fleet's if that is 0, and never above the fleet's if an ancestor has
+ * no other. 0 for no limit. Pure.
  */
 export function effectiveWalletLimits(
   record: MarkedRecord,

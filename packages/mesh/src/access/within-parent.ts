@@ -55,7 +55,7 @@ function commonActions(own: readonly string[] | null, parent: readonly string[] 
   return common(own, parent)
 }
 
-/** 0 leaves a limit to the fleet; that such a maker's holds as well is `boundByFleet`'s to say. */
+/** 0 leaves a limit to the fleet; `boundByFleet` ensures that a parent's fleet limit applies as well. */
 function lower(own: number, parent: number): number {
   if (own === 0 || parent === 0) return Math.max(own, parent)
   return Math.min(own, parent)

@@ -63,7 +63,7 @@ export function approvalKinds(
         return deletedWords(agentId)
       },
       ifCutOff: 'again',
-      // The row goes last: where it is not there, or is another's, nothing of that agent is left.
+      // The row is deleted last: if it is missing, or belongs to another agent, nothing of that agent is left.
       wasDone: (args) => {
         const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
         return agents.find(agentId)?.createdAt === createdAt ? null : deletedWords(agentId)

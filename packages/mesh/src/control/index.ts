@@ -31,9 +31,9 @@ export interface Control {
   readonly approvals: Approvals
   readonly edits: Edits
   readonly views: AgentViews
-  /** Of a module that comes later, before anything is asked. */
+  /** For a module that is created later; called before any request. */
   addApprovalKind(name: string, kind: ApprovalKind): void
-  /** Of a kind, those that are not decided and done yet and have this text as an argument. */
+  /** Undecided or unfinished approvals of a kind that have this text as an argument. */
   openApprovals: ApprovalTable['openWith']
 }
 
@@ -47,7 +47,7 @@ interface Needs {
   readonly spending: Pick<Spending, 'budgets' | 'costs'>
 }
 
-/** What people and the operator do to agents, and what waits for a person. */
+/** Wires the module for actions of people and the operator on agents, and for approvals. */
 export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control> {
   const { runs, spending } = needs
   const { registry, admin, lifecycle, connection, briefing, files } = needs.agents

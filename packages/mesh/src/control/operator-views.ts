@@ -9,7 +9,7 @@ import type { Kernel } from '../kernel/index.ts'
 import type { RunQueries } from '../runs/index.ts'
 import type { Spending } from '../spending/index.ts'
 
-/** Of a run's input and outcome, characters: the operator reads many at once. */
+/** Characters of a run's input and outcome that are shown, because the operator reads many at once. */
 const shownMaxChars = 300
 
 /** The operator's views besides those of agents. */

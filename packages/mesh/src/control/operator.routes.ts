@@ -25,7 +25,7 @@ export interface OperatorRoutesDeps {
   readonly approvals: Approvals
 }
 
-/** What has an effect is done once for its key, whatever happens to the line. */
+/** Calls with an effect are carried out once for each key, even if the connection breaks. */
 export function operatorRoutes(surface: AgentSurface, deps: OperatorRoutesDeps): void {
   const { bind } = surface
   const { actions, life, lookUp, files } = deps

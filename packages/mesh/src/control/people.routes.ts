@@ -18,7 +18,7 @@ interface ControlRoutesDeps {
   readonly lookUp: LookUpAgents
   readonly edits: Edits
   readonly approvals: Approvals
-  /** What of an edit has no effect. */
+  /** Notices about parts of an edit that have no effect. */
   readonly noticesOf: (agentId: string, edit: AgentEdit) => readonly string[]
 }
 

@@ -49,7 +49,7 @@ export interface BindingStore {
   bindingOf(name: string): Binding | null
   /** With file and line, why nothing is bound; null while the file is whole. */
   broken(): string | null
-  /** Sets the binding of one credential, or takes it out for null. Problem `unprocessable` where the file is broken. */
+  /** Sets the binding of one credential, or deletes it for null. Problem `unprocessable` if the file is invalid. */
   edit(name: string, binding: Binding | null): Promise<void>
   refresh(): Promise<void>
   close(): Promise<void>

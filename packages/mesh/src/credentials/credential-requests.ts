@@ -37,7 +37,7 @@ export interface CredentialRequests {
   /** The open question for the same name is the same question. Problems `denied`, `unprocessable`. */
   request(caller: Caller, input: NewRequest): CredentialRequest
   list(caller: Caller): readonly CredentialRequest[]
-  /** Problem `not-found`, or `conflict` where it was answered before. */
+  /** Problem `not-found`, or `conflict` if it was answered before. */
   deny(caller: Caller, id: string, reason: string): CredentialRequest
   /** A credential of that name was stored: the requesting agents are notified. */
   granted(name: string): void
@@ -56,7 +56,9 @@ export interface CredentialRequestsDeps {
   readonly log: Log
   /** A note to the owner, in the agent's name; joins the transaction. */
   readonly note: (caller: Caller, message: string) => void
-  /** Puts the answer into the agent's lane; the same request gives the same run. Throws where it cannot now. */
+  /**
+   * Submits the answer to the agent's lane; the same request gives the same run. Throws if that is impossible now.
+   */
   readonly tell: (request: CredentialRequest) => void
 }
 

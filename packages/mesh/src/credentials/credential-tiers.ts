@@ -1,6 +1,9 @@
 import { environmentOnlyNames } from '../config/index.ts'
 
-/** `system` ones are for the mesh alone; `agent` ones agents may name by handle, as far as their record says. */
+/**
+ * `system` credentials are for the mesh alone; `agent` credentials can be used by handle if the agent's record
+ * permits it.
+ */
 export type CredentialTier = 'system' | 'agent'
 
 export interface CredentialName {
@@ -14,7 +17,7 @@ export const tierPrefixes = {
   agent: 'FLOTILLA_CRED_',
 } as const satisfies Record<CredentialTier, string>
 
-/** The mesh's own secret lies in a file of its own, and is no credential under this name. */
+/** The mesh's own secret has its own file and cannot be a credential of this name. */
 export const meshSecretName = 'mesh_secret'
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9_]{0,127}$/

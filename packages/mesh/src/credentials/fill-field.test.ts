@@ -17,7 +17,7 @@ function bound(...hosts: readonly string[]) {
   const vault = {
     names: () => names,
     agentTier: (name: string) => (name === 'shop' ? secret : undefined),
-  } as unknown as Vault // nothing else of it is asked
+  } as unknown as Vault // The code under test reads only these fields.
   const open = createUseCredentials({
     vault,
     bindings: { bindingOf: () => ({ hosts: [...hosts] }) as never, broken: () => null },

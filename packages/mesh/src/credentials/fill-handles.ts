@@ -29,7 +29,9 @@ export function namesInRequest(request: HandledRequest): readonly string[] {
   return [...new Set(names)]
 }
 
-/** The address with nothing filled in yet, for judging where it goes. Throws `bad-request` for a handle in its host. Pure. */
+/**
+ * The address with placeholders, for checking its destination. Throws `bad-request` for a handle in its host. Pure.
+ */
 export function destinationOf(url: string): URL {
   return parsedWith(url, placeholderFor(url))
 }
@@ -141,7 +143,7 @@ function jsonEncoded(value: string): string {
   return JSON.stringify(value).slice(1, -1)
 }
 
-/** Also what `encodeURIComponent` leaves and some servers read as their own. */
+/** Also encodes characters that `encodeURIComponent` keeps but some servers interpret. */
 function percentEncoded(value: string): string {
   return encodeURIComponent(value.toWellFormed()).replace(
     /[!'()*]/g,

@@ -31,7 +31,7 @@ export function handleNames(text: string): readonly string[] {
   return names
 }
 
-/** Every handle replaced at once, so that a value which looks like a handle is never read again. Pure. */
+/** Replaces all handles in one pass, so that a value which looks like a handle is not replaced again. Pure. */
 export function replaceHandles(text: string, replacement: (name: string) => string): string {
   return text.replace(handle, (_whole, name: string) => replacement(canonicalName(name)))
 }

@@ -1,4 +1,7 @@
-/** Where a credential may go, as its owner writes it: `api.example.org`, `*.example.org:8443`, `http://nas.lan:5000`. */
+/**
+ * A destination for a credential, as its owner writes it: `api.example.org`, `*.example.org:8443`,
+ * `http://nas.lan:5000`.
+ */
 export interface HostPattern {
   readonly scheme: 'https' | 'http'
   /** Lower case; the part after the star if `below` is set. */
@@ -27,19 +30,19 @@ export function parseHostPattern(text: string): HostPattern | null {
   }
 }
 
-/** Whether a request to `url` goes where the pattern says: same scheme, same port, and the host. Pure. */
+/** True if `url` matches the pattern: same scheme, same port, and the host. Pure. */
 export function hostMatches(pattern: HostPattern, url: URL): boolean {
   if (url.protocol !== `${pattern.scheme}:` || portOf(url) !== pattern.port) return false
   const host = hostOf(url)
   return pattern.below ? host.endsWith(`.${pattern.host}`) : host === pattern.host
 }
 
-/** As pages and requests name it; null for names below a domain, which are many. Pure. */
+/** The origin for pages and requests; null for a wildcard pattern, which has many. Pure. */
 export function originOf({ scheme, host, below, port }: HostPattern): string | null {
   return below ? null : new URL(`${scheme}://${host}:${port}`).origin
 }
 
-/** As an owner writes it: a pattern that covers this address. Pure. */
+/** A pattern in the owner's notation that matches this address. Pure. */
 export function patternFor(url: URL): string {
   return url.protocol === 'http:' ? url.origin : url.host
 }

@@ -34,7 +34,7 @@ export type { Vault } from './vault.ts'
 
 const fingerprintDigits = 8
 
-/** What other modules do with credentials of agents. */
+/** How other modules use credentials of agents. */
 export interface Credentials {
   /** For one call that leaves the mesh. */
   readonly open: OpenCredentials

@@ -21,7 +21,7 @@ export interface ManageCredentials {
     caller: Caller,
     input: { readonly name: string; readonly value: string; readonly hosts?: readonly string[] | undefined },
   ): Promise<CredentialView>
-  /** Problem `not-found` where there is no credential of that name. */
+  /** Problem `not-found` if no credential has that name. */
   remove(caller: Caller, name: string): Promise<{ readonly removed: string }>
   bind(
     caller: Caller,
@@ -76,7 +76,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
     }
   }
 
-  /** What could still be refused at use, said when it is bound. */
+  /** Reports at binding time what could be refused later at use. */
   function noticesOf(text: string): readonly string[] {
     const pattern = parseHostPattern(text)
     const origin = pattern && originOf(pattern)

@@ -12,7 +12,7 @@ const secretMode = 0o600
 /** Fewer characters indicate a truncated file; the mesh's own secret has 43. */
 const secretMinChars = 32
 const secretMaxChars = 512
-/** Of a secret that an owner gave an older home. */
+/** Longest secret that an owner may have given an older home. */
 const secretReadMaxBytes = 4096
 
 /** Whether this home sealed its journal with a value. */
@@ -20,7 +20,7 @@ export type IsOurs = (value: string) => boolean
 
 export interface FoundSecret {
   readonly secret: Secret
-  /** Whether users beside the owner had rights to the file. */
+  /** True if other users had access to the file. */
   readonly openToOthers: boolean
 }
 
@@ -52,8 +52,8 @@ export async function writeSecretFile(path: string, value: string): Promise<void
 }
 
 /**
- * The value in a text; Problem `mesh-secret-refused` with the place and never with the value. What this home sealed with
- * is its secret, however short: its owner chose it before there was a rule.
+ * The secret in a text; Problem `mesh-secret-refused` names the place and never the value. A secret with which this
+ * home has sealed is accepted even if it is short, because it may predate the rule.
  */
 export function checkedSecret(text: string, place: string, isOurs: IsOurs): string {
   const value = text.replace(/\r?\n$/, '')
@@ -71,7 +71,7 @@ export function refused(place: string, fault: string, extra: Readonly<Record<str
   return new Problem('mesh-secret-refused', { detail: `${place} ${fault}`, extra })
 }
 
-/** Null where nothing is there. A pipe without a writer would hold the start for ever if it were waited for. */
+/** Null if the file does not exist. Non-blocking, because a pipe without a writer would block the start forever. */
 async function openPlainly(path: string): Promise<FileHandle | null> {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)

@@ -9,7 +9,7 @@ import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
 
 export interface MeshSecretDeps {
-  /** The process's environment; it wins over `.env`, and neither counts beside the file. */
+  /** The process's environment, which has precedence over `.env`; the file has precedence over both. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly envFilePath: string
   readonly secretPath: string

@@ -17,12 +17,12 @@ const beginMaxUnits = 32
 /** Shorter values would tear holes into ordinary words. */
 const secretMinChars = 6
 
-/** Takes the given secrets, and whatever looks like a key, out of a text from outside. Pure. */
+/** Removes the given secrets, and everything that looks like a key, from external text. Pure. */
 export function redact(text: string, secrets: readonly Secret[]): string {
   return inOneGo(redactInSteps(text, secrets))
 }
 
-/** The same for a text of any length, a step at a time. Pure. */
+/** Does the same for a text of any length, in steps. Pure. */
 export function* redactInSteps(text: string, secrets: readonly Secret[]): Steps<string> {
   let clean = text
   for (const secret of secrets) {
@@ -35,7 +35,7 @@ export function* redactInSteps(text: string, secrets: readonly Secret[]): Steps<
 function* without(text: string, value: string): Steps<string> {
   const parts: string[] = []
   for (let from = 0; from < text.length;) {
-    // As long as one that begins in this step can be.
+    // Includes the longest value that can begin in this step.
     const at = text.slice(from, from + stepUnits + value.length - 1).indexOf(value)
     const to = at === -1 ? Math.min(text.length, from + stepUnits) : from + at
     parts.push(text.slice(from, to), ...(at === -1 ? [] : ['[secret]']))
@@ -67,7 +67,7 @@ interface KeyBegin {
 
 /** The first key that begins in these units. */
 function nextBegin(text: string, from: number, to: number): KeyBegin | null {
-  // With the unit before, which says whether a word begins here, and as many behind as the last beginning may need.
+  // Includes the character before, which shows whether a word begins here, and the longest key prefix behind.
   const before = from === 0 ? 0 : 1
   keyBegins.lastIndex = before
   const found = keyBegins.exec(text.slice(from - before, to + beginMaxUnits))

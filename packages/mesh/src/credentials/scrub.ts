@@ -5,7 +5,7 @@ import type { Secret } from './secret.ts'
 export type { Scrub } from '@flotilla/protocol/secret-text/scrub'
 export type ScrubFor = ScrubOf<Secret>
 
-/** Takes the values of credentials out of what comes back to an agent. */
+/** Removes the values of credentials from answers to agents. */
 export function createScrubs(): ScrubFor {
   return createScrubsOf((secret) => secret.reveal())
 }

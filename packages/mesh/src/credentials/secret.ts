@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
  * that hand it to the far end call `reveal`.
  */
 export interface Secret {
-  /** The credential's name in the vault; names are no secret. */
+  /** The credential's name in the vault; names are not secret. */
   readonly name: string
   reveal(): string
 }

@@ -13,7 +13,7 @@ import type { Scrub } from './scrub.ts'
 import type { Secret } from './secret.ts'
 import type { Vault } from './vault.ts'
 
-/** What of a request came out of handles, so that it stays behind when a redirect leaves the origin. */
+/** The parts of a request that came from handles, which are dropped when a redirect leaves the origin. */
 export interface Carried {
   readonly headers: readonly string[]
   readonly body: boolean
@@ -25,16 +25,16 @@ export interface FilledRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Null where nothing was filled in. */
+  /** Null if no handle was filled in. */
   readonly carried: Carried | null
 }
 
 /** The credentials of one agent for one call that leaves the mesh; nothing of it outlives the call. */
 export interface CredentialCall {
   /**
-   * Fills the handles of a request once it is known where it goes. Problems: `credential-unknown`, which looks the
-   * same for a name that is not there and one that this agent may not use; `credential-refused` for a host, scheme or
-   * port that it is not bound to; `bad-request`, `rate-limited`.
+   * Replaces the handles of a request whose destination is known. Problems: `credential-unknown`, the same for a
+   * missing name and for one that this agent may not use; `credential-refused` for a host, scheme or port that it is
+   * not bound to; `bad-request`, `rate-limited`.
    */
   fillIn(request: HandledRequest): FilledRequest
   /**
@@ -45,7 +45,7 @@ export interface CredentialCall {
     text: string,
     page: string,
   ): { readonly value: string; readonly origins: readonly string[] } | null
-  /** Takes every value that this agent could have sent out of what comes back, now or by an earlier call. */
+  /** Removes from answers every value that this agent could have sent, in this call or an earlier one. */
   readonly scrub: Scrub
 }
 
@@ -61,7 +61,7 @@ export interface UseCredentialsDeps {
   readonly journal: Journal
 }
 
-/** Of a field in a frame of another origin than its page; that of the page is the first. */
+/** Origins of a field in a frame whose origin differs from its page; the page's origin is the first. */
 const originsMax = 50
 /** A partial response could split a value into pieces that redaction does not recognize. */
 const cuttingHeaders: readonly string[] = ['range', 'if-range']
@@ -89,7 +89,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
     return secret
   }
 
-  /** In words why this credential does not go to this address, or null where it does. */
+  /** The reason why this credential may not be sent to this address, as text; null if it may. */
   function refusal(secret: Secret, url: URL): string | null {
     const broken = bindings.broken()
     if (broken !== null) return `no credential is filled in: ${broken}`

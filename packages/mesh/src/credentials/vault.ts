@@ -11,7 +11,7 @@ import type { Secret } from './secret.ts'
 export interface Vault {
   /** For the mesh alone: provider keys, channel tokens. Its own secret is not among them. */
   system(name: string): Secret | undefined
-  /** For agents by handle. Never finds a system credential, whatever the name. */
+  /** Finds credentials for agents by handle, never a system credential. */
   agentTier(name: string): Secret | undefined
   names(): { readonly system: readonly string[]; readonly agent: readonly string[] }
   /** The source of the agent-tier credential of that name; null if it does not exist. */
@@ -27,9 +27,9 @@ export interface Vault {
   storeSystem(name: string, value: string): Promise<void>
   removeSystem(name: string): Promise<void>
   /**
-   * Writes system credentials that belong together to `.env` in one write, and takes those out that are null; they hold
-   * from then on all at once, and where the write fails none does. What changes is decided when all changes before
-   * hold; what `decide` throws leaves everything as it was.
+   * Writes related system credentials to `.env` in one write, and deletes those that are null; all take effect
+   * together, or none if the write fails. `decide` runs when all earlier changes are in effect; if it throws, nothing
+   * changes.
    */
   changeSystem(decide: () => Readonly<Record<string, string | null>>): Promise<void>
   /** The source of the system credential of that name; null if it does not exist. */
@@ -88,7 +88,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
       )
       if (changes.size === 0) return
       await write('system', changes)
-      // Nothing is awaited in between: a key and the address that it is for are never seen one without the other.
+      // There is no `await` in between, so that a key and its address always change together.
       for (const [name, value] of changes) {
         if (value === null) tiers.system.delete(name)
         else take(variableOf('system', name), value)

@@ -36,7 +36,7 @@ async function aServer(): Promise<number> {
   return (server.server.address() as AddressInfo).port
 }
 
-/** Sends the bytes and gives status and headers of the answer, names in small letters. */
+/** Sends the bytes and returns status and headers of the response, with lower-case names. */
 async function answerTo(
   port: number,
   bytes: string,

@@ -20,12 +20,12 @@ export const downloadLimits = {
   takingMaxMs: 15 * 60_000,
 } as const
 
-/** After so many seconds one that was refused may ask again. */
+/** Seconds after which a rejected client may retry. */
 const refusedRetrySeconds = 5
 
 type Taker = SocketReader['person']
 
-/** Why one more of `by` is not begun, in words; null where it is. Pure. */
+/** The reason why `by` cannot start one more, as text; null if it can. Pure. */
 export function downloadObstacle(open: readonly Taker[], by: Taker): string | null {
   const { perPersonMax, totalMax } = downloadLimits
   if (open.filter((person) => person === by).length >= perPersonMax)

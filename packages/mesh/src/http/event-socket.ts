@@ -14,7 +14,7 @@ import type { SocketReader } from './socket-room.ts'
  * disconnected.
  */
 const heardMaxBytes = 256
-/** After so many seconds one that was refused may ask again. */
+/** Seconds after which a rejected client may retry. */
 const refusedRetrySeconds = 5
 /** How long a refused client may keep its connection to read the reason, in milliseconds. */
 const refusedLingerMs = 250
@@ -39,7 +39,7 @@ export function wantsSocket(request: IncomingMessage): boolean {
   return request.headers.upgrade?.toLowerCase() === 'websocket'
 }
 
-/** Whether this request's line is to become a socket's: Node gave its line away, whatever its headers say. */
+/** True if the request's connection becomes a socket: Node has handed it over, whatever its headers contain. */
 export function isUpgrade(request: IncomingMessage): boolean {
   return upgrades.has(request)
 }
@@ -110,7 +110,7 @@ function letGo(line: Duplex): void {
 /** Writes to a reader within bounded memory; see `EventStream`. */
 export interface EventSocket {
   send(frame: unknown): boolean
-  /** The same for JSON bytes, which may be shared between readers and must not be changed. */
+  /** Does the same for JSON bytes, which readers may share and must not change. */
   sendJson(bytes: Uint8Array): boolean
   drained(): Promise<void>
   readonly signal: AbortSignal

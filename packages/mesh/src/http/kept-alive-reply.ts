@@ -2,9 +2,9 @@ import type { FastifyReply } from 'fastify'
 import { alreadySent } from './bind-endpoint.ts'
 
 /**
- * An answer in JSON that may be hours away. Clients give up a line that is silent for some minutes, so after the first
- * `keepAliveMs` the reply begins, with blanks, which JSON may begin with. What goes wrong from then on cuts the line: a
- * reader finds a broken reply and never an empty one.
+ * Sends a JSON response that may take hours. Clients close a connection that is silent for some minutes, so after
+ * `keepAliveMs` the response starts with white space, which JSON permits. A later error closes the connection, so
+ * that the client sees a broken response and never an empty one.
  */
 export async function keptAliveReply<T>(
   reply: FastifyReply,

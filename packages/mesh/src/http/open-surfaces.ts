@@ -23,7 +23,7 @@ import { readBody, takeBodies } from './take-bodies.ts'
 /** What a server needs to register a module's routes behind their gates. */
 export type Offered = readonly { readonly routes?: Routes }[]
 
-/** What anyone may ask. */
+/** Routes without authentication. */
 export function openPublic(server: FastifyInstance, modules: Offered): void {
   offer({ server, modules }, 'public', (scope, open) => open({ scope, bind: createBinder(scope) }))
 }

@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 
 export interface BodyBounds {
   readonly maxBytes: number
-  /** The whole body must be there so long after its headers, milliseconds. */
+  /** Time limit for the whole body after its headers, in milliseconds. */
   readonly maxMs: number
   /** The maximum bytes of all bodies that are held at once. */
   readonly heldMaxBytes: number

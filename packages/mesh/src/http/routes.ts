@@ -23,11 +23,11 @@ export interface Routes {
   readonly operatorOrInternal?: (surface: Surface<Caller>) => void
   /** Programs of this machine. */
   readonly internal?: (surface: Surface<Caller>) => void
-  /** What OpenAI's and Anthropic's clients in a container talk to. */
+  /** The API for OpenAI's and Anthropic's clients in a container. */
   readonly models?: (surface: ModelSurface) => void
 }
 
-/** A request that the gate of its surface let in. */
+/** A request that the gate of its surface has authenticated. */
 export type AdmittedRequest<E extends Endpoint, Schemas extends BindOptions, Who> = BoundRequest<
   E,
   Schemas

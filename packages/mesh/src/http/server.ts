@@ -47,7 +47,7 @@ export function createServer(
       ServerResponse: Answer,
       shouldUpgradeCallback: wantsSocket,
     },
-    // What fails before a route is found does not reach the error handler.
+    // Errors before routing do not reach the error handler.
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, asProblem(error)),
     clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket, headers),
     // The router's own option doubles its routes, which costs a tenth of the mesh's start time.

@@ -1,7 +1,7 @@
 import type { PersonRole } from '@flotilla/protocol/people'
 import type { Caller } from '../access/index.ts'
 
-/** Who reads events over a socket. */
+/** A client that reads events over a socket. */
 export interface SocketReader {
   /** Null for the owner of this mesh, whom the file of people does not name. */
   readonly person: string | null

@@ -7,7 +7,7 @@ import type { SandboxRuntime, WallReport } from '../sandbox/index.ts'
 /** Where an agent runs. */
 export interface Placement {
   readonly rung: IsolationRung
-  /** Why it is not the one that was wanted; null where it is. */
+  /** The reason why it is not the requested level; null if it is. */
   readonly fallback: string | null
 }
 
@@ -17,9 +17,9 @@ export interface Placing {
    * Problem `isolation-unavailable` if no level at or above the required one is available.
    */
   place(wish: IsolationWish): Promise<Placement>
-  /** Why an agent with this wish would not be started, as far as is known; null where it would. */
+  /** The reason why an agent with this wish could not be started, as far as it is known; null if it could. */
   lacking(wish: IsolationWish): string | null
-  /** An agent that outlived a mesh runs on it, so that its walls are looked after. */
+  /** Registers an adopted agent's level, so that its isolation is monitored. */
   adopted(rung: IsolationRung): void
   views(): readonly RungView[]
   /** The levels besides containers on which agents may run now. */
@@ -47,7 +47,7 @@ export function createPlacing(deps: {
     const before = trials.get(rung)
     if (before) return before
     const trial = tryWithWalls(rung).then((view) => {
-      // One that was forgotten meanwhile proves nothing.
+      // The result of a trial that was discarded meanwhile is ignored.
       if (trials.get(rung) === trial) known.set(rung, view)
       return view
     })
@@ -89,7 +89,7 @@ export function createPlacing(deps: {
       }
       let reason = ''
       for (const rung of new Set([wanted, floor])) {
-        // Its walls are the fleet's: where they do not hold, nothing is started at all.
+        // Containers share the fleet's isolation check: if it fails, nothing is started at all.
         if (rung === 'container') return { rung, fallback: rung === wanted ? null : reason }
         const { available, detail, repair } = await tried(rung)
         if (available === true) return { rung, fallback: rung === wanted ? null : reason }

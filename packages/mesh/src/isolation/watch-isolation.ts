@@ -12,7 +12,7 @@ import type { Placing } from './place-agents.ts'
 /** Between two checks while everything holds. */
 const checkIntervalMs = 10 * 60 * 1000
 
-/** Between two checks while something does not hold, so that a mended wall soon lets the fleet go on. */
+/** Interval of checks after a failure, so that the fleet resumes soon after a repair. */
 const brokenCheckIntervalMs = 30 * 1000
 
 const triedAgain = 'the container engine was away; the walls are being tried again'
@@ -34,7 +34,7 @@ export interface IsolationState {
   /** Null before the first check. */
   readonly checkedAt: number | null
   readonly checks: readonly WallReport[]
-  /** In words why agents may not run; null when they may. */
+  /** The reason why agents may not run, as text; null if they may. */
   readonly broken: string | null
 }
 
@@ -48,7 +48,7 @@ export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking'
   view(caller: Caller): IsolationState
   /** Checks now; callers at the same time share one check. */
   check(signal?: AbortSignal): Promise<IsolationState>
-  /** The same for callers that may manage the fleet. Problem `denied`. */
+  /** Does the same for callers that may manage the fleet. Problem `denied`. */
   checkAgain(caller: Caller): Promise<IsolationState>
   /** Checks now. Problem `fleet-paused` with what does not hold. */
   require(signal: AbortSignal): Promise<void>
@@ -57,8 +57,8 @@ export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking'
 }
 
 /**
- * Keeps the verdict on what keeps agents in. They run only while every check passed the last time; before the first
- * none does. A runtime that does not isolate has nothing to check and says so on every surface instead.
+ * Maintains the verdict of the isolation checks. Agents run only while every check passed the last time; before the
+ * first check none runs. A runtime without isolation has no checks and reports that on every surface.
  */
 export function createIsolation(deps: IsolationDeps): Isolation {
   let state: IsolationState = { checkedAt: null, checks: [], broken: 'the walls have not been tried yet' }

@@ -46,7 +46,7 @@ export function acceptedDetail(database: Database): JsonObject {
   return { blocks }
 }
 
-/** Those that were not pruned since, oldest first; null for an acceptance of a release that named none. */
+/** Accepted rows that were not pruned, oldest first; null for an acceptance of a release that did not record them. */
 export function acceptedBlocks(
   database: Database,
   base: Checkpoint,

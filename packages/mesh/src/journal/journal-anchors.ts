@@ -7,7 +7,7 @@ import type { Checkpoint } from './journal-checkpoints.ts'
  * line each, oldest first, in `data/journal-anchors.jsonl`.
  */
 export interface JournalAnchors {
-  /** Null for a line that is no checkpoint. Empty when there is no file. */
+  /** Null for an invalid line. Empty without a file. */
   read(): readonly (Checkpoint | null)[]
   /** On the disk when it returns. */
   add(checkpoint: Checkpoint): void

@@ -5,7 +5,7 @@ import type { JournalSeal } from './journal-seal.ts'
 
 export const checkpointSchema = z.object({
   seq: z.number(),
-  /** Of the row with this number. */
+  /** Hash of the row with this number. */
   hash: z.string(),
   kind: z.enum(['verified', 'pruned', 'accepted']),
   at: z.number(),
@@ -13,7 +13,7 @@ export const checkpointSchema = z.object({
 })
 export type Checkpoint = Readonly<z.infer<typeof checkpointSchema>>
 
-/** Those that are kept in the table beside the one that verification begins from. */
+/** How many are kept in the table besides the one where verification starts. */
 const checkpointsMax = 50
 
 /** Oldest first. */

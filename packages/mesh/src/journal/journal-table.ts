@@ -11,7 +11,7 @@ export interface JournalHead {
   readonly seq: number
   readonly count: number
   readonly hash: string
-  /** Empty where it was written without a secret. */
+  /** Empty if it was written without a secret. */
   readonly seal: string
 }
 

@@ -23,11 +23,11 @@ export interface JournalKeeper {
    * anchor.
    */
   verify(): void
-  /** What does not hold, until a person accepts it; else null. */
+  /** What is broken, until a person accepts it; otherwise null. */
   broken(): string | null
   /** Called once a minute: verifies when an hour has passed, and prunes rows beyond the retention. */
   maintain(): void
-  /** All that is kept, however long it takes; what does not hold is broken from then on. */
+  /** Verifies everything, however long it takes; a fault is reported from then on. */
   verifyWhole(): JournalVerdict
   /**
    * A person accepts the chain in its current state. `actor` is recorded with the break, which is returned. Verifies
@@ -129,8 +129,8 @@ function endToAnchor({ database, seal }: JournalKeeperDeps): JournalHead | null 
 }
 
 /**
- * Seals the head that was read or written in the transaction before, whatever it is now. The file is written first: the
- * row is on the disk already, and in the other order a crash in between would look like a removed file.
+ * Seals the head of the previous transaction, whatever the head is now. The file is written first: the row is on the
+ * disk already, and in the other order a crash in between would look like a removed file.
  */
 function place(deps: JournalKeeperDeps, kind: Checkpoint['kind'], head: JournalHead): void {
   const made = sealed({ seq: head.seq, hash: head.hash, kind, at: deps.clock.now() }, deps.seal)

@@ -54,7 +54,7 @@ export function pruneJournal(deps: PruneDeps): JournalVerdict | null {
   if (walked.fault)
     return { ok: false, rows: walked.rows, brokenAt: walked.fault.seq, detail: walked.fault.detail }
   const made = sealed({ ...walked.last, kind: 'pruned', at: clock.now() }, deps.seal)
-  // Outside first: the row is there and was found whole, whatever becomes of the transaction.
+  // The file is written first: the row exists and was verified, whatever happens to the transaction.
   deps.anchors.add(made)
   take(deps, made)
   return null
@@ -96,7 +96,7 @@ function take({ database, journal }: PruneDeps, made: Checkpoint): void {
   })
 }
 
-/** Number of the last row that may go now; less than the first where none may. */
+/** The last row that may be pruned now; less than the first if none may. */
 function lastToPrune({ database, clock, retention }: PruneDeps, before: number, headSeq: number): number {
   const { keep_days: keepDays, max_rows: rowsMax } = retention()
   const oldest = clock.now() - keepDays * dayMs

@@ -15,11 +15,11 @@ const pageRows = 500
 
 export interface JournalVerdict {
   readonly ok: boolean
-  /** How many rows hold, from where the verification began. */
+  /** How many rows are valid, from the start of the verification. */
   readonly rows: number
   /** Rows up to this one are gone, or were accepted as they are. */
   readonly after?: number
-  /** Who took all rows up to `after` as they are, when, and what did not hold. */
+  /** The person who accepted all rows up to `after`, the time, and the fault. */
   readonly accepted?: { readonly by: string; readonly at: number; readonly was: string }
   /** Number of the first row that does not hold; one past the last when rows are missing at the end. */
   readonly brokenAt?: number
@@ -80,7 +80,7 @@ export function verifyJournal(
   }
 }
 
-/** In words, where and what does not hold; null for a chain that does. Pure. */
+/** Describes where the chain is broken and how; null for a valid chain. Pure. */
 export function faultWords({
   ok,
   brokenAt = 0,
@@ -136,7 +136,7 @@ function faultOf(row: z.infer<typeof linkSchema>, previous: Place): string | nul
   return null
 }
 
-/** Where the walk begins: the row of a checkpoint that was kept is there, and none is before the first. */
+/** Checks the start: the row of the checkpoint exists, and no row is before the first. */
 function faultAtStart(database: Database, began: Checkpoint | null, base: Checkpoint | null): string | null {
   const first = base?.kind === 'pruned' ? base.seq + 1 : 1
   const stray = database.prepare('SELECT count(*) AS count FROM journal WHERE seq < ?').get(first)

@@ -14,13 +14,13 @@ export interface EndThread {
 }
 
 /**
- * Ends this process by force once its time is over, whatever keeps its first thread: one that works for long, or that was
- * halted and wakes up too late. Resolves once it watches.
+ * Terminates this process once its time is over, even if its main thread is busy or was suspended and resumes too
+ * late. Resolves once it monitors.
  */
 export async function startEndThread(): Promise<EndThread> {
   const cells = new BigInt64Array(new SharedArrayBuffer(BigInt64Array.BYTES_PER_ELEMENT * 2))
   const order: EndOrder = { cells, watchEveryMs }
-  // What its process was started with may be for a first thread alone.
+  // The process's own options may be valid only for the main thread.
   const worker = new Worker(new URL('end-worker.ts', import.meta.url), { workerData: order, execArgv: [] })
   worker.unref()
   await once(worker, 'message')

@@ -1,9 +1,9 @@
 import type { LeaseRecord, LeaseRecords, SeenRecord } from './lease-records.ts'
 
 export interface FakeLeaseRecords extends LeaseRecords {
-  /** From then on it does not answer, until it is `true` again. */
+  /** From then on it does not answer, until this is called with `true`. */
   answers(now: boolean): void
-  /** Carries the next write out and does not say so. */
+  /** Carries out the next write but loses its answer. */
   loseNextAnswer(): void
   /** Replaces the record, as a client with full access could. */
   overwrite(record: LeaseRecord | null): void

@@ -46,7 +46,7 @@ export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
     holding.onLost(why)
   }
 
-  /** True where it was granted. */
+  /** True if the lease was granted. */
   async function renewOnce(): Promise<boolean> {
     const askedAtMs = steadyMs() // H1
     const renewed = await records.write({ holder, epoch }, version, boundedBy(ending.signal))

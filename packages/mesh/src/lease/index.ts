@@ -1,4 +1,4 @@
-/** That of all machines one alone works on a home. */
+/** Ensures that only one machine uses a home. */
 
 export { startEndThread } from './end-thread.ts'
 export { createFakeLeaseRecords } from './fake-lease-records.ts'

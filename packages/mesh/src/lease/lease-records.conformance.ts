@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { LeaseRecords } from './lease-records.ts'
 
-/** What every adapter of `lease-records.ts` keeps. `make` gives two ways to one place where no record is yet. */
+/** The contract of every adapter of `lease-records.ts`. `make` returns two clients of one place without a record. */
 export function leaseRecordsConformance(
   name: string,
   make: () => Promise<readonly [LeaseRecords, LeaseRecords]>,

@@ -11,7 +11,7 @@
 export interface LeaseRecords {
   /** Null if no record was ever written. */
   read(signal: AbortSignal): Promise<SeenRecord | null>
-  /** Null where the record is not (or no longer) of version `over`; `over` null makes the first. */
+  /** Null if the record's version is not `over`; `over` null creates the first one. */
   write(record: LeaseRecord, over: string | null, signal: AbortSignal): Promise<SeenRecord | null>
 }
 

@@ -9,7 +9,7 @@ export const renewEveryMs = 10_000
 /** The time limit of one request; then it is repeated. */
 export const askMaxMs = 5_000
 export const askAgainMs = 1_000
-/** How often one who waits looks. */
+/** How often a waiting process polls. */
 export const pollEveryMs = 2_000
 /** How often the thread looks that ends the process. */
 export const watchEveryMs = 250

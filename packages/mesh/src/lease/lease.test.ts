@@ -424,7 +424,7 @@ describe('who holds a lease', () => {
     const untils: number[] = []
     const { lease, untils: told } = await holding(records, machine, 'one')
     untils.push(...told)
-    // As if an answer had been lost on the way: the record is another one, and says the same.
+    // Simulates a lost answer: the record has a new version with the same content.
     records.overwrite({ holder: 'one', epoch: 1 })
     await machine.pass(renewEveryMs)
     expect(told).toEqual(untils)

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { LeaseRecords, SeenRecord } from './lease-records.ts'
 import { askMaxMs, leaseMs, pollEveryMs } from './lease-times.ts'
 
-/** Several who come at once take turns; more of them than this is no accident. */
+/** How often concurrent attempts are retried; more conflicts are not a coincidence. */
 const attemptsMax = 5
 
 export interface LeaseAsker {
@@ -27,7 +27,7 @@ export interface LeaseTaker extends LeaseAsker {
 
 export interface TakenLease {
   readonly record: SeenRecord
-  /** From when its time counts: before it was asked for. */
+  /** The time from which the lease counts: before the request was sent. */
   readonly askedAtMs: number
 }
 

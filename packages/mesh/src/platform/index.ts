@@ -1,4 +1,4 @@
-/** The clock, chance, the log, the version, and who is there. */
+/** Clock, random numbers, log, version, output and proxies of the process. */
 
 export { createLog, silentLog } from './log.ts'
 export type { Log } from './log.ts'

@@ -5,18 +5,18 @@
 export interface LineOutput {
   /** Takes one whole line with its line feed. */
   write(line: string): void
-  /** Writes what is still held back, as far as it can be written at once. */
+  /** Writes pending lines, as far as possible without waiting. */
   flush(): void
   /** Lines that were dropped since the process started. */
   dropped(): number
 }
 
 export interface LineOutputOptions {
-  /** Writes some of the bytes and gives how many; throws the error of the system where it cannot. */
+  /** Writes some of the bytes and returns their number; throws the system's error on failure. */
   readonly writeSome: (bytes: Buffer) => number
   /** The line that reports a loss, with its line feed. */
   readonly lossLine: (lines: number, code: string) => string
-  /** Calls back after so many milliseconds. */
+  /** Calls `work` after `ms` milliseconds. */
   readonly later: (work: () => void, ms: number) => void
 }
 
@@ -51,7 +51,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
     }, ms)
   }
 
-  /** Writes as much of the bytes as the destination takes; gives what is left, or the code of the error. */
+  /** Writes as many bytes as the destination accepts; returns the rest, or the code of the error. */
   function put(bytes: Buffer): { readonly left: Buffer; readonly code: string | null } {
     let left = bytes
     while (left.length > 0) {

@@ -4,7 +4,7 @@ import { aFarEnd } from '../testing/proxy-harness.ts'
 import { readProxies } from '../config/proxy-environment.ts'
 import { openTunnel } from './open-tunnel.ts'
 
-/** What a tunnel through this proxy gives: what it reads first, or why it was not opened. */
+/** The result of a tunnel through this proxy: the first bytes read, or why it was not opened. */
 async function through(serve: (socket: Socket) => void, maxMs: number): Promise<string> {
   const server = await aFarEnd(serve)
   onTestFinished(server.close)

@@ -14,18 +14,18 @@ export interface TunnelProxy {
   readonly authorization: () => string | null
 }
 
-/** Longest that a proxy is waited for until it opens a tunnel, however slowly it sends its answer, milliseconds. */
+/** Timeout until a proxy has opened a tunnel, however slowly its answer arrives, in milliseconds. */
 const tunnelMaxMs = 30_000
-/** Of the head of its answer, bytes. */
+/** Limit of the head of its answer, in bytes. */
 const answerMaxBytes = 16 * 1024
 
 export const proxyFailedCode = 'PROXY_FAILED'
 
 /** The proxy did not open the tunnel; the message names it, and no secret. */
 export class ProxyFailed extends Error {
-  /** What it answered with; null where it did not answer. */
+  /** The status of its answer; null if it did not answer. */
   readonly status: number | null
-  /** Libraries hand on this code where they make an error of their own. */
+  /** Identifies this error if a library wraps it in its own. */
   readonly code = proxyFailedCode
 
   constructor(message: string, status: number | null) {
@@ -65,7 +65,7 @@ export function openTunnel(
     servername: isIP(proxy.host) === 0 ? proxy.host : '',
     method: 'CONNECT',
     path: target,
-    // A connection of its own, and never by what the environment says of proxies.
+    // A separate connection that ignores the proxy variables of the environment.
     agent: false,
     maxHeaderSize: answerMaxBytes,
     headers: {
@@ -99,9 +99,9 @@ export function openTunnel(
   }
 }
 
-/** What each answer means, and what mends it. */
+/** Explains each status and its repair. */
 function refusalWords({ shown }: TunnelProxy, target: string, status: number): string {
-  // tinyproxy says 401.
+  // tinyproxy uses 401.
   if (status === 407 || status === 401)
     return `the proxy ${shown} wants a user name and a password, or refuses those that it was given (${status}): write them into its variable as http://USER:PASSWORD@HOST:PORT, with special characters escaped by percent signs`
   const refusal = `the proxy ${shown} opens no connection to ${target} (${status})`

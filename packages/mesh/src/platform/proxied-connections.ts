@@ -8,23 +8,24 @@ import type { buildConnector } from 'undici'
 import { openTunnel } from './open-tunnel.ts'
 import type { TunnelProxy } from './open-tunnel.ts'
 
-/** Which connections of this process go through a company's proxy. */
+/** Which connections of this process use a company's proxy. */
 export interface OutboundProxies {
   /** Null for a direct connection. */
   readonly of: (url: URL) => TunnelProxy | null
 }
 
-/** Options of undici for a connection: `host` has the port where the address names one. */
+/** undici's options of a connection: `host` includes the port if the address has one. */
 type Wanted = buildConnector.Options
 
 /**
- * A connector of undici that goes through a proxy where the rules say so, and is `direct` elsewhere. It always asks for a
- * tunnel, also for plain http: the proxy sees no path, no header and no body. `direct` also does TLS with the far end.
+ * A connector for undici that uses a proxy if the rules require it, and `direct` otherwise. It always requests a
+ * tunnel, also for plain http, so that the proxy sees no path, header or body. `direct` also does TLS with the
+ * server.
  */
 export function connectorThrough(
   { of }: OutboundProxies,
   direct: buildConnector.connector,
-  /** The address that the proxy is asked for; the host of the URL where it is not given. */
+  /** The address to request from the proxy; the host of the URL by default. */
   addressOf: (wanted: Wanted) => string = ({ hostname }) => hostname,
 ): buildConnector.connector {
   return (wanted, callback) => {
@@ -43,7 +44,7 @@ export function connectorThrough(
 type Callback = (error: Error | null, stream: Duplex) => void
 type Asked = AgentOptions & ConnectionOptions & { readonly host?: string; readonly port?: number }
 
-/** An agent of node:http or node:https that goes through a proxy where the rules say so, always by a tunnel. */
+/** An agent for node:http or node:https that uses a proxy if the rules require it, always by a tunnel. */
 export function httpAgentThrough(
   { of }: OutboundProxies,
   protocol: 'http:' | 'https:',

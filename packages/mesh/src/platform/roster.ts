@@ -3,7 +3,7 @@ export interface Roster<Member> {
   /** Returns the way to leave, which is true the first time. */
   join(member: Member): () => boolean
   size(): number
-  /** As it is now; who joins or leaves meanwhile changes nothing in it. */
+  /** A snapshot; later joins and leaves do not change it. */
   members(): readonly Member[]
 }
 

@@ -18,7 +18,7 @@ export function openServingOutput(pid: number): LineOutput {
   return lineOutputOn((bytes) => writeSync(descriptor, bytes), pid)
 }
 
-/** Standard output of a command, whose reader is waited for: what it prints is its result. */
+/** Standard output of a command, which waits for its reader, because the output is its result. */
 export function openCommandOutput(pid: number): LineOutput {
   surviveBrokenStreams()
   return lineOutputOn(writeWaiting, pid)

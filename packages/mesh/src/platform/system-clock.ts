@@ -31,7 +31,7 @@ export function loopCpuMs(): number {
 
 export const randomId: NewId = (prefix) => `${prefix}_${randomBytes(8).toString('hex')}`
 
-/** From 0 to 1, without 1. */
+/** A random number from 0 (inclusive) to 1 (exclusive). */
 export function randomChance(): number {
   return randomBytes(4).readUInt32LE() / 2 ** 32
 }

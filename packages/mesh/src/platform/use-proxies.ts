@@ -2,8 +2,8 @@ import { setGlobalProxyFromEnv } from 'node:http'
 import type { OutboundProxies } from './proxied-connections.ts'
 
 /**
- * Connections of libraries that use what the process has: direct, whatever `NODE_USE_ENV_PROXY` says, but for addresses that
- * the rules of the mesh give a proxy. Everything that reaches agents, the engine or loopback stays direct by these rules.
+ * Makes connections of libraries direct, whatever `NODE_USE_ENV_PROXY` is, except for addresses that the mesh's rules
+ * send through a proxy. Connections to agents, the engine and loopback stay direct by these rules.
  */
 export async function useProxies(
   rules: OutboundProxies & { readonly proxies: readonly unknown[] },

@@ -1,2 +1,2 @@
-/** One version for the whole product; package.json says the same, and a test holds them together. */
+/** The version of the whole product; a test compares it with package.json. */
 export const productVersion = '0.1.0'

@@ -58,7 +58,7 @@ export interface SubmitRunInput {
  */
 export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 
-/** What an agent is asked before it is given work. */
+/** Checks an agent before it gets work. */
 export interface Admission {
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
   readonly requireAgent: (agentId: string, asker?: 'waits') => void

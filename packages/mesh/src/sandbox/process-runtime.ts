@@ -181,7 +181,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       }
     },
 
-    // Nothing bounds the processor of a plain process, so nothing is lent to one.
+    // The processor time of a plain process is not limited, so it gets no start share.
     endStartShare: async () => {},
     stop: (agentId, { graceMs }) => halt(agentId, graceMs),
 
@@ -224,7 +224,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       return readProcessData(folderOf(agentId), { group: works ? record.pid : null, clock: options.clock })
     },
     writeData: (agentId, tar) => writeProcessData(folderOf(agentId), tar),
-    // There is no engine that could be away.
+    // There is no engine that could disconnect.
     onEngineBack: () => () => undefined,
 
     onEnd(listener) {
@@ -255,7 +255,7 @@ function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   }
 }
 
-/** False where it is certain that nothing of the group is left; others may have its number by now. */
+/** False if certainly no process of the group is left; other processes may have its number by now. */
 function hasGroup(pid: number): boolean {
   try {
     process.kill(-pid, 0)

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 const outputMaxBytes = 256 * 1024
 
 export interface CommandResult {
-  /** Exit code; 127 where the program does not exist, 128 where a signal ended it. */
+  /** Exit code; 127 if the program does not exist, 128 if a signal ended it. */
   readonly code: number
   readonly stdout: string
   readonly stderr: string

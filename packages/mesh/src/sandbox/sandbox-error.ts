@@ -25,7 +25,7 @@ export function sandboxWords(error: SandboxError): { readonly detail: string; re
   }
 }
 
-/** The sentence inside whatever was thrown. */
+/** The message of any thrown value. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -20,14 +20,14 @@ export interface ConformanceHome {
   readonly answers: (state: SandboxState) => Promise<void>
   readonly readFile: (state: SandboxState, path: string) => Promise<string | null>
   readonly writeFile: (state: SandboxState, path: string, text: string) => Promise<void>
-  /** What bounds the processor of a sandbox that runs; null where nothing ever does. */
+  /** The current processor limit of a running sandbox; null if the adapter has none. */
   readonly shareOf: (agentId: string) => Promise<SandboxSpec['cpu'] | null>
   /** Makes the process end by itself. */
   readonly endWith: (state: SandboxState, code: number) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Of a hung one; a kernel that software boots beside much other work answers in minutes. */
+/** For a hanging process; a kernel under software emulation beside much other work answers in minutes. */
 const endWaitMs = patient(120_000)
 const dataLimit = { dataLimitBytes: 64 * 1024 * 1024 }
 
@@ -47,7 +47,7 @@ export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory:
   }
 }
 
-/** What every adapter of `sandbox-runtime.ts` keeps; the titles cite its clauses. */
+/** The contract of every adapter of `sandbox-runtime.ts`; the titles cite its clauses. */
 export function sandboxRuntimeConformance(
   name: string,
   open: () => Promise<ConformanceHome>,
@@ -346,7 +346,7 @@ createServer((asked, reply) => {
 }).listen(Number(process.env.FLOTILLA_PORT ?? 8400), '0.0.0.0', () => console.log('started ' + process.env.FLOTILLA_AGENT_ID))
 `
 
-/** Writes the subject where an adapter can run it. */
+/** Writes the test subject to a folder from which an adapter can run it. */
 export async function writeSubject(directory: string): Promise<string> {
   const path = join(directory, 'subject.cjs')
   await writeFile(path, subjectProgram)

@@ -14,7 +14,7 @@ export interface SandboxSpec {
   readonly cpu: { readonly quotaUs: number; readonly periodUs: number }
   readonly pidsLimit: number
   readonly tmpSizeBytes: number
-  /** What may lie below `/data` in all. */
+  /** Size limit of everything below `/data`. */
   readonly dataLimitBytes: number
   /** Environment of the agent process. Never holds a key or the door token. */
   readonly environment: Readonly<Record<string, string>>
@@ -42,7 +42,7 @@ function sizeOf(
   return { memoryLimitBytes: memoryBytes, cpu: { quotaUs: Math.round(cpu * periodUs), periodUs } }
 }
 
-/** Every agent container, whatever its kind. */
+/** Hardening of every agent container, whatever its kind. */
 export const sandboxHardening = {
   uid: 1000,
   pidsLimit: limits.worker.pids,

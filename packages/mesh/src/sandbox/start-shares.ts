@@ -33,7 +33,7 @@ type CpuShare = SandboxSpec['cpu']
  *   agent that restarts repeatedly thus uses at most twice its share.
  */
 export interface StartShares {
-  /** Null where nothing is lent. One that has been lent something before gives that back first. */
+  /** Null if nothing is lent. A sandbox with an earlier share returns that first. */
   lend(agentId: string, own: CpuShare): StartShare | null
   /**
    * For the longer start of a machine: waits for its turn while others use the available share. Its kernel

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 
 /** One entry of an archive. A directory's name ends with `/` and its content is empty. */
 export interface TarEntry {
-  /** Relative, at most 100 bytes in UTF-8 (155 more where a `/` can be split off). */
+  /** Relative, at most 100 bytes in UTF-8 (155 more if the name can be split at a `/`). */
   readonly name: string
   readonly mode: number
   /** Used as owner and group. */

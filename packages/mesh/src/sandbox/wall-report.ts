@@ -1,4 +1,4 @@
-/** One wall, as it was tried from inside. */
+/** The result of one isolation check. */
 export interface WallReport {
   /** Stable id, e.g. `host-ports-closed`. */
   readonly id: string

@@ -7,7 +7,7 @@ import { recordedDemo } from './recorded-demo.ts'
 import { defaultLocked, offeredProviders, recordSetup, requireOwnDefault } from './setup-context.ts'
 import type { SetupContext } from './setup-context.ts'
 
-/** What there is to think with, and what of it is chosen. */
+/** The available models and the chosen ones. */
 export function readSetup(context: SetupContext, caller: Caller) {
   context.guard(caller, { do: 'manage-credentials' })
   const { agent, question } = recordedDemo

@@ -51,7 +51,7 @@ async function probe(
   }
 }
 
-/** Null where it is no answer of a model server. */
+/** Null if the answer is not from a model server. */
 async function listAt(fetch: PinnedFetch, url: URL, signal: AbortSignal): Promise<string | null> {
   const reply = await fetch({ url, method: 'GET', headers: { accept: 'application/json' }, body: '' }, signal)
   try {

@@ -3,7 +3,7 @@ import { localPlaces } from './local-places.ts'
 import { setupPeopleRoutes } from './people.routes.ts'
 import type { SetupContext } from './setup-context.ts'
 
-/** What agents think with: found on this machine, checked at its provider, chosen by an owner. */
+/** Wires the choice of a model: found on this machine, checked at its provider, selected by an owner. */
 export function setupModule(
   kernel: Kernel,
   needs: Omit<SetupContext, keyof Kernel | 'places'>,

@@ -13,7 +13,7 @@ import type { ProviderCandidate } from './provider-candidate.ts'
 import { recordSetup, requireOwnDefault, usualModelOf } from './setup-context.ts'
 import type { ProviderInput, SetupContext } from './setup-context.ts'
 
-/** Asks a provider with what was typed, and keeps nothing. */
+/** Tests a provider with the entered values and stores nothing. */
 export async function checkProvider(
   context: SetupContext,
   caller: Caller,

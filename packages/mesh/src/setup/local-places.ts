@@ -2,7 +2,7 @@
 export interface LocalPlace {
   /** The provider's name, as in `ollama/qwen3`; a preset of that name leads there. */
   readonly name: string
-  /** As people call the program. */
+  /** The usual name of the program. */
   readonly title: string
   /** Exact host and port: the outbound filter opens these and no other. */
   readonly place: string

@@ -7,7 +7,7 @@ import type { SetupContext } from './setup-context.ts'
 const owner: Caller = { kind: 'human', origin: 'cli' } as never
 const address = 'https://models.example/v1'
 
-/** A home in which `sources` says where a credential comes from, and a kept key is for `keptFor`. */
+/** A home in which `sources` gives the source of each credential, and a stored key belongs to `keptFor`. */
 function aContext({
   sources = {},
   providers = {},
@@ -79,14 +79,14 @@ test('a new key goes to an address that is kept only where that is given with it
     const named = providerCandidate(context, owner, { provider: 'openai', key: 'k', base_url })
     expect(named.baseUrl).toBe(base_url)
   }
-  // A server of models on this machine is no place for a key of the provider either.
+  // A local model server must not receive a key of the provider either.
   const local = aContext({ sources: { openai_base_url: 'file' }, keptFor: 'http://127.0.0.1:11434/v1' })
   expect(() => providerCandidate(local, owner, { provider: 'openai', key: 'k' })).toThrow(
     /127\.0\.0\.1:11434/,
   )
   const usual = aContext({ keptFor: 'https://api.openai.com/v1' })
   expect(providerCandidate(usual, owner, { provider: 'openai', key: 'k' }).baseUrl).toBeNull()
-  // Without a new key what is kept is asked, with what is kept.
+  // Without a new key, the stored provider and key are used.
   expect(providerCandidate(context, owner, { provider: 'openai' }).baseUrl).toBeNull()
 })
 
@@ -106,7 +106,7 @@ describe('an address that settings or the environment fix', () => {
       expect(() => providerCandidate(context, owner, { provider: 'openai', key: 'k', base_url })).toThrow(
         expect.objectContaining({ code: 'conflict', detail: expect.stringMatching(detail) }),
       )
-    // It stays where it is written; nothing of it is kept a second time.
+    // It stays where it is written and is not stored a second time.
     const named = { provider: 'openai', key: 'k', base_url: `${old}/` }
     expect(providerCandidate(context, owner, named).baseUrl).toBeNull()
   })

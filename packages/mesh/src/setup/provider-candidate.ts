@@ -14,7 +14,7 @@ export interface ProviderCandidate {
   readonly baseUrl: string | null
 }
 
-/** What may be tried. Refused before the provider is asked anything; Problems `unprocessable`, `conflict`, `denied`. */
+/** Checks what may be tried before any request to the provider. Problems `unprocessable`, `conflict`, `denied`. */
 export function providerCandidate(
   context: SetupContext,
   caller: Caller,
@@ -47,7 +47,7 @@ export function providerCandidate(
   return { provider, key: trimmed, baseUrl }
 }
 
-/** What says where a provider is; null where nothing does, so that it is where it usually is. */
+/** The setting that gives a provider's address; null if it has its usual address. */
 export function addressSourceOf(
   { settings, vault }: Pick<SetupContext, 'settings' | 'vault'>,
   provider: string,
@@ -58,7 +58,7 @@ export function addressSourceOf(
   return vault.systemSourceOf(credentialNamesOf(settings(), provider).baseUrl)
 }
 
-/** The same place, however its end is written, and whatever is asked of it. Pure. */
+/** Compares addresses without their trailing slash. Pure. */
 export function isSameAddress(one: string, other: string): boolean {
   return plainAddress(one) === plainAddress(other)
 }

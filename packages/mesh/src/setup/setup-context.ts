@@ -58,13 +58,13 @@ export function defaultLocked({
   return `FLOTILLA_DEFAULT_MODEL in ${where} chooses ${defaultModel}; remove it there and restart the mesh`
 }
 
-/** Problem `conflict` where the environment decides. */
+/** Problem `conflict` if the environment sets the value. */
 export function requireOwnDefault({ environment }: Pick<SetupContext, 'environment'>): void {
   const locked = defaultLocked(environment)
   if (locked !== null) throw new Problem('conflict', { detail: locked })
 }
 
-/** Those that a key and an address are all that they need: nothing of regions or deployments. Pure. */
+/** Providers that need only a key and an address, without regions or deployments. Pure. */
 export function offeredProviders(): readonly string[] {
   return Object.entries(providerPresets).flatMap(([name, { baseUrl }]) => (baseUrl === null ? [] : [name]))
 }

@@ -29,7 +29,7 @@ export async function copyDatabase(path: string, target: string, atThatMoment: (
   }
 }
 
-/** What SQLite finds wrong with a database file; null for nothing. */
+/** The faults that SQLite finds in a database file; null for none. */
 export function faultInDatabase(path: string): string | null {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

@@ -37,7 +37,7 @@ export interface WriteFence {
 }
 
 export interface DatabaseOptions {
-  /** Given, D4 and D5 hold: everything that is written is a transaction, and asks in it. */
+  /** If given, D4 and D5 apply: every write is a transaction that checks the fence. */
   readonly fence?: WriteFence
   /**
    * Called once for each error of an effect. Without it the errors are thrown together to the caller that committed,

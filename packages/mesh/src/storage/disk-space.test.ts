@@ -29,7 +29,7 @@ function aRoom(bytes = 1024 * mb) {
 const systemError = (code: string): Error => Object.assign(new Error(code), { code })
 const sqliteError = (errcode: number): Error => Object.assign(new Error('sqlite'), { errcode })
 
-/** What SQLite really throws when its file may not grow. */
+/** The real error of SQLite when its file cannot grow. */
 function fullError(onError?: (error: unknown) => void): unknown {
   const database = openDatabase(':memory:', onError ? { onError } : {})
   database.exec('CREATE TABLE t (x BLOB); PRAGMA max_page_count = 3')

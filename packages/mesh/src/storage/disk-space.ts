@@ -32,7 +32,7 @@ export interface StorageTrouble {
 /** The free space of a folder's file system. */
 export interface FreeRoom {
   readonly bytes: number
-  /** Null where the file system does not count its files. */
+  /** Null if the file system does not count its files. */
   readonly files: number | null
 }
 

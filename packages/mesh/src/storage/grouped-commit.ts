@@ -24,7 +24,7 @@ interface Waiting {
 /** Writes of one commit: more would hold the event loop for longer than a commit costs. The rest makes the next. */
 export const groupMax = 64
 
-/** As long as the queue are the calls that are open, and those have their own bounds. */
+/** The queue is as long as the number of open calls, which are limited elsewhere. */
 export function createGroupedCommit(database: Database): GroupedCommit {
   const waiting: Waiting[] = []
   let scheduled: NodeJS.Immediate | null = null
@@ -45,7 +45,7 @@ export function createGroupedCommit(database: Database): GroupedCommit {
         for (const one of group) commitAlone(database, one)
         return
       }
-      // What followed the commit failed, and not the commit: nothing is written a second time.
+      // A post-commit hook failed; the commit succeeded, so nothing is written a second time.
       for (const one of group) one.committed()
       throw error
     }

@@ -14,16 +14,17 @@ export interface Migration {
   readonly sql: string
 }
 
-/** Snapshots of a database from before its upgrades that are kept beside it; older ones go with the next. */
+/** How many snapshots from before upgrades are kept beside a database; older ones are deleted with the next. */
 export const snapshotsKept = 3
 const snapshotMark = '.before-'
 
 const appliedSchema = z.array(z.object({ version: z.number(), name: z.string(), digest: z.string() }))
 
 /**
- * Applies every step that the file has not seen, in rising order, one transaction per step (a new file has one for all), so that a
- * branch may bring a step that is older than another's newest. A snapshot `<path>.before-<newest>` is made first when the file held
- * data. Problem `unprocessable` where the file was written by a newer release, or by another text of a step.
+ * Applies every step that the file lacks, in order, one transaction per step (one for all in a new file). A branch
+ * may therefore add a step that is older than another branch's newest. If the file has data, a snapshot
+ * `<path>.before-<newest>` is made first. Problem `unprocessable` if a newer release, or another version of a step,
+ * wrote the file.
  */
 export function migrate(database: Database, migrations: readonly Migration[], path?: string): void {
   const steps = [...migrations].sort((one, other) => one.version - other.version)
@@ -96,7 +97,7 @@ function stepsIn(path: string): number {
   }
 }
 
-/** Those beside the database, oldest step first. */
+/** Snapshots beside the database, oldest step first. */
 export function snapshotsOf(path: string): readonly string[] {
   const [folder, prefix] = [dirname(path), `${basename(path)}${snapshotMark}`]
   const stepOf = (name: string) => Number(name.slice(prefix.length))

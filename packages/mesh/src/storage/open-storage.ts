@@ -15,7 +15,7 @@ export function openStorage(deps: {
   /** The folder whose disk is watched. */
   readonly folder: string
   readonly clock: Clock
-  /** Absent where one machine alone comes to it. */
+  /** Absent if only one machine can use the home. */
   readonly fence?: WriteFence | undefined
   /** Called with errors of effects after a commit. */
   readonly onEffectError: (error: unknown) => void

@@ -37,7 +37,7 @@ export function keepingRefusals<T>(database: Database, work: () => T): T {
   return done.result
 }
 
-/** The same step for work that has its result in other words than the answer. */
+/** Adapts the step for work whose result differs from the stored answer. */
 export function answering<Result, Answer>(
   step: Resumable<Answer>,
   words: (result: Result) => Answer,

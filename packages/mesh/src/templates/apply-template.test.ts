@@ -437,7 +437,7 @@ describe('a failing application', () => {
       )
       let dead = false
       harness.before.step = (step) => {
-        // Nothing more is done from here on, not even the undo.
+        // Nothing is done from here on, not even the undo.
         dead ||= step === killed
         if (dead) throw new Error('killed')
       }

@@ -39,7 +39,7 @@ export interface TemplateUses {
   exportFleet(...asked: Parameters<ExportFleet>): Promise<ExportedFleet>
 }
 
-/** What people do with templates, in the form of the API. */
+/** Operations on templates for people, in the form of the API. */
 export function createTemplateUses(
   deps: ExportFleetDeps & {
     readonly guard: Guard

@@ -7,9 +7,9 @@ export interface ApprovalWords {
   readonly subject: string
   /** One line. */
   readonly summary: string
-  /** What will happen, a sentence each. */
+  /** What will happen, one sentence each. */
   readonly consequences: readonly string[]
-  /** What doing it costs by itself, a sentence. */
+  /** The direct cost of the action, as a sentence. */
   readonly price: string
   /** Similar actions that were recently done or requested, a sentence each. */
   readonly repeats?: readonly string[]
@@ -25,7 +25,7 @@ export type RequireInTime = () => void
 export interface ApprovalKind {
   /** The action that the requester must be allowed. */
   action(args: JsonObject): Action
-  /** As it is now; throws a Problem where the action cannot be done at all. */
+  /** The current description; throws a problem if the action is impossible. */
   describe(args: JsonObject): ApprovalWords
   /**
    * Carries the action out on behalf of the person who confirmed it, and returns a description of the result. A Problem

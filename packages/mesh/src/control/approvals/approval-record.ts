@@ -14,7 +14,7 @@ export interface ApprovalRecord {
   readonly summary: string
   readonly args: JsonObject
   readonly digest: string
-  /** As the journal names callers, e.g. `agent:operator`. */
+  /** The caller in the form of the audit log, e.g. `agent:operator`. */
   readonly askedBy: string
   readonly origin: Origin
   readonly runId: string | null
@@ -23,7 +23,7 @@ export interface ApprovalRecord {
   readonly expiresAt: number
   readonly resolvedAt: number | null
   readonly resolvedBy: string | null
-  /** What became of it, in words. */
+  /** The outcome, as text. */
   readonly detail: string
 }
 

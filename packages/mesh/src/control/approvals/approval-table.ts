@@ -93,7 +93,7 @@ export function createApprovalTable(database: Database) {
         .run(to.state, to.at, to.by, to.detail, id, from).changes === 1,
     find: (id: string): ApprovalRecord | null =>
       many(`SELECT ${columns} FROM approvals WHERE id = ?`, id)[0] ?? null,
-    /** What one asker has waiting with this effect, or in a row of an earlier release with these very arguments. */
+    /** The caller's pending row with this effect, or a row of an earlier release with the same arguments. */
     findPending: (
       askedBy: string,
       { effect, digest }: { readonly effect: string; readonly digest: string },
@@ -146,7 +146,7 @@ export function createApprovalTable(database: Database) {
          AND (run_id = ?1 OR id IN (SELECT approval_id FROM approval_runs WHERE run_id = ?1))`,
         runId,
       ),
-    /** Of a kind, those that are not decided and done yet and have this text as an argument. */
+    /** Undecided or unfinished rows of a kind that have this text as an argument. */
     openWith: (kind: string, argument: { readonly name: string; readonly value: string }) =>
       many(
         `SELECT ${columns} FROM approvals WHERE kind = ? AND state IN ('pending', 'confirmed')

@@ -67,7 +67,7 @@ function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrate
     ...harness,
     approvals: made,
     done,
-    /** Who did it, in that order. */
+    /** The people who carried it out, in order. */
     by,
     breakIt: () => (broken = true),
     ask: (what = 'all', caller: Caller = operator) => made.ask(caller, { kind: 'wipe', args: { what } }),

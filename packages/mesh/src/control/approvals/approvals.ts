@@ -96,7 +96,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     }
   }
 
-  /** What a mesh that stopped in the middle left of a confirmed action. */
+  /** Decides what to do with a confirmed action that a restart interrupted. */
   function foundOf(row: ApprovalRecord) {
     const kind = deps.kinds[row.kind]
     if (kind?.ifCutOff !== 'again') return { kind: 'unknown' } as const

@@ -19,7 +19,9 @@ import type { MoveApproval } from './settle-approval.ts'
 
 /** How long something waits for a person; far below how long a run may wait. */
 export const approvalWaitsMs = 24 * 3600 * 1000
-/** What one asker may have waiting, and all together; more is refused, and nothing that waits is dropped for it. */
+/**
+ * Limits of pending approvals, for one caller and in total; further ones are rejected, and none is dropped for them.
+ */
 const pendingBounds = { perAgentMax: 20, max: 200, floor: 2 } as const
 /** How many decided approvals are kept. */
 const keptMax = 1000
@@ -49,7 +51,7 @@ export function createAskApproval(deps: {
   readonly guard: Guard
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
-  /** Where the work came from that asks; from the caller's run row. */
+  /** The origin of the requesting work, from the caller's run. */
   readonly originOf: (caller: Caller) => Origin
   readonly clock: Clock
   readonly newId: NewId

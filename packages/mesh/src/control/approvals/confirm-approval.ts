@@ -27,9 +27,9 @@ export interface ConfirmDeps {
 }
 
 /**
- * Lets it happen, once, exactly as it was shown; resolves when it has been done or has failed. Problems, each of its
- * own: `human-only` for everybody but a person at the terminal or the dashboard, `not-found`, `approval-expired`,
- * `approval-used`, `approval-changed` where the digest is not the one of what waits.
+ * Carries the action out once, exactly as it was shown; resolves when it is done or has failed. Problems:
+ * `human-only` for all callers except a person at the terminal or the dashboard, `not-found`, `approval-expired`,
+ * `approval-used`, `approval-changed` if the digest differs from that of the pending action.
  */
 export type ConfirmApproval = (caller: Caller, confirmation: Confirmation) => Promise<ApprovalRecord>
 

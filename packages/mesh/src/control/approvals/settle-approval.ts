@@ -10,7 +10,7 @@ import type { ApprovalTable } from './approval-table.ts'
 
 export interface ApprovalMove {
   readonly to: ApprovalState
-  /** As the journal names callers. */
+  /** The caller in the form of the audit log. */
   readonly by: string
   readonly detail: string
 }

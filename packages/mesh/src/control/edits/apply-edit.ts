@@ -17,7 +17,7 @@ import { holdPage } from './hold-page.ts'
 
 export interface AskedEdit {
   readonly edit: AgentEdit
-  /** The same key of the same caller is the same change. */
+  /** The same key of the same caller gives the same change. */
   readonly idempotencyKey?: string
   /** With the change's row it writes the answer. */
   readonly step?: Resumable<ChangeRow>

@@ -13,7 +13,7 @@ import type { ReachTexts } from './edit-file.ts'
 import type { SetAgentBudget } from './edit-record.ts'
 import type { Editable } from './editable.ts'
 
-/** What edits of agents are made with. */
+/** Dependencies of edits of agents. */
 export interface EditsDeps extends Pick<
   Kernel,
   'database' | 'guard' | 'journal' | 'clock' | 'newId' | 'log'
@@ -30,7 +30,7 @@ export interface EditsDeps extends Pick<
   readonly requireModel: RequireModel
 }
 
-/** The same, with what all edits of one fleet share. */
+/** The dependencies, with what all edits of a fleet share. */
 export interface EditParts extends EditsDeps {
   readonly table: ChangeTable
   readonly mutex: AgentMutex

@@ -10,7 +10,7 @@ import { undoConflict } from './undo-conflict.ts'
 
 type FileEdit = Extract<AgentEdit, { field: (typeof editableFiles)[number] }>
 
-/** The way to an agent's texts; its sandbox is started for it where it does not run. */
+/** Connects to an agent's texts; starts its sandbox if necessary. */
 export type ReachTexts = (
   agentId: string,
   signal: AbortSignal,
@@ -21,8 +21,8 @@ export type EditedAgents = Pick<AgentAdmin, 'change'> &
   Pick<AgentRegistry, 'seedFiles'> & { readonly reach: ReachTexts }
 
 /**
- * A text of the agent's workspace. It lies in the agent's own volume, so what comes back of it is the agent's word:
- * good enough to put back, and nothing is decided by it.
+ * Edits a text in the agent's workspace. It is in the agent's own volume, so its content is untrusted: it can be
+ * restored, but no decision depends on it.
  */
 export function editFile(fleet: EditedAgents, name: FileEdit['field']): Editable<FileEdit> {
   /** Joins the transaction in which the edit counts as made. */

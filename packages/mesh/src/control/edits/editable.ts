@@ -2,7 +2,7 @@ import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import type { Caller } from '../../access/index.ts'
 
-/** What of all people an owner alone changes; part of the action that is asked for. Pure. */
+/** The fields that only an owner among people may change; part of the checked action. Pure. */
 export function ownersPart(field: string): { readonly what?: 'permissions' | 'MCP servers' } {
   if (field === 'permissions') return { what: 'permissions' }
   return field === 'mcpServers' ? { what: 'MCP servers' } : {}

@@ -275,7 +275,7 @@ describe('an undoing', () => {
     const byPerson = await edits.apply(atTerminal, 'w', { edit: role('a') })
     await expect(edits.undo(operator, byPerson.undo_token)).rejects.toMatchObject({ code: 'not-found' })
     expect(edits.list(operator, { limit: 10 })).toEqual([])
-    // Also where it changed the operator itself.
+    // Also if it changed the operator itself.
     const ofOperator = await edits.apply(atTerminal, 'operator', { edit: role('a') })
     await expect(edits.undo(operator, ofOperator.undo_token)).rejects.toMatchObject({ code: 'not-found' })
     expect(await edits.undo(atTerminal, byPerson.undo_token)).toMatchObject({ state: 'undone' })

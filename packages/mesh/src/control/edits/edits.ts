@@ -73,7 +73,7 @@ export function createEdits(deps: EditsDeps): Edits {
   }
 }
 
-/** Which field is edited how. A field without a row does not compile. */
+/** How each field is edited. A field without an entry does not compile. */
 function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editable {
   const { role, model, budget } = editRecord(deps)
   const permissions = editPermissions({
@@ -96,7 +96,7 @@ function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editab
   }
 }
 
-/** Agents, and people who are no owners, are shown servers by name alone, as the journal is. */
+/** Agents and people who are not owners see only the names of servers, as in the audit log. */
 function changeView(caller: Caller, row: ChangeRow): ChangeView {
   const isOwner = caller.kind !== 'agent' && (caller.kind !== 'human' || caller.role === 'owner')
   const isPrivate = !isOwner && row.field === 'mcpServers'

@@ -11,10 +11,9 @@ import { ownersPart } from './editable.ts'
 import { journalValue } from './journal-value.ts'
 
 /**
- * Takes a change back. A person may undo every change, an agent its own: those of others look as if they were not
- * there. Problems, each of its own: `not-found`, `undo-used`, `undo-expired`, `undo-overtaken` with both values where
- * the value was changed since, `human-only` where it would raise what only a person may raise, `proof-wanted` of
- * a page.
+ * Undoes a change. A person may undo every change, an agent only its own; those of others look missing. Problems:
+ * `not-found`, `undo-used`, `undo-expired`, `undo-overtaken` with both values if the value was changed since,
+ * `human-only` if it would raise what only a person may raise, `proof-wanted` from a page.
  */
 export type UndoChange = (caller: Caller, token: string, step?: Resumable<ChangeRow>) => Promise<ChangeRow>
 

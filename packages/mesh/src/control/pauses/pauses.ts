@@ -51,7 +51,7 @@ export function createPauses(deps: {
   readonly events: EventBus
   readonly lanes: PausedLanes
   readonly agentIds: () => readonly string[]
-  /** Who made the agent, where an agent did, else null. */
+  /** The agent that spawned this one, or null. */
   readonly makerOf: (agentId: string) => string | null
 }): Pauses {
   const { database, clock, journal, events, lanes } = deps

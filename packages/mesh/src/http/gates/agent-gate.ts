@@ -29,8 +29,7 @@ export interface AgentGateDeps {
 
 interface Admitted extends TokenHolder {
   /**
-   * Bytes of body and response, counted as long as any work for the call runs, because everything derived
-   * from them lives as long.
+   * Bytes of body and response, counted until all work for the call has ended, because derived data is kept as long.
    */
   heldBytes: number
   /**
@@ -182,7 +181,10 @@ export function createAgentGate(deps: AgentGateDeps) {
     },
     /** Runs synchronous work for a call, on the agent's share of the event loop. */
     spend: <T>(request: FastifyRequest, work: () => T): T => deps.loop.spend(identify(request).agentId, work),
-    /** What to await before the next work for a call; null if its agent has taken little of the loop lately. */
+    /**
+     * The promise to await before the next work for a call; null if its agent has used little of the event loop
+     * lately.
+     */
     turn: (request: FastifyRequest): Promise<void> | null => deps.loop.turn(identify(request).agentId),
   }
 }

@@ -13,7 +13,7 @@ export interface ConnectionEnds {
 const established = '01'
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 
-/** What one read of a table asks for; the kernel gives a page or so. */
+/** Size of one read of a table; the kernel returns about a page. */
 const pieceBytes = 64 * 1024
 
 /**

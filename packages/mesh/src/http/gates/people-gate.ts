@@ -59,7 +59,7 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
   }
 }
 
-/** What its conversations and the journal are named by; it allows nothing. */
+/** The channel for the names of conversations and the audit log; it grants nothing. */
 function channelOf(request: FastifyRequest): string {
   if (request.headers['user-agent']?.startsWith('flotilla-cli')) return 'cli'
   return request.headers[headers.requestedWith] === dashboardSurface ? 'dashboard' : 'api'
@@ -99,7 +99,7 @@ function personalToken({ headers: sent }: FastifyRequest): string | null {
   return null
 }
 
-/** A wrong token is refused even where none is required: a caller that sends one means to be that person. */
+/** An invalid token is rejected even if none is required, because the caller meant to authenticate. */
 function ofToken({ people, clock }: HumanGateDeps, token: string): Person {
   const person = people.byToken(token)
   if (person && tokenStateOf(person, clock.now()) === 'expired') {

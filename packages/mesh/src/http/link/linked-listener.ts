@@ -60,7 +60,7 @@ export function createLinkedListener(deps: {
         listener.once('error', reject)
         listener.listen(port, host, () => {
           listener.off('error', reject)
-          // From then on Node closes slow connections.
+          // Makes Node close slow connections.
           deps.server.emit('listening')
           resolve()
         })

@@ -108,7 +108,7 @@ function seenOf(found: V1Lease): SeenRecord {
   }
 }
 
-/** The client itself asks for as long as the server says nothing. */
+/** The client itself would wait for as long as the server does not answer. */
 async function until(signal: AbortSignal): Promise<ConfigurationOptions> {
   signal.throwIfAborted()
   const { Observable } = await import('@kubernetes/client-node')

@@ -7,7 +7,7 @@ import type { PodGround } from './agent-objects.ts'
 export interface AgentNode {
   readonly name: string
   readonly addresses: readonly string[]
-  /** Ranges of the pods on it; empty where its network does not say. */
+  /** Address ranges of the pods on the node; empty if its network does not report them. */
   readonly podRanges: readonly string[]
   /** Whether the node supports user namespaces for pods. */
   readonly userNamespaces: boolean

@@ -150,7 +150,7 @@ export function refusalStatus(error: unknown): number | null {
   return error instanceof Error && 'code' in error && typeof error.code === 'number' ? error.code : null
 }
 
-/** For `catch`: gives `value` where the server refused with one of `statuses`, and throws on otherwise. */
+/** For `catch`: returns `value` if the server refused with one of `statuses`, and rethrows otherwise. */
 export function unlessRefused<Value>(statuses: readonly number[], value: Value): (error: unknown) => Value {
   return (error) => {
     const status = refusalStatus(error)

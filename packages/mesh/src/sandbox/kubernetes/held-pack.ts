@@ -27,7 +27,7 @@ export function heldCommand(marker: string, command: readonly string[]): readonl
   return ['/usr/local/bin/node', '--max-semi-space-size=1', '-e', script, '--', marker, ...command]
 }
 
-/** What follows the marker. Rejects with `data-unread` where the output begins with anything else. */
+/** The output after the marker. Rejects with `data-unread` if the output starts with anything else. */
 export async function* afterMarker(
   output: AsyncIterable<Uint8Array>,
   marker: string,

@@ -9,7 +9,7 @@ export interface ClusterFinding {
   readonly repair: string
 }
 
-/** Whether agents could be had there now, in words for the owner; changes nothing. */
+/** Reports whether agents could run in the cluster now, as text for the owner; changes nothing. */
 export async function inspectCluster(
   at: ClusterAddress & {
     readonly namespace: string

@@ -41,7 +41,7 @@ export type MeshPlace =
   | { readonly kind: 'address'; readonly address: string }
   | { readonly kind: 'pods'; readonly namespace: string }
 
-/** What every pod of a mesh bears. */
+/** Labels of every mesh pod. */
 export const meshPodLabels = { 'app.kubernetes.io/name': 'flotilla-mesh' } as const
 
 /** Selects pods of the mesh by label: many network plugins do not match pod addresses with an `ipBlock`. */

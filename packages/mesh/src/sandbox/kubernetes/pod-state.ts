@@ -47,7 +47,7 @@ export const podSchema = z.object({
 
 export type Pod = z.infer<typeof podSchema>
 
-/** Nothing runs in it and nothing will. Pure. */
+/** True if nothing runs in the pod and nothing will. Pure. */
 export function hasEnded(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
@@ -61,7 +61,7 @@ export function agentIdOf(pod: Pod): string | null {
   return pod.metadata.annotations?.[labelKeys.agent] ?? null
 }
 
-/** Null where the pod is not an agent's. Pure. */
+/** Null if the pod does not belong to an agent. Pure. */
 export function podState(pod: Pod): SandboxState | null {
   const agentId = agentIdOf(pod)
   if (agentId === null) return null
@@ -82,7 +82,7 @@ export function exitOf(pod: Pod): { readonly code: number; readonly outOfMemory:
   const terminated = agentState(pod)?.terminated
   if (!terminated) return { code: killedCode, outOfMemory: false }
   const { exitCode: code, reason } = terminated
-  // Runtimes say so too where a program of the agent alone was killed for it, and the agent ended of itself later.
+  // Runtimes also report this if only one program of the agent was killed for it and the agent ended later by itself.
   return { code, outOfMemory: reason === 'OOMKilled' && code === killedCode }
 }
 

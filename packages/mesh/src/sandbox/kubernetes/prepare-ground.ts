@@ -47,7 +47,7 @@ export async function prepareGround(cluster: Cluster, options: GroundOptions): P
   return ground
 }
 
-/** The same without its policies. */
+/** Prepares the namespace without its policies. */
 export async function readyNamespace(
   cluster: Cluster,
   options: Pick<GroundOptions, 'namespace' | 'meshAddress' | 'service'>,
@@ -67,7 +67,7 @@ export interface Ground {
   readonly hasNamespace: boolean
 }
 
-/** The same look, which changes nothing. */
+/** Makes the same checks and changes nothing. */
 export async function inspectGround(
   cluster: Cluster,
   options: Pick<GroundOptions, 'namespace' | 'meshAddress' | 'service'>,
@@ -120,7 +120,7 @@ async function addressTowards({ hostname, port }: URL): Promise<string> {
   }
 }
 
-/** What pods cannot call, or the mesh cannot listen on. */
+/** Rejects an address that pods cannot call or the mesh cannot listen on. */
 function refuseForeign(address: string): void {
   if (address.startsWith('127.') || !isIPv4(address))
     throw noAddress(`pods cannot reach the mesh at ${address}`)
@@ -143,7 +143,7 @@ async function makeNamespace(cluster: Cluster, namespace: string): Promise<void>
   })
 }
 
-/** False where it is not there. */
+/** False if the namespace does not exist. */
 async function judgeNamespace({ core }: Cluster, namespace: string): Promise<boolean> {
   const there = await core.readNamespace({ name: namespace }).catch(unlessRefused([404], null))
   if (there === null) return false

@@ -30,7 +30,7 @@ interface Order {
   readonly command: readonly string[]
 }
 
-/** What its node says of a throw-away pod, and what its program printed. */
+/** The status of a throw-away pod on its node, and the output of its program. */
 interface Fate {
   readonly status: NonNullable<V1Pod['status']>
   readonly log?: string

@@ -16,18 +16,20 @@ const probeMaxMs = 120_000
  * Attempts on one node that still takes agents: it may have restarted, or the probe may have been deleted.
  */
 const probesMax = 3
-/** How often it is looked whether a node that says nothing still takes agents. */
+/** How often a silent node is checked for whether it still accepts agents. */
 const nodeAskMs = 5_000
 const siblingReadyMs = 30_000
 const siblingAskMs = 100
 /** A report is some kilobytes. */
 const reportMaxBytes = 256 * 1024
-/** How often a cluster that does not answer is asked to take a throw-away pod away; a start sweeps what stayed. */
+/**
+ * How often deleting a throw-away pod is tried if the cluster does not answer; the next start deletes what is left.
+ */
 const removalsMax = 3
 const removeAgainMs = 5_000
-/** A cluster that says nothing for so long of one request is taken for one that does not answer. */
+/** Timeout of one request to the cluster. */
 const answerMaxMs = 15_000
-/** From this status on the server has not refused: the request may have been carried out all the same. */
+/** From this status on, the server may have carried out the request in spite of the error. */
 const unknownFrom = 500
 
 /** The operations of a cluster that a throw-away pod needs. */
@@ -48,7 +50,7 @@ export interface ProbeOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** A wider share than an agent's, since walls do not depend on it and the owner waits. */
+/** A larger processor share than an agent's: isolation does not depend on it, and the owner waits. */
 const probeSize = {
   memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
   cpu: { quotaUs: 50_000, periodUs: 100_000 },
@@ -208,7 +210,7 @@ async function takeAway(
   const { namespace } = ground
   for (let attempt = 1; ; attempt++) {
     try {
-      // It keeps nothing; and a node that was lost would not say that it has ended.
+      // The pod has no data to save, and a lost node would never confirm its end.
       const removal = cluster.core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
       await answered(removal, options).catch(unlessRefused([404], null))
       return

@@ -13,7 +13,7 @@ import type { PreparedCluster } from './start-pod.ts'
 export const trialInfix = '-try-'
 const trialBytes = 64 * 1024 * 1024
 const trialMaxMs = 180_000
-/** So many trials, where a node is lost in the midst of one. */
+/** How many trials are made if nodes are lost during them. */
 const trialsMax = 3
 /** Volumes of some kinds round their size up to whole mebibytes or extents. */
 const roundingFactor = 1.25
@@ -70,7 +70,7 @@ async function tryClaim(to: PreparedCluster, name: string): Promise<DataBound> {
       { cause },
     )
   } finally {
-    // Nothing is kept there, and a node that was lost would not say that it has ended.
+    // The pod has no data to save, and a lost node would never confirm its end.
     await cluster.core
       .deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 })
       .catch(unlessRefused([404], null))

@@ -47,7 +47,7 @@ export async function* readMachineDisk(
     Env: [...made.env],
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     Labels: { [labelKeys.home]: homeTag(ground.homeId), [labelKeys.role]: 'backup' },
-    // An archive is no log.
+    // The output is an archive and must not be logged.
     HostConfig: { ...made.host, LogConfig: { Type: 'none', Config: {} } },
     AttachStdout: true,
     AttachStderr: true,

@@ -24,8 +24,8 @@ const makeScript = [
 ].join('\n')
 
 /**
- * The root file system of the agents' image as a disk that machines read. Made once for each image, in a container that
- * reaches nothing; those of images that the engine holds no longer are taken away. Gives its path.
+ * The root file system of the agents' image as a read-only disk for virtual machines. Created once for each image, in
+ * a container without network; disks of images that the engine no longer has are deleted. Returns its path.
  */
 export async function ensureRootDisk(
   engine: Engine,

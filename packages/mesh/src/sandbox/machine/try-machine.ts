@@ -25,7 +25,7 @@ export interface MachineOptions extends Omit<
   readonly meshPorts: readonly number[]
 }
 
-/** What machines are tried on. */
+/** What virtual machines are tested with. */
 export interface MachineBase {
   readonly engine: Engine
   readonly ground: ContainerGround
@@ -38,7 +38,7 @@ export interface MachineTrial {
   readonly trial: RungTrial
 }
 
-/** Makes what machines need where it is not there, and starts one. Rejects where making it fails. */
+/** Creates what virtual machines need if it is missing, and starts one. Rejects if creating it fails. */
 export async function tryMachine(
   options: MachineOptions,
   on: MachineBase & { readonly progress: (step: string) => void },
@@ -118,7 +118,10 @@ async function runOn(
   }
 }
 
-/** A machine that is thrown away, with an agent's walls and a whole processor, since walls do not depend on it. Pure. */
+/**
+ * A throw-away machine with an agent's hardening and a whole processor, because isolation does not depend on it.
+ * Pure.
+ */
 export function probeMachine(
   { ground, machine }: { readonly ground: ContainerGround; readonly machine: MachineGround },
   args: readonly string[],

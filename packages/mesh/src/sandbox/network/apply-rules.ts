@@ -7,9 +7,9 @@ const scriptTimeoutMs = 20_000
 
 export interface RuleWorker {
   readonly engine: Engine
-  /** Image with iptables in it, for where the host's own cannot be used. */
+  /** An image with iptables, used if the host's own cannot be used. */
   readonly image: string
-  /** 0 where the mesh is root. */
+  /** 0 if the mesh is root. */
   readonly uid: number
   readonly homeTag: string
 }

@@ -30,7 +30,7 @@ export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number
   return { kind: 'shut' }
 }
 
-/** Shuts it in one container that runs, once however often it is asked. Null when it is done, else the reason. */
+/** Blocks it in one running container; repeated calls do it once. Returns null on success, otherwise the reason. */
 export async function closeNameServer(networkFile: string | null | undefined): Promise<string | null> {
   if (!networkFile) return 'the engine does not say where the network of the container is'
   const withRule = (how: string) => {

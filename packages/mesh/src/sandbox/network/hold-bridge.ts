@@ -22,9 +22,9 @@ export interface PrivateNetwork {
 }
 
 /**
- * Podman makes a bridge with the first container on it and takes it away with the last, and gives an internal one no
- * address of the host's. The mesh listens on that address from the start, so a container that only sleeps keeps the
- * bridge up and the address is added. Needs root. Rejects with `SandboxError` `network-unusable`.
+ * Podman creates a bridge with the first container on it and deletes it with the last, and gives an internal bridge
+ * no host address. The mesh listens on that address from the start, so a sleeping container keeps the bridge up and
+ * the address is added. Needs root. Rejects with `SandboxError` `network-unusable`.
  */
 export async function holdBridge(
   engine: Engine,

@@ -96,7 +96,7 @@ export function applyScript(place: WallPlace): string {
   ].join('\n')
 }
 
-/** Takes out what `applyScript` put in; finding nothing is no failure. */
+/** Removes what `applyScript` added; missing rules are no failure. */
 export function removeScript(bridge: string): string {
   return wallRules({ bridge, gateway: '', meshPorts: [] })
     .flatMap(({ tool, chain, hooks }) => [

@@ -29,7 +29,7 @@ export async function readRecord(folder: string): Promise<ProcessRecord | null> 
   return { ...record, startTicks: startUnknown }
 }
 
-/** On the disk before it returns: whatever is killed next, the process is known. */
+/** Synced to disk before it returns, so that the process is known after any crash. */
 export async function writeRecord(folder: string, record: ProcessRecord): Promise<void> {
   const path = join(folder, 'sandbox.json')
   const file = await open(`${path}.new`, 'w', 0o600)
@@ -71,7 +71,7 @@ export async function dataFolderAgents(
   )
 }
 
-/** Which boot of the machine this is; null where the kernel does not say. */
+/** Identifies the current boot of the machine; null if the kernel does not report it. */
 export async function bootId(): Promise<string | null> {
   return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null))?.trim() ?? null
 }

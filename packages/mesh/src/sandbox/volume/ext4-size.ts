@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 /** The size fields of an ext4 superblock. */
 export interface Ext4Size {
   readonly sizeBytes: number
-  /** As of the last clean unmount. */
+  /** Used bytes at the last clean unmount. */
   readonly usedBytes: number
 }
 
@@ -11,7 +11,7 @@ const superblockAt = 1024
 const superblockBytes = 1024
 const magic = 0xef53
 
-/** Null where it is no ext4. Pure; the fields are those of the kernel's `ext4_super_block`. */
+/** Null if it is not ext4. Pure; the fields are those of the kernel's `ext4_super_block`. */
 export function readSuperblock(bytes: Buffer): Ext4Size | null {
   if (bytes.length < superblockBytes || bytes.readUInt16LE(0x38) !== magic) return null
   const blockBytes = 1024 * 2 ** bytes.readUInt32LE(0x18)

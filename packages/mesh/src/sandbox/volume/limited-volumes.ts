@@ -52,7 +52,7 @@ export interface LimitedVolumes {
 }
 
 export interface OpenVolume {
-  /** In words why the volume has another size than was asked for. */
+  /** The reason why the volume has another size than requested, as text. */
   readonly refused: string | null
   release(): Promise<void>
 }

@@ -2,7 +2,7 @@ import type { DataUse } from '../sandbox-runtime.ts'
 
 /** The time limit for counting one agent's data. */
 export const countMaxSeconds = 20
-/** Beyond this an agent has too many files whatever its limit. */
+/** Above this number an agent has too many files, whatever its limit is. */
 const filesMax = 2_000_000
 /** Folders counted by one call, so that a call has an end. */
 export const foldersPerCountMax = 50

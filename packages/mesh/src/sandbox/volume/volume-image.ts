@@ -48,7 +48,7 @@ export async function createImage(
   await rename(unfinished, image)
 }
 
-/** The loop device over the image; one that is there already is used again, so that there are never two. */
+/** Attaches the image to a loop device; an existing one is reused, so that there are never two. */
 export async function attachImage(programs: VolumePrograms, image: string): Promise<string> {
   const done = await must(programs, 'losetup', ['--find', '--show', '--nooverlap', image])
   return done.stdout.trim()
@@ -107,9 +107,9 @@ export interface VolumeDisk {
   readonly path: string
   /** Size of the file, which an attacker in the machine cannot grow. */
   readonly fileBytes: number
-  /** Of 4 KB, where the machine has to bring its file system to another size; 0 where it has the right one. */
+  /** In blocks of 4 KB, if the virtual machine must resize its file system; 0 if the size is right. */
   readonly blocks: number
-  /** In words why it keeps another size than was asked for. */
+  /** The reason why it keeps another size than requested, as text. */
   readonly refused: string | null
 }
 

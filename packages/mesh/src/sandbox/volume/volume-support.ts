@@ -4,7 +4,7 @@ import type { DataBound } from '../sandbox-runtime.ts'
 export const volumePrograms = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'debugfs', 'losetup'] as const
 
 export interface VolumeFacts {
-  /** Of the mesh. */
+  /** The user id of the mesh. */
   readonly uid: number
   readonly flavour: 'docker' | 'podman'
   /** In the engine's format: `name=userns` and the like. */
