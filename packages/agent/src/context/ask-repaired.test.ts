@@ -48,12 +48,17 @@ function aStrictModel(refuses: (messages: readonly PromptMessage[]) => Problem |
   return { model, asked }
 }
 
-async function runWith(refuses: Parameters<typeof aStrictModel>[0], messages: readonly PromptMessage[]) {
+async function runWith(
+  refuses: Parameters<typeof aStrictModel>[0],
+  messages: readonly PromptMessage[],
+  more: Parameters<typeof loopParts>[2] = {},
+) {
   const { model, asked } = aStrictModel(refuses)
   const kept = aDailyLog()
   const state = aState()
   state.messages = [...messages]
-  const { deps, checkpoints } = loopParts(model, [], { context: aContextKeeper({ dailyLog: kept.dailyLog }) })
+  const context = aContextKeeper({ dailyLog: kept.dailyLog })
+  const { deps, checkpoints } = loopParts(model, [], { context, ...more })
   const end = await runLoop(deps, state, new AbortController().signal)
   return { end, asked, state, kept, checkpoints }
 }
@@ -114,6 +119,23 @@ describe('a conversation that its provider refuses', () => {
     })
     expect(asked).toHaveLength(3)
     expect(state.messages).toEqual(withCalls)
+  })
+
+  test('keeps the answer that was paid for where saving the repaired conversation fails', async () => {
+    const refuses = (messages: readonly PromptMessage[]) => (hasCalls(messages) ? refused('tools') : null)
+    const saved: string[][] = []
+    let saves = 0
+    const { end, asked, state } = await runWith(refuses, withCalls, {
+      saveCheckpoint: async ({ messages }) => {
+        saves += 1
+        if (saves === 1) throw new Error('no space left on device')
+        saved.push(messages.map(({ content }) => content))
+      },
+    })
+    expect(end).toEqual({ kind: 'answered', text: 'fine' })
+    expect(asked).toHaveLength(2)
+    expect(hasCalls(state.messages)).toBe(false)
+    expect(saved).toEqual([state.messages.map(({ content }) => content)])
   })
 
   test('is not touched for another failure, and keeps no repair that was not answered', async () => {

@@ -39,15 +39,17 @@ export async function askRepaired(
         'the model provider rejected the conversation; repairing it and sending it again',
       )
       state.messages = [...repair.messages]
+      let answer: ModelAnswer
       try {
-        const answer = await ask()
-        await commit(keep, turn, repair)
-        return answer
+        answer = await ask()
       } catch (error) {
         state.messages = original
         turn.signal.throwIfAborted()
         if (!isRefusal(error, original)) throw error
+        continue
       }
+      await commit(keep, turn, repair)
+      return answer
     }
     throw refusal.code === 'history-refused' ? toldToPeople(refusal) : refusal
   }
@@ -89,7 +91,10 @@ function repairsOf(
   ]
 }
 
-/** The conversation may have been compacted between the repair and its answer, so its place is searched again. */
+/**
+ * The conversation may have been compacted between the repair and its answer, so its place is searched again. Never
+ * throws: the answer is paid for, and the loop writes the conversation again together with the answer.
+ */
 async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
   const { state, pinFirst } = turn
   const words = sanitizeForPrompt('The model provider had refused it.')
@@ -101,7 +106,14 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
       : `[The model provider refused what was said before, so this conversation begins here${where}.]`
   const note = { role: 'user', content: sanitizeForPrompt(said), by: 'other' } as const
   state.messages.splice(Math.max(turnStart(state.messages), pinFirst ? 1 : 0), 0, note)
-  await turn.saveCheckpoint(state)
+  try {
+    await turn.saveCheckpoint(state)
+  } catch (error) {
+    keep.log.error(
+      { runId: state.runId, err: error },
+      'failed to save a repaired conversation; it is saved again together with the answer'
+    )
+  }
 }
 
 /**
