@@ -2,8 +2,10 @@ import type { Oddity } from './oddity.ts'
 import { callOddities } from './rows/calls.ts'
 import { endOddities } from './rows/ends.ts'
 import { errorOddities } from './rows/errors.ts'
+import { framingOddities } from './rows/framing.ts'
 import { furtherOddities } from './rows/further.ts'
 import { streamOddities } from './rows/streams.ts'
+import { templateOddities } from './rows/templates.ts'
 
 /** What providers of chat completions are known to send, whatever the API says. */
 export const oddities: readonly Oddity[] = [
@@ -12,4 +14,6 @@ export const oddities: readonly Oddity[] = [
   ...endOddities,
   ...errorOddities,
   ...furtherOddities,
+  ...framingOddities,
+  ...templateOddities,
 ]

@@ -7,6 +7,7 @@ export interface Oddity {
   readonly wire: string | Uint8Array
   /** Left out for the type that the form of the wire has. */
   readonly contentType?: string
+  readonly contentEncoding?: string
   /** `agentCode`: how a run ends where the gateway knows more of the error, or the loop tries to heal it. */
   readonly normal:
     | NormalAnswer
@@ -16,6 +17,8 @@ export interface Oddity {
    * themselves.
    */
   readonly openAiClient?: 'the normal form' | 'an error'
+  /** A stream cannot take words back that turn out to be thinking: a client of the Messages API keeps them as words. */
+  readonly anthropicClient?: 'sees the thinking as words'
 }
 
 export interface NormalAnswer {

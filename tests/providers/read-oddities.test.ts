@@ -61,6 +61,9 @@ function shownOf(text: string): object {
   }
 }
 
+/** A header is read where the reply is. */
+const bare = oddities.filter(({ contentEncoding }) => contentEncoding === undefined)
+
 describe('an odd answer in the normal form', () => {
   test('has at least sixty examples, each from a public source', () => {
     expect(oddities.length).toBeGreaterThanOrEqual(60)
@@ -68,7 +71,7 @@ describe('an odd answer in the normal form', () => {
     for (const { source } of oddities) expect(source.length).toBeGreaterThan(10)
   })
 
-  test.each(oddities)('where $what', (oddity) => {
+  test.each(bare)('where $what', (oddity) => {
     const read = readIn([Buffer.from(oddity.wire)], false)
     const { normal } = oddity
     if ('problem' in normal) {
@@ -81,7 +84,7 @@ describe('an odd answer in the normal form', () => {
     expect(shownOf(read)).toEqual({ ...nothing, ...said, hasUsage: usage !== undefined, idsAreUnique: true })
   })
 
-  test.each(oddities)('is the same however the bytes are cut, where $what', ({ wire }) => {
+  test.each(bare)('is the same however the bytes are cut, where $what', ({ wire }) => {
     const bytes = Buffer.from(wire)
     const wholes = { true: readIn([bytes], true), false: readIn([bytes], false) }
     fc.assert(

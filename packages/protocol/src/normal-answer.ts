@@ -16,6 +16,8 @@ const callSchema = z.looseObject({
 })
 
 const deltaSchema = z.looseObject({
+  /** All content before this chunk turned out to be thinking: its closing tag came without an opening one. */
+  content_was_reasoning: z.optional(z.boolean()),
   content: z.optional(z.nullable(z.string())),
   reasoning_details: z.optional(z.array(thoughtSchema)),
   tool_calls: z.optional(z.array(callSchema)),

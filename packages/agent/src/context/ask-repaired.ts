@@ -111,7 +111,7 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
   } catch (error) {
     keep.log.error(
       { runId: state.runId, err: error },
-      'failed to save a repaired conversation; it is saved again together with the answer'
+      'failed to save a repaired conversation; it is saved again together with the answer',
     )
   }
 }

@@ -56,6 +56,7 @@ export function createAnswerAssembly(): AnswerAssembly {
         calls.push({ id, name: called.name, arguments: called.arguments })
       thoughts.push(...(said?.reasoning_details ?? []))
       const words = said?.content ?? ''
+      if (said?.content_was_reasoning === true) text = ''
       text += words
       return words
     },

@@ -19,6 +19,9 @@ export const notices = {
   closeTheTask: clean(
     'The task is still open. If it is done, call complete_task with a summary and the result. If not, go on working.',
   ),
+  writtenCall: clean(
+    'Your last answer has a tool call in its words. Nothing was called: a call counts only if it is made as a tool call, not written as text. Make the call properly now, or answer without it.',
+  ),
   repeated: clean(
     'You have made the same call with the same result several times. Try a different approach; the call will be skipped if you repeat it.',
   ),
@@ -45,6 +48,15 @@ export function steeredText(content: string): string | null {
 /** Whether the message comes from the loop itself. Pure. */
 export function isNotice(content: string): boolean {
   return Object.values(notices).some((notice) => notice === content)
+}
+
+/** Whether the loop has said this since a person or another agent last said something. Pure. */
+export function isSaidInTurn(
+  notice: PromptText,
+  messages: readonly { readonly role: string; readonly content: string }[],
+): boolean {
+  const asked = messages.findLastIndex(({ role, content }) => role === 'user' && !isNotice(content))
+  return messages.slice(asked + 1).some(({ content }) => content === notice)
 }
 
 function clean(text: string): PromptText {

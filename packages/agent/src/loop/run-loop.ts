@@ -8,12 +8,13 @@ import { executeToolCalls } from './execute-tool-calls.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { waitsForOthers, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
-import { notices } from './notices.ts'
+import { isSaidInTurn, notices } from './notices.ts'
 import { usableCalls } from './usable-calls.ts'
 import { sayRecorded } from './recorded-turn.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundVerdict } from './round-budget.ts'
 import { provenanceOf } from './run-provenance.ts'
+import { writtenCall } from './written-calls.ts'
 
 /**
  * The loop: the model answers, its calls are executed, their results are read, until an answer makes no call.
@@ -98,7 +99,17 @@ function finalAnswer(deps: LoopDeps, state: LoopState): string | null {
     state.messages.push({ role: 'user', content: notices.closeTheTask })
     return null
   }
+  if (mayGoOn && meansToCall(deps, state, last.content)) {
+    state.messages.push({ role: 'user', content: notices.writtenCall })
+    return null
+  }
   return last.content
+}
+
+/** The answer has a call of one of the tools in its words, and the model was not told yet that this calls nothing. */
+function meansToCall(deps: LoopDeps, { messages }: LoopState, text: string): boolean {
+  const names = new Set(deps.tools.map(({ definition }) => definition.name))
+  return writtenCall(text, names) !== null && !isSaidInTurn(notices.writtenCall, messages)
 }
 
 function overspent(deps: LoopDeps, state: LoopState): string | null {

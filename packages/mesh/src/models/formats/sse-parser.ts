@@ -1,6 +1,6 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '../../intake/index.ts'
-import { usageFrom } from './usage.ts'
+import { laterUsage, usageFrom } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 import { createWholeEvents, eventEnd, lastEnd } from './whole-events.ts'
 
@@ -141,7 +141,7 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   const data = parsedData(event)
   const usage = usageFrom(data?.['usage'])
   if (data === null || usage === null) return event
-  progress.usage = usage
+  progress.usage = laterUsage(progress.usage, usage)
   // By its form the last word of a stream, but for its end mark.
   const isAlone = Array.isArray(data['choices']) && data['choices'].length === 0
   if (isAlone) progress.isOver = true

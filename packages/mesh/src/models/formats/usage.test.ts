@@ -5,7 +5,12 @@ import { messagesUsageFrom } from './messages-usage.ts'
 import { usageFrom } from './usage.ts'
 
 /** The forms as a schema says them, which is what the readers, written for speed, have to agree with. */
-const count = z.number().int().min(0).max(1_000_000_000)
+const number = z.number().int().min(0).max(1_000_000_000)
+const digits = z
+  .string()
+  .regex(/^\d{1,15}$/)
+  .transform(Number)
+const count = z.union([number, digits.pipe(number)])
 const extra = count.nullish().catch(null)
 const usd = z.number().min(0).max(1_000_000)
 const extras = {
@@ -102,7 +107,10 @@ function toldBy(parsed: z.infer<z.ZodObject<typeof extras>>) {
   const { cost, cost_in_usd_ticks: ticks, server_tool_use: calls } = parsed
   const ofCost = typeof cost === 'object' && cost !== null ? cost.total_cost : cost
   const toldUsd = typeof ticks === 'number' ? ticks / 1e10 : ofCost
-  const counts = Object.entries(calls ?? {}).filter(([, value]) => count.safeParse(value).success)
+  const counts = Object.entries(calls ?? {}).flatMap(([name, value]) => {
+    const { success, data } = count.safeParse(value)
+    return success ? [[name, data]] : []
+  })
   return {
     ...(typeof toldUsd === 'number' && toldUsd > 0 ? { toldUsd } : {}),
     ...(counts.length > 0 ? { serverToolCalls: Object.fromEntries(counts) } : {}),
@@ -113,14 +121,15 @@ function chatBySchema(value: unknown) {
   const { success, data: usage } = chat.safeParse(value)
   if (!success || usage.prompt_tokens + (usage.completion_tokens ?? 0) === 0) return null
   const { cached_tokens: cached, cache_write_tokens: written } = usage.prompt_tokens_details ?? {}
+  const cachedTokens = cached ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0
   const spoken = usage.completion_tokens ?? 0
   const details = usage.completion_tokens_details?.reasoning_tokens ?? 0
   const thought = Math.max(details, usage.reasoning_tokens ?? 0)
   const beyond = (usage.total_tokens ?? 0) - usage.prompt_tokens
   return {
-    promptTokens: usage.prompt_tokens,
+    promptTokens: Math.max(usage.prompt_tokens, cachedTokens + (written ?? 0)),
     completionTokens: Math.max(spoken, beyond, thought > spoken ? spoken + thought : 0),
-    cachedTokens: cached ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0,
+    cachedTokens,
     ...(written ? { cacheWriteTokens: written } : {}),
     ...(thought > 0 ? { besideTokens: spoken + thought } : {}),
     ...toldBy(usage),

@@ -35,8 +35,9 @@ const toolNameMaxChars = 64
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A number of tokens that anybody would believe; null for all else. Pure. */
-export function countIn(value: unknown): number | null {
+/** A plausible number of tokens, also as a text; null for all else. Pure. */
+export function countIn(told: unknown): number | null {
+  const value = typeof told === 'string' && /^\d{1,15}$/.test(told) ? Number(told) : told
   return Number.isSafeInteger(value) && isWithin(value, countMax) ? value : null
 }
 
@@ -65,12 +66,12 @@ export function membersOf(value: unknown): Members {
  * that money hangs on does not make them unbelievable. Null for anything that is no believable usage. Pure.
  */
 export function usageFrom(value: unknown): TokenUsage | null {
-  const usage = membersOf(value)
-  const promptTokens = countIn(usage['prompt_tokens'])
+  const usage = inChatNames(membersOf(value))
+  const prompt = countIn(usage['prompt_tokens'])
   const spoken = countOrNone(usage['completion_tokens'])
-  if (promptTokens === null || spoken === null) return null
+  if (prompt === null || spoken === null) return null
   // A call always has tokens: a provider that reports zero has not counted.
-  if (promptTokens + spoken === 0) return null
+  if (prompt + spoken === 0) return null
   const ofPrompt = membersOf(usage['prompt_tokens_details'])
   const ofAnswer = membersOf(usage['completion_tokens_details'])
   // Perplexity reports reasoning tokens beside the answer, all other providers in the details.
@@ -80,18 +81,49 @@ export function usageFrom(value: unknown): TokenUsage | null {
   )
   const cacheWriteTokens = countIn(ofPrompt['cache_write_tokens']) ?? 0
   const total = countIn(usage['total_tokens']) ?? 0
+  const cachedTokens =
+    countIn(ofPrompt['cached_tokens']) ??
+    // DeepSeek's, and Moonshot's.
+    countIn(usage['prompt_cache_hit_tokens']) ??
+    countIn(usage['cached_tokens']) ??
+    0
   return {
-    promptTokens,
-    completionTokens: Math.max(spoken, total - promptTokens, thought > spoken ? spoken + thought : 0),
-    cachedTokens:
-      countIn(ofPrompt['cached_tokens']) ??
-      // DeepSeek's, and Moonshot's.
-      countIn(usage['prompt_cache_hit_tokens']) ??
-      countIn(usage['cached_tokens']) ??
-      0,
+    // What a cache held or took was part of the prompt, so a smaller prompt has not counted it.
+    promptTokens: Math.max(prompt, cachedTokens + cacheWriteTokens),
+    completionTokens: Math.max(spoken, total - prompt, thought > spoken ? spoken + thought : 0),
+    cachedTokens,
     ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(thought > 0 ? { besideTokens: spoken + thought } : {}),
     ...told(usage),
+  }
+}
+
+/** Other names of the members that money depends on. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  prompt_tokens: ['promptTokens', 'input_tokens', 'inputTokens'],
+  completion_tokens: ['completionTokens', 'output_tokens', 'outputTokens'],
+  total_tokens: ['totalTokens'],
+}
+
+/** The usage with its members under the names of a chat completion; the same where they have them. Pure. */
+export function inChatNames(usage: Members): Members {
+  const named = Object.entries(otherNames).flatMap(([name, others]): (readonly [string, unknown])[] => {
+    const other = isTold(usage[name]) ? undefined : others.find((one) => isTold(usage[one]))
+    return other === undefined ? [] : [[name, usage[other]]]
+  })
+  return named.length === 0 ? usage : { ...usage, ...Object.fromEntries(named) }
+}
+
+/**
+ * The later of two usages of one stream, with no count below what was told before: some count anew in their last event, and
+ * what was generated stays so. Pure.
+ */
+export function laterUsage(before: TokenUsage | null, later: TokenUsage): TokenUsage {
+  if (before === null) return later
+  return {
+    ...later,
+    promptTokens: Math.max(before.promptTokens, later.promptTokens),
+    completionTokens: Math.max(before.completionTokens, later.completionTokens),
   }
 }
 

@@ -45,7 +45,7 @@ interface Told {
 /** Reads and stores the stream until its first content; then the reader of the returned stream sets the pace. */
 function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
-    const hears = createListener(of)
+    const listener = createListener(of)
     let reader: ByteSink | null = null
     let flow: ByteFlow | null = null
     let isBegun = false
@@ -71,7 +71,7 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
       heldBytes += bytes.length
       if (isBegun) return false
       try {
-        isBegun = hears(bytes) || heldBytes > silentMaxBytes
+        isBegun = listener.hears(bytes) || heldBytes > silentMaxBytes
       } catch (error) {
         refuse(error)
       }
@@ -87,26 +87,54 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
     flow = pipeBytes(reply.body, {
       write: (bytes) => (reader ? reader.write(bytes) : hold(bytes)),
       // Made only where it is needed: a problem has a stack, which costs a stream a hundredth of its time.
-      end: () => (isBegun ? end((to) => to.end()) : refuse(emptyAnswer())),
+      end: () => {
+        try {
+          if (!isBegun && !listener.saidAtEnd()) return refuse(emptyAnswer())
+        } catch (error) {
+          return refuse(error)
+        }
+        resolve(stream)
+        end((to) => to.end())
+      },
       fail: (error) => (isBegun ? end((to) => to.fail(error)) : refuse(error)),
     })
   })
 }
 
-/** Tells from pieces of any size whether an event has said something. Throws what an event tells as an error. */
-function createListener(of: Told): (bytes: Uint8Array) => boolean {
+interface Listener {
+  /** Whether an event of these bytes has said something. Throws what an event tells as an error. */
+  hears(bytes: Uint8Array): boolean
+  /** Whether a line of what came without the blank line that ends an event says something. */
+  saidAtEnd(): boolean
+}
+
+function createListener(of: Told): Listener {
   const events = createWholeEvents()
-  return (bytes) => {
-    const data = events.take(bytes)
-    if (data === null) return endsInReturns(events.rest())
-    // Usually the first event has words, and no other is read.
-    let from = 0
-    for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
-      if (isSpoken(data.subarray(from, end), of)) return true
-      from = end
-    }
-    return false
+  return {
+    hears(bytes) {
+      const data = events.take(bytes)
+      if (data === null) return endsInReturns(events.rest())
+      // Usually the first event has words, and no other is read.
+      let from = 0
+      for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
+        if (isSpoken(data.subarray(from, end), of)) return true
+        from = end
+      }
+      return false
+    },
+    saidAtEnd() {
+      const lines =
+        events
+          .rest()
+          ?.toString('utf8')
+          .split(/[\r\n]+/) ?? []
+      return lines.some((line) => isRecord(dataIn(line)) && isSpoken(Buffer.from(line), of))
+    },
   }
+}
+
+function dataIn(line: string): unknown {
+  return readJsonQuietly(dataOf(Buffer.from(line)), jsonLimits.modelAnswer)
 }
 
 function isSpoken(event: Buffer, { apiFormat, secrets, model }: Told): boolean {

@@ -2,6 +2,7 @@ import { createByteStream } from './byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { ProviderReply } from './llm-provider.ts'
 import { retryWordsIn } from '../refusals/retry-after.ts'
+import { createUnpacker } from './unpack-body.ts'
 import { whyBroken } from './why-broken.ts'
 import type { ReplyFlow } from './provider-connection.ts'
 import type { ProviderCall, ProviderPool } from './provider-pool.ts'
@@ -41,7 +42,7 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
         flow = begun
       },
       onHead({ status, headers }) {
-        body = createReplyBytes(flow)
+        body = unpacked(createReplyBytes(flow), { flow, contentEncoding: headers.get('content-encoding') })
         resolve({
           status,
           contentType: headers.get('content-type') ?? '',
@@ -77,6 +78,36 @@ interface ReplyBytes {
   take(chunk: Uint8Array): void
   end(): void
   fail(error: unknown): void
+}
+
+/** The same body without a compression that was not asked for. */
+function unpacked(
+  body: ReplyBytes,
+  at: { readonly flow: ReplyFlow | null; readonly contentEncoding: string | undefined },
+): ReplyBytes {
+  const unpacker = createUnpacker(at.contentEncoding)
+  let isBroken = false
+  const pass = (work: () => Uint8Array | null): void => {
+    if (isBroken) return
+    try {
+      const plain = work()
+      if (plain !== null) body.take(plain)
+    } catch (error) {
+      isBroken = true
+      body.fail(error)
+    }
+  }
+  return {
+    ...body,
+    take(bytes) {
+      pass(() => unpacker.take(bytes))
+      if (isBroken) at.flow?.abort(readerLeft)
+    },
+    end() {
+      pass(() => unpacker.end())
+      body.end()
+    },
+  }
 }
 
 /** Holds what comes until there is a reader, and from then on nothing. */

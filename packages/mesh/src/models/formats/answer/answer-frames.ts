@@ -1,13 +1,8 @@
-import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
-import type { ServerSentEventParser } from '@flotilla/protocol/server-sent-events'
+import { createUnpacker } from '../../providers/unpack-body.ts'
+import { createEventLines } from './event-lines.ts'
+import type { Frame } from './event-lines.ts'
+import { jsonTextsIn } from './json-texts.ts'
 import { unreadable } from './unreadable.ts'
-
-/** One text of an answer: the data of an event, a line, or all of it. */
-export interface Frame {
-  /** The name of the event; `message` where it has none. */
-  readonly event: string
-  readonly data: string
-}
 
 /** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
 const eventMaxChars = 8 * 1024 * 1024
@@ -24,14 +19,14 @@ const startMaxChars = 2000
 export function createAnswerFrames() {
   // Takes a byte order mark away, and holds a character until it is whole.
   const decoder = new TextDecoder()
+  const unpacker = createUnpacker(undefined)
   let kind: 'unknown' | 'events' | 'json' | 'page' = 'unknown'
   /** The first characters, to be shown where they make no sense. */
   let start = ''
   let held = ''
-  let events: ServerSentEventParser | null = null
+  let events: ReturnType<typeof createEventLines> | null = null
   const whole: string[] = []
   let wholeChars = 0
-  let count = 0
 
   /** What is held back as long as it is not known what comes. */
   function begin(text: string): string {
@@ -42,8 +37,8 @@ export function createAnswerFrames() {
       return ''
     }
     if (first === '<') kind = 'page'
-    else kind = first === '{' || first === '[' ? 'json' : 'events'
-    if (kind === 'events') events = createServerSentEventParser(eventMaxChars)
+    else kind = first === '{' || first === '[' || first === '"' ? 'json' : 'events'
+    if (kind === 'events') events = createEventLines(eventMaxChars)
     return held
   }
 
@@ -59,40 +54,46 @@ export function createAnswerFrames() {
       whole.push(piece)
       return []
     }
-    const frames = pushed(events, piece)
-    count += frames.length
-    return frames
+    return bounded(() => events?.push(piece))
   }
 
   return {
-    take: (bytes: Uint8Array): readonly Frame[] => framesOf(decoder.decode(bytes, { stream: true })),
+    take(bytes: Uint8Array): readonly Frame[] {
+      const plain = unpacker.take(bytes)
+      return plain === null ? [] : framesOf(decoder.decode(plain, { stream: true }))
+    },
     /** What is left when nothing more comes. */
     end(): readonly Frame[] {
-      const last = [...framesOf(decoder.decode())]
+      const unpacked = unpacker.end()
+      const last = [...(unpacked === null ? [] : framesOf(decoder.decode(unpacked, { stream: true })))]
+      last.push(...framesOf(decoder.decode()))
       if (kind === 'page') throw unreadable(`it is a page and no answer: ${excerptOf(start)}`)
       if (kind === 'json') return wholeFrames(whole.join(''))
-      // A server that hangs up right behind its last line has said it all the same.
-      if (kind === 'events') last.push(...pushed(events, '\n\n'))
-      if (kind === 'events' && count + last.length === 0 && !/^\s*:/.test(start))
+      last.push(...bounded(() => events?.end()))
+      if (kind === 'events' && events?.hasEvents() !== true)
         throw unreadable(`it is neither JSON nor a stream of events: ${excerptOf(start)}`)
       return last
     },
   }
 }
 
-function pushed(events: ServerSentEventParser | null, text: string): readonly Frame[] {
+function bounded(work: () => readonly Frame[] | undefined): readonly Frame[] {
   try {
-    return events?.push(text) ?? []
+    return work() ?? []
   } catch {
     throw unreadable('an event of its stream is too large')
   }
 }
 
-/** One JSON text, or one a line. */
+/** One JSON text, or several: one a line, or one behind the other, also with events between them. */
 function wholeFrames(text: string): readonly Frame[] {
-  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
-  const isLines = lines.length > 1 && lines.every((line) => /^\s*\{[^]*\}\s*$/.test(line))
-  return (isLines ? lines : [text]).map((data) => ({ event: 'message', data }))
+  const { texts, rest } = jsonTextsIn(text)
+  if (texts.length > 0 && /^(?:data|event):/m.test(rest)) {
+    const events = createEventLines(eventMaxChars)
+    return bounded(() => [...events.push(text), ...events.end()])
+  }
+  const all = texts.length > 1 ? (rest.trim() === '' ? texts : [...texts, rest]) : [text]
+  return all.map((data) => ({ event: 'message', data }))
 }
 
 /** The beginning of a text, as it may stand in a problem. Pure. */

@@ -1,14 +1,14 @@
 import type { Thought } from '@flotilla/protocol/normal-answer'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { parseFirst, readJson, readJsonAsWritten, readJsonQuietly } from '../../../intake/index.ts'
+import { parseFirst, readJsonQuietly } from '../../../intake/index.ts'
 import { redact } from '../../../credentials/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import { isRecord } from '../empty-answer.ts'
-import { usageFrom } from '../usage.ts'
+import { inChatNames, usageFrom } from '../usage.ts'
 import { excerptOf } from './answer-frames.ts'
-import type { Frame } from './answer-frames.ts'
-import { chatWireSchema } from './chat-wire.ts'
+import type { Frame } from './event-lines.ts'
+import { chatWireSchema, plainParts } from './chat-wire.ts'
 import type { WireCall, WireChunk, WireSaid } from './chat-wire.ts'
 import { endOf } from './end-reasons.ts'
 import type { NormalEnd } from './end-reasons.ts'
@@ -19,12 +19,16 @@ import { thoughtsIn, thoughtOf } from './thoughts.ts'
 import { toldError } from './told-error.ts'
 import type { JudgeError } from './told-error.ts'
 import { unreadable } from './unreadable.ts'
+import { wireValues } from './wire-values.ts'
+import type { WireValue } from './wire-values.ts'
 
 /** What one text of an answer says anew. */
 export interface SaidNews {
   readonly text: string
   /** In the form of `reasoning_details`. */
   readonly thoughts: readonly Thought[]
+  /** All text before this one turned out to be thinking. */
+  readonly retracts: boolean
   /** The usage so far, where this text told one that can be believed, as the provider wrote it. */
   readonly usage: Usage | null
 }
@@ -58,18 +62,19 @@ interface ReaderOptions {
 
 /** Words and thinking together; no model writes more in one answer, characters. */
 const saidMaxChars = 16 * 1024 * 1024
-const nothing: SaidNews = { text: '', thoughts: [], usage: null }
+const nothing: SaidNews = { text: '', thoughts: [], retracts: false, usage: null }
 /** Data of events that only keep a connection open. */
 const signOfLife = /^(?:ping|pong|heartbeat|keep-?alive|null|\{\s*\}|\[\s*\])?$/i
 const doneMark = /^\[?done\]?$/i
-const objectArguments = /"(?:arguments|parameters|input)"\s*:\s*[{[]/
 
 interface ReadSoFar {
   id: string
   model: string
   /** The index of the choice that is read: the first one that arrives. Null until then. */
   choice: number | null
-  text: string
+  /** The words as they came, with the marks of templates. */
+  raw: string
+  hasThoughts: boolean
   /** The first half of a surrogate pair, until the second comes. */
   half: string
   chars: number
@@ -81,6 +86,8 @@ interface ReadSoFar {
   usage: Usage | null
   /** What was there and could not be read as anything. */
   strange: string | null
+  /** Text that came outside of the events. */
+  stray: string
 }
 
 export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOptions = {}): AnswerReader {
@@ -90,7 +97,8 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
     id: '',
     model: '',
     choice: null,
-    text: '',
+    raw: '',
+    hasThoughts: false,
     half: '',
     chars: 0,
     reason: null,
@@ -99,18 +107,24 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
     isTold: false,
     usage: null,
     strange: null,
+    stray: '',
   }
 
   function take({ event, data }: Frame): SaidNews {
     const text = data.trim()
     if (doneMark.test(text)) so.isDone = true
     if (so.isDone || signOfLife.test(text)) return nothing
-    const value = event === 'error' ? { error: jsonOr(text) } : valueIn(text, secrets)
+    if (event === 'stray') {
+      so.stray = redact(excerptOf(text), secrets)
+      return nothing
+    }
+    const values = event === 'error' ? [errorEvent(text)] : wireValues(text, secrets)
+    return values.map(takeValue).reduce(joinNews, nothing)
+  }
+
+  function takeValue({ value, written }: WireValue): SaidNews {
     const failure = toldError(value, { secrets, judge })
     if (failure !== null) throw failure
-    // Arguments that are no text are printed again, and no number of theirs may become another one.
-    const hasObjects = objectArguments.test(text)
-    const written = hasObjects ? inner(readJsonAsWritten(text, jsonLimits.modelAnswer)) : value
     const parsed = parseFirst(chatWireSchema, written)
     if (!parsed.success) {
       const [issue] = parsed.error.issues
@@ -120,24 +134,27 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
   }
 
   function say(said: WireSaid, isWhole: boolean): SaidNews {
-    const thoughts = thoughtsIn(said, from)
+    // A whole message repeats the thinking that came in pieces.
+    const thoughts = isWhole && so.hasThoughts ? [] : thoughtsIn(said, from)
     let words = ''
-    for (const part of said.content) {
+    let retracts = false
+    for (const part of newParts(so, said.content, isWhole)) {
       if (!part.known && part.text === '' && part.thinking === '' && part.refusal === '')
         so.strange ??= `a part of type ${part.type.slice(0, 60)}`
       if (part.thinking !== '') thoughts.push(thoughtOf(part.thinking, { field: 'content', from }))
       const tagged = tags.take(part.text)
-      if (tagged.thought !== '') thoughts.push(thoughtOf(tagged.thought, { field: 'think_tag', from }))
+      const thought = tagged.retracts ? words + tagged.thought : tagged.thought
+      if (tagged.retracts) words = ''
+      retracts ||= tagged.retracts
+      if (thought !== '') thoughts.push(thoughtOf(thought, { field: 'think_tag', from }))
       words += tagged.text + part.refusal
       if (part.refusal !== '') so.isRefused = true
     }
-    // Some repeat all that was said in the last event.
-    if (isWhole && so.text !== '') words = words.startsWith(so.text) ? words.slice(so.text.length) : ''
     if (said.refusal !== '') {
       so.isRefused = true
       words += said.refusal
     }
-    return heard(so, { text: words, thoughts })
+    return { ...heard(so, { text: words, thoughts }), retracts }
   }
 
   return {
@@ -151,7 +168,8 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
       const said = heard(so, { text: half + rest.text, thoughts })
       if (so.reason === null && !so.isDone && !so.isTold) {
         if (so.strange !== null && so.chars === 0) throw unreadable(so.strange)
-        throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
+        const why = so.stray === '' ? '' : `: ${so.stray}`
+        throw new Problem('upstream-failed', { detail: `the model broke off its answer${why}` })
       }
       const settled = calls.settled(so.reason === 'length')
       if (so.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
@@ -160,27 +178,34 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
   }
 }
 
-function valueIn(text: string, secrets: readonly Secret[]): Readonly<Record<string, unknown>> {
-  let value: unknown
-  try {
-    value = readJson(text, jsonLimits.modelAnswer)
-  } catch (error) {
-    const isTooMuch = error instanceof Problem && error.code === 'body-too-large'
-    throw unreadable(isTooMuch ? error.detail : `it is no JSON: ${redact(excerptOf(text), secrets)}`)
+/** The parts that did not come before: some repeat all that was said, in the last event or in each. */
+function newParts(so: ReadSoFar, parts: WireSaid['content'], isWhole: boolean): WireSaid['content'] {
+  const text = parts.map((part) => part.text).join('')
+  const isAgain = isWhole && so.raw !== ''
+  const fresh = isAgain ? (text.startsWith(so.raw) ? text.slice(so.raw.length) : '') : text
+  so.raw += fresh
+  return isAgain ? plainParts(fresh) : parts
+}
+
+/** What two texts of an answer say together. */
+function joinNews(before: SaidNews, news: SaidNews): SaidNews {
+  if (before === nothing) return news
+  return {
+    text: (news.retracts ? '' : before.text) + news.text,
+    thoughts: [...before.thoughts, ...news.thoughts],
+    retracts: before.retracts || news.retracts,
+    usage: news.usage ?? before.usage,
   }
-  const object = inner(value)
-  if (!isRecord(object)) throw unreadable('it is no JSON object')
-  return object
+}
+
+function errorEvent(text: string): WireValue {
+  const value = { error: jsonOr(text) }
+  return { value, written: value }
 }
 
 /** An error may be told in plain words. */
 function jsonOr(text: string): unknown {
   return readJsonQuietly(text, jsonLimits.modelAnswer) ?? text
-}
-
-/** Google wraps its errors in a list. */
-function inner(value: unknown): unknown {
-  return Array.isArray(value) && value.length === 1 ? value[0] : value
 }
 
 interface Taking {
@@ -198,14 +223,15 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   const choice = choices.find((one) => so.choice === null || one.index === null || one.index === so.choice)
   if (!choice) {
     // Most send the usage alone once nothing is generated any more; some send it in between.
-    if (choices.length === 0 && usage !== null && so.chars > 0) so.isTold = true
-    else if (choices.length === 0 && usage === null) so.strange ??= `an object of ${namesOf(by.value)}`
+    if (choices.length === 0 && usage !== null && so.chars + so.raw.length > 0) so.isTold = true
+    else if (choices.length === 0 && (usage === null || isForeign(by.value)))
+      so.strange ??= `an object of ${namesOf(by.value)}`
     return { ...nothing, usage }
   }
   so.isTold = false
   if (so.choice === null) so.choice = choice.index
-  const said = choice.delta ?? choice.message
-  const isWhole = !choice.delta
+  const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
+  const said = isWhole ? choice.message : choice.delta
   const news = said ? by.say(said, isWhole) : heard(so, { text: choice.text, thoughts: [] })
   // A whole message behind the pieces repeats its calls as well.
   if (said && !(isWhole && by.calls.hasAny()))
@@ -213,6 +239,17 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   if (by.calls.hasAny()) so.chars += 1
   so.reason = endOf(choice.finish_reason) ?? so.reason
   return { ...news, usage }
+}
+
+/** An answer of another API, which has a usage as well. */
+function isForeign(value: Usage): boolean {
+  return value['choices'] === undefined && value['object'] !== undefined
+}
+
+/** A delta that stands empty beside the whole message. */
+function isSilent(said: WireSaid): boolean {
+  const { content, reasoning_content: thought, refusal, tool_calls: calls, function_call: call } = said
+  return content.length + thought.length + calls.length === 0 && refusal === '' && !call
 }
 
 function choicesIn({
@@ -236,7 +273,10 @@ type WireChoice = Pick<
 
 /** In a whole message each entry is a call; in a stream the pieces say to which call they belong. */
 function piecesIn(said: WireSaid, isWhole: boolean): readonly CallPiece[] {
-  const pieces = said.tool_calls.map((call, position) => pieceOf(call, isWhole ? position : null))
+  const inContent = said.content.flatMap(({ call }) => call ?? [])
+  const pieces = [...said.tool_calls, ...inContent].map((call, position) =>
+    pieceOf(call, isWhole || inContent.length > 0 ? position : null),
+  )
   const legacy = said.function_call
   // Beside `tool_calls` it is the same call again, for older clients.
   if (!legacy || pieces.length > 0) return pieces
@@ -266,7 +306,7 @@ function argumentsOf(call: {
 /** A longer id is none. */
 const idMaxChars = 512
 
-function heard(so: ReadSoFar, { text: words, thoughts }: Omit<SaidNews, 'usage'>): SaidNews {
+function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
   // A character may be cut between two events; half of one that stays alone is refused by the next reader.
   const text = so.half + words
   so.half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? ''
@@ -274,8 +314,8 @@ function heard(so: ReadSoFar, { text: words, thoughts }: Omit<SaidNews, 'usage'>
   const thoughtChars = said.thoughts.reduce((sum, { text, data }) => sum + charsOf(text) + charsOf(data), 0)
   so.chars += said.text.length + thoughtChars
   if (so.chars > saidMaxChars) throw unreadable('it is too large')
-  so.text += said.text
-  return { ...said, usage: null }
+  so.hasThoughts ||= thoughts.length > 0
+  return { ...said, retracts: false, usage: null }
 }
 
 function charsOf(value: unknown): number {
@@ -290,8 +330,10 @@ function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
   const moonshot = isRecord(first) ? first['usage'] : null
   for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, moonshot, ollama]) {
     if (!isRecord(usage)) continue
-    const counted = countsInNumbers(usage)
-    if (usageFrom(counted) !== null) return counted
+    const counted = countsInNumbers(inChatNames(usage))
+    // What the mesh itself tells beside a usage.
+    const { cost_usd: _cost, answer_bound: _bound, ...told } = counted
+    if (usageFrom(told) !== null) return told
   }
   return null
 }

@@ -1,11 +1,11 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '../../../intake/index.ts'
+import { jsonTextsIn } from './json-texts.ts'
+import { mendJson } from './mend-json.ts'
 
 /** Texts inside of texts: a server that encodes arguments twice is known, one that does it more often is not. */
 const encodingsMax = 3
-/** Objects in one text: more calls than this in one answer are refused elsewhere. */
-const objectsMax = 256
 
 /**
  * The arguments of one call from the pieces in which they came: a list, because one text may hold the arguments of
@@ -32,7 +32,10 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
   const unfenced = /^\s*```(?:json)?\s*([^]*?)\s*```\s*$/.exec(joined)?.[1]
   const fenced = unfenced === undefined ? null : objectIn(unfenced)
   if (fenced !== null) return [fenced]
-  return severalIn(joined) ?? [joined]
+  const several = severalIn(joined)
+  if (several !== null) return several
+  const mended = objectIn(mendJson(joined, { numbers: false }))
+  return [mended ?? joined]
 }
 
 /** The text of the object that this text is, or holds as a text; null where it is none. */
@@ -42,6 +45,8 @@ function objectIn(text: string): string | null {
     if (inner === '' || inner === 'null') return '{}'
     const value = readJsonQuietly(inner, jsonLimits.modelAnswer)
     if (isJsonObject(value)) return inner
+    // Some wrap the one object of arguments in a list.
+    if (Array.isArray(value) && value.length === 1 && isJsonObject(value[0])) return inner.slice(1, -1).trim()
     if (typeof value !== 'string') return null
     inner = wellFormed(value).trim()
   }
@@ -49,7 +54,7 @@ function objectIn(text: string): string | null {
 }
 
 function severalIn(text: string): readonly string[] | null {
-  const { objects, rest } = objectsIn(text)
+  const { texts: objects, rest } = jsonTextsIn(text)
   if (objects.length === 0 || !templateMarks.test(rest)) return null
   if (objects.some((one) => !isJsonObject(readJsonQuietly(one, jsonLimits.modelAnswer)))) return null
   const distinct = [...new Set(objects)]
@@ -59,39 +64,6 @@ function severalIn(text: string): readonly string[] | null {
 
 /** What servers leave behind an object: brackets, and ends such as `</tool_call>` and `<|im_end|>`. */
 const templateMarks = /^(?:[\s}\]]|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/
-
-/** Objects that stand one behind the other, by their brackets, and what is left. */
-function objectsIn(text: string): { readonly objects: readonly string[]; readonly rest: string } {
-  const objects: string[] = []
-  let from = 0
-  let end = objectEnd(text, from)
-  while (end !== null && objects.length < objectsMax) {
-    objects.push(text.slice(from, end).trim())
-    from = end
-    end = objectEnd(text, from)
-  }
-  return { objects, rest: text.slice(from) }
-}
-
-/** Behind the object that begins at `from`; null where none does, or it does not end. Each character is looked at once. */
-function objectEnd(text: string, from: number): number | null {
-  let depth = 0
-  let isText = false
-  for (let at = from; at < text.length; at++) {
-    const character = text[at]
-    if (isText) {
-      if (character === '\\') at++
-      else if (character === '"') isText = false
-    } else if (character === '"') isText = true
-    else if (character === '{' || character === '[') depth++
-    else if (character === '}' || character === ']') {
-      depth--
-      if (depth === 0) return at + 1
-      if (depth < 0) return null
-    } else if (depth === 0 && !/\s/.test(character ?? '')) return null
-  }
-  return null
-}
 
 /** Half of a surrogate pair, in the text itself or as an escape in it. A backslash before the escape makes it another one. */
 const halfEscape =

@@ -1,4 +1,6 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
+import { readJsonQuietly } from '../../../intake/index.ts'
 
 /**
  * The schema of chat completions as providers really write them. A value of any other type in these places makes the
@@ -9,18 +11,22 @@ import * as z from 'zod'
  * | ---------------------- | -------------------------------------------------------------------------------------- |
  * | texts                  | texts; numbers and booleans as they are printed                                        |
  * | `content`, thinking    | a text, one part, or a list of texts and parts                                         |
- * | `tool_calls`           | a list, or one call; entries that are null are skipped                                 |
+ * | `tool_calls`           | a list, one call, calls by their index, or a JSON text of those; null entries are skipped |
  * | `arguments`            | a text; any other value as its JSON text                                               |
  * | `index`                | a whole number, also as a text; anything else is no index                              |
- * | `finish_reason`        | a text, or an object with `type` or `reason`                                           |
+ * | `finish_reason`        | a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`       |
+ * | `choices`              | a list, or one choice                                                                  |
  * | a call                 | `function` or `custom`, or `name` and `arguments` beside the id                        |
  * | `arguments`            | also `parameters` or `input`, where there are none                                     |
  * | refusal, thinking      | `false` is the same as none                                                            |
  * | a choice               | `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it   |
  */
 
+/** A number that no float holds, as it is written. */
+const written = z.object({ rawJSON: z.string() }).transform(({ rawJSON }) => rawJSON)
+
 const words = z
-  .union([z.string(), z.number().transform(String), z.boolean().transform(String)])
+  .union([z.string(), z.number().transform(String), z.boolean().transform(String), written])
   .nullish()
   .transform((value) => value ?? '')
 
@@ -42,53 +48,6 @@ const argumentsText = z
   .transform((value) =>
     value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value),
   )
-
-const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: words })])
-
-const partSchema = z.union([
-  z.string().transform((text) => ({ type: 'text', text, thinking: '', refusal: '', known: true })),
-  z
-    .looseObject({
-      type: words,
-      text: z.union([words, z.looseObject({ value: words }).transform(({ value }) => value)]).optional(),
-      thinking: z
-        .union([words, z.array(innerPart).transform((parts) => parts.map(({ text }) => text).join(''))])
-        .optional(),
-      reasoning: z.union([words, z.unknown().transform(() => '')]).optional(),
-      refusal: words.optional(),
-    })
-    .transform((part) => {
-      const { type, text = '', thinking = '', reasoning = '', refusal = '' } = part
-      const thought = thinking === '' ? reasoning : thinking
-      const isThought = type === 'thinking' || type === 'reasoning'
-      return {
-        type,
-        text: isThought ? '' : text,
-        thinking: isThought && thought === '' ? text : thought,
-        refusal,
-        known: knownParts.includes(type) && saying.some((name) => part[name] !== undefined),
-      }
-    }),
-])
-export type SaidPart = z.output<typeof partSchema>
-
-/** A part that has none of these says nothing that can be read. */
-const saying = ['text', 'thinking', 'reasoning', 'refusal'] as const
-const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'reasoning', 'refusal']
-
-const parts = z
-  .union([
-    z.union([z.number(), z.boolean()]).transform((value) => [plain(String(value))]),
-    z.string().transform((text) => (text === '' ? [] : [plain(text)])),
-    z.array(partSchema.nullable()).transform((list) => list.filter((part) => part !== null)),
-    partSchema.transform((part) => [part]),
-  ])
-  .nullish()
-  .transform((list) => list ?? [])
-
-function plain(text: string): SaidPart {
-  return { type: 'text', text, thinking: '', refusal: '', known: true }
-}
 
 const functionSchema = z.looseObject({
   index: place,
@@ -114,11 +73,88 @@ const callSchema = z.looseObject({
 })
 export type WireCall = z.output<typeof callSchema>
 
+const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: words })])
+
+/** A call that stands among the words, as in a message of Anthropic's or in the Responses API. */
+const callPart = callSchema.extend({ type: z.enum(['tool_use', 'tool_call', 'function_call', 'toolCall']) })
+
+const partSchema = z.union([
+  z.string().transform((text) => plain(text)),
+  callPart.transform((call) => ({ ...plain(''), type: 'tool_use', call })),
+  z
+    .looseObject({
+      type: words,
+      text: z.union([words, z.looseObject({ value: words }).transform(({ value }) => value)]).optional(),
+      thinking: z
+        .union([words, z.array(innerPart).transform((parts) => parts.map(({ text }) => text).join(''))])
+        .optional(),
+      reasoning: z.union([words, z.unknown().transform(() => '')]).optional(),
+      refusal: words.optional(),
+    })
+    .transform((part) => {
+      const { type, text = '', thinking = '', reasoning = '', refusal = '' } = part
+      const thought = thinking === '' ? reasoning : thinking
+      const isThought = type === 'thinking' || type === 'reasoning'
+      return {
+        type,
+        text: isThought ? '' : text,
+        thinking: isThought && thought === '' ? text : thought,
+        refusal,
+        call: null as WireCall | null,
+        known: knownParts.includes(type) && saying.some((name) => part[name] !== undefined),
+      }
+    }),
+])
+export interface SaidPart {
+  readonly type: string
+  readonly text: string
+  readonly thinking: string
+  readonly refusal: string
+  readonly call: WireCall | null
+  readonly known: boolean
+}
+
+function plain(text: string): SaidPart {
+  return { type: 'text', text, thinking: '', refusal: '', call: null, known: true }
+}
+
+export function plainParts(text: string): SaidPart[] {
+  return text === '' ? [] : [plain(text)]
+}
+
+/** A part that has none of these says nothing that can be read. */
+const saying = ['text', 'thinking', 'reasoning', 'refusal'] as const
+const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'reasoning', 'refusal']
+
+const parts = z
+  .union([
+    z.union([z.number(), z.boolean()]).transform((value) => [plain(String(value))]),
+    z.string().transform(plainParts),
+    z.array(partSchema.nullable()).transform((list) => list.filter((part) => part !== null)),
+    partSchema.transform((part) => [part]),
+  ])
+  .nullish()
+  .transform((list) => list ?? [])
+
+const callList = z.union([
+  z.array(callSchema.nullable()).transform((list) => list.filter((call) => call !== null)),
+  z.record(z.string().regex(/^\d{1,4}$/), callSchema).transform(byIndex),
+  callSchema.transform((call) => [call]),
+])
+
+function byIndex(calls: Readonly<Record<string, WireCall>>): WireCall[] {
+  return Object.entries(calls).map(([index, call]) => ({ ...call, index: call.index ?? Number(index) }))
+}
+
 const calls = z
   .union([
-    z.array(callSchema.nullable()).transform((list) => list.filter((call) => call !== null)),
-    callSchema.transform((call) => [call]),
+    callList,
     z.literal('').transform(() => []),
+    // Encoded twice.
+    z
+      .string()
+      .transform((text): unknown => readJsonQuietly(text, jsonLimits.modelAnswer))
+      .pipe(callList),
   ])
   .nullish()
   .transform((list) => list ?? [])
@@ -128,7 +164,7 @@ function orFalse<S extends z.ZodType, V>(schema: S, none: V) {
   return z.union([z.literal(false).transform(() => none), schema])
 }
 
-const saidSchema = z.looseObject({
+const saidMembers = z.looseObject({
   content: parts,
   refusal: orFalse(words, ''),
   reasoning_content: orFalse(parts, []),
@@ -141,7 +177,12 @@ const saidSchema = z.looseObject({
   function_call: functionSchema.nullish(),
   extra_content: callSchema.shape.extra_content,
 })
-export type WireSaid = z.output<typeof saidSchema>
+/** Some write names in the style of their own language. */
+const saidSchema = z.preprocess(
+  renaming({ toolCalls: 'tool_calls', functionCall: 'function_call', reasoningContent: 'reasoning_content' }),
+  saidMembers,
+)
+export type WireSaid = z.output<typeof saidMembers>
 
 const reason = z
   .union([
@@ -153,7 +194,7 @@ const reason = z
   .optional()
   .transform((text) => text ?? '')
 
-const choiceSchema = z.looseObject({
+const choiceMembers = z.looseObject({
   index: place,
   delta: saidSchema.nullish(),
   message: saidSchema.nullish(),
@@ -162,11 +203,35 @@ const choiceSchema = z.looseObject({
   error: z.unknown().optional(),
 })
 
+const choiceSchema = z.preprocess(
+  renaming({ finishReason: 'finish_reason', stop_reason: 'finish_reason', stopReason: 'finish_reason' }),
+  choiceMembers,
+)
+
+const choiceList = z.preprocess(
+  (value) => (typeof value !== 'object' || value === null || Array.isArray(value) ? value : [value]),
+  z.array(choiceSchema.nullable()).nullish(),
+)
+
+/** Members under the first name are read under the second, where that has no value of its own. */
+function renaming(names: Readonly<Record<string, string>>) {
+  return (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+    const members = value as Readonly<Record<string, unknown>>
+    const renamed = Object.entries(names).flatMap(([from, to]) =>
+      Object.hasOwn(members, from) && (members[to] === undefined || members[to] === null)
+        ? [[to, members[from]] as const]
+        : [],
+    )
+    return renamed.length === 0 ? value : { ...members, ...Object.fromEntries(renamed) }
+  }
+}
+
 /** One event of a stream, or a whole answer. */
 export const chatWireSchema = z.looseObject({
   id: words,
   model: words,
-  choices: z.array(choiceSchema.nullable()).nullish(),
+  choices: choiceList,
   message: z.union([saidSchema, z.string().transform(() => null)]).nullish(),
   done: z
     .unknown()

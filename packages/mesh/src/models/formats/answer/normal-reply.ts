@@ -4,9 +4,10 @@ import { spendIn } from '../../providers/collect-reply.ts'
 import type { CallBounds, ProviderReply } from '../../providers/llm-provider.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import { createAnswerFrames } from './answer-frames.ts'
-import type { Frame } from './answer-frames.ts'
+import type { Frame } from './event-lines.ts'
 import { createAnswerReader } from './answer-reader.ts'
 import type { SaidNews } from './answer-reader.ts'
+import { thoughtOf } from './thoughts.ts'
 import type { JudgeError } from './told-error.ts'
 import { endChunks, firstChunk, newsChunk, normalCalls, wholeNormal } from './write-normal.ts'
 
@@ -117,6 +118,10 @@ export function createNormalWriter(options: NormalReplyOptions, write: (text: st
         const news = reader.take(frame)
         if (options.stream) text += begun(newsChunk(head(), news))
         else {
+          if (news.retracts) {
+            said.thoughts.push(thoughtOf(said.text, { field: 'think_tag', from: options.from }))
+            said.text = ''
+          }
           said.text += news.text
           said.thoughts.push(...news.thoughts)
         }
@@ -133,7 +138,7 @@ export function createNormalWriter(options: NormalReplyOptions, write: (text: st
       const end = reader.end()
       const made = normalCalls(end.calls, options)
       if (options.stream) write(begun(endChunks(head(), end, made)))
-      else write(wholeNormal(head(), { said: { ...said, usage: null }, end, made }))
+      else write(wholeNormal(head(), { said: { ...said, retracts: false, usage: null }, end, made }))
     },
   }
 }

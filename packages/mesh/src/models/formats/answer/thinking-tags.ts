@@ -1,77 +1,159 @@
+import { createHarmonyChannels, mayBeHarmony } from './harmony-channels.ts'
+import {
+  closingOf,
+  openEndChars,
+  openingAt,
+  opensLine,
+  thinkingMark,
+  withoutEnds,
+  wordsBegin,
+} from './template-marks.ts'
+
 /** What a piece of a text says aloud, and what it thinks. */
 export interface TaggedText {
   readonly text: string
   readonly thought: string
+  /** All text before this piece turned out to be thinking. */
+  readonly retracts: boolean
 }
 
-const opening = ['<think>', '<thinking>', '<thought>', '[THINK]']
-const closingOf: Readonly<Record<string, string>> = {
-  '<think>': '</think>',
-  '<thinking>': '</thinking>',
-  '<thought>': '</thought>',
-  '[THINK]': '[/THINK]',
-}
+/** Words are kept so long to see whether a closing tag without its opening one follows, characters. */
+const unopenedHeldChars = 160
 
 /**
- * Takes thinking out of the words of a model whose server leaves it there: a tag counts only before the first word. Made
- * for each answer; how the text is cut changes nothing.
+ * Takes the marks of a model's chat template out of the words where its server leaves them there: thinking between tags,
+ * the channels of Harmony, the ends of a turn.
+ *
+ * - An opening tag counts before the first word, and behind that each further pair of it.
+ * - A closing tag without an opening one ends thinking whose opening tag was in the prompt: all words before it are thinking.
+ *   One in backticks or quotation marks, or behind an opening tag among the words, is an example and stays.
+ * - Ends of a turn count behind the last word.
+ *
+ * Made for each answer. How the text is cut changes nothing but what is taken back.
  */
 export function createThinkingTags() {
-  /** Before the first word; null once it is known what the text begins with. */
-  let start: string | null = ''
-  /** The tag that ends the thinking, while it goes on. */
-  let closing: string | null = null
+  let phase: 'start' | 'thinking' | 'words' = 'start'
+  let channels: ReturnType<typeof createHarmonyChannels> | null = null
   let held = ''
+  let closing = ''
+  /** The opening tag of thinking among the words, and what has come of it: words, unless it is closed. */
+  let later: { readonly tag: string; readonly pieces: string[] } | null = null
+  let hasThought = false
   /** Blanks between the thinking and the first word belong to neither. */
   let isBehindThinking = false
+  const said = { chars: 0, ticks: 0, last: '', hasOpening: false, hasLine: false }
 
-  function think(piece: string, tag: string): TaggedText {
-    const whole = held + piece
-    const at = whole.indexOf(tag)
-    if (at === -1) {
-      // The end may hold the beginning of the tag.
-      const kept = heldChars(whole, tag)
-      held = whole.slice(whole.length - kept)
-      return { text: '', thought: whole.slice(0, whole.length - kept) }
-    }
-    closing = null
-    held = ''
-    isBehindThinking = true
-    return { text: say(whole.slice(at + tag.length)), thought: whole.slice(0, at) }
+  interface Out {
+    text: string
+    thought: string
+    retracts: boolean
   }
 
-  function say(piece: string): string {
-    const text = isBehindThinking ? piece.trimStart() : piece
-    if (text !== '') isBehindThinking = false
-    return text
+  function say(text: string, out: Out): void {
+    const words = isBehindThinking ? text.trimStart() : text
+    if (words === '') return
+    isBehindThinking = false
+    out.text += words
+    said.chars += words.length
+    said.ticks += words.split('`').length - 1
+    said.last = words.at(-1) ?? ''
+    said.hasLine ||= opensLine(words)
+  }
+
+  function think(buffer: string, out: Out): string | null {
+    const at = buffer.toLowerCase().indexOf(closing.toLowerCase())
+    const thought =
+      at === -1 ? buffer.slice(0, buffer.length - heldChars(buffer, closing)) : buffer.slice(0, at)
+    if (later === null) out.thought += thought
+    else later.pieces.push(thought)
+    if (at === -1) {
+      held = buffer.slice(thought.length)
+      return null
+    }
+    if (later !== null) out.thought += later.pieces.join('')
+    later = null
+    phase = 'words'
+    hasThought = true
+    isBehindThinking = true
+    return buffer.slice(at + closing.length)
+  }
+
+  function speak(buffer: string, out: Out): string | null {
+    let text = isBehindThinking ? buffer.replace(wordsBegin, '') : buffer
+    thinkingMark.lastIndex = 0
+    for (let found = thinkingMark.exec(text); found; found = thinkingMark.exec(text)) {
+      const [mark] = found
+      const before = text.slice(0, found.index)
+      const behind = text.slice(found.index + mark.length)
+      if (hasThought && found.groups?.['opening'] !== undefined && !isExample(before)) {
+        say(before, out)
+        later = { tag: mark, pieces: [] }
+        closing = closingOf(mark)
+        phase = 'thinking'
+        return behind
+      }
+      if (!hasThought && !said.hasOpening && found.groups?.['closing'] !== undefined && !isExample(before)) {
+        out.retracts = said.chars > out.text.length
+        out.thought += out.text + before
+        out.text = ''
+        hasThought = true
+        isBehindThinking = true
+        text = behind.replace(wordsBegin, '')
+        thinkingMark.lastIndex = 0
+        continue
+      }
+      said.hasOpening ||= found.groups?.['opening'] !== undefined
+    }
+    const isShort = !hasThought && said.chars === 0 && text.length < unopenedHeldChars
+    const open = isShort ? text.length : openEndChars(text)
+    say(text.slice(0, text.length - open), out)
+    held = text.slice(text.length - open)
+    return null
+  }
+
+  /** Is what follows these words within backticks, or within quotation marks? */
+  function isExample(before: string): boolean {
+    const ticks = said.ticks + before.split('`').length - 1
+    return ticks % 2 === 1 || /["'“‘«]$/.test(before === '' ? said.last : before)
+  }
+
+  function begin(buffer: string): string | null {
+    const word = buffer.trimStart()
+    if (mayBeHarmony(word) === 'yes') {
+      channels = createHarmonyChannels()
+      return word
+    }
+    const tag = openingAt(word)
+    if (word === '' || tag === 'maybe' || mayBeHarmony(word) === 'maybe') {
+      held = buffer
+      return null
+    }
+    phase = tag === null ? 'words' : 'thinking'
+    closing = tag?.closing ?? ''
+    return tag === null ? buffer : word.slice(tag.tag.length)
   }
 
   return {
     take(piece: string): TaggedText {
-      if (closing !== null) return think(piece, closing)
-      if (start === null) return { text: say(piece), thought: '' }
-      const whole = start + piece
-      const word = whole.trimStart()
-      const tag = opening.find((one) => word.startsWith(one))
-      if (tag !== undefined) {
-        start = null
-        closing = closingOf[tag] ?? ''
-        return think(word.slice(tag.length), closing)
+      const out: Out = { text: '', thought: '', retracts: false }
+      let buffer: string | null = held + piece
+      held = ''
+      while (buffer !== null && buffer !== '' && channels === null) {
+        if (phase === 'start') buffer = begin(buffer)
+        else buffer = phase === 'thinking' ? think(buffer, out) : speak(buffer, out)
       }
-      if (opening.some((one) => one.startsWith(word))) {
-        start = whole
-        return { text: '', thought: '' }
-      }
-      start = null
-      return { text: whole, thought: '' }
+      if (channels === null || buffer === null) return out
+      return { ...channels.take(buffer), retracts: false }
     },
     /** What was held back to see how it goes on. */
     rest(): TaggedText {
-      const text = start ?? ''
-      const thought = held
-      start = null
+      if (channels !== null) return { ...channels.rest(), retracts: false }
+      const last = held
       held = ''
-      return { text, thought }
+      if (phase === 'thinking' && later === null) return { text: '', thought: last, retracts: false }
+      const unclosed = later === null ? last : later.tag + later.pieces.join('') + last
+      const text = withoutEnds(unclosed, { closesLines: said.hasLine })
+      return { text: isBehindThinking ? text.trimStart() : text, thought: '', retracts: false }
     },
   }
 }
@@ -79,7 +161,7 @@ export function createThinkingTags() {
 /** Characters at the end that the tag may begin with. */
 function heldChars(text: string, tag: string): number {
   for (let chars = Math.min(tag.length - 1, text.length); chars > 0; chars--) {
-    if (tag.startsWith(text.slice(text.length - chars))) return chars
+    if (tag.toLowerCase().startsWith(text.slice(text.length - chars).toLowerCase())) return chars
   }
   return 0
 }

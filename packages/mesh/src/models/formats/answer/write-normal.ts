@@ -52,9 +52,10 @@ export function normalCalls(
  * The normal form as a stream of OpenAI's chunks, stricter than theirs: words and thinking as they come, then each call
  * whole, then one reason for the end in one of four words, then the usage. Pure.
  */
-export function newsChunk(head: NormalHead, { text, thoughts, usage }: SaidNews): string {
-  if (text === '' && thoughts.length === 0 && usage === null) return ''
+export function newsChunk(head: NormalHead, { text, thoughts, retracts, usage }: SaidNews): string {
+  if (text === '' && thoughts.length === 0 && !retracts && usage === null) return ''
   const delta = {
+    ...(retracts ? { content_was_reasoning: true } : {}),
     ...(text === '' ? {} : { content: text }),
     ...(thoughts.length === 0 ? {} : { reasoning_details: thoughts }),
   }

@@ -2,8 +2,9 @@ import { joinThoughts } from '@flotilla/protocol/thoughts'
 import type { Thought } from '@flotilla/protocol/normal-answer'
 import type { Secret } from '../../../credentials/index.ts'
 import { createAnswerFrames } from '../answer/answer-frames.ts'
-import type { Frame } from '../answer/answer-frames.ts'
+import type { Frame } from '../answer/event-lines.ts'
 import { createAnswerReader } from '../answer/answer-reader.ts'
+import { thoughtOf } from '../answer/thoughts.ts'
 import { normalCalls } from '../answer/write-normal.ts'
 import type { UsageRule } from '../usage.ts'
 import { createMessageEvents, messageFromNormal } from './message-events.ts'
@@ -38,6 +39,10 @@ export function createMessageWriter({ stream, model, rule = {}, secrets = [], ne
       const isNews = news.text !== '' || news.thoughts.length > 0
       if (stream) out += isNews ? events.news(news, reader.head().id) : ''
       else {
+        if (news.retracts) {
+          thoughts.push(thoughtOf(text, { field: 'think_tag', from: '' }))
+          text = ''
+        }
         text += news.text
         thoughts.push(...news.thoughts)
       }

@@ -251,7 +251,6 @@ describe('a streamed chat as the events of a message', () => {
       'message_start',
       'content_block_start',
       'content_block_delta',
-      'content_block_delta',
       'content_block_stop',
       'content_block_start',
       'content_block_delta',

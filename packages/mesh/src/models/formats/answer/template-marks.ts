@@ -1,0 +1,97 @@
+/** Marks that chat templates of models put around thinking and behind a turn, and that some servers leave in the words. */
+
+/** The tags around thinking; upper and lower case are the same. */
+const thinkingPairs: readonly (readonly [opening: string, closing: string])[] = [
+  ['<think>', '</think>'],
+  ['<thinking>', '</thinking>'],
+  ['<thought>', '</thought>'],
+  ['<reasoning>', '</reasoning>'],
+  ['[THINK]', '[/THINK]'],
+  ['◁think▷', '◁/think▷'],
+  ['<seed:think>', '</seed:think>'],
+  ['<mm:think>', '</mm:think>'],
+  ['<|START_THINKING|>', '<|END_THINKING|>'],
+]
+
+/** What some models write between their thinking and their words. */
+const beginnings = ['<|START_RESPONSE|>', '<|START_TEXT|>']
+
+/** What ends a turn. */
+const ends = [
+  '<|im_end|>',
+  '<|eot_id|>',
+  '<|eom_id|>',
+  '<|eot|>',
+  '<|end|>',
+  '<|return|>',
+  '<|endoftext|>',
+  '<|end_of_text|>',
+  '<|END_RESPONSE|>',
+  '<|END_TEXT|>',
+  '<|END_OF_TURN_TOKEN|>',
+  '<｜end▁of▁sentence｜>',
+  '<end_of_turn>',
+  '<|user|>',
+  '<|observation|>',
+  '<eos>',
+]
+/** Also the closing tag of a line through words in HTML. */
+const sequenceEnd = '</s>'
+
+const escaped = (marks: readonly string[]): string =>
+  marks.map((mark) => mark.replace(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`)).join('|')
+
+const openings = thinkingPairs.map(([opening]) => opening)
+const closings = thinkingPairs.map(([, closing]) => closing)
+const closingByOpening = new Map(thinkingPairs.map(([opening, closing]) => [opening.toLowerCase(), closing]))
+
+export const thinkingMark = new RegExp(
+  `(?<opening>${escaped(openings)})|(?<closing>${escaped(closings)})`,
+  'gi',
+)
+export const wordsBegin = new RegExp(String.raw`^\s*(?:${escaped(beginnings)})`)
+const endRun = new RegExp(String.raw`(?:(?:${escaped(ends)})\s*)+$`)
+const endRunOfSequences = new RegExp(String.raw`(?:(?:${escaped([...ends, sequenceEnd])})\s*)+$`)
+/** Ends of turns are looked for in so many characters at the end of a text. */
+const endsMaxChars = 1000
+const all = [...openings, ...closings, ...beginnings, ...ends, sequenceEnd].map((mark) => mark.toLowerCase())
+const longest = Math.max(...all.map((mark) => mark.length))
+
+/** The tag of thinking that a text begins with; null for none, `maybe` while it may become one. Pure. */
+export function openingAt(text: string): { readonly tag: string; readonly closing: string } | 'maybe' | null {
+  const word = text.toLowerCase()
+  for (const [tag, closing] of closingByOpening)
+    if (word.startsWith(tag)) return { tag: text.slice(0, tag.length), closing }
+  return openings.some((tag) => tag.toLowerCase().startsWith(word)) ? 'maybe' : null
+}
+
+export function closingOf(opening: string): string {
+  return closingByOpening.get(opening.toLowerCase()) ?? ''
+}
+
+/** The text without the ends of a turn behind it. `closesLines`: the text has an opening tag `s` before. Pure. */
+export function withoutEnds(text: string, { closesLines }: { readonly closesLines: boolean }): string {
+  const at = Math.max(0, text.length - endsMaxChars)
+  const run = closesLines || opensLine(text) ? endRun : endRunOfSequences
+  return text.slice(0, at) + text.slice(at).replace(run, '')
+}
+
+export function opensLine(text: string): boolean {
+  return /<s\b/i.test(text)
+}
+
+/** Characters at the end of a text that are ends of a turn, or may become a mark. Pure. */
+export function openEndChars(text: string): number {
+  if (!/[<[◁]/.test(text.slice(-longest)) && !/>\s*$/.test(text.slice(-endsMaxChars))) return 0
+  const from = Math.max(0, text.length - longest)
+  let partial = 0
+  for (let at = from; at < text.length; at++) {
+    const tail = text.slice(at).toLowerCase()
+    if (all.some((mark) => mark.length > tail.length && mark.startsWith(tail))) {
+      partial = tail.length
+      break
+    }
+  }
+  const whole = text.slice(-endsMaxChars - partial, text.length - partial)
+  return partial + whole.length - whole.replace(endRunOfSequences, '').length
+}

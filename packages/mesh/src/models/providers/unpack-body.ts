@@ -1,0 +1,106 @@
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+import { Problem } from '@flotilla/protocol/problem'
+
+/** A body before and after it is unpacked, bytes; a larger one is refused. */
+const packedMaxBytes = 16 * 1024 * 1024
+const unpackedMaxBytes = 32 * 1024 * 1024
+
+interface Unpacker {
+  /** The bytes as they go on; null while they are kept. Throws the Problem `provider-unreadable`. */
+  take(bytes: Uint8Array): Uint8Array | null
+  /** What was kept, unpacked; null for nothing. Throws the Problem `provider-unreadable`. */
+  end(): Uint8Array | null
+}
+
+type Packing = 'gzip' | 'deflate' | 'br' | 'zstd'
+
+const unpack: Readonly<Record<Packing, (bytes: Uint8Array) => Uint8Array>> = {
+  gzip: (bytes) => gunzipSync(bytes, bounds),
+  // Some servers leave out the header of zlib.
+  deflate: (bytes) => (isZlib(bytes) ? inflateSync(bytes, bounds) : inflateRawSync(bytes, bounds)),
+  br: (bytes) => brotliDecompressSync(bytes, bounds),
+  zstd: (bytes) => zstdDecompressSync(bytes, bounds),
+}
+const bounds = { maxOutputLength: unpackedMaxBytes }
+
+/**
+ * Unpacks a body that a provider or a proxy compressed although the mesh asks for no compression. gzip and zstd are known by
+ * their first bytes, whatever the header says or leaves out; Brotli and deflate by the header. A body that is said to be
+ * packed and begins as JSON, as a page or as an event goes on as it is. A packed body is kept until its end: it is rare, and
+ * its words then come all at once. Made for each body.
+ */
+export function createUnpacker(contentEncoding: string | undefined): Unpacker {
+  const said = sayingOf(contentEncoding)
+  let packing: Packing | 'none' | 'unknown' = 'unknown'
+  let kept: Uint8Array[] = []
+  let keptBytes = 0
+
+  function keep(bytes: Uint8Array): void {
+    keptBytes += bytes.length
+    if (keptBytes > packedMaxBytes) throw unpackable('is too large')
+    // The bytes are a view that its sender may use again.
+    kept.push(Uint8Array.from(bytes))
+  }
+
+  function taken(): Uint8Array {
+    const whole = Buffer.concat(kept)
+    kept = []
+    return whole
+  }
+
+  return {
+    take(bytes) {
+      if (packing === 'none') return bytes
+      if (packing === 'unknown' && kept.length === 0) {
+        packing = packingOf(bytes, said)
+        if (packing === 'none') return bytes
+      }
+      keep(bytes)
+      if (packing !== 'unknown') return null
+      const head = Buffer.concat(kept)
+      packing = packingOf(head, said)
+      return packing === 'none' ? taken() : null
+    },
+    end() {
+      if (kept.length === 0) return null
+      const whole = taken()
+      if (packing === 'none' || packing === 'unknown') return whole
+      try {
+        return unpack[packing](whole)
+      } catch {
+        throw unpackable('cannot be unpacked')
+      }
+    },
+  }
+}
+
+function unpackable(why: string): Problem {
+  return new Problem('provider-unreadable', {
+    detail: `the answer of the provider cannot be read: it is compressed, so neither JSON nor a stream of events, and ${why}`,
+  })
+}
+
+function sayingOf(contentEncoding: string | undefined): Packing | null {
+  const word = contentEncoding?.trim().toLowerCase().replace(/^x-/, '') ?? ''
+  return Object.hasOwn(unpack, word) ? (word as Packing) : null
+}
+
+/** `unknown` while there are too few bytes to tell. */
+function packingOf(bytes: Uint8Array, said: Packing | null): Packing | 'none' | 'unknown' {
+  const [first, second, third, fourth] = bytes
+  if (first === 0x1f) return second === undefined ? 'unknown' : second === 0x8b ? 'gzip' : 'none'
+  if (first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd) return 'zstd'
+  if (first === undefined) return 'unknown'
+  if (said !== 'br' && said !== 'deflate') return 'none'
+  if (bytes.length < plainHeadBytes) return 'unknown'
+  return plainHead.test(Buffer.from(bytes.subarray(0, plainHeadBytes)).toString('latin1')) ? 'none' : said
+}
+
+/** How the answers begin that are said to be packed and are not. */
+const plainHead = /^(?:\xef\xbb\xbf)?\s*(?:data|even|id:|retr|:|[{["<])/
+const plainHeadBytes = 4
+
+function isZlib(bytes: Uint8Array): boolean {
+  const [first = 0, second = 0] = bytes
+  return (first & 0x0f) === 8 && (first * 256 + second) % 31 === 0
+}
