@@ -26,7 +26,7 @@ const textMaxChars = 64 * 1024
 /**
  * The tool that a model means to call by writing the call into its words, as models do whose server does not read their
  * template. Null where the words call none of these tools. Such a call is never made: words may be quoted from a page or a
- * file. The model is told once to call properly. Pure.
+ * file. The model gets one notice to call properly. Pure.
  */
 export function writtenCall(text: string, names: ReadonlySet<string>): string | null {
   if (text.length > textMaxChars) return null

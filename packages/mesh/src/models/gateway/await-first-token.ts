@@ -9,8 +9,8 @@ import type { RefusedBy } from './provider-problem.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
+import { createFirstWords } from '../formats/first-words.ts'
 import { createSseParser, dataOf, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
-import { createWholeEvents, endsInReturns, eventEnd } from '../formats/whole-events.ts'
 import type { Hearing } from './read-on.ts'
 
 /** A stream that says nothing in so many bytes is passed on as it is. */
@@ -45,7 +45,7 @@ interface Told {
 /** Reads and stores the stream until its first content; then the reader of the returned stream sets the pace. */
 function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
-    const listener = createListener(of)
+    const listener = createFirstWords((event) => isSpoken(event, of))
     let reader: ByteSink | null = null
     let flow: ByteFlow | null = null
     let isBegun = false
@@ -99,42 +99,6 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
       fail: (error) => (isBegun ? end((to) => to.fail(error)) : refuse(error)),
     })
   })
-}
-
-interface Listener {
-  /** Whether an event of these bytes has said something. Throws what an event tells as an error. */
-  hears(bytes: Uint8Array): boolean
-  /** Whether a line of what came without the blank line that ends an event says something. */
-  saidAtEnd(): boolean
-}
-
-function createListener(of: Told): Listener {
-  const events = createWholeEvents()
-  return {
-    hears(bytes) {
-      const data = events.take(bytes)
-      if (data === null) return endsInReturns(events.rest())
-      // Usually the first event has words, and no other is read.
-      let from = 0
-      for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
-        if (isSpoken(data.subarray(from, end), of)) return true
-        from = end
-      }
-      return false
-    },
-    saidAtEnd() {
-      const lines =
-        events
-          .rest()
-          ?.toString('utf8')
-          .split(/[\r\n]+/) ?? []
-      return lines.some((line) => isRecord(dataIn(line)) && isSpoken(Buffer.from(line), of))
-    },
-  }
-}
-
-function dataIn(line: string): unknown {
-  return readJsonQuietly(dataOf(Buffer.from(line)), jsonLimits.modelAnswer)
 }
 
 function isSpoken(event: Buffer, { apiFormat, secrets, model }: Told): boolean {

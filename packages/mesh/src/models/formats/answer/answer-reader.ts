@@ -72,12 +72,15 @@ interface ReadSoFar {
   model: string
   /** The index of the choice that is read: the first one that arrives. Null until then. */
   choice: number | null
-  /** The words as they came, with the marks of templates. */
-  raw: string
-  hasThoughts: boolean
-  /** The first half of a surrogate pair, until the second comes. */
-  half: string
-  chars: number
+  readonly said: {
+    /** The words as they came, with the marks of templates. */
+    raw: string
+    /** The first half of a surrogate pair, until the second comes. */
+    half: string
+    /** Of words and thinking together. */
+    chars: number
+    hasThoughts: boolean
+  }
   reason: NormalEnd | null
   isRefused: boolean
   isDone: boolean
@@ -97,10 +100,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
     id: '',
     model: '',
     choice: null,
-    raw: '',
-    hasThoughts: false,
-    half: '',
-    chars: 0,
+    said: { raw: '', half: '', chars: 0, hasThoughts: false },
     reason: null,
     isRefused: false,
     isDone: false,
@@ -135,7 +135,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
 
   function say(said: WireSaid, isWhole: boolean): SaidNews {
     // A whole message repeats the thinking that came in pieces.
-    const thoughts = isWhole && so.hasThoughts ? [] : thoughtsIn(said, from)
+    const thoughts = isWhole && so.said.hasThoughts ? [] : thoughtsIn(said, from)
     let words = ''
     let retracts = false
     for (const part of newParts(so, said.content, isWhole)) {
@@ -163,16 +163,16 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
     end() {
       const rest = tags.rest()
       const thoughts = rest.thought === '' ? [] : [thoughtOf(rest.thought, { field: 'think_tag', from })]
-      const half = so.half.toWellFormed()
-      so.half = ''
+      const half = so.said.half.toWellFormed()
+      so.said.half = ''
       const said = heard(so, { text: half + rest.text, thoughts })
       if (so.reason === null && !so.isDone && !so.isTold) {
-        if (so.strange !== null && so.chars === 0) throw unreadable(so.strange)
+        if (so.strange !== null && so.said.chars === 0) throw unreadable(so.strange)
         const why = so.stray === '' ? '' : `: ${so.stray}`
         throw new Problem('upstream-failed', { detail: `the model broke off its answer${why}` })
       }
       const settled = calls.settled(so.reason === 'length')
-      if (so.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
+      if (so.said.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
       return { ...said, calls: settled, end: endFor(so, settled), usage: so.usage, isRefused: so.isRefused }
     },
   }
@@ -181,9 +181,9 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
 /** The parts that did not come before: some repeat all that was said, in the last event or in each. */
 function newParts(so: ReadSoFar, parts: WireSaid['content'], isWhole: boolean): WireSaid['content'] {
   const text = parts.map((part) => part.text).join('')
-  const isAgain = isWhole && so.raw !== ''
-  const fresh = isAgain ? (text.startsWith(so.raw) ? text.slice(so.raw.length) : '') : text
-  so.raw += fresh
+  const isAgain = isWhole && so.said.raw !== ''
+  const fresh = isAgain ? (text.startsWith(so.said.raw) ? text.slice(so.said.raw.length) : '') : text
+  so.said.raw += fresh
   return isAgain ? plainParts(fresh) : parts
 }
 
@@ -223,7 +223,7 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   const choice = choices.find((one) => so.choice === null || one.index === null || one.index === so.choice)
   if (!choice) {
     // Most send the usage alone once nothing is generated any more; some send it in between.
-    if (choices.length === 0 && usage !== null && so.chars + so.raw.length > 0) so.isTold = true
+    if (choices.length === 0 && usage !== null && so.said.chars + so.said.raw.length > 0) so.isTold = true
     else if (choices.length === 0 && (usage === null || isForeign(by.value)))
       so.strange ??= `an object of ${namesOf(by.value)}`
     return { ...nothing, usage }
@@ -236,7 +236,7 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   // A whole message behind the pieces repeats its calls as well.
   if (said && !(isWhole && by.calls.hasAny()))
     for (const piece of piecesIn(said, isWhole)) by.calls.take(piece)
-  if (by.calls.hasAny()) so.chars += 1
+  if (by.calls.hasAny()) so.said.chars += 1
   so.reason = endOf(choice.finish_reason) ?? so.reason
   return { ...news, usage }
 }
@@ -246,7 +246,7 @@ function isForeign(value: Usage): boolean {
   return value['choices'] === undefined && value['object'] !== undefined
 }
 
-/** A delta that stands empty beside the whole message. */
+/** A delta without content beside the whole message. */
 function isSilent(said: WireSaid): boolean {
   const { content, reasoning_content: thought, refusal, tool_calls: calls, function_call: call } = said
   return content.length + thought.length + calls.length === 0 && refusal === '' && !call
@@ -308,13 +308,13 @@ const idMaxChars = 512
 
 function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
   // A character may be cut between two events; half of one that stays alone is refused by the next reader.
-  const text = so.half + words
-  so.half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? ''
-  const said = { text: text.slice(0, text.length - so.half.length).toWellFormed(), thoughts }
+  const text = so.said.half + words
+  so.said.half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? ''
+  const said = { text: text.slice(0, text.length - so.said.half.length).toWellFormed(), thoughts }
   const thoughtChars = said.thoughts.reduce((sum, { text, data }) => sum + charsOf(text) + charsOf(data), 0)
-  so.chars += said.text.length + thoughtChars
-  if (so.chars > saidMaxChars) throw unreadable('it is too large')
-  so.hasThoughts ||= thoughts.length > 0
+  so.said.chars += said.text.length + thoughtChars
+  if (so.said.chars > saidMaxChars) throw unreadable('it is too large')
+  so.said.hasThoughts ||= thoughts.length > 0
   return { ...said, retracts: false, usage: null }
 }
 

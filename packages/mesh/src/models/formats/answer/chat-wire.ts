@@ -75,7 +75,7 @@ export type WireCall = z.output<typeof callSchema>
 
 const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: words })])
 
-/** A call that stands among the words, as in a message of Anthropic's or in the Responses API. */
+/** A call as a part of the content, as in a message of Anthropic's or in the Responses API. */
 const callPart = callSchema.extend({ type: z.enum(['tool_use', 'tool_call', 'function_call', 'toolCall']) })
 
 const partSchema = z.union([

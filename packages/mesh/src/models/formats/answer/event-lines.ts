@@ -28,9 +28,9 @@ const strayMaxChars = 16 * 1024
  * - a whole JSON text in one data line ends its event where another one follows, also without a blank line between them;
  * - `data: data:` is `data:`;
  * - a line that is a whole JSON object is an event;
- * - other text is told as a `stray` frame at the end: a page, a stack trace, or JSON over several lines.
+ * - other text becomes a `stray` frame at the end: a page, a stack trace, or JSON over several lines.
  *
- * Each character is looked at once. Made for each stream.
+ * Reads each character once. Made for each stream.
  */
 export function createEventLines(eventMaxChars: number): EventLines {
   let line: string[] = []

@@ -14,7 +14,7 @@ export function jsonTextsIn(text: string): { readonly texts: readonly string[]; 
   return { texts, rest: text.slice(from) }
 }
 
-/** Behind the object that begins at `from`; null where none does, or it does not end. Each character is looked at once. */
+/** The index after the object that begins at `from`; null for no whole object. Reads each character once. */
 function objectEnd(text: string, from: number): number | null {
   let depth = 0
   let isText = false
