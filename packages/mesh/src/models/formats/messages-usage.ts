@@ -2,7 +2,7 @@ import { countIn, countOrNone, membersOf, told } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
- * Here the prompt is told without what the cache held or took, and the output with what was thought. Null for anything
+ * Here the prompt is reported without what the cache held or took, and the output with what was thought. Null for anything
  * that is no believable usage. Pure.
  */
 export function messagesUsageFrom(value: unknown): TokenUsage | null {

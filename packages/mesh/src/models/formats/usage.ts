@@ -62,7 +62,7 @@ export function membersOf(value: unknown): Members {
 
 /**
  * The output is the greatest that the fields allow: what is told as such, what the total has beyond the prompt, and, for
- * reasoning that is more than the whole answer and so cannot be part of it, both together. What is told beside the counts
+ * reasoning that is more than the whole answer and so cannot be part of it, both together. What a provider reports beside the counts
  * that money hangs on does not make them unbelievable. Null for anything that is no believable usage. Pure.
  */
 export function usageFrom(value: unknown): TokenUsage | null {
