@@ -4,17 +4,17 @@ import type { ContextTurn } from '../context/context-turn.ts'
 import type { ModelAnswer } from '../llm/language-model.ts'
 import { offeredDefinitions } from '../tools/withheld-tools.ts'
 import { applySteers, sayLost } from './apply-steers.ts'
+import { noticeFor } from './answer-notices.ts'
 import { executeToolCalls } from './execute-tool-calls.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { waitsForOthers, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
-import { isSaidInTurn, notices } from './notices.ts'
+import { notices } from './notices.ts'
 import { usableCalls } from './usable-calls.ts'
 import { sayRecorded } from './recorded-turn.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundVerdict } from './round-budget.ts'
 import { provenanceOf } from './run-provenance.ts'
-import { writtenCall } from './written-calls.ts'
 
 /**
  * The loop: the model answers, its calls are executed, their results are read, until an answer makes no call.
@@ -90,26 +90,10 @@ function finalAnswer(deps: LoopDeps, state: LoopState): string | null {
   if (last?.role !== 'assistant') return null
   const mayGoOn = judgeRound(deps.work.bounds, state.rounds) !== 'exhausted'
   const unread = mayGoOn ? (deps.subagents?.takeUnread() ?? null) : null
-  if (unread !== null) {
-    state.messages.push({ role: 'user', content: unread })
-    return null
-  }
-  if (deps.work.remindsOfTask && !state.nudged && mayGoOn && !waitsForOthers(state)) {
-    state.nudged = true
-    state.messages.push({ role: 'user', content: notices.closeTheTask })
-    return null
-  }
-  if (mayGoOn && meansToCall(deps, state, last.content)) {
-    state.messages.push({ role: 'user', content: notices.writtenCall })
-    return null
-  }
-  return last.content
-}
-
-/** The answer has a call of one of the tools in its words, and the model was not told yet that this calls nothing. */
-function meansToCall(deps: LoopDeps, { messages }: LoopState, text: string): boolean {
-  const names = new Set(deps.tools.map(({ definition }) => definition.name))
-  return writtenCall(text, names) !== null && !isSaidInTurn(notices.writtenCall, messages)
+  const notice = unread ?? (mayGoOn ? noticeFor(deps, state, last.content) : null)
+  if (notice === null) return last.content
+  state.messages.push({ role: 'user', content: notice })
+  return null
 }
 
 function overspent(deps: LoopDeps, state: LoopState): string | null {
