@@ -1,6 +1,8 @@
 import type { Frame, Page } from 'playwright-core'
 import type { Secrets } from '../tabs/secrets.ts'
 import { ActionProblem } from './action-problem.ts'
+import { closedRootStyle, findClosedEchoes } from './closed-roots.ts'
+import type { ClosedEchoes } from './closed-roots.ts'
 
 const highlightName = 'flotilla-echo'
 /** On elements that show a secret in another way than by text: fields, pictures, and what styles write before and after. */
@@ -22,6 +24,7 @@ export const echoStyle = `
 [${marks.around}] { background-image: none !important; }
 img[${marks.around}], video[${marks.around}], object[${marks.around}], embed[${marks.around}], canvas[${marks.around}],
 image[${marks.around}] { opacity: 0 !important; }
+${closedRootStyle}
 `
 
 /**
@@ -34,11 +37,15 @@ export async function withoutEchoes<T>(page: Page, secrets: Secrets, take: () =>
   if (!secrets.any) return take()
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     const before = await scan(page, secrets)
+    const closed = await findClosedEchoes(page, secrets)
     try {
+      await closed.hide()
       await Promise.all(before.map(({ frame, echoes }) => frame.evaluate(hideScript(echoes))))
       const taken = await take()
-      if (await isAllHidden(await scan(page, secrets))) return taken
+      if ((await isAllHidden(await scan(page, secrets))) && (await isSame(page, secrets, closed)))
+        return taken
     } finally {
+      await closed.show()
       await Promise.all(before.map(({ frame }) => frame.evaluate(showScript).catch(() => undefined)))
     }
   }
@@ -46,6 +53,13 @@ export async function withoutEchoes<T>(page: Page, secrets: Secrets, take: () =>
     'not-possible',
     'The page shows a credential and changes all the time, so no picture of it was taken. Use snapshot.',
   )
+}
+
+/** Whether the same closed shadow roots show secrets as before the picture. */
+async function isSame(page: Page, secrets: Secrets, before: ClosedEchoes): Promise<boolean> {
+  const after = await findClosedEchoes(page, secrets)
+  await after.close()
+  return after.mark === before.mark
 }
 
 /** Where a frame shows secrets: characters of its texts, and its elements by number. */
