@@ -13,6 +13,7 @@ import type { TLSSocket } from 'node:tls'
 import { promisify } from 'node:util'
 import { agentLinkClient, agentLinkServer } from '@flotilla/protocol/agent-link'
 import { expect, onTestFinished, test } from 'vitest'
+import { heldPort } from '../../../../tests/support/held-port.ts'
 import { createMeshLink } from './mesh-link.ts'
 
 /** A loopback address other than the one that serves the agent's programs. */
@@ -42,6 +43,9 @@ async function aMesh() {
       })
     },
   )
+  // The relay listens at the same port of another address: one that the system gave for this address may be taken there.
+  server.listen(await heldPort(), meshHost)
+  await once(server, 'listening')
   return { port: await listening(server), heard }
 }
 

@@ -42,7 +42,10 @@ export interface WorkFeedback {
   readonly by: string
 }
 
-/** A sandbox that ended while it worked: what ran in it was interrupted and can be sent again. */
+/**
+ * A sandbox that ended while it worked, or is about to be ended and has lost its tokens: what ran in it was interrupted
+ * and can be sent again.
+ */
 export interface SandboxGone {
   readonly agentId: string
   readonly reason: 'died' | 'stopped' | 'restarted' | 'deleted'

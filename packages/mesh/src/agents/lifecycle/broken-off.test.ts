@@ -18,6 +18,40 @@ function refuseStops(count: number): void {
   }
 }
 
+describe('a run of an agent whose sandbox is ended by the mesh', () => {
+  test.each([
+    ['a stop', 'stopped', () => harness.fleet.lifecycle.stop('w', 'asked')],
+    ['an archiving', 'stopped', () => harness.fleet.admin.archive.archive(owner, 'w')],
+    ['a lost heartbeat', 'died', () => endSilent()],
+  ] as const)(
+    'is interrupted by %s before the sandbox can report refused calls',
+    async (_what, reason, act) => {
+      harness = await aWorker()
+      const gone: unknown[] = []
+      harness.deps.hooks.sandboxGone.subscribe((end) => gone.push(end))
+      await harness.fleet.connection.ensureRunning('w', patient)
+      const atStop: unknown[] = []
+      const { stop } = harness.runtime
+      harness.runtime.stop = async (agentId, options) => {
+        atStop.push(...gone)
+        return stop(agentId, options)
+      }
+      await act()
+      expect(atStop).toMatchObject([{ agentId: 'w', reason }])
+      expect(gone).toHaveLength(1)
+    },
+  )
+})
+
+/** Three questions for its health stay unanswered. */
+async function endSilent(): Promise<void> {
+  harness.runtime.mute.add('w')
+  for (let miss = 0; miss < 3; miss++) {
+    await harness.clock.advance(30_000)
+    await harness.fleet.lifecycle.sweep()
+  }
+}
+
 describe('operations that the engine refused', () => {
   test.each([
     ['stop', 'stopped', () => harness.fleet.lifecycle.stop('w', 'asked')],

@@ -19,15 +19,9 @@ export async function endSandbox(
   const { id } = looked.record
   const row = context.agents.find(id)
   if (row === null || !isLive(row.state.kind) || row.startId !== looked.startId) return
-  context.tokens.revoke(id)
-  context.sandboxes.addresses.delete(id)
-  await context.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
-    context.log.error(
-      { agentId: id, err: error },
-      'failed to stop a sandbox; its token is revoked and the next start replaces it',
-    )
-  })
+  // In one step, before the sandbox can report that its calls are refused: its run is interrupted and does not fail.
   context.database.transaction(() => {
+    context.tokens.revoke(id)
     loseSandbox(context, id, why.reason)
     context.journal.append({
       actor: 'system',
@@ -37,5 +31,12 @@ export async function endSandbox(
     })
     context.events.publish({ type: 'agent.stopped', agent_id: id, reason: why.reason })
   })
+  context.sandboxes.addresses.delete(id)
   context.hooks.sandboxGone.tell({ agentId: id, reason: why.gone })
+  await context.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
+    context.log.error(
+      { agentId: id, err: error },
+      'failed to stop a sandbox; its token is revoked and the next start replaces it',
+    )
+  })
 }

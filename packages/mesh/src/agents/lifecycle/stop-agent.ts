@@ -49,13 +49,11 @@ export async function stopInTurn(
     context.tokens.revoke(agentId)
   })
   context.sandboxes.addresses.delete(agentId)
+  // Before the sandbox can report that its calls are refused: its run is interrupted by this stop and does not fail.
+  // Without tokens it can do nothing, even if the engine does not stop it.
   const gone = stopping.to === 'deleted' ? 'deleted' : 'stopped'
-  try {
-    await context.runtime.stop(agentId, { graceMs: stopGraceMs })
-  } finally {
-    // Without tokens it can do nothing, even if the engine did not stop it.
-    if (isLive(state.kind)) context.hooks.sandboxGone.tell({ agentId, reason: gone })
-  }
+  if (isLive(state.kind)) context.hooks.sandboxGone.tell({ agentId, reason: gone })
+  await context.runtime.stop(agentId, { graceMs: stopGraceMs })
   context.database.transaction(() => {
     context.agents.move(agentId, { kind: 'end', at: context.clock.now() })
     context.journal.append({
