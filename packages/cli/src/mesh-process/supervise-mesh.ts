@@ -7,6 +7,7 @@ import { systemClock } from '@flotilla/client/system-clock'
 import { meshNodeFlags } from '@flotilla/protocol/built-program'
 import { endWords, nextStep } from './restart-pace.ts'
 import type { MeshEnd } from './restart-pace.ts'
+import { CommandFailed } from '../command-failed.ts'
 import { answerAsSupervisor, askSupervisor } from './supervisor-socket.ts'
 import type { SupervisorState } from './supervisor-socket.ts'
 
@@ -27,8 +28,12 @@ export async function superviseMesh(home: string, meshWords: readonly string[]):
   } as {
     -readonly [Name in keyof SupervisorState]: SupervisorState[Name]
   }
-  if (!(await answerAsSupervisor(home, () => state))) {
-    tellStarter({ problem: alreadySupervised(home, await otherMesh(home)) })
+  const refusal = await answerAsSupervisor(home, () => state).then(
+    async (isOnly) => (isOnly ? null : alreadySupervised(home, await otherMesh(home))),
+    unreachable,
+  )
+  if (refusal !== null) {
+    tellStarter({ problem: refusal })
     return 1
   }
   let running: ChildProcess | null = null
@@ -126,6 +131,16 @@ async function otherMesh(home: string): Promise<number> {
     await systemClock.sleep(otherPollMs)
   }
   return 0
+}
+
+/** The socket of the supervisor cannot be made: no command would find it. */
+function unreachable(error: unknown) {
+  if (error instanceof CommandFailed) return { code: error.code, detail: error.message, repair: error.repair }
+  return {
+    code: 'supervisor-failed',
+    detail: `The supervisor of the mesh cannot open its socket: ${error instanceof Error ? error.message : String(error)}`,
+    repair: 'Raise the limit of open files (ulimit -n) if it is reached. Or start without -d.',
+  }
 }
 
 function alreadySupervised(home: string, meshPid: number) {

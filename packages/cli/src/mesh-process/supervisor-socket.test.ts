@@ -1,0 +1,105 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { superviseWord } from './supervise-word.ts'
+import { answerAsSupervisor, askSupervisor, namesOf } from './supervisor-socket.ts'
+
+/** A user of the machine who is neither root nor the owner of the home. */
+const strangerUid = 65_534
+
+function aHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'flotilla-home-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  return home
+}
+
+async function running(code: string, words: readonly string[], uid?: number): Promise<number> {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', code, ...words], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    cwd: import.meta.dirname,
+    ...(uid === undefined ? {} : { uid, gid: uid, cwd: '/' }),
+  })
+  onTestFinished(() => void child.kill('SIGKILL'))
+  await once(child.stdout, 'data')
+  return child.pid ?? 0
+}
+
+const state = (pid: number) => ({
+  pid,
+  mesh_pid: pid,
+  restarts: 0,
+  last_exit: null,
+  last_exit_at: null,
+  next_start_at: null,
+})
+
+/** A true supervisor of the home, as far as its socket goes. */
+const supervisor = (home: string): Promise<number> =>
+  running(
+    `import { answerAsSupervisor } from './supervisor-socket.ts'
+    const state = ${JSON.stringify(state(0))}
+    console.log(await answerAsSupervisor(${JSON.stringify(home)}, () => ({ ...state, pid: process.pid })))
+    setInterval(() => {}, 1000)`,
+    [superviseWord, home],
+  )
+
+/** A process of another user that takes names of the home's supervisor and answers that `pid` is one. */
+async function stranger(home: string, names: readonly number[], pid: number): Promise<number> {
+  const all = await namesOf(home)
+  return running(
+    `import { createServer } from 'node:net'
+    const names = JSON.parse(process.argv[1])
+    for (const name of names) {
+      const server = createServer((socket) => socket.end(${JSON.stringify(`${JSON.stringify(state(pid))}\n`)}))
+      await new Promise((resolve) => server.listen('\\0' + name, resolve))
+    }
+    console.log('held')`,
+    [JSON.stringify(names.map((index) => all[index]?.slice(1))), superviseWord],
+    strangerUid,
+  )
+}
+
+describe.skipIf(process.getuid?.() !== 0)('another user who takes names of the supervisor', () => {
+  test('is not believed, and keeps no supervisor from its home', async () => {
+    const home = aHome()
+    const other = await supervisor(aHome())
+    await stranger(home, [0, 1], other)
+    expect(await askSupervisor(home)).toBeNull()
+    const own = await supervisor(home)
+    expect(await askSupervisor(home)).toMatchObject({ pid: own })
+    expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
+  })
+
+  test('is named as the cause where all names are taken', async () => {
+    const home = aHome()
+    const all = await namesOf(home)
+    await stranger(home, [...all.keys()], process.pid)
+    await expect(answerAsSupervisor(home, () => state(process.pid))).rejects.toMatchObject({
+      code: 'supervisor-name-taken',
+    })
+  })
+
+  test('gives no second supervisor a way in when the name is free again', async () => {
+    const home = aHome()
+    const holder = await stranger(home, [0], process.pid)
+    const own = await supervisor(home)
+    process.kill(holder, 'SIGKILL')
+    const [first = ''] = await namesOf(home)
+    await expect.poll(() => readFileSync('/proc/net/unix', 'utf8').includes(first.slice(1))).toBe(false)
+    expect(await askSupervisor(home)).toMatchObject({ pid: own })
+    expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
+  })
+})
+
+test('a supervisor that lives is found, a second is refused, and one that was killed is gone', async () => {
+  const home = aHome()
+  const own = await supervisor(home)
+  expect(await askSupervisor(home)).toMatchObject({ pid: own })
+  expect(await answerAsSupervisor(home, () => state(process.pid))).toBe(false)
+  process.kill(own, 'SIGKILL')
+  await expect.poll(() => askSupervisor(home)).toBeNull()
+})
