@@ -13,7 +13,7 @@ export interface ChannelAdapter {
    * `ChannelFailure` of kind `refused` if the token is rejected, so that the caller does not retry. The adapter
    * itself reconnects after later failures.
    */
-  readonly start: (hearing: ChannelHearing) => Promise<void>
+  readonly start: (listener: ChannelListener) => Promise<void>
   /**
    * Resolves when the platform confirmed that it has the message, not when the request was written. Rejects with a
    * `ChannelFailure`.
@@ -58,7 +58,7 @@ export interface ChannelTraits {
   readonly fileBytesMax: number
 }
 
-export interface ChannelHearing {
+export interface ChannelListener {
   /**
    * Resolves when the message is persisted or can be dropped. Only then may the adapter acknowledge it to the
    * platform (offset, acknowledgement, status 200). Rejects if it could not be persisted; the platform then sends it
@@ -130,7 +130,7 @@ export interface ReceivedMessage {
    * Text of another author that the sender forwards; never parsed as a command. Absent if the sender wrote
    * everything.
    */
-  readonly forwarded?: ForwardedWords
+  readonly forwarded?: ForwardedText
   /** The value of one of the mesh's buttons that the sender pressed; null for a text message. */
   readonly pressed: string | null
   /**
@@ -143,7 +143,7 @@ export interface ReceivedMessage {
 }
 
 /** Text of an unknown author. It is untrusted, even if a known person forwards it. */
-export interface ForwardedWords {
+export interface ForwardedText {
   readonly text: string
   /** The author, as the platform names them; empty if unknown. */
   readonly by: string

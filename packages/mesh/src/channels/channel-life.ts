@@ -6,7 +6,7 @@ import type {
   CallbackReply,
   CallbackRequest,
   ChannelAdapter,
-  ChannelHearing,
+  ChannelListener,
   ChannelState,
 } from './adapter.ts'
 import { ChannelFailure } from './adapter.ts'
@@ -33,10 +33,10 @@ export async function createChannelLife(deps: {
   readonly name: ChannelAdapter['name']
   /** Rejects with the Problem `not-configured`. */
   readonly create: () => ChannelAdapter | Promise<ChannelAdapter>
-  readonly received: ChannelHearing['received']
-  readonly passedOver: ChannelHearing['passedOver']
-  readonly moved: NonNullable<ChannelHearing['moved']>
-  readonly identityChanged: NonNullable<ChannelHearing['identityChanged']>
+  readonly received: ChannelListener['received']
+  readonly passedOver: ChannelListener['passedOver']
+  readonly moved: NonNullable<ChannelListener['moved']>
+  readonly identityChanged: NonNullable<ChannelListener['identityChanged']>
   readonly howTo: string
   readonly clock: Clock
   readonly log: Log

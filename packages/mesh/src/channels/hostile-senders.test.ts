@@ -110,7 +110,7 @@ describe('a removed person', () => {
     await setup.clock.settle()
     return setup
   }
-  const letGo = (setup: Harness) =>
+  const proceed = (setup: Harness) =>
     void setup.people.splice(
       setup.people.findIndex(({ name }) => name === 'bob'),
       1,
@@ -118,7 +118,7 @@ describe('a removed person', () => {
 
   test('waiting letters to a removed person are dropped, and their rows say so', async () => {
     const setup = await waiting('/status')
-    letGo(setup)
+    proceed(setup)
     await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.toldTo('2000')).toEqual([])
     expect(ends(setup)).toEqual([
@@ -130,7 +130,7 @@ describe('a removed person', () => {
     const setup = await waiting('@scout go')
     setup.agents.finish('scout', { response: 'the secret' })
     await setup.clock.settle()
-    letGo(setup)
+    proceed(setup)
     await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.fake.messages()).toEqual([])
     expect(ends(setup)).toMatchObject([{ person: 'bob', state: 'dropped' }])
@@ -139,7 +139,7 @@ describe('a removed person', () => {
 
   test('a person whose account belongs to another person now gets nothing', async () => {
     const setup = await waiting('/status')
-    letGo(setup)
+    proceed(setup)
     setup.people.push({ ...setup.people[0]!, name: 'eve', identities: ['telegram:2000'] })
     await setup.clock.advance(sendBackoff.firstMs)
     expect(setup.toldTo('2000')).toEqual([])
@@ -150,7 +150,7 @@ describe('a removed person', () => {
     setup.fake.platform.failNext('unreachable')
     await setup.say('1000', '/status')
     await setup.clock.settle()
-    letGo(setup)
+    proceed(setup)
     await setup.clock.advance(2 * sendBackoff.firstMs)
     expect(setup.toldTo('1000')).toHaveLength(1)
   })

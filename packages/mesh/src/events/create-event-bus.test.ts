@@ -18,7 +18,7 @@ const note = (message: string): FleetEventBody => ({
 })
 const text: FleetEventBody = { type: 'text.streamed', agent_id: 'a', run_id: 'run_1', content: 'x' }
 
-function heardBy(bus: EventBus): number[] {
+function recordEvents(bus: EventBus): number[] {
   const seen: number[] = []
   bus.subscribe((event) => seen.push(event.seq))
   return seen
@@ -27,7 +27,7 @@ function heardBy(bus: EventBus): number[] {
 describe('the event bus', () => {
   test('events are numbered consecutively and stored', () => {
     const bus = aBus()
-    const heard = heardBy(bus)
+    const heard = recordEvents(bus)
     bus.publish(note('a'))
     bus.publish(note('b'))
     expect(heard).toEqual([1, 2])
@@ -37,7 +37,7 @@ describe('the event bus', () => {
 
   test('streamed text is numbered and not stored', () => {
     const bus = aBus()
-    const heard = heardBy(bus)
+    const heard = recordEvents(bus)
     bus.publish(note('a'))
     bus.publish(text)
     bus.publish(note('b'))
@@ -50,7 +50,7 @@ describe('the event bus', () => {
   test('no number is used twice after a crash, even if its event was not stored', () => {
     const database = migrated()
     const before = aBus(database)
-    const heard = heardBy(before)
+    const heard = recordEvents(before)
     before.publish(note('a'))
     for (let count = 0; count < 2500; count++) before.publish(text)
     const after = aBus(database)
@@ -63,7 +63,7 @@ describe('the event bus', () => {
   test('events are published after the commit, and neither published nor counted after a rollback', () => {
     const database = migrated()
     const bus = aBus(database)
-    const heard = heardBy(bus)
+    const heard = recordEvents(bus)
     database.transaction(() => {
       bus.publish(note('a'))
       expect(heard).toEqual([])
@@ -98,7 +98,7 @@ describe('the event bus', () => {
       calls++
       throw new Error('no')
     })
-    const heard = heardBy(bus)
+    const heard = recordEvents(bus)
     bus.publish(note('a'))
     bus.publish(note('b'))
     expect([calls, heard.length, faults.length]).toEqual([2, 2, 2])
@@ -131,7 +131,7 @@ describe('the event bus', () => {
     const database = migrated()
     const said: unknown[] = []
     const bus = aBus(database, { ...silentLog, warn: (fields) => said.push(fields) })
-    const heard = heardBy(bus)
+    const heard = recordEvents(bus)
     bus.publish(note('a'))
     database.exec('PRAGMA query_only = ON')
     bus.publish(note('b'))

@@ -77,7 +77,7 @@ export function serveSockets(
     const answer = bear(request)
     socket.on('error', () => socket.destroy())
     answer.assignSocket(socket as Parameters<ServerResponse['assignSocket']>[0])
-    answer.once('finish', () => letGo(socket))
+    answer.once('finish', () => release(socket))
     upgrades.set(request, { socket, head, open })
     server.routing(request, answer)
   })
@@ -99,7 +99,7 @@ export function takeLine(
 }
 
 /** The refusal is written: the peer has a limited time to read it, after which the connection is closed. */
-function letGo(line: Duplex): void {
+function release(line: Duplex): void {
   const late = setTimeout(() => line.destroy(), refusedLingerMs)
   line.once('close', () => clearTimeout(late))
   // Incoming bytes are discarded; unread, they would reset the connection and lose the refusal.

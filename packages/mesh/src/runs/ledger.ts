@@ -32,7 +32,7 @@ import { runSweeps } from './lifecycle/sweeps.ts'
 import { createDispatchRuns } from './queue/dispatch-runs.ts'
 import { createRunQueue } from './queue/run-queue.ts'
 import type { RunQueue } from './queue/run-queue.ts'
-import { askersOf } from './steering/askers-of.ts'
+import { requestersOf } from './steering/requesters-of.ts'
 import { createSteerTable } from './steering/steer-table.ts'
 import type { SteerTable } from './steering/steer-table.ts'
 import { steerView } from './steering/steer-view.ts'
@@ -82,7 +82,7 @@ export interface RunQueries {
   /** The run and its ancestors, nearest first. */
   chainOf(runId: string): readonly RunRecord[]
   /** The origins of everyone whose messages started or steered the run or one of its ancestors. */
-  askersOf(runId: string): readonly Origin[]
+  requestersOf(runId: string): readonly Origin[]
   /** Tokens and US dollars of the run and all its descendants. */
   usedBy(runId: string): { readonly tokens: number; readonly costUsd: number }
   countByState(): Readonly<Record<RunState, number>>
@@ -175,7 +175,7 @@ function createQueries(
     usedBy,
     countByState,
     endedSince,
-    askersOf: (runId) => askersOf(rows, runId),
+    requestersOf: (runId) => requestersOf(rows, runId),
     view: (run) =>
       runView(
         run,

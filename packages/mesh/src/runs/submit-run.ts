@@ -39,7 +39,7 @@ export interface SubmitRunInput {
   /**
    * The run continues work that its agent was given before. Use cases of the mesh set it, never a request body.
    */
-  readonly goesOn?: boolean
+  readonly isContinuation?: boolean
   /** What triggered the mesh; used for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
   /** The id of the trigger, or who created it; becomes the user of the run's origin. */
@@ -82,7 +82,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
     // A task is not awaited by a client; it waits in the lane until its agent is available.
     const isAwaited = caller.kind === 'human' && submitted.input.kind !== 'task'
     deps.requireAgent(agentId, isAwaited ? 'waits' : undefined)
-    if (submitted.spawned !== true && submitted.goesOn !== true) requireTakesWork(deps.hooks, agentId)
+    if (submitted.spawned !== true && submitted.isContinuation !== true) requireTakesWork(deps.hooks, agentId)
     // Only the mesh itself may continue in a reserved session.
     if (caller.kind !== 'system' && submitted.input.kind === 'chat') refuseReserved(submitted.input.session)
     return database.transaction(() => {

@@ -125,8 +125,8 @@ function giveAnew(
   const assignee = to ?? task.assignee
   deps.requireAgent(assignee)
   // An answer is not new work, so it is allowed for agents that accept none.
-  const goesOn = action === 'answer'
-  if (!goesOn) requireTakesWork(deps.hooks, assignee)
+  const isContinuation = action === 'answer'
+  if (!isContinuation) requireTakesWork(deps.hooks, assignee)
   refuseVainNeeds(deps.table, task)
   const parent = waitingRun(deps, caller, task)
   refuseLoops(parent ? ledger.chainOf(parent.id) : [], assignee)
@@ -152,7 +152,7 @@ function giveAnew(
   if (!moved) throw refused(task, action)
   // A run that asked a question ends its turn by itself.
   if (action === 'reroute') endRun(deps, task)
-  return taskView(queue.enter(moved, { caller, parent, goesOn, spawned }))
+  return taskView(queue.enter(moved, { caller, parent, isContinuation, spawned }))
 }
 
 /** A limit applies to the task, over all its runs. */

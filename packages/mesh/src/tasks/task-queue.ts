@@ -26,7 +26,7 @@ interface BeginTask {
   /** The assignee was spawned for it by the caller. */
   readonly spawned?: boolean | undefined
   /** The assignee continues with it. */
-  readonly goesOn?: boolean | undefined
+  readonly isContinuation?: boolean | undefined
 }
 
 /** Starts tasks as runs; until a task can start, its row waits. */
@@ -69,7 +69,7 @@ export function createTaskQueue(deps: {
 
   function submit(
     task: TaskRecord,
-    { caller, parent, idempotencyKey, spawned = false, goesOn = false }: BeginTask,
+    { caller, parent, idempotencyKey, spawned = false, isContinuation = false }: BeginTask,
   ): RunRecord {
     return ledger.submitRun(caller, {
       agentId: task.assignee,
@@ -77,7 +77,7 @@ export function createTaskQueue(deps: {
       idempotencyKey,
       parent,
       spawned,
-      goesOn,
+      isContinuation,
       budgetUsd: leftOf(task.max_cost_usd, task.cost_before_usd, leastUsd),
       budgetTokens: leftOf(task.max_tokens, task.tokens_before, 1),
     })

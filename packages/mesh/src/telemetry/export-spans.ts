@@ -31,7 +31,7 @@ export interface SpanExport {
 }
 
 /** Called with the number of spans that the collector did not accept after the SDK's retries. */
-export type TellLost = (spans: number, error: unknown) => void
+export type ReportLost = (spans: number, error: unknown) => void
 
 /**
  * Exports OTLP with the official SDK. This file and its packages are loaded only if an endpoint is set
@@ -41,7 +41,7 @@ export type TellLost = (spans: number, error: unknown) => void
 export function createSpanExport(
   otlp: OtlpSettings & { readonly proxies: OutboundProxies },
   version: string,
-  tellLost: TellLost,
+  reportLost: ReportLost,
 ): SpanExport {
   const next = { traceId: '', spanId: '' }
   const toCollector = new OTLPTraceExporter({
@@ -57,7 +57,7 @@ export function createSpanExport(
   const exporter: SpanExporter = {
     export: (spans, done) =>
       toCollector.export(spans, (result) => {
-        if (result.error) tellLost(spans.length, result.error)
+        if (result.error) reportLost(spans.length, result.error)
         done(result)
       }),
     shutdown: () => toCollector.shutdown(),

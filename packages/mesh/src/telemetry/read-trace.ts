@@ -70,7 +70,7 @@ export function createReadTrace(deps: {
   }
 }
 
-function spanView(span: Span, goesOn: boolean): SpanView {
+function spanView(span: Span, isRunning: boolean): SpanView {
   return {
     span_id: span.spanId,
     parent_id: span.parentId,
@@ -80,7 +80,7 @@ function spanView(span: Span, goesOn: boolean): SpanView {
     kind: span.kind,
     status: span.status,
     started_at: span.startedAt,
-    ended_at: goesOn ? null : span.endedAt,
+    ended_at: isRunning ? null : span.endedAt,
     attributes: span.attributes,
   }
 }

@@ -129,7 +129,7 @@ export function createFakeAgents(): FakeAgents {
       const result = aTaskResult(run, changes)
       // An end that is forged, or of a process that stops, leaves no outcome for the next attempt to find.
       if (result.fence === run.fence && result.status !== 'cancelled') keepOutcome(agent, run, result)
-      letGo(agent, run, result)
+      endRun(agent, run, result)
       return result
     },
     say: (agentId, frame) => tell(agentOf(agentId).current, frame),
@@ -159,7 +159,7 @@ function keepOutcome(agent: FakeAgent, run: FakeRun, result: TaskResult): void {
   agent.outcomes.set(run.runId, { input: run.input, result })
 }
 
-function letGo(agent: FakeAgent, run: FakeRun, result: TaskResult): void {
+function endRun(agent: FakeAgent, run: FakeRun, result: TaskResult): void {
   agent.current = null
   run.result = result
   tell(run, { type: 'done', result })
@@ -214,7 +214,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
       throw new Problem('agent-unavailable', { extra: { agent_status: 409, agent_code: 'stale-fence' } })
     }
     const { current } = agent
-    if (current) letGo(agent, current, aTaskResult(current, { status: 'cancelled', response: '' }))
+    if (current) endRun(agent, current, aTaskResult(current, { status: 'cancelled', response: '' }))
     agent.highestFence = fence
     agent.current = {
       runId,
@@ -324,7 +324,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
       if (run?.runId !== runId || run.fence !== fence) return
       const result = aTaskResult(run, { status: 'cancelled', response: '' })
       keepOutcome(agent, run, result)
-      letGo(agent, run, result)
+      endRun(agent, run, result)
     },
     writeFile: async () => {},
     listFolder: async (path) => ({ path, entries: [], more: false }),

@@ -2,7 +2,7 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { ChannelFailure } from '../channels/adapter.ts'
 import type {
   ChannelAdapter,
-  ChannelHearing,
+  ChannelListener,
   ChannelTraits,
   OutgoingFile,
   OutgoingMessage,
@@ -73,13 +73,13 @@ export function createFakeAdapter({
   const uploadFailures: FakeFailure[] = []
   const downloadFailures: ChannelFailure[] = []
   let areHeld = false
-  let hearing: ChannelHearing | null = null
+  let listener: ChannelListener | null = null
   let count = 0
   let edits = 0
   let typings = 0
 
   async function give(message: ReceivedMessage): Promise<void> {
-    for (let taking = hearing; taking; taking = hearing) {
+    for (let taking = listener; taking; taking = listener) {
       try {
         await taking.received(message)
         taken.add(message.id)
@@ -94,7 +94,7 @@ export function createFakeAdapter({
     name,
     traits,
     start: async (given) => {
-      hearing = given
+      listener = given
       given.stateChanged({ state: 'connected', detail: '', repair: '' })
     },
     send: async (message, signal) => {
@@ -152,7 +152,7 @@ export function createFakeAdapter({
       return bytes
     },
     showTyping: async () => void typings++,
-    close: async () => void (hearing = null),
+    close: async () => void (listener = null),
   }
 
   return {
@@ -187,8 +187,8 @@ export function createFakeAdapter({
     edits: () => edits,
     typings: () => typings,
     hear: async (message) => {
-      if (!hearing) throw new Error('the adapter is not started')
-      await hearing.received(message)
+      if (!listener) throw new Error('the adapter is not started')
+      await listener.received(message)
     },
   }
 }

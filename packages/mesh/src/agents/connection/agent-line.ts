@@ -341,7 +341,7 @@ function readReply<Schema extends z.core.$ZodType>(
   try {
     value = readJson(bytes, jsonLimits.agentReply)
   } catch (cause) {
-    throw new Error(wordsOf(cause), { cause })
+    throw new Error(messageOf(cause), { cause })
   }
   const parsed = parseFirst(schema, value)
   if (parsed.success) return parsed.data
@@ -379,13 +379,13 @@ function isOurRefusal(error: unknown): boolean {
 
 export function unavailable(agentId: string, error: unknown): Problem {
   if (error instanceof Problem && !isOurRefusal(error)) return error
-  const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : wordsOf(error)
+  const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : messageOf(error)
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} cannot be reached: ${reason}`,
     cause: error,
   })
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 300) : 'the line broke'
 }

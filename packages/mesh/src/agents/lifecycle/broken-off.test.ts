@@ -143,9 +143,9 @@ describe('a mesh that stops', () => {
     heedsLesson(95)
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
-    let letGo = (): void => {}
+    let proceed = (): void => {}
     const { stop } = harness.runtime
-    harness.runtime.stop = () => new Promise((resolve) => (letGo = () => resolve(undefined)))
+    harness.runtime.stop = () => new Promise((resolve) => (proceed = () => resolve(undefined)))
     const stopped = harness.fleet.lifecycle.stopAll('the mesh stops')
     await harness.clock.advance(30_000)
     await stopped
@@ -154,7 +154,7 @@ describe('a mesh that stops', () => {
     await closed
     expect(stateOf(harness.fleet, 'w')).toBe('stopping')
     harness.runtime.stop = stop
-    letGo()
+    proceed()
   })
 
   test('leaves agents alone that do not run', async () => {

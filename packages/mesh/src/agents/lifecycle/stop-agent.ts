@@ -72,8 +72,8 @@ function strongest(
   state: AgentState,
   wanted: { readonly to: RestingState; readonly reason: string },
 ): { readonly to: RestingState; readonly reason: string } {
-  const goesOn =
+  const isContinuing =
     state.kind === 'stopping' && restingStates.indexOf(state.to) > restingStates.indexOf(wanted.to)
-  const { to, reason } = goesOn ? state : wanted
+  const { to, reason } = isContinuing ? state : wanted
   return { to, reason }
 }

@@ -49,7 +49,7 @@ export async function prune(context: CommandContext): Promise<number> {
       things: told,
       bytes,
       engine: found.engine,
-      lost: lost.map(toldHome),
+      lost: lost.map(lostHomeView),
     })
     return 0
   } finally {
@@ -92,11 +92,11 @@ async function pruneLost(context: CommandContext, tags: readonly string[]): Prom
     context.tell({ progress: `Deleting what is left of ${home.tag}` })
     await home.erase()
   }
-  context.tell({ pruned: context.apply === true, lost: wanted.map(toldHome) })
+  context.tell({ pruned: context.apply === true, lost: wanted.map(lostHomeView) })
   return 0
 }
 
-function toldHome({ tag, place, networks, containers, running, volumes }: LostHome) {
+function lostHomeView({ tag, place, networks, containers, running, volumes }: LostHome) {
   return { tag, place, networks, containers, running, volumes }
 }
 

@@ -8,7 +8,7 @@ import { systemClock } from '../../platform/index.ts'
 import type { OutboundProxies } from '../../platform/index.ts'
 import { startFakeTelegram } from '../../testing/fake-telegram.ts'
 import { fakeWhatsApp, startFakeGraph } from '../../testing/fake-whatsapp.ts'
-import { heardBy } from '../../testing/heard-by.ts'
+import { recordReceived } from '../../testing/record-received.ts'
 import type { ChannelAdapter, ChannelState } from '../adapter.ts'
 import { createCheckTokens } from './check-tokens.ts'
 import { createDiscordAdapter } from './discord/index.ts'
@@ -93,7 +93,7 @@ test.each(Object.keys(platforms))('%s goes through the proxy, which sees nothing
   const { proxy, proxies } = await aProxy()
   const { adapter, root } = await platforms[name]!(proxies)
   closing.push(adapter.close)
-  const { states, starting } = heardBy(adapter)
+  const { states, starting } = recordReceived(adapter)
   await starting
   await vi.waitFor(() => expect(states.at(-1)?.state).toBe('connected'), soon)
   expect(proxy.asked.length).toBeGreaterThan(0)
@@ -105,7 +105,7 @@ test.each(Object.keys(platforms))('%s names a proxy that is down', async (name) 
   await proxy.close()
   const { adapter } = await platforms[name]!(proxies)
   closing.push(adapter.close)
-  const { states } = heardBy(adapter)
+  const { states } = recordReceived(adapter)
   const words = expect.stringContaining(`the proxy ${proxy.url} does not answer (ECONNREFUSED)`) as unknown
   await vi.waitFor(() => {
     const told: readonly ChannelState[] = states
@@ -121,7 +121,7 @@ test('Discord connects again through the proxy after a break', async () => {
   const { api, fetch } = server
   const adapter = createDiscordAdapter({ token, clock: systemClock, proxies, commands, api, fetch })
   closing.push(adapter.close)
-  await heardBy(adapter).starting
+  await recordReceived(adapter).starting
   server.drop()
   await vi.waitFor(() => expect(server.connections()).toBe(2), soon)
   expect(proxy.asked).toHaveLength(2)

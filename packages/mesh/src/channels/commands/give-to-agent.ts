@@ -1,7 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sessionAt } from '../conversation.ts'
-import { passesOn } from '../intake/forwarded-words.ts'
+import { isForwarding } from '../intake/forwarded-text.ts'
 import { requireRoom } from '../intake/agent-busy.ts'
 import type { CommandCall, CommandDeps } from './channel-command.ts'
 
@@ -22,7 +22,7 @@ export function giveToAgent(
     })
   }
   requireRoom(deps.places, { agentId, person })
-  const speaker = passesOn(message) ? ({ ...caller, forwards: true } as const) : caller
+  const speaker = isForwarding(message) ? ({ ...caller, forwards: true } as const) : caller
   const run = deps.runs.submitRun(speaker, {
     agentId,
     input: { kind: 'chat', message: text, session: sessionAt(caller, message.place) },

@@ -16,14 +16,14 @@ export function joinAlbum(
   const all = [...album.message.files, ...message.files]
   const files = all.slice(0, channelLimits.albumFilesMax)
   const filesLeftOut = album.message.filesLeftOut + message.filesLeftOut + all.length - files.length
-  const words = said === null || said.text === '' ? {} : wordsOf(album, said)
+  const words = said === null || said.text === '' ? {} : captionOf(album, said)
   const times = albumTimes(now, album.album?.since)
   const forwarded = album.message.forwarded ?? message.forwarded
   const merged = { ...album.message, files, filesLeftOut, ...(forwarded && { forwarded }) }
   return { ...album, ...words, message: merged, album: times }
 }
 
-function wordsOf(
+function captionOf(
   album: FileWork,
   { agentId, text }: Pick<FileWork, 'agentId' | 'text'>,
 ): Pick<FileWork, 'agentId' | 'text'> {

@@ -5,7 +5,7 @@ import type { ChannelName } from '@flotilla/protocol/people'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
 import { referenceMaxChars } from '../adapter.ts'
-import type { ForwardedWords, ReceivedAttachment, ReceivedMessage } from '../adapter.ts'
+import type { ForwardedText, ReceivedAttachment, ReceivedMessage } from '../adapter.ts'
 import { channelLimits } from '../channel-limits.ts'
 import { placeSchema } from '../conversation.ts'
 
@@ -86,7 +86,7 @@ function plainText(text: string): string {
   return sanitizeForPrompt(text.slice(0, 2 * wireLimits.chatMessageMaxChars)).trim()
 }
 
-function plainForwarded({ text, by }: ForwardedWords): NonNullable<PlainMessage['forwarded']> {
+function plainForwarded({ text, by }: ForwardedText): NonNullable<PlainMessage['forwarded']> {
   return { text: plainText(text), by: plainName(by, channelLimits.nameMaxChars) }
 }
 

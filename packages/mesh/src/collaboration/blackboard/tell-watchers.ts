@@ -67,7 +67,7 @@ export function createTellWatchers(deps: {
   }
 
   function tell(watch: WatchRow, changes: readonly WatchedChange[]): void {
-    const { text, told } = wordsOf(changes)
+    const { text, told } = formatChanges(changes)
     const key = `${watch.id}:${watch.told}`
     database.transaction(() => {
       const runId = watch.tell === 'steer' ? steer(watch, text, key) : submit(watch, text, key)
@@ -174,7 +174,7 @@ function askedOnce(ask: (agentId: string) => boolean): (agentId: string) => bool
 }
 
 /** Formats as many changes as fit into one message; the rest follows with the next. Pure. */
-function wordsOf(changes: readonly WatchedChange[]): {
+function formatChanges(changes: readonly WatchedChange[]): {
   readonly text: string
   readonly told: readonly WatchedChange[]
 } {

@@ -7,7 +7,7 @@ import type { MessageRecord, MessageTable } from './message-table.ts'
 
 /** What messages need from runs. */
 export type MessageRuns = Pick<RunQueue, 'submitRun' | 'laneOf' | 'isLaneFull'> &
-  Pick<RunQueries, 'chainOf' | 'askersOf'> &
+  Pick<RunQueries, 'chainOf' | 'requestersOf'> &
   Pick<RunLifecycle, 'live'> &
   Pick<RunDelivery, 'notifyRun' | 'takeNote'>
 

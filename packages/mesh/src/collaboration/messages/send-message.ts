@@ -224,7 +224,7 @@ function requireRoomToKeep(table: MessageDeps['table'], sender: string): void {
  */
 function mayWakeOperator({ people, decide, runs }: MessageDeps, { run }: Asking): boolean {
   if (run.proactive) return false
-  return runs.askersOf(run.id).every((origin) => {
+  return runs.requestersOf(run.id).every((origin) => {
     const behind = origin.kind === 'human' ? personBehind(people, origin) : null
     return behind !== null && decide(behind, { do: 'submit-run', to: operatorAgentId }).allowed
   })

@@ -56,7 +56,7 @@ export const exchangeBounds = {
 } as const
 
 /** The headers of a reply that MCP transports read. */
-const toldHeaders = [
+const shownHeaderNames = [
   'allow',
   'content-type',
   'location',
@@ -207,7 +207,7 @@ async function cutWithRun(
 
 function told(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
-    toldHeaders.flatMap((name) => {
+    shownHeaderNames.flatMap((name) => {
       const value = headers[name]
       return value === undefined ? [] : [[name, value.slice(0, toldHeaderMaxChars)]]
     }),

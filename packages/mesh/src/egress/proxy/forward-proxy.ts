@@ -23,7 +23,7 @@ const proxyConnections = {
   totalMax: 2 * agentShare.tunnels.max,
 }
 /** How many pairs of agent and host are reported, those with the most traffic first. */
-const toldHostsMax = 500
+const listedHostsMax = 500
 
 export interface ForwardProxyDeps extends ProxyGateDeps {
   readonly kernel: Kernel
@@ -104,7 +104,8 @@ export function createForwardProxy(deps: ForwardProxyDeps): ForwardProxy {
     cutAgent: (agentId) =>
       programs.tunnels.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
     forget: counts.forget,
-    metrics: () => proxyMetrics(counts.list(toldHostsMax), programs.tunnels.open() + browsers.tunnels.open()),
+    metrics: () =>
+      proxyMetrics(counts.list(listedHostsMax), programs.tunnels.open() + browsers.tunnels.open()),
     run: async (signal) => {
       await Promise.all([programs.tunnels.run(signal), browsers.tunnels.run(signal), counts.run(signal)])
     },

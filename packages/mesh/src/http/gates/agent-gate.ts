@@ -88,11 +88,11 @@ export function createAgentGate(deps: AgentGateDeps) {
       const left = (openCalls.get(agentId) ?? 1) - 1
       if (left > 0) openCalls.set(agentId, left)
       else openCalls.delete(agentId)
-      letGo(admitted)
+      release(admitted)
     })
   }
 
-  function letGo(admitted: Admitted): void {
+  function release(admitted: Admitted): void {
     admitted.holders--
     if (admitted.holders > 0 || admitted.heldBytes === 0) return
     deps.held.giveBack(admitted.agentId, admitted.heldBytes)
@@ -175,7 +175,7 @@ export function createAgentGate(deps: AgentGateDeps) {
       admitted.holders++
       let isKept = true
       return () => {
-        if (isKept) letGo(admitted)
+        if (isKept) release(admitted)
         isKept = false
       }
     },

@@ -29,7 +29,7 @@ export function createCancelRun(deps: {
 
   function end(run: RunRecord, why: string): void {
     const settled = settle(run, { status: 'cancelled', code: 'cancelled', text: withInterim(run, why) })
-    if (settled) database.afterCommit(() => followed.letGo(run.id))
+    if (settled) database.afterCommit(() => followed.stopFollowing(run.id))
   }
 
   return (caller, runId, why = 'The run was cancelled.') => {

@@ -52,7 +52,7 @@ export function createExpireRuns(deps: {
     }
     for (const run of table.turnsBegunBefore(now - turnMaxMs)) {
       settle(run, failedOutcome(run, 'upstream-timeout', 'The agent worked on this turn for too long.'))
-      followed.letGo(run.id)
+      followed.stopFollowing(run.id)
       giveUp(run.agentId)
     }
     outbox.giveUpBefore(now - unreadMaxMs)

@@ -5,7 +5,7 @@ export interface FollowedRuns {
   /** Runs `work` with a signal that fires with `closing`, or when following is stopped. */
   during<T>(runId: string, closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T>
   /** Stops following the run, if it is followed; the lane then reads the row again. */
-  letGo(runId: string): void
+  stopFollowing(runId: string): void
 }
 
 export function createFollowedRuns(): FollowedRuns {
@@ -20,6 +20,6 @@ export function createFollowedRuns(): FollowedRuns {
         controllers.delete(runId)
       }
     },
-    letGo: (runId) => controllers.get(runId)?.abort(new Problem('cancelled')),
+    stopFollowing: (runId) => controllers.get(runId)?.abort(new Problem('cancelled')),
   }
 }

@@ -20,7 +20,7 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['chec
     ...row,
   }
   const written: number[] = []
-  const [letGo, rung, heartbeats]: [string[], string[], unknown[]] = [[], [], []]
+  const [stopFollowing, rung, heartbeats]: [string[], string[], unknown[]] = [[], [], []]
   const table: Pick<RunTable, 'find' | 'renewLease' | 'leaseDead' | 'runningFenceOf'> = {
     find: (id) => (id === 'run_1' ? (run as RunRecord) : null),
     renewLease: (_id, fence, until) => {
@@ -34,7 +34,10 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['chec
   }
   const lease = createLease({
     table: table as RunTable,
-    followed: { during: () => Promise.reject(new Error('not here')), letGo: (id) => void letGo.push(id) },
+    followed: {
+      during: () => Promise.reject(new Error('not here')),
+      stopFollowing: (id) => void stopFollowing.push(id),
+    },
     pulses: {
       heartbeat: (pulse) => void heartbeats.push(pulse),
       begin: () => {},
@@ -44,7 +47,7 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['chec
     notifier: { tell: (agentId) => void rung.push(agentId) },
     clock,
   })
-  return { lease, clock, written, letGo, rung, heartbeats, ticket: { runId: 'run_1', fence: 3 } }
+  return { lease, clock, written, stopFollowing, rung, heartbeats, ticket: { runId: 'run_1', fence: 3 } }
 }
 
 describe('a lease', () => {
@@ -89,23 +92,23 @@ describe('a lease', () => {
 
 describe('the sweep', () => {
   test('the sweep leaves runs with a valid lease alone', async () => {
-    const { lease, clock, letGo, rung } = aLease()
+    const { lease, clock, stopFollowing, rung } = aLease()
     await clock.advance(leaseMs - 1)
     lease.sweep()
-    expect([letGo, rung]).toEqual([[], []])
+    expect([stopFollowing, rung]).toEqual([[], []])
   })
 
   test('the sweep stops following a run whose lease has expired, and wakes its lane', async () => {
-    const { lease, clock, letGo, rung } = aLease()
+    const { lease, clock, stopFollowing, rung } = aLease()
     await clock.advance(leaseMs)
     lease.sweep()
-    expect([letGo, rung]).toEqual([['run_1'], ['scout']])
+    expect([stopFollowing, rung]).toEqual([['run_1'], ['scout']])
   })
 
   test('the sweep ends the lease of a silent loop at once, whatever else renewed it', () => {
-    const { lease, clock, written, letGo, rung } = aLease({}, [{ id: 'run_1', fence: 3 }])
+    const { lease, clock, written, stopFollowing, rung } = aLease({}, [{ id: 'run_1', fence: 3 }])
     lease.sweep()
     expect(written).toEqual([clock.now()])
-    expect([letGo, rung]).toEqual([['run_1'], ['scout']])
+    expect([stopFollowing, rung]).toEqual([['run_1'], ['scout']])
   })
 })

@@ -53,7 +53,7 @@ export function createLease(deps: {
     sweep: () => {
       for (const { id, fence } of pulses.check(table.runningFenceOf)) table.renewLease(id, fence, clock.now())
       for (const run of table.leaseDead(clock.now())) {
-        followed.letGo(run.id)
+        followed.stopFollowing(run.id)
         notifier.tell(run.agentId)
       }
     },

@@ -92,14 +92,14 @@ async function reach(
 ): Promise<AgentRuns | null> {
   deps.pulses.heartbeat(run)
   // The mesh renews the run's lease while the sandbox starts, because no agent can do so yet.
-  const letGo = deps.holdLease({ runId: run.id, fence: run.fence })
+  const releaseLease = deps.holdLease({ runId: run.id, fence: run.fence })
   try {
     return await deps.connections.ensureRunning(run.agentId, following, { withoutModel: run.kind === 'tool' })
   } catch (error) {
     if (!following.aborted) unreachable(deps, run, error)
     return null
   } finally {
-    letGo()
+    releaseLease()
   }
 }
 

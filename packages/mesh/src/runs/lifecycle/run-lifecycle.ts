@@ -47,7 +47,7 @@ export function createRunLifecycle(deps: {
     agentGone: (agentId) => {
       const run = table.runningOf(agentId)
       if (!run) return
-      followed.letGo(run.id)
+      followed.stopFollowing(run.id)
       notifier.tell(agentId)
     },
   }

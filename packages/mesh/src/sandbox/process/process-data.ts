@@ -26,18 +26,18 @@ export async function readProcessData(
   )
   if (!isThere) return null
   const isHeld = group !== null && signalGroup(group, 0)
-  const letGo = (): void => {
+  const resume = (): void => {
     if (group !== null) signalGroup(group, 'SIGCONT')
   }
   const { tar, end } = startPacking(data, isHeld ? group : null)
   return readWhileHeld({
     tar,
     isHeld: isHeld || group === null,
-    release: async () => letGo(),
+    release: async () => resume(),
     close: async () => {
       await end()
       // Its shell may have been about to stop the group; now it cannot do so any longer.
-      letGo()
+      resume()
     },
     clock,
   })

@@ -104,7 +104,7 @@ export function createFollowPayments(
       await chainOf(intent).broadcast({ id: intent.txId, bytes: intent.signedBytes }, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      return learn(intent, { news: null, note: wordsOf(error) }) // F2
+      return learn(intent, { news: null, note: messageOf(error) }) // F2
     }
     return learn(intent, { news: { kind: 'taken' }, note: '' })
   }
@@ -117,7 +117,7 @@ export function createFollowPayments(
       if (isUnsent && after !== null) await send(after, signal)
     } catch (error) {
       if (signal.aborted) throw error
-      learn(intent, { news: null, note: wordsOf(error) })
+      learn(intent, { news: null, note: messageOf(error) })
     }
   }
 
@@ -225,7 +225,7 @@ export function moreThan(planned: Effects, done: Effects): string | null {
   return stranger === undefined ? null : `${stranger} was paid, which was not to be`
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof Problem
     ? (error.detail ?? error.code)
     : 'something failed inside; see the log of the mesh'

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import type { OutboundProxies } from '../../../platform/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
-import type { ChannelAdapter, ChannelHearing, ChannelState, ConversationPlace } from '../../adapter.ts'
+import type { ChannelAdapter, ChannelListener, ChannelState, ConversationPlace } from '../../adapter.ts'
 import type { Fetch } from '../bounded-download.ts'
 import { createEventLanes } from '../event-lanes.ts'
 import { createMemoryMarks } from '../channel-marks.ts'
@@ -62,13 +62,13 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
   const channels = createDiscordChannels(rest, () => ourUserId)
   const history = createDiscordHistory({ marks, clock, lanes, fetchAfter })
   const sendOnce = createSendOnce({ rest, marks, clock, ourUserId: () => ourUserId })
-  let hearing: ChannelHearing | null = null
+  let listener: ChannelListener | null = null
   const twins = createTwinWatch({
     clock,
     signal: ending.signal,
     ourUserId: () => ourUserId,
     mayBeOurs: sendOnce.mayBeOurs,
-    stateChanged: (state) => hearing?.stateChanged(state),
+    stateChanged: (state) => listener?.stateChanged(state),
   })
   let gateway: DiscordGateway | null = null
 
@@ -122,7 +122,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
       (error: unknown) => {
         if (ending.signal.aborted || !(error instanceof ChannelFailure)) return
         const detail = `failed to register the slash commands: ${error.message}`
-        hearing?.stateChanged({ state: 'connected', detail, repair: '' })
+        listener?.stateChanged({ state: 'connected', detail, repair: '' })
       },
     )
   }
@@ -132,7 +132,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
     lanes,
     channels,
     signal: ending.signal,
-    received: async (message) => hearing?.received(message),
+    received: async (message) => listener?.received(message),
   })
 
   function historyMessage(data: unknown, isDirect: boolean): HistoryMessage | null {
@@ -152,7 +152,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
           ourUserId,
           channel,
         })
-        await hearing?.received(message)
+        await listener?.received(message)
         return message.addressed
       },
     }
@@ -180,7 +180,7 @@ export function createDiscordAdapter(options: DiscordOptions): ChannelAdapter {
       fileBytesMax: 10 * 1024 * 1024,
     },
     start: async (given) => {
-      hearing = given
+      listener = given
       const stateChanged = (state: ChannelState) => {
         if (!ending.signal.aborted) given.stateChanged(state)
       }

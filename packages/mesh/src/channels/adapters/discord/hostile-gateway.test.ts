@@ -8,7 +8,7 @@ import type { DiscordServer } from '../../../../../../tests/support/discord-serv
 import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
-import { heardBy } from '../../../testing/heard-by.ts'
+import { recordReceived } from '../../../testing/record-received.ts'
 import { gatewayLimits } from '../gateway-packet.ts'
 import { createDiscordAdapter } from './index.ts'
 
@@ -86,7 +86,7 @@ describe('a hostile gateway', () => {
     closing.push(adapter.close)
     const say = (text: string) =>
       server.platform.say({ place: server.places.alone, text, by: 'person', addressed: true })
-    return { server, ...heardBy(adapter), say }
+    return { server, ...recordReceived(adapter), say }
   }
 
   async function connected() {

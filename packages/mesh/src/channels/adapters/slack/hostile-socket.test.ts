@@ -4,7 +4,7 @@ import type { SlackWorkspace } from '../../../../../../tests/support/slack-works
 import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/index.ts'
 import { systemClock } from '../../../platform/index.ts'
-import { heardBy } from '../../../testing/heard-by.ts'
+import { recordReceived } from '../../../testing/record-received.ts'
 import { gatewayLimits } from '../gateway-packet.ts'
 import { createSlackAdapter } from './index.ts'
 
@@ -74,7 +74,7 @@ describe('a hostile socket', () => {
     closing.push(adapter.close)
     const say = (text: string) =>
       workspace.platform.say({ place: workspace.places.alone, text, by: 'person', addressed: true })
-    return { workspace, ...heardBy(adapter), say }
+    return { workspace, ...recordReceived(adapter), say }
   }
 
   test('Slack: an invalid packet is dropped and reported, and the next one arrives over the same connection', async () => {

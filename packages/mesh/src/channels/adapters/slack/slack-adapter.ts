@@ -3,7 +3,7 @@ import * as z from 'zod'
 import type { Secret } from '../../../credentials/index.ts'
 import type { OutboundProxies } from '../../../platform/index.ts'
 import { ChannelFailure } from '../../adapter.ts'
-import type { ChannelAdapter, ChannelHearing } from '../../adapter.ts'
+import type { ChannelAdapter, ChannelListener } from '../../adapter.ts'
 import { slackCommand } from '../../commands/command-for-all.ts'
 import type { Fetch } from '../bounded-download.ts'
 import { createMemoryMarks } from '../channel-marks.ts'
@@ -56,17 +56,17 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
   let socket: SlackSocket | null = null
   let memory: SlackMemory | null = null
 
-  async function begin(hearing: ChannelHearing): Promise<void> {
-    checkTokens(botToken, appToken, hearing)
-    hearing.stateChanged({ state: 'connecting', detail: '', repair: '' })
-    const { self, teamId } = await findSelf(hearing)
+  async function begin(inbound: ChannelListener): Promise<void> {
+    checkTokens(botToken, appToken, inbound)
+    inbound.stateChanged({ state: 'connecting', detail: '', repair: '' })
+    const { self, teamId } = await findSelf(inbound)
     const known = createSlackMemory(calls, self.userId)
     memory = known
     const listener = createSlackListener({
       self,
       teamId,
       known,
-      hearing,
+      listener: inbound,
       calls,
       lanes,
       marks,
@@ -81,7 +81,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
       proxies: options.proxies,
       clock,
       stateChanged: (state) => {
-        hearing.stateChanged(state)
+        inbound.stateChanged(state)
         if (state.state === 'connected') listener.connected()
       },
       onEnvelope: listener.hear,
@@ -90,7 +90,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
   }
 
   /** Finds the bot user of the token, with retries until Slack answers. */
-  async function findSelf(hearing: ChannelHearing): Promise<{ self: SlackSelf; teamId: string }> {
+  async function findSelf(inbound: ChannelListener): Promise<{ self: SlackSelf; teamId: string }> {
     for (;;) {
       ending.signal.throwIfAborted()
       try {
@@ -99,10 +99,10 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
       } catch (error) {
         if (ending.signal.aborted || !(error instanceof ChannelFailure)) throw closedEarly()
         if (error.kind === 'refused') {
-          hearing.stateChanged({ state: 'refused', detail: error.message, repair: botTokenRepair })
+          inbound.stateChanged({ state: 'refused', detail: error.message, repair: botTokenRepair })
           throw error
         }
-        hearing.stateChanged({ state: 'failing', detail: error.message, repair: '' })
+        inbound.stateChanged({ state: 'failing', detail: error.message, repair: '' })
         await clock.sleep(error.retryAfterMs ?? askAgainMs, ending.signal).catch(() => {})
       }
     }
@@ -186,7 +186,7 @@ function closedEarly(): ChannelFailure {
 }
 
 /** Checks the prefixes, because the two tokens are easily swapped. */
-function checkTokens(botToken: Secret, appToken: Secret, hearing: ChannelHearing): void {
+function checkTokens(botToken: Secret, appToken: Secret, inbound: ChannelListener): void {
   const wrong = !botToken.reveal().startsWith('xoxb-')
     ? { detail: 'the bot token does not begin with xoxb-', repair: botTokenRepair }
     : !appToken.reveal().startsWith('xapp-')
@@ -197,6 +197,6 @@ function checkTokens(botToken: Secret, appToken: Secret, hearing: ChannelHearing
         }
       : null
   if (wrong === null) return
-  hearing.stateChanged({ state: 'refused', ...wrong })
+  inbound.stateChanged({ state: 'refused', ...wrong })
   throw new ChannelFailure('refused', wrong.detail)
 }

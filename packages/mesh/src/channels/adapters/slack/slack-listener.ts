@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { ChannelHearing } from '../../adapter.ts'
+import type { ChannelListener } from '../../adapter.ts'
 import { createRecentIds } from '../../recent-ids.ts'
 import type { ChannelMarks } from '../channel-marks.ts'
 import type { EventLanes } from '../event-lanes.ts'
@@ -18,7 +18,7 @@ export interface SlackListenerDeps {
   readonly self: SlackSelf
   readonly teamId: string
   readonly known: SlackMemory
-  readonly hearing: ChannelHearing
+  readonly listener: ChannelListener
   readonly calls: SlackCalls
   readonly lanes: EventLanes
   readonly marks: ChannelMarks
@@ -29,12 +29,12 @@ export interface SlackListenerDeps {
 
 /** Processes messages, from events and from the history. */
 export function createSlackListener(deps: SlackListenerDeps) {
-  const { self, teamId, known, hearing, lanes, isClosing, signal } = deps
+  const { self, teamId, known, listener, lanes, isClosing, signal } = deps
   // A mention causes two events, an acknowledgement may cross a redelivery, and the history repeats events.
   const taken = createRecentIds(takenMax)
   const history = createSlackHistory({
     ...deps,
-    passedOver: hearing.passedOver,
+    passedOver: listener.passedOver,
     take: async (channelId, message) => {
       const event = { ...message, type: 'message', channel: channelId }
       const said = readEnvelope('events_api', { team_id: teamId, event }, self)
@@ -47,7 +47,7 @@ export function createSlackListener(deps: SlackListenerDeps) {
     if (taken.has(said.id)) return
     const message = await completeSaid(said, known, signal)
     signal.throwIfAborted()
-    await hearing.received(message)
+    await listener.received(message)
     taken.add(said.id)
     if (said.at.ts === null) return
     const { conversationId: channelId, threadId: threadTs } = message.place
@@ -60,7 +60,7 @@ export function createSlackListener(deps: SlackListenerDeps) {
       if (isClosing()) return
       const moved = readMoved(envelope.type, envelope.body)
       const said = moved === null ? readEnvelope(envelope.type, envelope.body, self) : null
-      if (moved !== null) hearing.moved?.(moved)
+      if (moved !== null) listener.moved?.(moved)
       // An envelope that can be ignored or not parsed is acknowledged, because a redelivery does not help.
       if (said === null) {
         void envelope.acknowledge()

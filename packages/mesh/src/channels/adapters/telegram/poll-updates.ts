@@ -3,7 +3,7 @@ import { backoffMs } from '@flotilla/protocol/backoff'
 import type { Api } from 'grammy'
 import type { Update } from 'grammy/types'
 import { ChannelFailure } from '../../adapter.ts'
-import type { ChannelHearing, ChannelState } from '../../adapter.ts'
+import type { ChannelListener, ChannelState } from '../../adapter.ts'
 import { telegramCode, telegramFailure } from './telegram-failure.ts'
 
 /** How long Telegram holds a poll open without updates, in seconds. */
@@ -20,7 +20,7 @@ export type GrammySignal = Parameters<Api['getUpdates']>[1]
 export interface PollDeps {
   readonly api: Api
   readonly clock: Clock
-  readonly hearing: ChannelHearing
+  readonly listener: ChannelListener
   /** Resolves when the message is persisted. Telegram may then delete it. */
   readonly take: (update: Update) => Promise<void>
 }
@@ -33,7 +33,7 @@ export interface PollDeps {
  * 3. Conflicts with another poll, rate limits and network errors are retried. A rejected token ends the loop.
  */
 export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<void> {
-  const { api, clock, hearing, take } = deps
+  const { api, clock, listener, take } = deps
   let offset = 0
   let failures = 0
   let isFirst = true
@@ -49,7 +49,7 @@ export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<
         },
         signal as GrammySignal,
       )
-      if (failures > 0 || isFirst) hearing.stateChanged(connected)
+      if (failures > 0 || isFirst) listener.stateChanged(connected)
       isFirst = false
       for (const update of updates) {
         await take(update)
@@ -62,7 +62,7 @@ export async function pollUpdates(deps: PollDeps, signal: AbortSignal): Promise<
     } catch (error) {
       if (signal.aborted) return
       const told = stateAfter(error)
-      hearing.stateChanged(told.state)
+      listener.stateChanged(told.state)
       if (told.state.state === 'refused') return
       failures += 1
       await clock.sleep(told.waitMs ?? backoffMs(pollBackoff, failures), signal).catch(() => {})

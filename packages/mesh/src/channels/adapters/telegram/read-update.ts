@@ -48,7 +48,7 @@ function readMessage(message: Message, self: TelegramSelf): ReadUpdate | null {
   const { from, chat } = message
   if (!from || from.is_bot || chat.type === 'channel' || isWrittenByProgram(message)) return null
   const files = filesOf(message)
-  const words = wordsOf(message, self)
+  const words = readText(message, self)
   if (words.text === '' && files.length === 0) return null
   const answersUs = message.reply_to_message?.from?.id === self.id
   return {
@@ -126,7 +126,7 @@ interface Words {
 }
 
 /** Removes the bot's name from a command and from the beginning, where it only addresses the bot. */
-function wordsOf(message: Message, { username }: TelegramSelf): Words {
+function readText(message: Message, { username }: TelegramSelf): Words {
   const text = (message.text ?? message.caption ?? '').slice(0, textCharsMax)
   const own = `@${username.toLowerCase()}`
   let [isForUs, isForOther] = [false, false]

@@ -7,7 +7,7 @@ import { ChannelFailure } from '../../adapter.ts'
 import type {
   ChannelAdapter,
   ChannelButton,
-  ChannelHearing,
+  ChannelListener,
   ChannelTraits,
   ConversationPlace,
 } from '../../adapter.ts'
@@ -63,10 +63,10 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   const download = createFetchFile({ api, http, root: `${apiRoot}/file/bot`, token })
   const ending = new AbortController()
   let polling: Promise<void> = Promise.resolve()
-  let heardBy: ChannelHearing | null = null
+  let currentListener: ChannelListener | null = null
 
   /** Resolves once Telegram answered. Rejects if the token is rejected. */
-  async function greet(hearing: ChannelHearing): Promise<TelegramSelf> {
+  async function greet(listener: ChannelListener): Promise<TelegramSelf> {
     const signal = ending.signal as GrammySignal
     for (let failures = 1; ; failures += 1) {
       ending.signal.throwIfAborted()
@@ -78,7 +78,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
       } catch (error) {
         ending.signal.throwIfAborted()
         const { state, waitMs } = stateAfter(error)
-        hearing.stateChanged(state)
+        listener.stateChanged(state)
         if (state === refused) throw new ChannelFailure('refused', refused.detail)
         await clock.sleep(waitMs ?? backoffMs(pollBackoff, failures), ending.signal)
       }
@@ -107,7 +107,7 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
         const moved = movedByError(error, place.conversationId)
         if (moved === null) throw error
         try {
-          heardBy?.moved?.(moved)
+          currentListener?.moved?.(moved)
         } catch {
           throw new ChannelFailure('unreachable', 'the new id of a group could not be stored')
         }
@@ -116,13 +116,13 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
     })
   }
 
-  async function take(update: Update, self: TelegramSelf, hearing: ChannelHearing): Promise<void> {
+  async function take(update: Update, self: TelegramSelf, listener: ChannelListener): Promise<void> {
     const moved = movedByUpdate(update)
-    if (moved !== null) return hearing.moved?.(moved)
-    const read = readOrPassOver(update, self, hearing)
+    if (moved !== null) return listener.moved?.(moved)
+    const read = readOrPassOver(update, self, listener)
     if (read === null) return
     const { callbackId, ...message } = read
-    await hearing.received(message)
+    await listener.received(message)
     // Clears the loading state of the button. A failure has no consequence.
     if (callbackId !== null)
       await api.answerCallbackQuery(callbackId, {}, ending.signal as GrammySignal).catch(() => {})
@@ -131,12 +131,12 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
   return {
     name: 'telegram',
     traits,
-    start: async (hearing) => {
-      heardBy = hearing
-      hearing.stateChanged({ state: 'connecting', detail: '', repair: '' })
-      const self = await greet(hearing)
+    start: async (listener) => {
+      currentListener = listener
+      listener.stateChanged({ state: 'connecting', detail: '', repair: '' })
+      const self = await greet(listener)
       await setMenu()
-      const deps = { api, clock, hearing, take: (update: Update) => take(update, self, hearing) }
+      const deps = { api, clock, listener, take: (update: Update) => take(update, self, listener) }
       polling = pollUpdates(deps, ending.signal)
     },
     send: ({ place, text, buttons, replyToId }, signal) =>
@@ -190,12 +190,12 @@ export function createTelegramAdapter(config: TelegramConfig): ChannelAdapter {
 }
 
 /** An update of unknown form never becomes readable, so it must not block later ones. */
-function readOrPassOver(update: Update, self: TelegramSelf, hearing: ChannelHearing) {
+function readOrPassOver(update: Update, self: TelegramSelf, listener: ChannelListener) {
   try {
     return readUpdate(update, self)
   } catch {
     const detail = 'Telegram sent it in an unknown form'
-    hearing.passedOver({ id: `update:${update.update_id}`, detail })
+    listener.passedOver({ id: `update:${update.update_id}`, detail })
     return null
   }
 }

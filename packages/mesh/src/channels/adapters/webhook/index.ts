@@ -14,7 +14,7 @@ import type {
   CallbackReply,
   CallbackRequest,
   ChannelAdapter,
-  ChannelHearing,
+  ChannelListener,
   OutgoingMessage,
   ReceivedAttachment,
   ReceivedMessage,
@@ -88,7 +88,7 @@ export function createWebhookChannel(deps: {
     throw new Problem('not-configured', { detail: `FLOTILLA_SYSTEM_CHANNEL_WEBHOOK_SECRET: ${fault}` })
   }
   const http = createPlatformHttp(deps.proxies)
-  let hearing: ChannelHearing | null = null
+  let listener: ChannelListener | null = null
   /** True after close, so that no later call is processed. */
   let isClosed = false
 
@@ -113,7 +113,7 @@ export function createWebhookChannel(deps: {
     }
     const verdict = verifyStandard(signed, body, { secrets: [secret], nowMs: clock.now() })
     if (!verdict.valid) return reply(401, verdict.reason)
-    if (hearing === null || isClosed) return reply(503, 'the channel is not connected')
+    if (listener === null || isClosed) return reply(503, 'the channel is not connected')
     const said = saidSchema.safeParse(readJson(body, jsonLimits.body))
     if (!said.success) throw malformed(z.prettifyError(said.error).slice(0, faultMaxChars))
     const { sender, sender_name: senderName = '', conversation, thread = null } = said.data
@@ -123,7 +123,7 @@ export function createWebhookChannel(deps: {
       )
     if (id.length > messageIdMaxChars)
       throw malformed(`webhook-id has at most ${messageIdMaxChars} characters`)
-    await hearing.received({
+    await listener.received({
       id,
       senderId: sender,
       senderName,
@@ -139,7 +139,7 @@ export function createWebhookChannel(deps: {
     traits: { messageCharsMax, editEveryMs: 1000, buttonsMax: 20, dropsRepeats: true, fileBytesMax },
     start: async (given) => {
       isClosed = false
-      hearing = given
+      listener = given
       given.stateChanged({ state: 'connected', detail: '', repair: '' })
     },
     send: (message, signal) => post(message.clientId, { type: 'message.sent', ...wire(message) }, signal),
@@ -168,7 +168,7 @@ export function createWebhookChannel(deps: {
     receiveRequest: receive,
     close: async () => {
       isClosed = true
-      hearing = null
+      listener = null
       await http.close()
     },
   }

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { noProxies } from '../../../config/index.ts'
 import { createSecret } from '../../../credentials/secret.ts'
 import { systemClock } from '../../../platform/system-clock.ts'
-import { heardBy } from '../../../testing/heard-by.ts'
+import { recordReceived } from '../../../testing/record-received.ts'
 import { channelAdapterConformance, fakeRetryAfterMs } from '../../adapter.conformance.ts'
 import type { ChannelUnderTest, FakeFailure } from '../../adapter.conformance.ts'
 import type { CallbackRequest } from '../../adapter.ts'
@@ -243,7 +243,7 @@ describe('a request to the webhook channel', () => {
 test('a webhook message that is marked as forwarded has no text, file or button of the sender', async () => {
   const receiver = await aReceiver()
   const adapter = create(receiver.url)
-  const { heard, starting } = heardBy(adapter)
+  const { heard, starting } = recordReceived(adapter)
   await starting
   const said = {
     sender: 'intranet:ann',

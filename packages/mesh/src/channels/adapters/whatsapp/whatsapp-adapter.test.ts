@@ -12,7 +12,7 @@ import {
   playMeta,
   signedCallback,
 } from '../../../testing/fake-whatsapp.ts'
-import { heardBy } from '../../../testing/heard-by.ts'
+import { recordReceived } from '../../../testing/record-received.ts'
 import { channelAdapterConformance } from '../../adapter.conformance.ts'
 import { albumByTime } from '../../adapter.ts'
 import type {
@@ -105,7 +105,7 @@ describe('the WhatsApp adapter', () => {
       graph.answer(path, status, body)
       const adapter = anAdapter(graph.root, { menu: [{ command: 'status', description: 'x'.repeat(300) }] })
       closing.push(adapter.close)
-      const { heard, states, starting } = heardBy(adapter)
+      const { heard, states, starting } = recordReceived(adapter)
       await starting
       await vi.waitFor(() => expect(graph.calls.some((call) => call.path === path)).toBe(true))
       expect(JSON.parse(graph.calls.find((call) => call.path === path)!.raw)).toEqual({
@@ -397,12 +397,12 @@ describe('the WhatsApp adapter', () => {
     const adapter = anAdapter(graph.root)
     closing.push(adapter.close)
     const states: ChannelState[] = []
-    const hearing = {
+    const listener = {
       received: async () => {},
       stateChanged: (state: ChannelState) => void states.push(state),
       passedOver: () => {},
     }
-    await expect(adapter.start(hearing)).rejects.toMatchObject({ kind: 'refused' })
+    await expect(adapter.start(listener)).rejects.toMatchObject({ kind: 'refused' })
     expect(states.at(-1)?.state).toBe('refused')
     expect(JSON.stringify(states)).not.toContain('access-token')
   })

@@ -7,7 +7,7 @@ import type {
   CallbackReply,
   CallbackRequest,
   ChannelAdapter,
-  ChannelHearing,
+  ChannelListener,
   ChannelState,
   ChannelTraits,
   SentMessage,
@@ -64,7 +64,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
   const ending = new AbortController()
   const lastHeard = new Map<string, string>()
   const underWay = new Set<Promise<CallbackReply>>()
-  let hearing: ChannelHearing | null = null
+  let listener: ChannelListener | null = null
 
   async function post(body: object, signal: AbortSignal): Promise<SentMessage> {
     const answer = sentSchema.safeParse(await graph.post(`${phoneNumberId}/messages`, body, signal))
@@ -73,17 +73,17 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
   }
 
   async function hear({ body, headers }: CallbackRequest): Promise<CallbackReply> {
-    if (appSecret === null || hearing === null) return reply(503, 'this channel is not configured')
+    if (appSecret === null || listener === null) return reply(503, 'this channel is not configured')
     if (!isSigned(body, headers['x-hub-signature-256'], appSecret.reveal())) {
       return reply(401, 'the signature is missing or wrong')
     }
     const read = readCallback(body, phoneNumberId, clock.now())
     if (read === null) return reply(400, 'this is not a webhook call of WhatsApp')
     try {
-      for (const change of read.changes) hearing.identityChanged?.(change)
+      for (const change of read.changes) listener.identityChanged?.(change)
       for (const message of read.messages) {
         keepLast(lastHeard, message.place.conversationId, message.id)
-        await hearing.received(message)
+        await listener.received(message)
       }
     } catch {
       // Meta redelivers the whole call; messages that were persisted are recognized by their ids.
@@ -131,7 +131,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
           )
         }
       }
-      hearing = given
+      listener = given
       void setMenu()
       given.stateChanged(appSecret === null ? unsigned : { state: 'connected', detail: '', repair: '' })
     },
@@ -178,7 +178,7 @@ export function createWhatsAppAdapter(config: WhatsAppConfig): ChannelAdapter {
     close: async () => {
       ending.abort(new Error('the channel is closed'))
       await Promise.allSettled(underWay)
-      hearing = null
+      listener = null
       await http.close()
     },
   }

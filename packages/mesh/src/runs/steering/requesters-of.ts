@@ -4,7 +4,7 @@ import type { SteerTable } from './steer-table.ts'
 
 /** Maximum runs that one query reads. Beyond it the result is treated as having no known person behind it. */
 const checkedMax = 200
-const nobody: Origin = { kind: 'system', channel: 'mesh' }
+const unknownRequester: Origin = { kind: 'system', channel: 'mesh' }
 
 /**
  * The origins of everyone who started or steered the run or one of its ancestors: the origin of the chain's first
@@ -12,29 +12,30 @@ const nobody: Origin = { kind: 'system', channel: 'mesh' }
  * an agent counts as the origins of that agent's run. People who are not owners and wrote in a run's session count
  * as long as those rows are kept, because the run reads their messages.
  */
-export function askersOf(
+export function requestersOf(
   rows: {
     readonly table: Pick<RunTable, 'chainOf' | 'strangersIn'>
     readonly steers: Pick<SteerTable, 'saidTo'>
   },
   runId: string,
 ): readonly Origin[] {
-  const askers: Origin[] = []
+  const requesters: Origin[] = []
   const seen = new Set<string>()
   const ahead = [runId]
   for (let next = ahead.pop(); next !== undefined; next = ahead.pop()) {
     for (const run of rows.table.chainOf(next)) {
       if (seen.has(run.id)) break
-      if (seen.size >= checkedMax) return [...askers, nobody]
+      if (seen.size >= checkedMax) return [...requesters, unknownRequester]
       seen.add(run.id)
-      if (run.parentId === null || run.origin.kind === 'human') askers.push(run.origin)
+      if (run.parentId === null || run.origin.kind === 'human') requesters.push(run.origin)
       // No other run can begin in the session of a task or a heartbeat.
-      if (run.input.kind === 'chat') askers.push(...rows.table.strangersIn(run.agentId, run.input.session))
+      if (run.input.kind === 'chat')
+        requesters.push(...rows.table.strangersIn(run.agentId, run.input.session))
       for (const { parentRunId, origin } of rows.steers.saidTo(run.id)) {
-        if (parentRunId === null) askers.push(origin)
+        if (parentRunId === null) requesters.push(origin)
         else ahead.push(parentRunId)
       }
     }
   }
-  return askers
+  return requesters
 }

@@ -18,6 +18,6 @@ export function forwardedFiles(paths: readonly string[]): string {
 }
 
 /** True if the sender forwards text or files of others. Pure. */
-export function passesOn({ forwarded, files }: Pick<PlainMessage, 'forwarded' | 'files'>): boolean {
+export function isForwarding({ forwarded, files }: Pick<PlainMessage, 'forwarded' | 'files'>): boolean {
   return forwarded !== undefined || files.some((file) => file.forwarded === true)
 }

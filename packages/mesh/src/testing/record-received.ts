@@ -1,7 +1,7 @@
 import type { ChannelAdapter, ChannelState, ReceivedMessage } from '../channels/adapter.ts'
 
 /** Records the messages that an adapter receives from now on, and the states that it reports. */
-export function heardBy(adapter: ChannelAdapter) {
+export function recordReceived(adapter: ChannelAdapter) {
   const heard: ReceivedMessage[] = []
   const states: ChannelState[] = []
   const starting = adapter.start({
