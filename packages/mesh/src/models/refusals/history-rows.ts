@@ -40,7 +40,7 @@ export const historyRows: readonly HistoryRow[] = [
   },
   row(
     'content',
-    /content management policy|content exists risk|flagged (?:as|for)|requires moderation|inappropriate content|敏感内容|sensitive content|output blocked by content filtering/i,
+    /content management policy|content exists risk|flagged (?:as|for)|requires moderation|inappropriate content|敏感内容|sensitive content|new_sensitive|output blocked by content filtering/i,
   ),
   // Anthropic, Bedrock, Google
   row(
@@ -50,7 +50,7 @@ export const historyRows: readonly HistoryRow[] = [
   // Anthropic, OpenAI, Google, Mistral, Bedrock, DeepSeek, vLLM, MiniMax
   row(
     'tools',
-    /tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|unexpected role '?\w+'? after role '?tool/is,
+    /tool call result does not follow|tool_use.{0,60}(?:found without|must have|must be unique|corresponding|name|id|input)|tool_result|tool_use_id|toolresult blocks|tooluse|role '?"?tool'?"? must|'?tool_calls'? must be followed|tool_call_ids? did not|no tool (?:call|output) found|number of function (?:calls|response)|function (?:call|response) (?:turn|parts?)|same number of function calls|duplicate.{0,20}tool.{0,10}id|invalid function arguments|unexpected role '?\w+'? after role '?tool/is,
   ),
   row(
     'tools',

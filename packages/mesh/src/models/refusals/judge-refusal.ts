@@ -13,7 +13,7 @@ export interface Judged {
 /** A limit that says it ends within this is a rate limit, whatever span it counts, milliseconds. */
 const passesWithinMs = 120_000
 /** Limits that roll on, so that their end may be near or far. */
-const rollingQuota = /(?:tokens|requests) per day|\((?:TPD|RPD)\)/i
+const rollingQuota = /(?:tokens|requests) per day|\b(?:TPD|RPD)\b/i
 
 /** What a refusal means, by its body first and its status last. Pure. */
 export function judgeRefusal(facts: RefusalFacts): Judged {

@@ -68,12 +68,12 @@ interface Reading {
   readonly depth: number
 }
 
-const codeFields = ['code', 'type', 'status', 'reason', 'error_code', '__type'] as const
+const codeFields = ['code', 'type', 'status', 'status_code', 'reason', 'error_code', '__type'] as const
 
 /** `{error: {...}}`, `{error: "...", code: "..."}`, `{message, type, code}`, `{detail}`: outer fields first. */
 function collect(body: Fields, reading: Reading): void {
   const { codes, read, depth } = reading
-  const error = fieldsIn(body['error']) ?? fieldsIn(body['errors'])
+  const error = fieldsIn(body['error']) ?? fieldsIn(body['errors']) ?? fieldsIn(body['base_resp'])
   for (const holder of error === null ? [body] : [body, error]) {
     for (const name of codeFields) addCode(codes, holder[name])
     const code = holder['code'] ?? holder['status_code']
@@ -107,7 +107,7 @@ function collectRaw(raw: unknown, reading: Reading): void {
 }
 
 function wordsOf(fields: Fields): string | null {
-  for (const name of ['message', 'error', 'detail', 'error_message', 'msg'] as const) {
+  for (const name of ['message', 'error', 'detail', 'error_message', 'msg', 'status_msg'] as const) {
     const value = fields[name]
     if (typeof value === 'string' && value.trim() !== '') return value.slice(0, messageMaxChars)
   }

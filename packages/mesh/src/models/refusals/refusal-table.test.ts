@@ -89,6 +89,71 @@ cohere | 429 | quota | {"message":"You are using a Trial key, which is limited t
 cohere | 429 | rate | {"message":"Please wait and try again later"}
 cohere | 401 | key | {"message":"invalid api token"}
 ollama | 404 | model | {"error":{"message":"model \"llama3\" not found, try pulling it first","type":"api_error"}}
+perplexity | 401 | credit | {"error":{"message":"You exceeded your current quota, please check your plan and billing details: insufficient_quota","type":"insufficient_quota","code":401}}
+perplexity | 429 | rate | {"error":{"message":"Request rate limit exceeded. Please try again later.","type":"request_rate_limit_exceeded","code":429}}
+cerebras | 402 | credit | {"message":"Payment required to access this resource.","type":"payment_required_error","param":"quota","code":"wrong_api_tier"}
+cerebras | 429 | rate | {"message":"We're experiencing high traffic right now! Please try again soon.","type":"too_many_requests_error","param":"queue","code":"queue_exceeded"}
+cerebras | 429 | quota | {"message":"Tokens per day limit exceeded - too many tokens processed.","type":"too_many_tokens_error","param":"quota","code":"token_quota_exceeded"}
+cerebras | 429 | rate | {"message":"Tokens per minute limit exceeded - too many tokens processed.","type":"too_many_tokens_error","param":"quota","code":"token_quota_exceeded"}
+cerebras | 404 | model | {"message":"Model qwen-9 does not exist or you do not have access to it.","type":"not_found_error","param":"model","code":"model_not_found"}
+cerebras | 400 | too-long | {"message":"Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}
+sambanova | 402 | credit | {"error":{"code":null,"message":"A payment method is required. Please add a payment method to continue.","param":null,"type":"payment_required"}}
+sambanova | 429 | rate | {"error":{"code":null,"message":"Rate limit exceeded","param":null,"type":"rate_limit_exceeded"}}
+huggingface | 402 | credit | {"error":"You have exceeded your monthly included credits for Inference Providers. Subscribe to PRO to get 20x more monthly included credits."}
+huggingface | 401 | key | {"error":"Invalid credentials in Authorization header"}
+huggingface | 400 | model | {"error":{"message":"The requested model 'foo/bar' is not supported by any provider you have enabled.","type":"invalid_request_error","param":"model","code":"model_not_supported"}}
+huggingface | 503 | overloaded | {"error":"Model mistralai/Mistral-7B is currently loading","estimated_time":20.0}
+cloudflare | 429 | quota | {"errors":[{"message":"AiError: you have used up your daily free allocation of 10,000 neurons, please upgrade to Cloudflare's Workers Paid plan","code":4006}],"success":false,"result":{},"messages":[]}
+cloudflare | 401 | key | {"result":null,"success":false,"errors":[{"code":10000,"message":"Authentication error"}],"messages":[]}
+cloudflare | 400 | model | {"errors":[{"message":"AiError: No such model: @cf/foo or task","code":5007}],"success":false,"result":{},"messages":[]}
+cloudflare | 429 | overloaded | {"errors":[{"message":"AiError: Capacity temporarily exceeded, please try again.","code":3040}],"success":false,"result":{},"messages":[]}
+minimax | 200 | credit | {"base_resp":{"status_code":1008,"status_msg":"insufficient balance"}}
+minimax | 200 | rate | {"base_resp":{"status_code":1002,"status_msg":"rate limit exceeded(RPM)"}}
+minimax | 200 | key | {"base_resp":{"status_code":2049,"status_msg":"invalid api key"}}
+minimax | 200 | key | {"base_resp":{"status_code":1004,"status_msg":"login fail: Please carry the API secret key in the 'Authorization' field of the request header"}}
+minimax | 200 | history/content | {"base_resp":{"status_code":1026,"status_msg":"input new_sensitive"}}
+minimax | 429 | quota | {"type":"error","error":{"type":"rate_limit_error","message":"usage limit exceeded, 5-hour usage limit reached for Token Plan (4500/4500 used), resets at 2026-03-20T15:00:00Z (2056)","http_code":"429"}}
+minimax | 400 | history/tools | {"type":"error","error":{"type":"bad_request_error","message":"invalid params, tool call result does not follow tool call (2013)","http_code":"400"}}
+vertex | 429 | rate | [{"error":{"code":429,"message":"Resource exhausted. Please try again later. Please refer to https://cloud.google.com/vertex-ai/generative-ai/docs/error-code-429 for more details.","status":"RESOURCE_EXHAUSTED"}}]
+vertex | 403 | credit | {"error":{"code":403,"message":"This API method requires billing to be enabled. Please enable billing on project #1 by visiting the console.","status":"PERMISSION_DENIED","details":[{"reason":"BILLING_DISABLED"}]}}
+vertex | 404 | model | {"error":{"code":404,"message":"Publisher Model projects/p/locations/us/publishers/google/models/gemini-0 was not found or your project does not have access to it.","status":"NOT_FOUND"}}
+azure | 429 | rate | {"error":{"code":"429","message":"Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-02-01 have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 20 seconds."}}
+azure | 429 | overloaded | {"error":{"code":"NoCapacity","message":"The system is currently experiencing high demand and cannot process your request. Your request exceeds the maximum usage size allowed during peak load."}}
+azure | 400 | model | {"error":{"code":"OperationNotSupported","message":"The chatCompletion operation does not work with the specified model, text-embedding-3. Please choose different model and try again."}}
+bedrock !ValidationException | 400 | history/tools | {"message":"Expected toolResult blocks at messages.2.content for the following Ids: tooluse_1"}
+bedrock !ValidationException | 400 | too-long | {"message":"Input is too long for requested model."}
+bedrock !AccessDeniedException | 403 | credit | {"message":"Your AWS account has an INVALID_PAYMENT_INSTRUMENT. A valid payment instrument must be provided."}
+bedrock !ServiceUnavailableException | 503 | overloaded | {"message":"Too many connections, please wait before trying again. Bedrock is unable to process your request."}
+together | 429 | rate | {"error":{"message":"You have reached the rate limit specific to this model. The maximum rate limit for this model is 0.6 queries per minute.","type":"model_rate_limit","code":null}}
+together | 503 | overloaded | {"error":{"message":"The server is overloaded or not ready yet.","type":"service_unavailable","code":null}}
+together | 422 | too-long | {"error":{"message":"Input validation error: ´inputs´ tokens + ´max_new_tokens´ must be <= 8193. Given: 9000 ´inputs´ tokens and 500 ´max_new_tokens´","type":"invalid_request_error","code":null}}
+fireworks | 429 | credit | {"error":{"object":"error","type":"billing_error","message":"Account x has exceeded its spending limit. Increase your spending limit to continue."}}
+fireworks | 400 | too-long | {"error":{"object":"error","type":"invalid_request_error","message":"The prompt is too long: 140000, model maximum context length: 131071"}}
+moonshot | 400 | too-long | {"error":{"message":"Invalid request: Your request exceeded model token limit: 131072 (requested: 140000)","type":"invalid_request_error"}}
+moonshot | 400 | history/content | {"error":{"message":"The request was rejected because it was considered high risk","type":"content_filter"}}
+moonshot | 400 | history/empty | {"error":{"message":"Invalid request: the message at position 3 with role 'assistant' must not be empty","type":"invalid_request_error"}}
+moonshot | 429 | quota | {"error":{"message":"Your account org-1 request reached organization TPD rate limit, current: 1500000, limit: 1500000","type":"rate_limit_reached_error"}}
+dashscope | 400 | too-long | {"error":{"message":"<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]","type":"invalid_request_error","code":"invalid_parameter_error"}}
+dashscope | 403 | access | {"error":{"message":"Model access denied.","type":"Model.AccessDenied","code":"Model.AccessDenied"}}
+zhipu | 429 | overloaded | {"error":{"code":"1305","message":"当前API请求过多，请稍后重试。"}}
+zhipu | 400 | history/content | {"error":{"code":"1301","message":"系统检测到输入或生成内容可能包含不安全或敏感内容，请您避免输入易产生敏感内容的提示语。"}}
+zhipu | 400 | model | {"error":{"code":"1211","message":"模型不存在，请检查模型代码。"}}
+zhipu | 400 | too-long | {"error":{"code":"1261","message":"Prompt 超长"}}
+zhipu | 401 | key | {"error":{"code":"1000","message":"身份验证失败"}}
+xai | 429 | rate | {"code":"Some resource has been exhausted","error":"Too many requests for team 1 and model grok-4. Your team's rate limit is: Requests per Second (actual/limit): 2/1"}
+xai | 400 | too-long | {"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}
+xai | 404 | model | {"code":"Some requested entity was not found","error":"The model grok-0 does not exist or your team 1 does not have access to it."}
+mistral | 400 | too-long | {"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt","code":"3051"}
+mistral | 402 | credit | {"detail":"Check your payment details"}
+mistral | 400 | history/order | {"object":"error","message":"Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant","type":"invalid_request_message_order","code":"3230"}
+mistral | 400 | history/tools | {"object":"error","message":"Tool call id was call_1 but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_function_call","code":"3280"}
+deepseek | 401 | key | {"error":{"message":"Authentication Fails, Your api key: ****x is invalid","type":"authentication_error","param":null,"code":"invalid_request_error"}}
+deepseek | 503 | overloaded | {"error":{"message":"Service is too busy. We advise users to temporarily switch to alternative LLM API service providers.","type":"service_unavailable_error"}}
+openrouter | 402 | credit | {"error":{"message":"This request requires more credits, or fewer max_tokens. You requested up to 64000 tokens, but can only afford 1200.","code":402}}
+openrouter | 404 | model | {"error":{"message":"No allowed providers are available for the selected model.","code":404}}
+openrouter | 502 | overloaded | {"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"message\":\"The engine is currently overloaded\"}}"}}}
+groq | 498 | overloaded | {"error":{"message":"Flex tier capacity exceeded.","type":"capacity_exceeded","code":"capacity_exceeded"}}
+groq | 400 | credit | {"error":{"message":"Organization has been restricted. Please reach out to support if you believe this was in error.: spend limit reached, set up billing","type":"invalid_request_error","code":"organization_restricted"}}
 nobody | 500 | null | <html><h1>Internal error</h1></html>
 nobody | 400 | null | {"error":{"message":"max_tokens must be at least 1"}}
 openai | 400 | history/message | {"error":{"message":"Invalid value at messages[3].weird: something is wrong"}}

@@ -62,6 +62,8 @@ const quotaRows: readonly RefusalRow[] = [
   { means: 'quota', says: /free-models-per-day/i },
   { means: 'quota', says: /trial key.{0,80}limited to.{0,60}month/is },
   { means: 'quota', says: /reached your specified api usage limits/i },
+  // Cloudflare's allocation of a day, and the windows of MiniMax's plans
+  { means: 'quota', says: /daily free allocation|usage limit exceeded, .{0,40}(?:hour|week|month)/i },
   // Zhipu: calls of a day, and the windows of its plans
   { means: 'quota', code: /^13(?:04|08|09|10)$/, says: /上限|limit|到期|expired/i },
 ]
@@ -74,7 +76,7 @@ const accountRows: readonly RefusalRow[] = [
   },
   {
     means: 'credit',
-    says: /credit balance is too low|insufficient (?:account )?balance|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spending limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices/i,
+    says: /credit balance is too low|insufficient (?:account )?balance|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spending limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices|invalid_payment_instrument|valid payment instrument/i,
   },
   // Not Google's, which says it of a minute too.
   { means: 'credit', says: /exceeded your current quota.{0,40}billing details/i },
@@ -85,8 +87,9 @@ const accountRows: readonly RefusalRow[] = [
   },
   {
     means: 'key',
-    status: [400, 401, 403],
-    says: /api key (?:is )?(?:not valid|invalid|expired|not found|disabled)|(?:incorrect|invalid|wrong|disabled|revoked) api key|api key (?:was|has been) (?:reported as leaked|revoked|disabled)|(?:account|organization|organisation|project) (?:has been|is|was) (?:deactivated|disabled|suspended|blocked)|subscription key or wrong api endpoint|security token included in the request is (?:invalid|expired)|consumer .{0,80}has been suspended/i,
+    // 0 for a body with status 200.
+    status: [0, 400, 401, 403],
+    says: /login fail|api key (?:is )?(?:not valid|invalid|expired|not found|disabled)|(?:incorrect|invalid|wrong|disabled|revoked) api key|api key (?:was|has been) (?:reported as leaked|revoked|disabled)|(?:account|organization|organisation|project) (?:has been|is|was) (?:deactivated|disabled|suspended|blocked)|subscription key or wrong api endpoint|security token included in the request is (?:invalid|expired)|consumer .{0,80}has been suspended/i,
   },
   { means: 'key', status: [401] },
   // OpenRouter's moderation answers with the status of a refused key.
@@ -108,7 +111,7 @@ const modelRows: readonly RefusalRow[] = [
   {
     means: 'model',
     status: [400, 403, 404, 410, 422],
-    says: /model.{0,120}(?:not found|does not exist|doesn't exist|is not available|is not a valid|has been (?:deprecated|retired|decommissioned|shut ?down|removed)|has reached (?:the )?end of (?:its )?life|is not deployed)|(?:try pulling it|not a valid model id|no endpoints found for|no such model|unknown model|模型不存在|invalid model[:\s]|deployment .{0,80}does not exist|on-demand throughput isn.t supported)/is,
+    says: /model.{0,120}(?:not found|does not exist|doesn't exist|is not available|is not a valid|has been (?:deprecated|retired|decommissioned|shut ?down|removed)|has reached (?:the )?end of (?:its )?life|is not deployed)|(?:try pulling it|not a valid model id|no endpoints found for|no such model|unknown model|模型不存在|invalid model[:\s]|deployment .{0,80}does not exist|model '.{0,120}' is not supported by any provider|no allowed providers are available|does not work with the specified model|on-demand throughput isn.t supported)/is,
   },
 ]
 
@@ -116,20 +119,26 @@ const sizeRows: readonly RefusalRow[] = [
   // OpenAI by 429, Groq by 413: what is asked for alone is above the limit of a minute.
   { means: 'too-large', says: /request too large.{0,300}(?:tokens per|\(TPM\))/is },
   { means: 'too-long', code: /^(?:context_length_exceeded|string_above_max_length)$/ },
+  // Zhipu, DashScope
+  { means: 'too-long', says: /prompt 超长|range of input length should be/i },
 ]
 
 const passingRows: readonly RefusalRow[] = [
   {
     means: 'overloaded',
-    code: /^(?:overloaded_error|engine_overloaded_error|ModelNotReadyException|UNAVAILABLE)$/,
+    code: /^(?:overloaded_error|engine_overloaded_error|ModelNotReadyException|ServiceUnavailableException|UNAVAILABLE|NoCapacity|1305)$/,
   },
   { means: 'overloaded', status: [529] },
-  { means: 'overloaded', says: /\boverloaded\b|capacity exceeded|at capacity|no capacity available/i },
+  {
+    means: 'overloaded',
+    says: /\boverloaded\b|capacity (?:temporarily )?exceeded|at capacity|no capacity available|service is too busy|is currently loading/i,
+  },
   {
     means: 'rate',
     code: /^(?:rate_limit_exceeded|rate_limit_error|rate_limit_reached_error|rate_limited|too_many_requests|slow_down|ThrottlingException|TooManyRequestsException|Throttling(?:\..+)?)$/,
   },
   { means: 'rate', status: [429] },
+  { means: 'rate', status: [0], says: /rate limit exceeded|too many requests/i },
   { means: 'access', status: [403] },
 ]
 

@@ -17,6 +17,35 @@ describe('how long a provider asks to wait', () => {
     ['less than nothing', { 'retry-after': '-5' }, null],
     ['words', { 'retry-after': 'soon' }, null],
     ['an exponent', { 'retry-after': '1e9' }, null],
+    [
+      'the reset of a limit that is used up',
+      {
+        'x-ratelimit-remaining-requests': '3',
+        'x-ratelimit-reset-requests': '1h',
+        'x-ratelimit-remaining-tokens': '0',
+        'x-ratelimit-reset-tokens': '1m3.5s',
+      },
+      63_500,
+    ],
+    [
+      'the reset of a limit as a time since 1970 in milliseconds',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${Date.parse(date) + 5000}`, date },
+      5000,
+    ],
+    [
+      'the reset of a limit as a date',
+      {
+        'anthropic-ratelimit-tokens-remaining': '0',
+        'anthropic-ratelimit-tokens-reset': '2026-11-28T07:00:30Z',
+        date,
+      },
+      30_000,
+    ],
+    [
+      'the reset of a limit that is not used up',
+      { 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': '60' },
+      null,
+    ],
     ['nothing', {}, null],
   ] as const)('%s', (_name, fields, expected) => {
     expect(headers(fields)).toBe(expected)
