@@ -55,3 +55,29 @@ test('the error names a proxy that refuses the connection', async () => {
     ) as unknown,
   })
 })
+
+test('a name that only the proxy resolves is asked for by name, where the owner says so', async () => {
+  const web = await startWebServer((_request, response) => response.end('answered'))
+  const proxy = await startConnectProxy({ 'only.example': web.port })
+  onTestFinished(async () => {
+    await web.close()
+    await proxy.close()
+  })
+  const ask = (proxyResolvesNames: boolean) =>
+    createPinnedFetch({
+      resolve: async () => [],
+      isAllowed: () => true,
+      allowedPorts: [web.port],
+      proxies: readProxies({ ALL_PROXY: proxy.url }),
+      proxyResolvesNames,
+    })(
+      { url: new URL(`http://only.example:${web.port}/`), method: 'GET', headers: {}, body: '' },
+      AbortSignal.timeout(10_000),
+    )
+  await expect(ask(false)).rejects.toMatchObject({ code: 'name-unresolved' })
+  expect(proxy.asked).toEqual([])
+  const reply = await ask(true)
+  expect(reply.status).toBe(200)
+  await reply.close()
+  expect(proxy.asked).toEqual([`CONNECT only.example:${web.port}`])
+})

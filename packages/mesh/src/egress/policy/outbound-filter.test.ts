@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { defaultSettings, noProxies } from '../../config/index.ts'
+import { readProxies } from '../../config/proxy-environment.ts'
 import { createHooks } from '../../kernel/index.ts'
 import { silentLog, systemClock } from '../../platform/index.ts'
 import { createCheckDestination } from './check-destination.ts'
@@ -53,4 +54,39 @@ test('a request of the mesh reaches only the places given for it', async () => {
       /refused|public|opened|resolve|address/,
     )
   }
+})
+
+test('agents go through the proxy only with egress.use_proxy, and the mesh always, both by name only where set', () => {
+  let egress = defaultSettings.egress
+  const { filterFor, filterOfMesh } = createOutboundFilter(
+    {
+      clock: systemClock,
+      hooks: createHooks(silentLog),
+      log: silentLog,
+      journal: { append: () => undefined },
+      settings: () => ({ ...defaultSettings, egress }),
+      ports: { agentApi: 0, proxy: 0, open: [] },
+    },
+    {
+      runtime: { networks: async () => [] },
+      engineAddresses: [],
+      environment: {
+        proxies: readProxies({ ALL_PROXY: 'http://proxy.corp:3128', NO_PROXY: 'direct.example' }),
+      },
+    },
+  )
+  const agent = filterFor('scout')
+  const through = (filter: typeof agent, host = 'a.example') =>
+    filter.proxies?.of(new URL(`https://${host}`))?.shown ?? null
+  expect([through(agent), through(filterOfMesh)]).toEqual([null, 'http://proxy.corp:3128'])
+  expect([agent.proxyResolvesNames, filterOfMesh.proxyResolvesNames]).toEqual([false, false])
+  // A change of the settings holds for a filter that exists.
+  egress = { ...egress, use_proxy: true, proxy_resolves_names: true }
+  expect(through(agent)).toBe('http://proxy.corp:3128')
+  expect([
+    through(agent, 'direct.example'),
+    through(agent, 'localhost'),
+    through(agent, '10.64.0.1'),
+  ]).toEqual([null, null, null])
+  expect([agent.proxyResolvesNames, filterOfMesh.proxyResolvesNames]).toEqual([true, true])
 })
