@@ -34,7 +34,7 @@ function everyCommand(command: Command): readonly Command[] {
   return command.commands.flatMap((child) => [child, ...everyCommand(child)])
 }
 
-/** As `--help` shows it, what was added to it included. */
+/** The text of `--help`, including what was added to it. */
 function helpOf(command: Command): string {
   let text = ''
   command.configureOutput({ writeOut: (words) => (text += words) }).outputHelp()

@@ -10,7 +10,7 @@ import { nameOurWord, refuseUnknownVerbs } from './refuse-unknown-verbs.ts'
 /** Options of the whole command line that take a word, which is no command. */
 const takesWord: readonly string[] = ['--home', '--port', '--url']
 
-/** The command that a line means: its first word that is neither an option nor what one takes. Pure. */
+/** The command of a line: its first word that is neither an option nor an option's value. Pure. */
 export function meantCommand(words: readonly string[]): string | null {
   for (let at = 0; at < words.length; at++) {
     const word = words[at] ?? ''
@@ -32,7 +32,7 @@ export async function createProgram(deps: CliDeps, words: readonly string[]): Pr
   return program
 }
 
-/** The command line with all that every command takes: for the man page, for completion, and for tests. */
+/** The command line with all commands: for the man page, for completion, and for tests. */
 export async function createWholeProgram(deps: CliDeps): Promise<Command> {
   return programOf(deps, () => true)
 }
@@ -54,7 +54,7 @@ async function programOf(deps: CliDeps, isWanted: (names: readonly string[]) => 
   return program
 }
 
-/** Where a summary says all, it is the description too. */
+/** A command without a description uses its summary. */
 function describe(command: Command): void {
   const summary = command.summary()
   if (command.description() === '') {

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { CommandFailed } from './command-failed.ts'
 
-/** A text as it was typed; one that begins with @ names the file that holds it. */
+/** Returns a text as it was typed; a text that begins with @ names a file to read. */
 export async function readValue(word: string): Promise<string> {
   if (!word.startsWith('@')) return word
   return readFile(word.slice(1), 'utf8').catch((error: unknown) => {

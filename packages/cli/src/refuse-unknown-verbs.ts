@@ -31,7 +31,7 @@ export function nameOurWord(program: Command, meant: string | null): void {
  */
 export function refuseUnknownVerbs(program: Command): void {
   for (const group of program.commands) {
-    // Those with operands of their own take any word: flotilla blackboard 'output/**'.
+    // Commands with operands accept any word: flotilla blackboard 'output/**'.
     if (group.commands.length === 0 || group.registeredArguments.length > 0) continue
     group.allowExcessArguments()
     group.hook('preSubcommand', () => refuse(group))

@@ -7,7 +7,7 @@ import { tellError } from './tell-error.ts'
 it.each([
   ['npx flotilla', 'npx', 'Start it: npx flotilla start -d'],
   ['npm run flotilla --', 'flotilla', 'Start it: npm run flotilla -- start -d'],
-  // A script of somebody's that calls the installed program.
+  // A user's script that calls the installed program.
   ['flotilla', 'their-script', 'Start it: flotilla start -d'],
 ])('names commands as somebody types them who called it by %s', (_command, event, expected) => {
   const err = keepText()

@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** As the program says it where nothing was written, in a terminal of so many columns. */
+/** The help as the program prints it without generated files, in a terminal of this width. */
 async function spokenHelp(words: readonly string[], columns: number): Promise<string> {
   let text = ''
   const program = await createProgram(depsWith({ columns, write: (piece) => (text += piece) }), words)

@@ -9,9 +9,8 @@ export type HelpFile = Readonly<Record<string, Readonly<Record<string, string>>>
 export const wholeHelpName = 'flotilla'
 
 /**
- * The help that these words ask for, as it was written when the program was built; null where they ask for anything else,
- * the terminal is narrower than what was written, or this is no build. To make the same text takes three times as long as
- * a Node that does nothing.
+ * The help for this line as generated at build time. Null for any other line, for a terminal narrower than the
+ * generated text, or if this is no build. Making the text at run time takes three times as long as starting Node.
  */
 export function writtenHelp(
   words: readonly string[],

@@ -33,7 +33,7 @@ export interface StartMeshOptions {
   /** `serve` stays; `prepare` makes engine, image and network and ends. */
   readonly verb: 'serve' | 'prepare'
   readonly environment: Record<string, string>
-  /** The mesh outlives this process. */
+  /** The mesh keeps running after this process ends. */
   readonly detached: boolean
   readonly progress: Progress
   readonly clock: Clock
@@ -55,13 +55,13 @@ export interface StartedMesh {
 }
 
 /**
- * Starts the mesh and waits until it says that it answers. Its output goes to a file, so that it never hangs on a reader
- * that is gone; progress, readiness and problems come over a channel of their own, so that a full disk hides none of them.
- * A detached mesh is the child of a supervisor. Rejects with CommandFailed carrying the mesh's own problem.
+ * Starts the mesh and waits until it answers. Its output goes to a file, so that it never blocks on a closed reader.
+ * Progress, readiness and problems use a separate channel, so that a full disk hides none of them. A detached mesh is
+ * the child of a supervisor. Rejects with CommandFailed carrying the mesh's own problem.
  */
 export async function startMesh(options: StartMeshOptions): Promise<StartedMesh> {
   const logPath = meshLogPath(options.home)
-  // A log that cannot be opened is no reason not to start: what stops the mesh itself it says over its channel.
+  // A log that cannot be opened must not prevent the start: the mesh reports its own errors over its channel.
   const opened = await openLog(logPath).catch(() => null)
   const child = spawnMesh(options, opened?.log ?? null)
   const ended = exitOf(child)
@@ -98,7 +98,7 @@ export async function endMesh(mesh: Pick<StartedMesh, 'ended' | 'stop'>, clock: 
   waiting.abort()
 }
 
-/** One file for the mesh to write to and for us to read, whatever another start puts aside in the meantime. */
+/** One open file for the mesh to write to and for us to read, even if another start renames it meanwhile. */
 async function openLog(logPath: string): Promise<{ readonly log: FileHandle; readonly from: number }> {
   fs.mkdirSync(dirname(logPath), { recursive: true, mode: 0o700 })
   const log = await open(logPath, 'a+', 0o600)
@@ -147,9 +147,9 @@ interface Starting {
   readonly child: ChildProcess
   readonly ended: Promise<number>
   readonly logPath: string
-  /** The end of what its log says. */
+  /** The last lines of its log. */
   readonly lastWords: string[]
-  /** Of the mesh, as soon as it has said so; of its supervisor before. */
+  /** Process id of the mesh once it is known; of its supervisor before. */
   pid: number
   isReady: boolean
 }
@@ -204,7 +204,7 @@ function problemOf({ code, detail, repair }: Extract<MeshLine, { kind: 'problem'
   return new CommandFailed(code, { detail, repair: repair === '' ? 'Run flotilla doctor.' : repair })
 }
 
-/** Keeps the last words of a start, and gives what is written after it to whoever asked for it. */
+/** Keeps the last lines of a start, and passes later lines to the caller. */
 async function readLog(
   { log, from }: { readonly log: FileHandle; readonly from: number },
   by: { readonly options: StartMeshOptions; readonly starting: Starting; readonly signal: AbortSignal },

@@ -7,15 +7,15 @@ import { askSupervisor, isSupervisor } from './supervisor-socket.ts'
 const endsWithinMs = 60_000
 const askEveryMs = 100
 
-/** Who ends the mesh of a home: its supervisor where it has one, which would else start it again. */
+/** The process to stop for a home: its supervisor if it has one, which would otherwise restart the mesh. */
 export interface MeshToStop {
   readonly pid: number
-  /** Of the mesh itself: a supervisor that is killed leaves it running. */
+  /** Process id of the mesh itself: killing a supervisor leaves the mesh running. */
   readonly meshPid: number
   readonly isAlive: (pid: number) => Promise<boolean>
 }
 
-/** Null where neither a mesh nor a supervisor of one runs on the home. */
+/** Null if neither a mesh nor a supervisor runs for the home. */
 export async function meshToStop(home: string): Promise<MeshToStop | null> {
   const supervisor = await askSupervisor(home)
   if (supervisor !== null) {

@@ -85,7 +85,7 @@ function startMesh(words: readonly string[]): {
   const ended = new Promise<MeshEnd>((resolve) => {
     const end = (code: number | null, signal: string | null): void =>
       resolve({ code, signal, problem, wasReady, livedMs: performance.now() - startedAt })
-    // Too many open files, or no memory for another process: tried again as any other end.
+    // Too many open files, or no memory for another process: retried like any other end.
     child.once('error', (error) => {
       log(`the mesh could not be started: ${error.message}`)
       if (child.pid === undefined) end(1, null)
@@ -123,7 +123,7 @@ function log(msg: string): void {
 const otherPolls = 40
 const otherPollMs = 50
 
-/** The process of the mesh that another supervisor keeps; 0 where it keeps none that runs. */
+/** The process id of the mesh that another supervisor runs; 0 if it runs none. */
 async function otherMesh(home: string): Promise<number> {
   for (let poll = 0; poll < otherPolls; poll++) {
     const pid = (await askSupervisor(home))?.mesh_pid ?? 0

@@ -1,2 +1,2 @@
-/** The word that begins the command line of a supervisor; no command of the help. */
+/** The first argument of a supervisor's command line; not a documented command. */
 export const superviseWord = 'supervise-mesh'

@@ -2,18 +2,18 @@ import { serviceState } from '../commands/systemd.ts'
 import { readMeshFile } from './mesh-file.ts'
 import { askSupervisor } from './supervisor-socket.ts'
 
-/** What starts the mesh of a home again when it ends by itself. */
+/** What restarts the mesh of a home when it ends by itself. */
 export interface Supervision {
   readonly by: 'flotilla' | 'systemd'
-  /** Null where it is that of the machine. */
+  /** Null for systemd. */
   readonly pid: number | null
   readonly restarts: number
-  /** How the mesh ended last, in words; null where it has not. */
+  /** How the mesh ended last, as text; null if it has not ended. */
   readonly last_exit: string | null
   readonly last_exit_at: number | null
 }
 
-/** Null where nothing does, or where the mesh that answered (`meshPid`) is not one of this machine and home. */
+/** Null without a supervisor, or if the mesh that answered (`meshPid`) is not the one of this machine and home. */
 export async function supervisionOf(home: string, meshPid: number): Promise<Supervision | null> {
   const supervisor = await askSupervisor(home)
   if (supervisor?.mesh_pid === meshPid) {

@@ -10,14 +10,14 @@ import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine } from './mesh-lines.ts'
 import { superviseWord } from './supervise-word.ts'
 
-/** What the supervisor of a home says of itself and its mesh. */
+/** The state that the supervisor of a home reports. */
 const stateSchema = z.looseObject({
-  /** Of the supervisor. */
+  /** Process id of the supervisor. */
   pid: z.int().check(z.positive()),
   /** 0 while no mesh runs. */
   mesh_pid: z.int(),
   restarts: z.int(),
-  /** In words; null where no mesh of it has ended. */
+  /** As text; null if no mesh of it has ended. */
   last_exit: z.nullable(z.string()),
   last_exit_at: z.nullable(z.number()),
   /** When the next mesh is started; null while one runs. */
@@ -32,10 +32,10 @@ const askersMax = 16
 const namesMax = 16
 
 /**
- * Answers every caller with the state. The socket has no file: it is there also while the disk of the home is full or
- * read-only, and the kernel takes it away with the process. Other users of the machine can take names as well, so that
- * there are several, and the kernel is asked who holds one. False where the home has a supervisor already. Rejects with
- * CommandFailed where no name can be had.
+ * Answers every client with the state. The socket has no file: it works while the disk of the home is full or
+ * read-only, and the kernel removes it with the process. Other users of the machine can take names as well, so
+ * there are several, and the kernel is asked who holds one. False if the home already has a supervisor. Rejects with
+ * CommandFailed if no name is free.
  */
 export async function answerAsSupervisor(home: string, state: () => SupervisorState): Promise<boolean> {
   const names = await namesOf(home)
@@ -72,7 +72,7 @@ export async function askSupervisor(home: string): Promise<SupervisorState | nul
   return null
 }
 
-/** Whether a process lives and is a supervisor: process ids are used again. */
+/** Whether a process is alive and a supervisor: process ids are reused. */
 export async function isSupervisor(pid: number): Promise<boolean> {
   const words = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
   return words.split('\0').includes(superviseWord)

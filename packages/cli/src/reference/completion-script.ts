@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { readCommands } from './read-commands.ts'
 import type { CommandReference } from './read-commands.ts'
 
-/** How each shell asks a fleet for its agents; where no mesh runs it completes none, and says nothing. */
+/** How each shell lists the agents of a fleet; without a running mesh it completes nothing, silently. */
 const agentNames = `flotilla agents --json 2>/dev/null | sed 's/{"id":"/\\n&/g' | sed -n 's/^{"id":"\\([A-Za-z0-9_-]*\\)".*/\\1/p'`
 
 /** A script that makes a shell complete the command line: commands, options, choices, and the agents of the fleet. Pure. */
@@ -21,10 +21,10 @@ type Options = CommandReference['options']
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** What every shell needs to tell, of the words before, which command it is and how many operands it has by now. */
+/** What every shell needs to find the command and the number of operands in the words so far. */
 interface LineWords {
   readonly paths: readonly string[]
-  /** `chat --session`: options of which the next word is the value, with their command; of all, without one. */
+  /** Options whose next word is their value, with their command: `chat --session`; without a command for all. */
   readonly takers: readonly string[]
 }
 
@@ -33,27 +33,27 @@ const takersOf = (commands: readonly CommandReference[]): readonly string[] =>
     options.flatMap(({ names, takesValue }) => (takesValue ? names.map((name) => `${path} ${name}`) : [])),
   )
 
-/** What is named there is not there yet. */
+/** These operands name something that does not exist yet. */
 const newAgentCommands = ['create', 'agent add', 'init']
 
-/** What may stand at an operand or behind an option: `agent`, choices with commas between, or `-` for anything. */
+/** The kind of an operand or option value: `agent`, choices separated by commas, or `-` for anything. */
 function kindOf(path: string, name: string, choices: readonly string[]): string {
   const isAgent = /^(--)?agents?$/.test(name) && !newAgentCommands.includes(path)
   return isAgent ? 'agent' : choices.join(',') || '-'
 }
 
-/** Of each operand its kind; `+` behind it where more of them may follow. */
+/** The kind of each operand, followed by `+` if it may repeat. */
 function operandsOf({ path, takes }: CommandReference): readonly string[] {
   return takes.map(
     ({ name, choices, isVariadic }) => `${kindOf(path, name, choices)}${isVariadic ? '+' : ''}`,
   )
 }
 
-/** Of what stands behind an option. */
+/** The kind of an option's value. */
 const valueKindOf = (path: string, { names, choices, takesValue }: Options[number]): string =>
   takesValue ? kindOf(path, names.at(-1) ?? '', choices) : '-'
 
-/** `--isolation=container,gvisor` and `--agent=agent` for each option of which it is known what may stand behind it. */
+/** `--isolation=container,gvisor` and `--agent=agent` for each option with known values. */
 const valuesOf = ({ path, options }: CommandReference): readonly string[] =>
   options.flatMap((option) => {
     const kind = valueKindOf(path, option)

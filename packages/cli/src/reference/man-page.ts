@@ -4,7 +4,7 @@ import { exitCodeWords } from '../exit-codes.ts'
 import { readCommands } from './read-commands.ts'
 import type { CommandReference } from './read-commands.ts'
 
-/** Text of ours as troff takes it: no line begins a request, no character is one. Pure. */
+/** Flotilla's own text escaped for troff: no line starts a request, no character is an escape. Pure. */
 function plain(text: string): string {
   return text
     .replaceAll('\\', '\\e')

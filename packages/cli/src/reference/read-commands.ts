@@ -9,18 +9,18 @@ export interface CommandReference {
     readonly flags: string
     readonly names: readonly string[]
     readonly text: string
-    /** What may stand behind it, where only some words may. */
+    /** The allowed values, if they are limited. */
     readonly choices: readonly string[]
     /** Whether the next word is its value. */
     readonly takesValue: boolean
   }[]
   /** Names of its commands, each with its summary. */
   readonly children: readonly { readonly name: string; readonly summary: string }[]
-  /** What may stand behind it, in order, by the names of its arguments. */
+  /** Its arguments, in order, by name. */
   readonly takes: readonly {
     readonly name: string
     readonly choices: readonly string[]
-    /** The last of them may stand more than once. */
+    /** The last argument may repeat. */
     readonly isVariadic: boolean
   }[]
 }

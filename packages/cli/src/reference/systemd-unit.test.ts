@@ -35,7 +35,7 @@ describe('the unit of the mesh', () => {
       (error: { readonly stderr?: string; readonly message: string }) => error.stderr ?? error.message,
     )
     rmSync(folder, { recursive: true, force: true })
-    // What it says of other units of this machine is not ours.
+    // Warnings about other units of this machine are ignored.
     expect(done.split('\n').filter((line) => line.includes('flotilla.service'))).toEqual([])
   })
 })

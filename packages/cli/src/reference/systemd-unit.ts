@@ -2,17 +2,17 @@ import { meshNodeFlags } from '@flotilla/protocol/built-program'
 
 import { ownerMustActExitCode } from '@flotilla/protocol/owner-must-act'
 
-/** What a unit must be told of the machine that it stands on. All paths are absolute. */
+/** What a unit needs to know about its machine. All paths are absolute. */
 export interface UnitPlace {
   readonly node: string
   readonly mesh: string
   readonly home: string
   readonly path: string
-  /** The system's own manager, which starts it with the machine; else that of one user. */
+  /** For the system's manager, which starts it at boot; else for a user's manager. */
   readonly system: boolean
 }
 
-/** A word of a command line as systemd reads it: no specifier, no variable, no end of the word in it. Pure. */
+/** A command-line word escaped for systemd: without specifiers, variables and separators. Pure. */
 function word(text: string): string {
   const plain = text
     .replaceAll('\\', '\\\\')
@@ -23,8 +23,8 @@ function word(text: string): string {
 }
 
 /**
- * The unit that keeps the mesh of a home running. It holds what a program that speaks to a container engine, sets network
- * rules and mounts volumes can be held to; installing packages is not among what it may do. Pure.
+ * The systemd unit of the mesh of a home. It restricts the mesh as far as possible for a program that uses a
+ * container engine, sets network rules and mounts volumes; it may not install packages. Pure.
  */
 export function systemdUnit({ node, mesh, home, path, system }: UnitPlace): string {
   const command = [node, ...meshNodeFlags, mesh, 'serve', '--home', home].map(word).join(' ')
@@ -56,7 +56,7 @@ WantedBy=${system ? 'multi-user.target' : 'default.target'}
 `
 }
 
-/** Only the manager of the system can build these. */
+/** Only the system's manager supports these. */
 const systemWalls = `ProtectSystem=full
 ProtectClock=yes
 ProtectHostname=yes

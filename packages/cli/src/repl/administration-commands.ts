@@ -6,10 +6,10 @@ const runsShown = 10
 const logLinesShown = 20
 const nameColumnsMax = 64
 
-/** Which line of the command line each verb of a command is; `{}` stands for the words behind it. */
+/** The command line for each verb of a command; `{}` is replaced by the following words. */
 type Verbs = Readonly<Record<string, (rest: readonly string[]) => readonly string[]>>
 
-/** A command whose verbs are lines of the command line; without a verb it is the first of them. */
+/** A command whose verbs run command lines; without a verb it runs the first of them. */
 function verbCommand(command: {
   readonly name: string
   readonly summary: string
@@ -32,7 +32,7 @@ function verbCommand(command: {
   }
 }
 
-/** How many words a verb must have behind it: those that its usage has in angles. Pure. */
+/** How many words a verb requires: those that its usage has in angle brackets. Pure. */
 function operandsOf(usage: string, verb: string): number {
   const own = usage.split(' | ').find((one) => one === verb || one.startsWith(`${verb} `)) ?? ''
   return own.match(/<[^>]+>/g)?.length ?? 0
@@ -40,7 +40,7 @@ function operandsOf(usage: string, verb: string): number {
 
 const costGroups = ['agent', 'model', 'project', 'day']
 
-/** What owners do beside talking: lines of the command line, said at the prompt. */
+/** Administrative commands of owners: command lines that can be typed at the prompt. */
 export const administrationCommands: readonly SlashCommand[] = [
   { name: 'status', summary: 'Shows the mesh and its agents', run: plain('status') },
   { name: 'agents', summary: 'The agents of the fleet', run: plain('agents') },
@@ -77,7 +77,7 @@ export const administrationCommands: readonly SlashCommand[] = [
     takes: 'agent',
     run: async ({ run, rest, ask, terminal, requireAgent }) => {
       const id = wanted(rest[0], '/remove <agent>')
-      // Before anybody has to type its name.
+      // Checked before the person has to type its name.
       await requireAgent(id)
       const typed = await ask(
         `Delete ${oneLine(id, nameColumnsMax)} and its data permanently? Type its name: `,
@@ -214,7 +214,7 @@ export const administrationCommands: readonly SlashCommand[] = [
 
 async function confirm({ client, terminal, run, rest, ask }: SlashCall): Promise<void> {
   const params = { id: wanted(rest[0], '/confirm <id>') }
-  // Before it is shown: what has become another meanwhile is refused.
+  // Read before it is shown: a change made meanwhile is rejected.
   const { digest, state } = await client.call('pendingOne', { params })
   await run(['pending', '--', params.id])
   if (state !== 'pending') return

@@ -2,7 +2,7 @@ import { markedLines, oneLine, printable } from '../terminal/color.ts'
 import { formatError } from '../terminal/format-error.ts'
 import type { SlashCall } from './slash-command.ts'
 
-/** Agents that are asked by one line; beyond that it is refused, since each of them costs money. */
+/** Number of agents that one line may ask; more are rejected, because each of them costs money. */
 const askedMax = 50
 /** Asked at the same time; the others wait for one of them. */
 const askedAtOnceMax = 8
@@ -14,7 +14,7 @@ const nameColumnsMax = 64
  */
 export async function broadcast(call: SlashCall, text: string): Promise<void> {
   const { client, terminal } = call
-  /** Runs that go on, by the agents that were asked. */
+  /** Executing runs, by the agents that were asked. */
   const asked = new Map<string, string>()
   const inUse = call.project.name()
   const agents = await meantAgents(call)
@@ -45,7 +45,7 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
     giveBack()
   }
 
-  /** One that ended meanwhile needs none. */
+  /** A run that ended meanwhile needs no cancellation. */
   async function cancel(runId: string): Promise<void> {
     await client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
   }
@@ -56,7 +56,7 @@ export async function broadcast(call: SlashCall, text: string): Promise<void> {
       for await (const frame of client.chatStream(agentId, text, { session: call.session.name() })) {
         if (frame.type === 'accepted') {
           asked.set(agentId, frame.run_id)
-          // It was on its way when the person thought better of it.
+          // The request was already sent when the person cancelled.
           if (isCancelled) void cancel(frame.run_id)
         }
         if (frame.type !== 'ended') continue

@@ -121,7 +121,7 @@ async function turn(context: CommandContext, talk: Conversation, text: string): 
   if (text === '') return 'answered'
   const asks: LateWords[] = []
   if (text.startsWith('/')) {
-    // Said at the prompt it is mostly a run at once, and its answer is wanted.
+    // At the prompt a steer usually becomes a run at once, and its answer is shown.
     const steering = steeringOf(context, talk)
     await runSlashLine(context, talk, { text, steering, streaming: false })
     asks.push(...(await steering.late(null)))

@@ -1,6 +1,6 @@
 import type { SlashCommand } from './slash-command.ts'
 
-/** What of the fleet lines are completed with. */
+/** Names of the fleet that lines are completed with. */
 export interface KnownNames {
   readonly agents: readonly string[]
   readonly projects: readonly string[]

@@ -17,12 +17,12 @@ export interface Conversation {
   readonly show: () => void
   /** Takes the next line as an answer; null at the end of the input. */
   readonly ask: (question: string, isSecret: boolean) => Promise<string | null>
-  /** Keeps what is typed during a run apart from what is said; null where lines wait for the end of the run. */
+  /** Keeps text that is typed during a run separate from output; null if lines wait for the end of the run. */
   readonly beside: (() => () => void) | null
 }
 
 export interface Interruptions {
-  /** What Ctrl-C does from now on; null: it takes away what is typed, or ends the conversation where nothing is. */
+  /** Sets what Ctrl-C does; null: it deletes the typed text, or ends the conversation if it is empty. */
   during(cancel: (() => void) | null): void
   close(): void
 }

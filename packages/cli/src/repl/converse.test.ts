@@ -56,7 +56,7 @@ interface Script {
   readonly hearsMeanwhile?: boolean
   /** Typed once the first answer has begun. */
   readonly meanwhile?: readonly string[]
-  /** How a steer is answered, and how it stands when the run has ended. */
+  /** How a steer is answered, and its state when the run has ended. */
   readonly reply: (text: string) => SteerView
   readonly fate?: (text: string) => SteerView
 }

@@ -236,7 +236,7 @@ function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color:
 function cronLine(event: Extract<FleetEventBody, { type: 'cron.changed' }>, color: Color): string | null {
   const detail = event.detail === '' ? '' : `: ${oneLine(event.detail, quotedMax)}`
   const words = `job ${event.job_id} (${oneLine(event.schedule, 30)}) ${event.action}${detail}`
-  // A run that ends badly has a line of its own, as has every run that begins.
+  // A failed run has its own line, as has every run that begins.
   return line(color, event.agent_id, event.action === 'error' ? color.bad(words) : color.faint(words))
 }
 
@@ -265,12 +265,12 @@ function limitWords(usd: number | null): string {
   return usd === null ? 'no limit' : formatUsd(usd)
 }
 
-/** What becomes of the work of an agent in quarantine, and what a person can do about it. Pure. */
+/** What happens to the work of a quarantined agent, and what a person can do about it. Pure. */
 function quarantineWords(agentId: string, before: string): string {
   return `. Its work waits; the mesh retries from time to time. To retry now: ${before}restart ${agentId}`
 }
 
-/** Only what no other event tells better. */
+/** Only changes that no other event describes better. */
 function changedLine(
   { agent_id: agentId, to, reason }: Extract<FleetEventBody, { type: 'agent.changed' }>,
   color: Color,
@@ -285,7 +285,7 @@ function changedLine(
   return null
 }
 
-/** What was said where the state stays as it was, else the state. */
+/** The message if the state did not change, else the state. */
 function taskWords(event: Extract<FleetEventBody, { type: 'task.changed' }>): string {
   if (event.action === 'progress') return 'made progress'
   if (event.action === 'review') return 'was reviewed'

@@ -19,7 +19,7 @@ export function formatWait(event: DelayedEvent, secondsSince = 0): string | null
 /** A run that starts within this time is not reported as waiting. */
 const turnToldSeconds = 2
 
-/** What a run waits for that others of its agent go before; null while that is not worth telling. Pure. */
+/** Says which other runs of the agent go first; null while it is not worth reporting. Pure. */
 export function formatTurn(agentId: string, seconds: number, before: string): string | null {
   if (seconds < turnToldSeconds) return null
   return `waits for its turn, ${seconds} s so far: ${agentId} has other work first (${before}runs)`

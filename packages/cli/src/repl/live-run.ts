@@ -22,9 +22,9 @@ export interface LiveAsk {
 }
 
 /**
- * Asks an agent and shows what happens until the outcome is there: tools and tasks as lines, the asked agent's
- * words as they come. Returns the run that ended; its outcome's text has been shown once, which the caller says to the
- * mesh. Rejects with a Problem.
+ * Asks an agent and shows what happens until the outcome arrives: tools and tasks as lines, the agent's text as it
+ * streams. Returns the run that ended; its outcome's text has been shown once, which the caller confirms to the mesh.
+ * Rejects with a Problem.
  */
 export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveAsk): Promise<RunView> {
   const screen = createRunScreen(terminal, ask)

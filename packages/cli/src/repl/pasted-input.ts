@@ -48,8 +48,8 @@ function unfinishedMark(text: string, mark: string, least: number): number {
 }
 
 /**
- * What was typed, in pieces of which none goes on after a tab: readline takes one with keys after it in the same piece for
- * pasted, and completes nothing. Pure.
+ * The typed input in pieces of which none continues after a tab: readline treats a tab with keys after it in the same
+ * piece as pasted, and completes nothing. Pure.
  */
 export function upToTabs(typed: string): string[] {
   return typed.match(/[^\t]*\t|[^\t]+/g) ?? []

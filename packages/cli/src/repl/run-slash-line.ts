@@ -13,7 +13,7 @@ import type { Steering } from './steering.ts'
 const nearestShown = 2
 const nameColumnsMax = 40
 
-/** Runs one line that begins with a slash. Never rejects: what went wrong is said. */
+/** Runs one line that begins with a slash. Never rejects: errors are printed. */
 export async function runSlashLine(
   context: CommandContext,
   talk: Conversation,

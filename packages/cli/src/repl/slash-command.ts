@@ -15,11 +15,11 @@ export interface SlashCall {
   /** The run that was followed last; null before the first. */
   readonly lastRun: string | null
   readonly rest: readonly string[]
-  /** Says something to what the agent works on. */
+  /** Sends a steer to the agent's current run. */
   readonly say: (text: string) => Promise<void>
   /** Switches the conversation to another agent; rejects if it does not exist. */
   readonly use: (agentId: string) => Promise<void>
-  /** Rejects where there is no agent of that name. */
+  /** Rejects if no agent has that name. */
   readonly requireAgent: (agentId: string) => Promise<void>
   /** Runs a line of the command line here; `input` is what it reads. */
   readonly run: (words: readonly string[], input?: string) => Promise<void>

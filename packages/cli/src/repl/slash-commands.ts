@@ -10,7 +10,7 @@ import { wanted } from './slash-command.ts'
 import type { SlashCommand } from './slash-command.ts'
 
 const historyShown = 20
-/** Runs that are looked through for what waits. */
+/** Number of runs that are searched for waiting ones. */
 const runsListed = 200
 const unfinished: readonly RunView['state'][] = ['queued', 'running', 'waiting']
 

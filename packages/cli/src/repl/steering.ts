@@ -2,17 +2,17 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 
-/** Words that became a run of their own; asked for with the same key, that run is followed. */
+/** A steer that became a run of its own; requested with the same key, that run is followed. */
 export interface LateWords {
   readonly text: string
   readonly key: string
 }
 
-/** What was said while one run was followed. */
+/** The steers that were sent while one run was followed. */
 export interface Steering {
-  /** Says it to whatever the agent works on in this conversation. Never rejects. */
+  /** Sends the text to the agent's current run in this conversation. Never rejects. */
   say(text: string): Promise<void>
-  /** Once the run has ended: what it did not take in and was a run of its own from then on, in order. */
+  /** After the run has ended: the steers that it did not read and that became runs of their own, in order. */
   late(ended: RunView | null): Promise<readonly LateWords[]>
 }
 

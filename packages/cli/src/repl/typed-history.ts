@@ -8,7 +8,7 @@ const linesMax = 500
 /** One that is longer was pasted, and is not wanted twice. */
 const lineMaxChars = 2000
 
-/** Where a home keeps what was typed into its conversations; for its owner alone. */
+/** Where a home stores the lines typed into its conversations; readable by its owner only. */
 const historyPath = (home: string): string => join(home, 'data', 'typed-lines.json')
 
 const historySchema = z.array(z.string())

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import type { CommandContext } from '../context.ts'
 import { askForPasteMarks, endPasteMarks, pastedInput } from './pasted-input.ts'
 
-/** The line that a person types in a terminal, which something else may stream into at the same time. */
+/** The line that a person types in a terminal while output may stream at the same time. */
 export interface TypingRow {
   readonly lines: Interface
   /** Hides typed text and keeps it out of the history until the returned function is called. */
@@ -13,7 +13,7 @@ export interface TypingRow {
   beside(): () => void
 }
 
-/** What readline helps with: lines of earlier conversations, newest first, and what a line may go on with. */
+/** Input for readline: lines of earlier conversations, newest first, and the completion function. */
 export interface TypingHelp {
   readonly history: readonly string[]
   readonly complete: (line: string) => [string[], string]
@@ -22,8 +22,8 @@ export interface TypingHelp {
 const historyMax = 500
 
 /**
- * readline draws what is typed wherever the cursor stands. While something streams, its drawing goes nowhere and the
- * terminal draws the row itself; what was typed is still there afterwards.
+ * readline draws the typed text at the cursor. During streaming its drawing is discarded and the terminal draws the
+ * row itself; the typed text is still there afterwards.
  */
 export function createTypingRow(
   { terminal, input, out }: CommandContext,
@@ -67,8 +67,8 @@ export function createTypingRow(
   lines.on('history', (remembered) => {
     if (isHidden) remembered.shift()
   })
-  // readline hears of another width by its output, and draws again. Where it draws for itself it would leave the rows
-  // that the terminal has broken anew, and the terminal has done all there is to do.
+  // readline is notified of a new width by its output stream, and draws again. During its own drawing that would
+  // leave the rows that the terminal wrapped again, and nothing needs to be redrawn.
   const resized = () => {
     if (area !== null) gate.emit('resize')
   }

@@ -11,10 +11,10 @@ import { askAddress } from './provider-address.ts'
 
 const nameColumnsMax = 60
 
-/** Takes whatever speaks OpenAI's language under that provider's name, in whose place it is then. */
+/** Any server with an OpenAI-compatible API uses this provider's name and replaces it. */
 const ownServer = 'openai'
 
-/** A server elsewhere, or another key, model or address of the one that there is. */
+/** A server elsewhere, or another key, model or address of the existing one. */
 export async function askForServer(
   context: CommandContext,
   client: MeshClient,
@@ -41,8 +41,8 @@ export async function askForServer(
 }
 
 /**
- * It has answered, and agents may be refused it all the same: nobody has said yet what it costs. Everything is kept by
- * then, so that what fails here is told and is no fault of the choice.
+ * The provider answered, but agents may still be denied the model because its price is not set. Everything is saved
+ * by then, so a failure here is only reported and does not undo the choice.
  */
 export async function tellUnpriced(
   { terminal, signal }: Pick<CommandContext, 'terminal' | 'signal'>,

@@ -3,7 +3,7 @@ import type { CommandContext } from '../context.ts'
 import { oneLine } from '../terminal/color.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
-/** The recording thinks; what to ask it, and whom. */
+/** The scripted model answers; contains what to ask it, and which agent. */
 export interface DemoChoice {
   readonly kind: 'demo'
   readonly template: string
@@ -13,7 +13,7 @@ export interface DemoChoice {
 
 const nameColumnsMax = 60
 
-/** Lets the recording think for the fleet; in the place of a model that works only where a person says so. */
+/** Selects the scripted model for the fleet; replaces a working model only if a person confirms it. */
 export async function chooseDemo(
   context: CommandContext,
   client: MeshClient,
@@ -38,14 +38,14 @@ export async function chooseDemo(
 }
 
 /**
- * The model that would be taken away; null where there is none, where it is the recording, where its provider lacks
- * what it needs, and where the mesh refuses another anyway.
+ * The model that would be replaced; null if there is no model, if it is the scripted one, if its provider lacks
+ * something it needs, or if the mesh rejects a change anyway.
  */
 async function workingModel({ signal }: CommandContext, client: MeshClient): Promise<string | null> {
   const setup = await client.call('setup', { signal })
   const name = setup.default_model?.name
   if (name === undefined || setup.demo !== null || setup.default_model_locked !== null) return null
-  // One that is not offered here was set up by hand, with all that it needs.
+  // A provider that is not offered here was set up by hand, with everything it needs.
   const offer = setup.providers.find((one) => name.startsWith(`${one.name}/`))
   return offer?.ready !== false ? oneLine(name, nameColumnsMax) : null
 }

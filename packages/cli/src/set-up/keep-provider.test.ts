@@ -18,7 +18,7 @@ const openai: ProviderOffer = {
   usual_model: 'openai/gpt-5-mini',
 }
 
-/** A mesh whose provider answers, what it was called with, and what a person sends in. */
+/** A mesh whose provider answers, the calls it received, and a person's input. */
 function aSetup(input: string, offer: Partial<ProviderOffer> = {}) {
   const bodies: unknown[] = []
   const call = (name: string, options: { body?: { provider: string; model?: string } }) => {

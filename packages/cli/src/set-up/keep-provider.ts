@@ -15,7 +15,7 @@ export interface WantedModel {
   /** As its provider calls it. */
   readonly model: string | undefined
   readonly baseUrl: string | undefined
-  /** Asks for another key in the place of one that would do. */
+  /** Asks for another key even if a usable one exists. */
   readonly anew?: boolean
 }
 
@@ -75,7 +75,7 @@ async function tryAndKeep(
   return { kind: 'model', model: kept.model }
 }
 
-/** Another one may be right; of a model or an address that is wrong no key is the matter. */
+/** Another key may be right; if the model or the address is wrong, the key is not the cause. */
 const isRefusedKey = (error: unknown): boolean =>
   error instanceof Problem && error.code === 'provider-refused'
 
@@ -89,10 +89,12 @@ export function namedOffer(providers: readonly ProviderOffer[], wanted: string):
   })
 }
 
-/** What an empty answer to the question for a key says. */
+/** What an empty answer to the question for a key means. */
 type Enter = 'nothing' | 'no key' | 'the kept key'
 
-/** Null where no key is to be asked for: none is wanted, or the one that is kept goes where it was kept for. Pure. */
+/**
+ * Null if no key is asked for: none is needed, or the stored one is used with the address it was stored for. Pure.
+ */
 function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter | null {
   if (!offer.needs_key) return null
   const staysThere = baseUrl === undefined || isSamePlace(baseUrl, offer.address?.url ?? offer.base_url)
@@ -100,7 +102,7 @@ function enterMeans(offer: ProviderOffer, { baseUrl, anew }: WantedModel): Enter
   return baseUrl === undefined || isSamePlace(baseUrl, offer.base_url) ? 'nothing' : 'no key'
 }
 
-/** The one address that the mesh takes for it, where settings or its environment say that. Pure. */
+/** The only address that the mesh uses for it, if settings or its environment set one. Pure. */
 function fixedAddress({ address }: ProviderOffer): string | undefined {
   return address !== null && address.from !== 'file' ? address.url : undefined
 }

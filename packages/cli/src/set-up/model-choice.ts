@@ -1,11 +1,11 @@
 import type { DemoChoice } from './choose-demo.ts'
 import { noModelNotice } from './no-model-notice.ts'
 
-/** What was decided on: a model that has answered, the recorded demo with what to ask it, or nothing yet. */
+/** The decision: a model that has answered, the recorded demo with its question, or nothing yet. */
 export type ModelChoice =
   | { readonly kind: 'model'; readonly model: string }
   | DemoChoice
-  /** What agents think with until then, or null. */
+  /** The model that agents use until then, or null. */
   | { readonly kind: 'later'; readonly standing: string | null }
 
 /** What was chosen, and what comes next, as lines. Pure. */

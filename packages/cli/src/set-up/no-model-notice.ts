@@ -1,2 +1,2 @@
-/** That agents have nothing to think with, and the way to it. */
+/** Says that agents have no model, and how to set one. */
 export const noModelNotice = 'No model is set up yet: choose one with flotilla init'

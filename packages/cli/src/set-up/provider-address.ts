@@ -17,7 +17,7 @@ export function requireWebAddress(typed: string): string {
   })
 }
 
-/** Where a provider shall be; Enter takes `standard`. Not asked where no answer could change it. */
+/** The address of a provider; Enter takes `standard`. Not asked if no answer could change it. */
 export async function askAddress(
   context: CommandContext,
   { name, address }: ProviderOffer,

@@ -64,7 +64,7 @@ export async function askForModel(
     } catch (error) {
       signal.throwIfAborted()
       if (isInterrupted(error)) throw error
-      // The provider's own words: the next try may be better.
+      // The provider's own message: the next try may be better.
       terminal.tell(formatError(error))
     }
   }
@@ -106,7 +106,7 @@ async function askForProvider(
   context.terminal.note(`Providers: ${names.join(', ')}`)
   const typed = await askLine(context, `Provider [${first}]: `)
   const provider = typed === '' ? first : typed
-  // Before anything else is asked about one that is not there.
+  // Checked before anything else is asked about a provider that does not exist.
   const offer = namedOffer(providers, provider)
   const { base_url: place, usual_model: usual } = offer
   const baseUrl = offer.address === null ? (place ?? undefined) : await askAddress(context, offer, place)

@@ -6,7 +6,7 @@ import { singleLine } from './color.ts'
 
 const interruptedCode = 'interrupted'
 
-/** That a person ended the command in place of an answer. */
+/** The error for a person who ended the command instead of answering. */
 export const interrupted = (): CommandFailed =>
   new CommandFailed(interruptedCode, { detail: 'Interrupted.', repair: 'Run the command again.' })
 

@@ -1,6 +1,6 @@
 const heights = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'] as const
 
-/** One character for each value, by its share of the largest; a dot for nothing. Pure. */
+/** One character for each value, by its share of the largest; a dot for zero. Pure. */
 export function sparkline(values: readonly number[]): string {
   const largest = Math.max(...values, 0)
   return values
@@ -17,7 +17,7 @@ export function shareBar(share: number, columns: number): string {
   return '█'.repeat(filled) + '░'.repeat(columns - filled)
 }
 
-/** At most so many values, each the sum of its neighbours; as they are where there are no more. Pure. */
+/** At most this many values, each the sum of its neighbours; unchanged if there are no more. Pure. */
 export function condensed(values: readonly number[], columnsMax: number): readonly number[] {
   const each = Math.ceil(values.length / columnsMax)
   if (each <= 1) return values

@@ -38,12 +38,12 @@ export const marksMax = 16
 const mark = '[\\p{M}\\u200C\\u200D\\u{1F3FB}-\\u{1F3FF}\\u{E0020}-\\u{E007F}]'
 const manyMarks = new RegExp(`(${mark}{${marksMax}})${mark}+`, 'gu')
 
-/** Without the marks that nobody could read any more: a character could have them without end. */
+/** Removes combining marks beyond the readable number: a character could have any number of them. */
 export const fewMarks = (text: string): string => text.replace(manyMarks, '$1')
 
 /**
- * Text of unknown origin made safe to print: no control character can move the cursor, recolour the screen or
- * set a title, none makes it read otherwise than it is, and no character grows without end. Line breaks and tabs stay.
+ * Makes untrusted text safe to print. No control character can move the cursor, recolour the screen or set a title,
+ * no invisible character changes how it reads, and no character has unlimited marks. Line breaks and tabs stay.
  */
 export function printable(text: string): string {
   return (
@@ -60,8 +60,8 @@ export function printable(text: string): string {
 const ownColors = /(\u001B\[(?:1|2|22|3[1236]|39)m)/
 
 /**
- * A line of ours with text of anybody in it, as one line: what would begin another is shown, and a terminal obeys
- * nothing in it but the colours that `createColor` gives, and those only where there are colours.
+ * One line of Flotilla that contains untrusted text. Line breaks are shown as characters, and the only escape
+ * sequences are the colours of `createColor`, if the terminal has colours.
  */
 export function singleLine(line: string, keepsColors = false): string {
   const parts = keepsColors ? line.split(ownColors) : [line]

@@ -20,15 +20,15 @@ const emojiUnitsMax = 50
 const emoji = /^\p{RGI_Emoji}$/v
 
 /**
- * Takes no column: marks, what nobody sees, and the later letters of a Korean syllable. Terminals show a soft hyphen,
- * and the signs that stand before a number.
+ * Characters without a column: marks, invisible characters, and the later letters of a Korean syllable. Terminals
+ * show a soft hyphen, and the signs that precede a number.
  */
 const hidden =
   /^[[\p{Mn}\p{Me}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u1160-\u11FF\uD7B0-\uD7FB]--[\u00AD\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2]]$/v
 
 /**
- * How many columns a text takes, colours left out. Terminals do not all agree: an emoji counts two as in those that
- * know emoji, what Unicode calls ambiguous counts one, and a sequence that is no emoji counts all that is in it.
+ * How many columns a text takes, without colours. Terminals differ: an emoji counts two as in those that support
+ * emoji, what Unicode calls ambiguous counts one, and a sequence that is no emoji counts all of its parts.
  */
 export function columnsOf(text: string): number {
   const shown = text.includes('\u001B') ? text.replace(escapes, '') : text

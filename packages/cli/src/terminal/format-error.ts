@@ -3,7 +3,7 @@ import { CommandFailed } from '../command-failed.ts'
 import { markedLines, printable } from './color.ts'
 import type { Color } from './color.ts'
 
-/** What happened, under which code, and what to do next. */
+/** What happened, its code, and what to do next. */
 export interface FormattedError {
   readonly detail: string
   readonly code: string

@@ -11,7 +11,7 @@ const breaks = ['\n', '\r\n', '\r', '\u0085', '\u2028', '\u2029', '\u000B', '\u0
 /** Ends its line in every way that a terminal or a pager knows, and moves the cursor to where a line begins. */
 const hostile = `ok${breaks.map((end) => `${end}✓ forged`).join('')}\u001B[2K\u001B[1G✓ forged\u001B[8m\u202E`
 
-/** Each kind of what is meant as one line, or as lines of ours, with hostile text in it. */
+/** Every kind of output that is meant as one line, or as lines of Flotilla, with hostile text in it. */
 const kinds: Readonly<Record<string, (screen: ReturnType<typeof keepTerminal>) => void>> = {
   'a line of the result': ({ terminal }) => terminal.print(`run_1 is ${hostile}.`),
   'a coloured line': ({ terminal }) => terminal.print(terminal.color.bad(`agent ${hostile}`)),

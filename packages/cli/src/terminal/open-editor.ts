@@ -12,7 +12,7 @@ export interface EditedText {
   taken(): Promise<void>
 }
 
-/** Opens a text in the person's own editor, under a name that the editor knows the form by, until they close it. */
+/** Opens a text in the person's own editor until they close it, with a file name that shows its format. */
 export async function openEditor(
   editor: string,
   { name, text }: { readonly name: string; readonly text: string },

@@ -4,8 +4,8 @@ import type { InputRow, OpenRow } from './screen-rows.ts'
 import type { TextSink } from './text-sink.ts'
 
 /**
- * The last rows of a screen while words stream in: the unfinished row of what streams, a status, and what a person
- * types. They are taken away and drawn again with each change, so that nothing typed lands in what is said.
+ * The last rows of a screen while text streams in: the unfinished row of the stream, a status, and what a person
+ * types. They are deleted and redrawn with each change, so that typed text never mixes with output.
  */
 export interface PromptArea {
   /** Words as they come, line breaks among them. */
@@ -14,9 +14,9 @@ export interface PromptArea {
   lines(lines: readonly string[]): void
   /** Null for none. */
   status(line: string | null): void
-  /** Draws what is typed anew, in a window that may have another width by now. */
+  /** Redraws the typed text, in a window that may have another width by now. */
   refresh(): void
-  /** Leaves all that was said, on rows of its own, and no row for typing. */
+  /** Leaves all output on rows of its own, and no row for typing. */
   close(): void
 }
 
@@ -33,8 +33,8 @@ interface DrawnArea {
 const heldLinesMax = 50
 const columnsDefault = 80
 /**
- * A terminal that counts the columns of a character otherwise than we do must not go on to another row in the area:
- * it would be one more than is taken away.
+ * A terminal that counts the columns of a character differently must not wrap to another row in the area: that row
+ * would not be deleted.
  */
 const staysInRow = '\u001B[?7l'
 const wraps = '\u001B[?7h'
@@ -42,8 +42,8 @@ const wraps = '\u001B[?7h'
 const move = (count: number, verb: string) => (count === 0 ? '' : `\u001B[${count}${verb}`)
 
 /**
- * To where the tail begins. Where a window has got another width, terminals have broken its rows anew, and the tail
- * goes on in the row of what was said before it.
+ * Moves the cursor to the start of the tail. After a change of the window's width, terminals have wrapped its rows
+ * again, and the tail continues in the row of the output before it.
  */
 function toTail({ above, cursorColumn }: DrawnArea, offset: number, columns: number): string {
   const [first = 0, ...others] = above
@@ -56,7 +56,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
   let tail: OpenRow | null = null
   /** Columns of the screen that the tail was fitted to. */
   let fitted = 0
-  /** Of what was said for good in the line that the tail goes on with, since it was broken by the terminal alone. */
+  /** Columns of final output in the line that the tail continues, since only the terminal wrapped it. */
   let saidColumns = 0
   let held: string[] = []
   let status: string | null = null
@@ -96,14 +96,14 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
     out.write(erased + said + onNextRow + area())
   }
 
-  /** Words at the end of a row of which we know each column; nothing else is drawn. */
+  /** Appends text to a row of which every column is known; nothing else is drawn. */
   function append(words: string, { above, cursorColumn }: DrawnArea): void {
     const there = `\r${move(above.length, 'A')}${move(above[0] ?? 0, 'C')}`
     out.write(`${there}${words}\r${move(above.length, 'B')}${move(cursorColumn, 'C')}`)
     drawn = { above: [(above[0] ?? 0) + words.length, ...above.slice(1)], cursorColumn, columns: columns() }
   }
 
-  /** Takes words into the tail and gives the rows that are full. */
+  /** Adds text to the tail and returns the rows that are full. */
   function take(words: string): string[] {
     const isFitted = fitted === columns()
     fitted = columns()

@@ -4,12 +4,12 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps } from '../context.ts'
 import { typedLine } from './ask-line.ts'
 
-/** More than any value may have; a file that was meant for another command is not read to its end. */
+/** More than any value has; a file meant for another command is not read to its end. */
 const inputMaxChars = 64 * 1024
 
 /**
- * A secret from standard input, or from the terminal without showing it; never from the command line, which other
- * programs can see and shells remember.
+ * Reads a secret from standard input, or from the terminal without showing it; never from the command line, which
+ * other programs can see and shells store.
  */
 export async function readSecret(
   deps: Pick<CliDeps, 'input' | 'err' | 'signal'>,
@@ -30,7 +30,7 @@ export async function askHidden(
 ): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
   const lines = createInterface({ input, output: nowhere, terminal: true })
-  // Only now does the terminal show nothing of what is typed.
+  // The terminal hides typed text only from here on.
   err.write(question)
   try {
     return await typedLine(lines, signal)
@@ -39,7 +39,7 @@ export async function askHidden(
   }
 }
 
-/** What is sent in, up to its bound. */
+/** Reads standard input, up to its limit. */
 export async function readAll(input: CliDeps['input']): Promise<string> {
   let text = ''
   for await (const chunk of input) {

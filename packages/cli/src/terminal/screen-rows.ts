@@ -29,20 +29,23 @@ const tab = '    '
 export const withoutTabs = (text: string): string => text.replaceAll('\t', tab)
 
 /**
- * A row ends after so many code units for each of its columns, since there is text that never takes another column.
- * A family of four takes eleven for its two.
+ * A row ends after this many code units for each of its columns, because some text never takes another column. A
+ * family emoji takes eleven for its two columns.
  */
 export const rowUnitsPerColumn = 16
 
-/** What joins into one character is looked at again with each piece that comes; longer is no character, in code units. */
+/**
+ * Characters that combine are processed again with each new piece; a longer sequence is not one character. In code
+ * units.
+ */
 const characterUnitsMax = 64
 
 /** A prompt that leaves fewer columns to what is typed is not shown. */
 const inputColumnsMin = 8
 
 /**
- * Rows that are full or ended, and the rest, which fits a row. A row ends with a line break where it was ended, or
- * where nobody can be sure that the terminal ends it in the same place. Pure.
+ * Splits text into rows that are full or ended, and a rest that fits a row. A row ends with a line break if the text
+ * has one, or if the terminal may not wrap at the same place. Pure.
  */
 export function takeRows(
   open: OpenRow | null,
@@ -105,7 +108,7 @@ export function fitInput(
   return { text: prompt + shown, cursorColumn }
 }
 
-/** No more of the text than could be shown: it may be as long as what somebody pastes. */
+/** No more of the text than fits: a pasted text can be very long. */
 function lettersAround({ text, cursor }: InputRow, unitsMax: number): { before: string[]; after: string[] } {
   const letters = (from: number, to: number) => {
     const part = text.slice(Math.max(0, from), to).toWellFormed()

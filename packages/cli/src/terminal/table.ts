@@ -42,7 +42,7 @@ function fitColumns(
   )
   const total = () => widths.reduce((sum, width) => sum + width, 0) + gap.length * (widths.length - 1)
   while (total() > tableColumnsMax) {
-    // The widest that may still be wrapped gives way; a word is never broken, so that an id can be copied.
+    // The widest column that can still be wrapped is narrowed; a word is never broken, so that an id can be copied.
     const room = widths.map((width, index) => {
       const least = Math.max(longestWords[index] ?? 0, Math.min(width, wordsColumnsMin))
       return width > least ? width : 0

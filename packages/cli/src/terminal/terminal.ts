@@ -16,8 +16,8 @@ import type { FormattedError } from './format-error.ts'
 import { asTyped } from './typed-command.ts'
 
 /**
- * Where a command speaks. Results go to standard output; progress, hints and errors to standard error. In JSON
- * mode standard output holds exactly one value and nothing else.
+ * The output of a command. Results go to standard output; progress, hints and errors to standard error. In JSON mode
+ * standard output contains exactly one value and nothing else.
  */
 export interface Terminal {
   readonly json: boolean
@@ -47,13 +47,13 @@ export interface Terminal {
   /** What long work is doing. */
   readonly progress: Progress
   /**
-   * What is waited for, as one line that changes with the seconds; null takes it away. False where nobody watches a
-   * line change: what is to be said is for `note` there.
+   * Shows what the command waits for, as one line that changes with the seconds; null removes it. False if the output
+   * is not a terminal: then the caller uses `note`.
    */
   status(words: StatusWords | null): boolean
   /**
-   * The same for work of which nothing else is told, once it has taken a second; nothing where nobody watches, where
-   * something else is shown, and at the prompt of a conversation. Gives the way to end it.
+   * The same for work without other output, once it has taken a second. It does nothing without a terminal, while
+   * something else is shown, and at the prompt of a conversation. Returns the function that ends it.
    */
   working(words: () => string): () => void
   /** Prints all output above the typed text until the returned area is closed. */

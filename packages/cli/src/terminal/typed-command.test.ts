@@ -45,7 +45,7 @@ it('is how hints and errors name commands, and leaves what other people wrote', 
   expect(err.text()).toContain('next npx flotilla start')
 })
 
-/** What is said to a person as it is: other people's words. */
+/** Functions that print their text unchanged, because it comes from others. */
 const asItIs = new Set(['print', 'printText', 'note', 'stream'])
 const sources = join(import.meta.dirname, '..')
 
@@ -59,7 +59,7 @@ it('is asked wherever a command prints words of ours that name one', () => {
   expect(commandsPrinted('terminal.print(`${who} is well: flotilla status`)')).toHaveLength(1)
 })
 
-/** Texts in a source that name a command and go as they are to one of the ways to speak. */
+/** Texts in a source that name a command and are printed unchanged. */
 function commandsPrinted(source: string): string[] {
   const found: string[] = []
   const visit = (node: unknown, speaks: boolean): void => {

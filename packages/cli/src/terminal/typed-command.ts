@@ -3,14 +3,17 @@ export function asTyped(text: string, command: string): string {
   return text.replaceAll(/(?<!npx |[\w/.-])flotilla (?=[a-z]|COMMAND)/g, `${command} `)
 }
 
-/** The examples of a help, and how it is used, in the same way; its prose is laid out already and stays. Pure. */
+/**
+ * Replaces commands in the examples and the usage of a help text in the same way; its prose is already formatted and
+ * stays. Pure.
+ */
 export function helpAsTyped(help: string, command: string): string {
   return help.replaceAll(/^(?:Usage:| +\$) .*$/gm, (line) =>
     line.replaceAll(/(?<![\w/.-])flotilla(?= )/g, command),
   )
 }
 
-/** How the program is called for the home that a line of it named, so that a hint means the same fleet. Pure. */
+/** How the program is called for the home named on the line, so that a hint refers to the same fleet. Pure. */
 export function commandFor(command: string, words: readonly string[]): string {
   const at = words.findLastIndex((word) => word === '--home' || word.startsWith('--home='))
   const named = words[at]?.startsWith('--home=') === true ? words[at].slice('--home='.length) : words[at + 1]

@@ -11,7 +11,7 @@ const barColumnsMin = 16
 const barColumnsMax = 80
 const timeColumns = 10
 
-/** The trace as lines: each span below what it belongs to, with a bar where it lies in time. Pure. */
+/** The trace as lines: each span below its parent, with a bar at its time. Pure. */
 export function drawWaterfall(
   trace: TraceView,
   at: { readonly columns: number; readonly color: Color; readonly now: number },
@@ -59,7 +59,7 @@ function colored(bar: string, span: SpanView, color: Color): string {
   return span.kind === 'client' ? color.name(bar) : bar
 }
 
-/** What of the attributes says most. */
+/** The most informative attribute. */
 function afterWords(span: SpanView): string {
   const { attributes } = span
   const words: string[] = []

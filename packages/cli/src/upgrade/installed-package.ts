@@ -8,7 +8,7 @@ import { CommandFailed } from '../command-failed.ts'
 
 /** Unpacking a quarter of a gigabyte on a slow disk. */
 const unpackingMaxMs = 300_000
-/** One that does not say its version by then does not run here. */
+/** A program that does not print its version within this time does not run here. */
 const trialMaxMs = 60_000
 
 /** The folder of an installed package, made ready to be another. */
@@ -40,8 +40,8 @@ export async function requireInstalled(root: string, command: string): Promise<v
 }
 
 /**
- * Unpacks a package beside the one that is installed and lets it say its version, so that one that does not run here is
- * refused while nothing has changed. npm finds the new one as it found the old: its links lead to the same paths.
+ * Unpacks a package beside the installed one and runs it for its version, so that one that does not run here is
+ * rejected before anything has changed. npm finds the new one like the old: its links lead to the same paths.
  */
 export async function prepareReplacement(
   root: string,
@@ -93,7 +93,7 @@ export async function prepareReplacement(
   }
 }
 
-/** Homes and processes of other meshes that run from the package: their late parts would be gone. */
+/** Homes and processes of other meshes that run from the package: modules that they load later would be missing. */
 export async function othersThatRun(root: string, pid: number | null): Promise<readonly string[]> {
   const found: string[] = []
   for (const name of (await readdir('/proc').catch(() => [])).filter((entry) => /^\d+$/.test(entry))) {

@@ -32,7 +32,7 @@ function aHome() {
           .all()
           .map((row) => row['words']),
       ),
-    /** What a newer release does to it; what it wrote last stands in the log beside the database, as after a kill. */
+    /** What a newer release does to the database; its last writes are in the log beside it, as after a kill. */
     changed() {
       asked((database) => {
         database.exec(`VACUUM INTO '${path}.before-2.new'; INSERT INTO said VALUES ('new')`)

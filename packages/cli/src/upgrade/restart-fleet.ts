@@ -20,7 +20,7 @@ export interface RunningFleet {
   readonly pid: number
   readonly port: number
   readonly runtime: string
-  /** What its start asked agents to run behind; null for nothing. */
+  /** The isolation level that its start requested for agents; null for none. */
   readonly isolation: string | null
   readonly version: string
   /** systemd keeps it. */
@@ -51,8 +51,8 @@ export async function stopFleet(context: CommandContext, fleet: RunningFleet): P
 }
 
 /**
- * Starts the mesh of a home by the package at `root`, as it ran before, and waits until it answers. Rejects with what the
- * start said.
+ * Starts the mesh of a home from the package at `root`, as it ran before, and waits until it answers. Rejects with
+ * the error of the start.
  */
 export async function startFleet(context: CommandContext, root: string, fleet: RunningFleet): Promise<void> {
   if (fleet.isService) return startService(context)
@@ -78,7 +78,7 @@ async function startService({ clock, place }: CommandContext): Promise<void> {
   for (;;) {
     if ((await readMeshFile(place.home))?.alive === true) return
     const state = await serviceState()
-    // systemd would try for ever.
+    // systemd would retry forever.
     if (state === null || state.restarts > 0 || state.active === 'failed' || clock.now() > end) {
       await controlService('stop').catch(() => undefined)
       throw new Error(`systemd could not start it: ${reasonIn(await lastWordsOfService())}`)
@@ -87,7 +87,7 @@ async function startService({ clock, place }: CommandContext): Promise<void> {
   }
 }
 
-/** The mesh's own words of why it ended, else the last that it printed. */
+/** The mesh's own reason for its end, else the last lines that it printed. */
 function reasonIn(printed: string): string {
   const lines = printed.split('\n')
   const told = lines.map(parseMeshLine).findLast(({ kind }) => kind === 'problem')
@@ -115,8 +115,8 @@ export async function databaseCopies(home: string): Promise<readonly DatabaseCop
 }
 
 /**
- * Puts the copy in the place of the database that the newer release made while it brought it up, and failed: the older one
- * would refuse what it finds. Gives whether there was one. An earlier try at the same release may have left one of its name.
+ * Restores the copy over a database that the newer release failed to upgrade: the older release would reject it.
+ * Returns whether there was a copy. An earlier try at the same release may have left one with its name.
  */
 export async function databaseBack(home: string, before: readonly DatabaseCopy[]): Promise<boolean> {
   const known = new Set(before.map(({ name, madeAs }) => `${name} ${madeAs}`))

@@ -4,20 +4,19 @@ import type { ModelView } from '@flotilla/protocol/models-api'
 export type FreeBecause = ModelView['free_because']
 
 interface CostSaid {
-  /** The owner gives the model a price. */
+  /** The owner has set a price for the model. */
   readonly hasPrice: boolean
-  /** What the owner says of the model and of its provider; null where nothing is said. */
+  /** The owner's setting for the model and for its provider; null if not set. */
   readonly modelLocal: boolean | null
   readonly providerLocal: boolean | null
-  /** As it is configured; null for what is played here. */
+  /** The configured address; null for a scripted model. */
   readonly baseUrl: string | null
 }
 
 /**
- * The nearest word of the owner's holds: a price, then `local` of the model, then that of its provider. Where nothing is
- * said, the configured address decides, as it is written: no name is looked up but `localhost`, and nothing that a
- * server answers counts. A proxy of the owner's that passes calls on to a paid provider wants a price or `local: false`.
- * Pure.
+ * The most specific setting of the owner wins: a price, then `local` of the model, then that of its provider. Without
+ * any, the configured address decides as it is written: no name is resolved except `localhost`, and no answer of a
+ * server counts. A local proxy that forwards calls to a paid provider needs a price or `local: false`. Pure.
  */
 export function freeBecause({ hasPrice, modelLocal, providerLocal, baseUrl }: CostSaid): FreeBecause {
   if (baseUrl === null) return 'played'
@@ -27,7 +26,7 @@ export function freeBecause({ hasPrice, modelLocal, providerLocal, baseUrl }: Co
   return isThisMachine(baseUrl) ? 'this-machine' : null
 }
 
-/** 127.0.0.0/8, ::1 and `localhost`. The parser of addresses has made one spelling of all that mean the same. */
+/** 127.0.0.0/8, ::1 and `localhost`. The address parser has normalized all spellings. */
 function isThisMachine(url: string): boolean {
   const host = URL.canParse(url) ? new URL(url).hostname : ''
   return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)

@@ -2,14 +2,17 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ProviderSetup } from '../providers/provider-setup.ts'
 import type { PromptFound } from '../formats/prompt/prompt-found.ts'
 
-/** What a model counts at most for what is no text, tokens; null for what has no bound and is refused. */
+/**
+ * Upper bound in tokens of what a model counts for content other than text; null for content without a bound, which
+ * is rejected.
+ */
 export interface MediaBounds {
   /** One picture, whatever its size. */
   readonly imageTokens: number
   /** A prompt with documents in it. */
   readonly documentTokens: number | null
   readonly takesSound: boolean
-  /** What the provider puts before every prompt. */
+  /** Tokens that the provider adds before every prompt. */
   readonly addedTokens: number
 }
 
@@ -23,7 +26,7 @@ const imageRows: readonly { readonly model: RegExp; readonly tokens: number }[] 
   { model: /(?:)/, tokens: 50_000 },
 ]
 
-/** Grok is told some hundreds of tokens before the first word, which are billed. */
+/** Grok gets some hundreds of tokens before the first message, which are billed. */
 const addedRows: readonly { readonly model: RegExp; readonly tokens: number }[] = [
   { model: /grok/i, tokens: 2000 },
   { model: /(?:)/, tokens: 0 },
@@ -41,10 +44,10 @@ interface BoundedModel {
 }
 
 /**
- * A page of a PDF may be compressed a thousand times and say anything, so that its bytes bound nothing; but whoever reads
- * documents as a part of the prompt reads no more than the model's window. Where documents are read by a tool with a fee
- * for each page, or in a way that is not known, they are refused, and sound is, whose price is another than that of
- * text. Pure.
+ * The bytes of a PDF page bound nothing, because it may be compressed a thousand times. But a provider that reads
+ * documents as a part of the prompt reads no more than the model's window. Documents are rejected if a tool reads
+ * them for a fee per page, or if the way is unknown. Sound is rejected because its price differs from that of text.
+ * Pure.
  */
 export function mediaBoundsOf({ model, setup, free, window }: BoundedModel): MediaBounds {
   const tokensIn = (rows: typeof imageRows) => rows.find((row) => row.model.test(model))?.tokens ?? 0
@@ -73,7 +76,7 @@ function readsDocuments(setup: ProviderSetup): boolean {
   }
 }
 
-/** Throws the Problem `bad-request` for what this model counts without a bound. Pure. */
+/** Throws the Problem `bad-request` for content that this model counts without a bound. Pure. */
 export function requireBounded(
   prompt: PromptFound,
   model: { readonly id: string; readonly media: MediaBounds },

@@ -6,15 +6,15 @@ import { providerPresets } from '../providers/provider-presets.ts'
 interface MissingModelDeps {
   readonly settings: () => Pick<Settings, 'providers'>
   readonly vault: Pick<Vault, 'names'>
-  /** What `.env` of the home holds at this moment. */
+  /** Reads the current `.env` of the home. */
   readonly readFile: () => Promise<ReadonlyMap<string, string>>
 }
 
-/** What an owner does so that agents have a model, in words that begin small. */
+/** Says what an owner does to give agents a model, as a phrase in lower case. */
 export function createMissingModel(deps: MissingModelDeps): () => Promise<string> {
   return async () => {
     const systemNames = deps.vault.names().system
-    // A broken file is told at the next start, with its line.
+    // A broken file is reported at the next start, with its line.
     const file = await deps.readFile().catch(() => new Map<string, string>())
     return missingModelWords({
       providers: Object.keys(deps.settings().providers),
@@ -24,7 +24,7 @@ export function createMissingModel(deps: MissingModelDeps): () => Promise<string
   }
 }
 
-/** Asked only where no model is set: a default model in the file has then been written since. */
+/** Called only if no model is set: a default model in the file was then written since the start. */
 function isNews([variable, value]: readonly [string, string], systemNames: readonly string[]): boolean {
   if (value === '') return false
   if (variable === 'FLOTILLA_DEFAULT_MODEL') return true
@@ -41,7 +41,7 @@ function missingModelWords(known: {
   /** Those that settings name. */
   readonly providers: readonly string[]
   readonly systemNames: readonly string[]
-  /** `.env` holds something of models that this life of the mesh has not read. */
+  /** `.env` has settings of models that this process of the mesh has not read. */
   readonly writtenSince: boolean
 }): string {
   const { providers, systemNames, writtenSince } = known

@@ -24,18 +24,18 @@ import type { UsageRule } from '../formats/usage.ts'
 export interface CatalogModel extends PricedModel {
   readonly freeBecause: FreeBecause
   readonly llm: LlmProvider
-  /** What must not stand in any text that leaves. */
+  /** Secrets that must not appear in any text that leaves the mesh. */
   readonly secrets: readonly Secret[]
-  /** What a call that names no bound is given, tokens. */
+  /** The bound in tokens for a call that sets none. */
   readonly defaultMaxTokens: number
-  /** What fits into it, tokens; far above all that is known where nobody knows. */
+  /** The context window in tokens; far above all known windows if unknown. */
   readonly windowTokens: number
-  /** What it counts at most for what is no text. */
+  /** Upper bounds for content other than text. */
   readonly media: MediaBounds
   readonly usageRule: UsageRule
-  /** What of a conversation it takes that another may have had. */
+  /** The parts of a conversation with another model that it accepts. */
   readonly history: HistoryRules
-  /** By its name it is given a web search at its provider; looked at once for each model and not for each call. */
+  /** Its name makes the provider add a web search; checked once for each model and not for each call. */
   readonly isGivenSearch: boolean
   /** Tools that the owner lets run at its provider. */
   readonly serverTools: Readonly<Record<string, ServerToolSettings>>
@@ -48,13 +48,13 @@ export interface ModelCatalog {
   defaultModel(): string | null
   /** The same with what chose it. */
   preset(): PresetModel | null
-  /** Whom a bare name belongs to. */
+  /** The provider of a bare name. */
   defaultProvider(): string
   /** Throws the Problem `not-configured` when the provider is not set up. */
   find(name: ModelName): CatalogModel
-  /** Throws the Problem `unprocessable`, with the providers that are set up, where that of the model is not. */
+  /** Throws the Problem `unprocessable`, with the configured providers, if that of the model is not configured. */
   requireUsable(model: string): void
-  /** Full names of all models that are known without asking anybody. */
+  /** Full names of all models that are known without a request to a provider. */
   names(): Promise<readonly string[]>
   close(): Promise<void>
 }
@@ -87,7 +87,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   const made = new Map<string, { readonly mark: string; readonly llm: LlmProvider }>()
   const replaced: LlmProvider[] = []
 
-  /** What was found by the same settings and secrets is found again. */
+  /** What the same settings and secrets produced is reused. */
   const known = new Map<
     string,
     {
@@ -114,7 +114,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   }
 
   function providerFor(name: string, setup: ProviderSetup, marks: readonly Vaulted[]): LlmProvider {
-    // A credential that was changed is another object, and prints as all others do.
+    // A changed credential is another object, although all credentials print alike.
     const mark = JSON.stringify([setup, marks.map(({ secret }) => (secret ? secretId(secret) : null))])
     const known = made.get(name)
     if (known?.mark === mark) return known.llm
@@ -124,7 +124,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     return llm
   }
 
-  /** The setup of a provider, and the credentials that it hangs on, whether they are there or not. */
+  /** The setup of a provider, and the credentials that it depends on, present or not. */
   function setupWith(provider: string): { setup: ProviderSetup; vaulted: readonly Vaulted[] } {
     const vaulted: Vaulted[] = []
     const system = (credential: string) => {
@@ -252,5 +252,5 @@ function describe(
   }
 }
 
-/** Words that stand beside a key and are no secret themselves. */
+/** Values that are stored beside a key and are not secret. */
 const plainCredential = /_(?:base_url|region|resource_name|api_version)$/

@@ -1,14 +1,14 @@
 import type { Settings } from '../../config/index.ts'
 import { providerPresets } from '../providers/provider-presets.ts'
 
-/** A model that agents are given when they name none, and what chose it. */
+/** The model of agents that name none, and what selected it. */
 export interface PresetModel {
   readonly name: string
   /** In words: the file or variable and its name there. */
   readonly from: string
 }
 
-/** What is known of who has chosen a default model. */
+/** The possible sources of a default model. */
 interface ModelChoices {
   /** FLOTILLA_DEFAULT_MODEL; wins over the settings. */
   readonly environment: string | null
@@ -18,8 +18,8 @@ interface ModelChoices {
 }
 
 /**
- * The model of agents that name none: the owner's word, or the usual one of the first provider whose key is there;
- * null when there is none. A base URL may lead anywhere, so with one the owner must say which model. Pure.
+ * The model of agents that name none: the owner's setting, or the usual model of the first provider with a key; null
+ * otherwise. A base URL may lead anywhere, so with one the owner must name the model. Pure.
  */
 export function presetModel(known: ModelChoices): PresetModel | null {
   const { environment, environmentFrom, settings, hasSystemCredential } = known

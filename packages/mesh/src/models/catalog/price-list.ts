@@ -36,8 +36,8 @@ export const freePrice: Price = {
 }
 
 /**
- * Nothing for what is free, else the owner's price where there is one, else the public list as it was when this release
- * was made. What neither knows is the Problem `model-unpriced`.
+ * Zero for a free model, else the owner's price, else the public list as of this release. A model in neither is the
+ * Problem `model-unpriced`.
  */
 export function priceOf(model: PricedModel, now: number): Price {
   if (model.free) return freePrice
@@ -53,7 +53,7 @@ export function priceOf(model: PricedModel, now: number): Price {
 /** Looking a price up is a walk over patterns; prices by time of day change by the hour. */
 const rememberedMs = 10 * 60 * 1000
 
-/** `priceOf` with a memory, which is of the very model that was asked for: the catalog makes a new one when it changes. */
+/** `priceOf` with a cache per model object: the catalog makes a new object when a model changes. */
 export function createPriceList(clock: Clock): (model: PricedModel) => Price {
   const known = new WeakMap<PricedModel, { readonly price: Price; readonly until: number }>()
   return (model) => {
@@ -66,10 +66,10 @@ export function createPriceList(clock: Clock): (model: PricedModel) => Price {
   }
 }
 
-/** What is put into a cache for minutes or for an hour costs so much more than what is read, wherever it costs more. */
+/** Price factor of writing to a cache for minutes or for an hour, for providers that charge for it. */
 const cacheWriteFactor = 1.25
 const cacheWriteLongFactor = 2
-/** Whose models charge for it. */
+/** Models whose providers charge for it. */
 const writesDear = /claude/i
 
 function ownPrice(price: { input_per_mtok: number; output_per_mtok: number }, model: string): Price {
@@ -125,7 +125,7 @@ function listedPrice(model: PricedModel, now: number): Price | null {
   return null
 }
 
-/** Parts of the prompt that never exceed it together: what a provider tells beyond that has no price. */
+/** Parts of the prompt that never exceed it together: a report beyond that has no price. */
 function cacheParts(usage: TokenUsage): { read: number; written: number; long: number } {
   const read = Math.min(usage.cachedTokens, usage.promptTokens)
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - read)

@@ -4,8 +4,9 @@ import type { ModelCatalog } from './model-catalog.ts'
 import { searchesByItself } from './resolve-model.ts'
 
 /**
- * May this caller set an agent to this model? Throws the Problem `unprocessable` for one whose provider is not set up,
- * and `human-only` for one that may search the web by itself, where nobody at the terminal asks: it would be a way out.
+ * Decides whether this caller may set an agent to this model. Throws the Problem `unprocessable` if its provider is
+ * not configured. Throws `human-only` for a model that may search the web by itself, unless a person at the terminal
+ * asks, because that is egress.
  */
 export function createRequireModel(deps: {
   readonly catalog: Pick<ModelCatalog, 'requireUsable'>

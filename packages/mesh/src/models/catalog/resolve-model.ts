@@ -16,12 +16,12 @@ export function fullName(name: ModelName): string {
   return `${name.provider}/${name.model}`
 }
 
-/** True for `*` and `provider/*`, which stand in lists and are no model. Pure. */
+/** True for `*` and `provider/*`, which may appear in lists and name no model. Pure. */
 export function namesMany(name: string): boolean {
   return name.slice(name.indexOf('/') + 1) === '*'
 }
 
-/** As providers compare names: one case, one form of each character, and none that nobody sees. Pure. */
+/** Normalizes a name as providers do: one case, one form of each character, no invisible ones. Pure. */
 function spelled(model: string): string {
   return model
     .normalize('NFKC')
@@ -35,30 +35,30 @@ export function isGivenSearch(model: string): boolean {
 }
 
 /**
- * Words of models that search the web by themselves, or may hand the question to one that does: Perplexity's, OpenAI's
- * for search, those of Groq that are several in one, all that research, and those that choose another model.
+ * Words in names of models that search the web by themselves, or may pass the question to one that does:
+ * Perplexity's, OpenAI's for search, compound models of Groq, research models, and routers that choose another model.
  */
 const searchingWords = /sonar|online|search|compound|(?<![a-z0-9])(?:auto|router)(?![a-z0-9])|autorouter/
-/** What is kept at a provider under such a name may bring tools along; a version, as `@20250514`, does not. */
+/** A preset stored at a provider under such a name may add tools; a version, as `@20250514`, does not. */
 const presetSuffix = /@(?!\d+$)/
 
 /**
- * Does its name, full or bare, say that a model may search the web by itself? That is a way out of the fleet with a fee
- * of its own. Pure.
+ * Whether the name, full or bare, says that the model may search the web by itself. That is egress from the fleet
+ * with a fee of its own. Pure.
  */
 export function searchesByItself(name: string): boolean {
   const model = spelled(name.slice(name.indexOf('/') + 1))
   return searchingWords.test(model) || presetSuffix.test(model)
 }
 
-/** What an entry that names many may be read as: plain names, with a tag as models at home and versions have it. */
+/** Names that a wildcard may match: plain names, with a tag as local models and versions have it. */
 const plainName = /^[a-z0-9._/+-]+(?::[a-z0-9._-]+)?$/i
-/** There a suffix changes what is done with a call; of all of them this one says only that it costs nothing. */
+/** At a router a suffix changes how a call is handled; only this one merely says that it costs nothing. */
 const plainRoutedName = /^[a-z0-9._/+-]+(?::free)?$/i
 
 /**
- * May a list of model names, bare or full, `*` or `provider/*`, be read as allowing this model? One that searches the
- * web by itself, or whose suffix may make it so, is allowed by its own name alone. Pure.
+ * Whether a list of model names, bare or full, `*` or `provider/*`, allows this model. One that searches the web by
+ * itself, or whose suffix may make it so, is allowed only by its own name. Pure.
  */
 export function modelIsListed(list: readonly string[], wanted: ModelName, defaultProvider: string): boolean {
   return list.some((entry) => {

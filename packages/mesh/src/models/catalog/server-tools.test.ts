@@ -43,7 +43,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.upstream.calls[0]?.body['tools']).toEqual([
       { type: 'openrouter:web_fetch', parameters: { max_uses: 5, max_content_tokens: 1000 } },
     ])
-    // How often it ran is not told, so that all five are paid.
+    // The number of executions is not reported, so all five are paid.
     expect(gateway.spentNano()).toBe(12 * 3000 + 30 * 15_000 + 5 * 10_000_000)
   })
 
