@@ -39,7 +39,7 @@ export const taskResultSchema = z.strictObject({
   status: z.enum(['complete', 'failed', 'cancelled', 'timeout']),
   /** Structured output of a task, or of a tool call. */
   result: z.nullable(jsonValueSchema),
-  /** The last words to whoever asked. */
+  /** The final answer to the caller. */
   response: z.string(),
   error: z.nullable(z.strictObject({ code: z.string(), detail: z.string() })),
   /** Key to value; the mesh writes them under the agent's own permissions. */
@@ -66,7 +66,7 @@ export type ChatRequest = z.infer<typeof chatRequestSchema>
 
 export const heartbeatRequestSchema = z.strictObject({
   ...runCall,
-  /** Everything that the heartbeat is told, or what came back of work that it gave away. */
+  /** All input of the heartbeat, or the result of work that it handed off. */
   message,
   /** A later turn of the same heartbeat. */
   continues: z.boolean(),

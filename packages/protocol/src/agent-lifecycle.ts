@@ -1,5 +1,5 @@
 /**
- * Where an agent stands in its life, as everybody is told. The mesh moves it by one table
+ * The lifecycle state of an agent, as all clients see it. The mesh changes it by one table
  * (`mesh/src/agents/lifecycle/agent-state.ts`).
  */
 export const agentStates = [
@@ -10,13 +10,13 @@ export const agentStates = [
   /** It runs, and left one or two questions for its health unanswered. */
   'unhealthy',
   'stopping',
-  /** Somebody stopped it, or its mesh; the next work starts it. */
+  /** A person stopped it, or its mesh stopped; the next work starts it. */
   'stopped',
   /** Nothing was asked of it for a while; the next work wakes it. */
   'hibernated',
   /** It ended, hung or could not be started, and is started again after a pause, or at once by work. */
   'restarting',
-  /** It was started again too often; tried once in a while, and by nobody else but a person. */
+  /** It was restarted too often; it is retried once in a while, or when a person starts it. */
   'quarantined',
   /** Put away: nothing starts it and it is given no work. */
   'archived',

@@ -31,7 +31,7 @@ export const agentLinkVariables = {
   identity: 'FLOTILLA_LINK',
   proxyPort: 'FLOTILLA_LINK_PROXY_PORT',
 } as const
-/** Where an agent takes what it finds once, if not from its briefing. */
+/** The directory of one-time secrets, if it is not the mount of bootstrap files. */
 export const onceFolderVariable = 'FLOTILLA_ONCE'
 
 /** From the first byte of a connection to both sides being known. */

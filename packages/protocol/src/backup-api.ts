@@ -24,7 +24,7 @@ export const backupLimits = {
   /** Shorter ones are guessed whatever is computed of them. */
   passphraseMinChars: 8,
   passphraseMaxChars: 1000,
-  /** In the folder of the home; older ones are moved away by whoever wants more. */
+  /** In the folder of the home; an owner who wants more moves older ones away. */
   keptMax: 50,
   /** Of one sentence that the program which works says. */
   wordsMaxChars: 1000,
@@ -73,12 +73,12 @@ export const backupsSchema = z.strictObject({
       name: backupNameSchema,
       step: words,
       bytes: z.number(),
-      /** Null where nobody knows it beforehand. */
+      /** Null if unknown beforehand. */
       of: z.nullable(z.number()),
       started_at: z.number(),
     }),
   ),
-  /** How the last one ended since the mesh was started; null where there was none. */
+  /** How the last one ended since the mesh was started; null before the first. */
   last: z.nullable(
     z.strictObject({
       deed,

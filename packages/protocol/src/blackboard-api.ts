@@ -5,7 +5,7 @@ import { agentIdSchema, idSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { watchLimits, watchTells } from './blackboard-limits.ts'
 
-/** Watches of an agent: which keys it is told of, and how. */
+/** Watches of an agent: which keys notify it, and how. */
 export const blackboardWatchEndpoints = {
   blackboardWatches: {
     method: 'GET',
@@ -58,7 +58,7 @@ export const blackboardWatchSchema = z.strictObject({
   tell: z.enum(watchTells),
   created_by: z.string(),
   created_at: z.number(),
-  /** Changes that it has not been told of yet. */
+  /** Changes that it was not notified of yet. */
   waiting: z.int(),
   /** Why they wait, in words; null where nothing waits. */
   held: z.nullable(z.string()),
@@ -87,7 +87,7 @@ export const blackboardHumanApi = {
   blackboardHistory: {
     response: z.strictObject({
       entry: blackboardEntrySchema,
-      /** Newest first, the one that stands among them; older ones are not kept. */
+      /** Newest first, including the current one; older ones are not kept. */
       versions: z.array(
         z.strictObject({
           version: z.int(),

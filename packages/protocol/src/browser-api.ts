@@ -29,7 +29,7 @@ export const agentBrowserParams = {
   }),
 } as const satisfies Record<BrowserAction, z.ZodMiniType>
 
-/** Of ours, beside those of the browser itself. */
+/** The mesh's own code, beside those of the browser itself. */
 export const handOverCode = 'waits-for-person'
 
 export const browserAgentApi = {
@@ -40,7 +40,7 @@ export const browserAgentApi = {
         ok: z.literal(true),
         /** What the page says is in it: outside text. */
         data: jsonObjectSchema,
-        /** In words of ours. */
+        /** Notes of the mesh. */
         notes: z.array(z.string()),
         picture: z.optional(z.strictObject({ media_type: z.string(), base64: z.string() })),
       }),

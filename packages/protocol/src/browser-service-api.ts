@@ -38,8 +38,8 @@ export const browserServiceVariables = {
 } as const
 
 /**
- * Holds the password of the user `browser` at the mesh's proxy, in a folder that is mounted read-only at /briefing.
- * The mesh takes the file away once `/status` has answered; before that no Chromium is launched.
+ * Contains the password of the user `browser` at the mesh's proxy, in a folder that is mounted read-only at
+ * /briefing. The mesh deletes the file once `/status` has answered; before that no Chromium is launched.
  */
 export const browserTokenFile = 'proxy-token'
 export const browserProxyUser = 'browser'

@@ -1,6 +1,6 @@
 import type { BrowserAction } from './browser-service-api.ts'
 
-/** One parameter of a browser tool, as a model is told of it. */
+/** One parameter of a browser tool, as a model sees it. */
 export type BrowserParameter = { readonly description: string; readonly optional?: true } & (
   | { readonly kind: 'text'; readonly minChars?: number; readonly maxChars: number }
   | { readonly kind: 'texts'; readonly maxItems: number; readonly maxChars: number }

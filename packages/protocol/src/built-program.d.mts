@@ -1,7 +1,7 @@
 /**
- * Our programs as `scripts/build-programs.ts` joined them: a few files where a start would read, strip of types and compile
- * hundreds. What they were made of stands beside them, and where any of it is another by now, the program runs from its
- * sources.
+ * Programs of this project as `scripts/build-programs.ts` bundled them: a few files instead of hundreds that a start
+ * would read, strip of types and compile. Their inputs are listed beside them; if any input has changed, the program
+ * runs from its sources.
  */
 export type ProgramName = 'mesh' | 'cli'
 /**
@@ -11,9 +11,9 @@ export type ProgramName = 'mesh' | 'cli'
 export type BuildName = ProgramName | 'dashboard' | 'agent'
 
 /**
- * What Node is told before the program of the mesh. Without the first, a signal that any program of this user may send
- * opens an inspector in the process that holds every key. With the second, the young generation has 16 MB from the
- * beginning on, where it would grow to them: a start takes a sixth less of a processor, for 15 MB.
+ * Node flags before the program of the mesh. Without the first, a signal from any program of this user opens an
+ * inspector in the process that holds every key. With the second, the young generation starts at its final 16 MB
+ * instead of growing: a start takes a sixth less CPU time, for 15 MB.
  */
 export const meshNodeFlags: readonly string[]
 
@@ -26,7 +26,7 @@ export interface ProgramRecord {
   readonly root: string
   /** The file to start. */
   readonly main: string
-  /** Sources of ours, and the lock file, which stands for everybody else’s. */
+  /** This project's sources, and the lock file, which covers all dependencies. */
   readonly inputs: Readonly<Record<string, FileStamp>>
   readonly outputs: Readonly<Record<string, FileStamp>>
 }
@@ -49,7 +49,9 @@ export const programsFolder: string
 /** What `npm pack` puts into the package, below its root; in a checkout it is there for the moment of packing. */
 export const packageFolder: string
 
-/** The path of a file of the installed package; null in a checkout, which goes by its sources, and where there is none. */
+/**
+ * The path of a file of the installed package; null in a checkout, which uses its sources, and if it does not exist.
+ */
 export function packedFile(files: BuildFiles, root: string, path: string): string | null
 
 /** The path of the file to start a program with: as it was built of just these sources, or its `main.ts`. */

@@ -51,7 +51,7 @@ export const channelPairing = {
   codeMs: 10 * 60_000,
   /** Wrong codes of one sender, for whom the code then opens nothing. */
   triesMax: 5,
-  /** Senders whose tries are told apart; those beyond count among all. */
+  /** Number of senders whose tries are counted separately; further ones only count in the total. */
   sendersMax: 10_000,
   /** Wrong codes of all: the odds of a right one among them are one to a million. */
   allTriesMax: 1_000_000,
@@ -74,7 +74,7 @@ export const channelNoticesSchema = z.strictObject({
   /** On which channels; none by default. */
   to: z.array(z.enum(channelNames)).check(z.maxLength(channelNames.length)),
   about: z.array(z.enum(channelNoticeKinds)).check(z.maxLength(channelNoticeKinds.length)),
-  /** Of the mesh's machine; what would be told then waits until they are over. Null for none. */
+  /** In the time zone of the mesh's machine; notices wait until they are over. Null for no quiet hours. */
   quiet_hours: z.nullable(z.strictObject({ from: timeOfDay, to: timeOfDay })),
 })
 export type ChannelNotices = z.infer<typeof channelNoticesSchema>
@@ -83,9 +83,9 @@ export type ChannelNotices = z.infer<typeof channelNoticesSchema>
 export const channelPairingSchema = z.strictObject({
   state: z.enum(['open', 'paired', 'refused', 'ended']),
   expires_at: z.number(),
-  /** Wrong codes that came meanwhile, of whoever. */
+  /** Wrong codes in the meantime, from any sender. */
   wrong_tries: z.int(),
-  /** Who was paired, or why nobody was; empty before. */
+  /** The paired person, or why pairing failed; empty before. */
   detail: z.string(),
 })
 
@@ -123,7 +123,7 @@ export const channelsApi = {
         ),
         {},
       ),
-      /** Of the webhook channel: where what people are told is posted. */
+      /** For the webhook channel: the address to which notices are posted. */
       answers_to: z.optional(z.url({ protocol: /^https?$/ }).check(z.maxLength(500))),
     }),
     response: z.strictObject({

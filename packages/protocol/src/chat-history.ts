@@ -4,12 +4,12 @@ import { shownPicturesSchema } from './shown-picture.ts'
 /** Longest name of a conversation: what a channel and a person's name there can make. */
 export const sessionNameMaxChars = 200
 
-/** The conversation of whoever sits at the terminal. */
+/** The conversation of the person at the terminal. */
 export const terminalSession = 'default'
 
 export const sessionNameSchema = z.string().check(z.minLength(1), z.maxLength(sessionNameMaxChars))
 
-/** Messages that one answer holds at most, and when nobody says how many. */
+/** Most messages of one answer, and the default number. */
 export const historyMessages = { max: 500, default: 50 } as const
 
 /** One message as people read it; long texts are cut, and say so. */
@@ -23,7 +23,7 @@ export const historyMessageSchema = z.strictObject({
 })
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
 
-/** A conversation as the agent remembers it: what was compacted away stands in its transcripts. */
+/** A conversation as the agent remembers it: messages that were compacted away are in its transcripts. */
 export const chatHistorySchema = z.strictObject({
   session: z.string(),
   /** The newest, in their order. */

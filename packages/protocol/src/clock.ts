@@ -1,4 +1,4 @@
-/** Time as an argument; nobody reads the machine's clock on their own. */
+/** Time as an argument; no other code reads the machine's clock. */
 export interface Clock {
   /** Milliseconds since 1970-01-01 UTC. */
   now(): number

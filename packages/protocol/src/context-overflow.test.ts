@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { saysTooLong, statedWindow } from './context-overflow.ts'
 
-/** Who says it, what it says, the window in it, and the prompt where it is told. */
+/** The provider, its message, the window in it, and the prompt length if stated. */
 const said: readonly (readonly [string, string, number | null, number | null])[] = [
   ['OpenAI', "This model's maximum context length is 8192 tokens.", 8192, null],
   [

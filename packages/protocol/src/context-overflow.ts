@@ -1,6 +1,6 @@
-/** Of a refusal's words, what is looked at; the sentence that matters stands at their beginning. */
+/** How much of a refusal is read; the relevant sentence is at its beginning. */
 const wordsMaxChars = 1000
-/** Windows that a model may have, tokens: below it no agent could work, above it nobody offers any. */
+/** Plausible windows in tokens: below it no agent could work, above it none is offered. */
 const windowRangeTokens = { min: 2000, max: 20_000_000 } as const
 /** How much longer than the window a prompt may be said to be, before it is not believed. */
 const promptMaxWindows = 50

@@ -5,8 +5,8 @@ import type { Origin } from './origin.ts'
 const channelWords: Readonly<Record<string, string>> = { cli: 'terminal', api: 'API' }
 
 /**
- * Who did something, as people say it: `human:cli` is the owner at the terminal, `human:ann@telegram` is ann on telegram,
- * `agent:scout` is scout. A name that is none of these stands for itself. Pure.
+ * The readable name of an actor: `human:cli` is the owner at the terminal, `human:ann@telegram` is ann on telegram,
+ * `agent:scout` is scout. Any other name is returned unchanged. Pure.
  */
 export function formatActor(actor: string): string {
   const [, kind, name = ''] = /^(human|agent):(.+)$/.exec(actor) ?? []

@@ -12,12 +12,12 @@ export const headers = {
   home: 'x-flotilla-home',
   /** On what cannot be undone, from a page: that the owner sits there. */
   ownerProof: 'x-flotilla-proof',
-  /** Whoever asks says itself when it has shown the outcome; until then it counts as not told. */
+  /** The client itself confirms when it has shown the outcome; until then it counts as undelivered. */
   saysWhenRead: 'x-flotilla-says-when-read',
   /** On a model's answer: which model gave it, and how many attempts it took. */
   answeringModel: 'x-flotilla-model',
   attempts: 'x-flotilla-attempts',
-  /** On a model call: whoever sends `1` asks again where a bound that the mesh chose cut the answer off. */
+  /** On a model call: a client that sends `1` asks again if a bound of the mesh cut the answer off. */
   asksAgain: 'x-flotilla-asks-again',
   /** On a model call of an agent's own loop: `subagent` or `aside` where it is no part of the run's conversation. */
   callPurpose: 'x-flotilla-call-purpose',

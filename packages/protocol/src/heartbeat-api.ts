@@ -48,7 +48,7 @@ export const heartbeatViewSchema = z.strictObject({
   agent_id: agentIdSchema,
   /** Null when the agent does not look around by itself. */
   schedule: z.nullable(z.string()),
-  /** Nobody can change it. */
+  /** It cannot be changed. */
   locked: z.boolean(),
   archived: z.boolean(),
   last: z.nullable(heartbeatFireSchema),

@@ -4,7 +4,7 @@ export const heartbeatOkToken = 'HEARTBEAT_OK'
 /** The conversation of an agent with its own heartbeats. */
 export const heartbeatSession = 'heartbeat'
 
-/** How often an agent looks around while nobody sets it otherwise; an operator does so always. */
+/** The default heartbeat interval of an agent; an operator always has heartbeats. */
 export const defaultHeartbeatSchedule = 'every 15m'
 
 /** Marks that models put around a word. */

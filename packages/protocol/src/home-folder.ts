@@ -11,9 +11,9 @@ interface Found {
 }
 
 /**
- * Makes the home, and what is missing on the way to it, for its owner alone. `path` is absolute. Throws the Problem
- * `home-unusable`, with what stands in the way. One folder after the other: Node's own way to make them all tries for
- * ever where a file system takes no folders, as below /proc.
+ * Creates the home and missing parent folders, for its owner only. `path` is absolute. Throws the Problem
+ * `home-unusable` with the obstacle. Folders are created one by one: Node's recursive mode retries forever where a
+ * file system takes no folders, as below /proc.
  */
 export function makeHome(files: FolderFiles, path: string): void {
   const names = path.split('/').filter((name) => name !== '')

@@ -1,5 +1,5 @@
-/** Its presence means that a hosted front end stands before this machine; its content keys the session cookie. */
+/** Its presence means that a hosted front end is before this machine; its content keys the session cookie. */
 export const accessTokenPath = '/opt/flotilla/.access_token'
 
-/** Marks a managed host. Without the access token beside it nobody can be known, so nobody is let in. */
+/** Marks a managed host. Without the access token beside it no user can be authenticated, so all are rejected. */
 export const hostedMarkerPath = '/opt/flotilla/.subdomain'

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** The people's API: the record of decisions and effects, as it stands. */
+/** The people's API: the audit log of decisions and effects. */
 export const journalEndpoints = {
   journalExport: {
     method: 'GET',

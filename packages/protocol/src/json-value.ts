@@ -1,8 +1,8 @@
 import * as z from 'zod/mini'
 
 /**
- * Levels of arrays and objects in one value. Whoever walks a value walks it with its stack, and how deep that reaches
- * changes with the compiler: what was taken in deep could be a row that cannot be read after a restart.
+ * Maximum depth of arrays and objects in one value. Code that walks a value uses its stack, and its possible depth
+ * changes with the compiler: a deep value could be stored as a row that cannot be read after a restart.
  */
 export const jsonDepthMax = 100
 

@@ -90,7 +90,7 @@ export const identityFileSchema = z.strictObject({
   size: atLeastNone,
   /** Characters that it may have; null without a cap. */
   cap: z.nullable(atLeastNone),
-  /** Nobody has written it yet. */
+  /** It still has its default content. */
   is_default: z.boolean(),
   /** Written by the mesh alone. */
   read_only: z.boolean(),

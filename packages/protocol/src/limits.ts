@@ -94,7 +94,7 @@ export interface JsonBounds {
   readonly numberMaxBytes: number
 }
 
-/** Some levels above what a value may have (`jsonDepthMax`): a body stands around it. */
+/** Some levels above those of a value (`jsonDepthMax`), because a body encloses it. */
 const shape = { depthMax: 128, nameMaxBytes: 16 * 1024, numberMaxBytes: 1024 }
 
 /**
@@ -110,7 +110,7 @@ export const jsonLimits = {
   agentReply: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
   /** Answers of providers: 2,048 vectors of 512 numbers, or fewer longer ones. */
   modelAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 100_000 },
-  /** The same where a package makes objects of all of it, outside of anybody's share of the loop: 0.2 s at the most. */
+  /** The same where a package parses all of it, outside of any caller's share of the loop: 0.2 s at most. */
   packageAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 20_000 },
   /** Answers of other servers that the mesh reads itself. */
   serverReply: { ...shape, nodesMax: 100_000, membersMax: 50_000 },
@@ -154,7 +154,10 @@ export const agentShare = {
   },
   /** Calls with an effect that are under way, those whose caller has gone among them. Floors for 128 agents. */
   effectsUnderWay: { max: 1024, perAgentMax: 64, floor: 4, reserveMax: 512 },
-  /** Answers of models that are read on for nobody. They count among an agent's open calls. Floors for 32 agents. */
+  /**
+   * Answers of models that are read on after the client has left. They count among an agent's open calls. Floors for
+   * 32 agents.
+   */
   readOn: { max: 128, perAgentMax: 16, floor: 2, reserveMax: 64 },
   /** Names that are looked up. Here and below a place is set apart for each agent of the largest fleet. */
   lookups: { max: 1256, perAgentMax: 32, floor: 1, reserveMax: 1000 },
@@ -182,7 +185,7 @@ export const lifecycleLimits = {
   restartsPerHour: { default: 3, min: 0, max: 1000 },
   /** Idle for so long, a worker sleeps until its next work; a setting, for the fleet and for one agent. */
   hibernateAfterMinutes: { default: 30, min: 1, max: 525_600 },
-  /** A mesh that stops waits so long for what is under way with its agents, and lets go of the rest. */
+  /** A stopping mesh waits this long for running work of its agents, and drops the rest. */
   shutdownMs: 30_000,
 } as const
 
@@ -216,7 +219,7 @@ export const templateLimits = {
   fileContentMaxChars: 64 * 1024,
 } as const
 
-/** What is kept of the conversations of runs with models, so that a run can be looked at, replayed and forked. */
+/** What is kept of the model conversations of runs, so that a run can be inspected, replayed and forked. */
 export const recordLimits = {
   /** Of one run, bytes; what comes after is not kept, and the record says so. */
   runMaxBytes: 8 * 1024 * 1024,
@@ -247,7 +250,7 @@ export const captchaSolverBounds = {
   dailyUsd: { default: 1, min: 0, max: 1000 },
   /** What one answer is taken to cost at most, USD, of each key that is tried. */
   answerUsd: { default: 0.005, min: 0.0001, max: 1 },
-  /** So many in a row that came to nothing, and nobody is asked for a while. */
+  /** After this many consecutive failures no call is made for a while. */
   failuresMax: 3,
   restMs: 30 * 60_000,
   /** Of one key, from the question to the answer. */

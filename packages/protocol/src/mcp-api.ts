@@ -37,7 +37,7 @@ export const mcpHumanEndpoints = {
 
 export const mcpStates = ['disabled', 'not-started', 'starting', 'running', 'failed', 'stopped'] as const
 
-/** How one server stands, in the words of the agent that speaks to it. */
+/** The state of one server, as the agent that uses it reports it. */
 export const mcpServerStatusSchema = z.strictObject({
   name: z.string().check(z.maxLength(64)),
   state: z.enum(mcpStates),

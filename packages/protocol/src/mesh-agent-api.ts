@@ -87,7 +87,7 @@ export const handOffRequestSchema = z.strictObject({
   title: text(200),
   description: z._default(z.string().check(z.maxLength(50_000)), ''),
   data: z._default(jsonObjectSchema, {}),
-  /** What the other agent may use for it; never more than is left to whoever asks. */
+  /** What the other agent may use for it; never more than the caller has left. */
   token_budget: z._default(z.nullable(tokenBudgetSchema), null),
   /** Answers of the model that it may take, over all runs; the fleet's own cap holds too. */
   max_turns: z._default(z.nullable(z.int().check(z.positive())), null),

@@ -183,7 +183,7 @@ export const meshHumanApi = {
       default_model: z.nullable(z.strictObject({ name: z.string(), from: z.string() })),
       ready: readyReplySchema,
       pauses: z.array(pauseViewSchema),
-      /** Null if the wallet signs, if there is none, and for callers who are not owners. */
+      /** Null if the wallet signs, if it does not exist, and for callers who are not owners. */
       wallet_halt: z.nullable(walletHaltSchema),
       /** What is set and has no effect, one sentence each with its repair; empty for callers who are not owners. */
       notices: z._default(z.array(z.string()), []),

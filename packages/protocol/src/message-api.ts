@@ -6,8 +6,8 @@ import { capabilityPrefix, messageLimits } from './message-limits.ts'
 import { terminalRunStates } from './run.ts'
 
 /**
- * `sent` while a run of the recipient works on it, `answered` once that run has ended, and `kept` where it waits for the
- * operator's next heartbeat: that one is answered by nobody.
+ * `sent` while a run of the recipient works on it, `answered` once that run has ended, and `kept` while it waits for
+ * the operator's next heartbeat: that one gets no answer.
  */
 export const messageStates = ['sent', 'kept', 'answered'] as const
 export type MessageState = (typeof messageStates)[number]
@@ -40,7 +40,7 @@ export const messageViewSchema = z.strictObject({
   capability: z.nullable(capabilitySchema),
   text: z.string(),
   state: z.enum(messageStates),
-  /** The run that works on it; of one that is kept, the heartbeat that was told of it, or null. */
+  /** The run that works on it; for a kept one, the heartbeat that received it, or null. */
   run_id: z.nullable(runIdSchema),
   answer: z.nullable(z.strictObject({ state: z.enum(terminalRunStates), text: z.string() })),
   created_at: z.number(),

@@ -1,6 +1,6 @@
 import type { ProblemKind } from './problem-kind.ts'
 
-/** What a model, or whoever serves it, met; part of the one catalogue. */
+/** Problems of models and their providers; part of the one catalogue. */
 export const modelProblems = {
   'prompt-too-long': {
     status: 400,

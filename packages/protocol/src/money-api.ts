@@ -35,7 +35,7 @@ const period = z.strictObject({
   /** Null where no limit is set; agents always have one. */
   limit_usd: z.nullable(z.number()),
   spent_usd: z.number(),
-  /** Part of what is spent: booked as set aside, since nobody can tell what those calls have cost. */
+  /** Part of what is spent: booked at the reserved amount, because the cost of those calls is unknown. */
   unconfirmed_usd: z.number(),
   /** Set aside for calls that are open. */
   reserved_usd: z.number(),
@@ -54,7 +54,7 @@ export const budgetViewSchema = z.strictObject({
 })
 export type BudgetView = z.infer<typeof budgetViewSchema>
 
-/** Ranges are told by the use case, with field and numbers; a period that is left out stays as it is. */
+/** The use case reports range errors, with field and numbers; an absent period stays unchanged. */
 export const budgetSetSchema = z.strictObject({
   scope: z.enum(budgetScopes),
   id: z._default(z.string().check(z.maxLength(64)), ''),
@@ -70,7 +70,7 @@ export const costDaysMax = 400
 
 const costs = {
   usd: z.number(),
-  /** Part of `usd`: booked as set aside, since nobody can tell what those calls have cost. */
+  /** Part of `usd`: booked at the reserved amount, because the cost of those calls is unknown. */
   unconfirmed_usd: z.number(),
   calls: z.int(),
   prompt_tokens: z.int(),

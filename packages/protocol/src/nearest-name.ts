@@ -1,4 +1,4 @@
-/** Of a name that somebody typed; no known one is longer. */
+/** Limit for a typed name; no known one is longer. */
 const comparedMaxChars = 64
 
 /** The known name that was most likely meant, or null when none is near. Pure. */

@@ -88,7 +88,7 @@ export const operatorArchiveApi = {
   unarchive: { response: agentViewSchema },
 } as const satisfies Record<OperatorArchiveEndpointName, EndpointSchemas>
 
-/** A run as far as whoever looks after the fleet needs it. */
+/** A run as far as a supervisor of the fleet needs it. */
 export const queuedRunSchema = z.strictObject({
   ...z.pick(runViewSchema, {
     id: true,

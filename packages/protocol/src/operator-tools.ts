@@ -10,13 +10,13 @@ export interface OperatorTool {
   readonly needs: PermissionActionName
   /** The playbook that is added to the conversation once the operator has used the tool. */
   readonly playbook: Playbook
-  /** One line for the operator's briefing. */
+  /** One line for the operator's bootstrap files. */
   readonly summary: string
 }
 
 /**
- * What the operator can do to the fleet. One table for the tools that it is offered, the words of its briefing and
- * the list that the mesh answers with, so that none of them can promise what another refuses.
+ * What the operator can do to the fleet. One table for the offered tools, the text of its bootstrap files and the
+ * list that the mesh answers with, so that none of them can promise what another denies.
  */
 export const operatorTools = [
   {

@@ -23,12 +23,12 @@ export const originSchema = z.strictObject({
   user: z.optional(z.string().check(z.maxLength(originUserMaxChars))),
   /** Of a person who was no owner when they asked: what their words are believed by. */
   role: z.optional(z.enum(personRoles).check(z.refine((role) => role !== 'owner'))),
-  /** Of a person who passed on what somebody else wrote: it is believed no more than a stranger's words. */
+  /** For a person who forwarded another author's text: it is trusted no more than a stranger's. */
   forwards: z.optional(z.literal(true)),
 })
 export type Origin = z.infer<typeof originSchema>
 
-/** What nobody asked for at that moment: triggers of the mesh. A pause holds it, and what comes of it. */
+/** Work that was not requested at that time: triggers of the mesh. A pause holds it, and all that it causes. */
 export function isProactive(origin: Origin): boolean {
   return (proactiveKinds as readonly string[]).includes(origin.kind)
 }

@@ -13,9 +13,10 @@ export const proofLimits = {
 } as const
 
 /**
- * What a page must bring it for, whatever it sends: approvals, deletion, people, a copy of the whole home, the seed of the wallet, where credentials go, who may wake an agent
- * from outside, and what stands in the journal. Routes that have harmless uses as well are not here: their use cases ask for
- * it (`requireProof`), before permissions, MCP servers and more money.
+ * Routes for which a page must send the proof, whatever the body: approvals, deletion, people, a copy of the whole
+ * home, the seed of the wallet, where credentials are sent, who may wake an agent from outside, and the content of
+ * the audit log. Routes that also have harmless uses are not listed: their use cases require it (`requireProof`),
+ * before permissions, MCP servers and more money.
  */
 export const provedRoutes: ReadonlySet<string> = new Set([
   'POST /api/pending/{id}/confirm',

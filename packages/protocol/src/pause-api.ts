@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 
-/** The people's API: the kill switch of all work that nobody asked for at that moment. */
+/** The people's API: the kill switch of all work that triggers started. */
 export const pauseEndpoints = {
   pauses: { method: 'GET', path: '/api/pauses', summary: 'What is paused, by whom and why' },
   pause: {

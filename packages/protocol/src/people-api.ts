@@ -52,7 +52,7 @@ export const personViewSchema = z.strictObject({
   agents,
   identities,
   token: z.enum(tokenStates),
-  /** Null where there is none, or where it holds until it is replaced. */
+  /** Null without a token, or if it is valid until it is replaced. */
   token_expires_at: z.nullable(z.string()),
 })
 export type PersonView = z.infer<typeof personViewSchema>

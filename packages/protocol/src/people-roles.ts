@@ -2,8 +2,8 @@ import type { Method } from './endpoint.ts'
 import type { PersonRole } from './people.ts'
 
 /**
- * The least role that each route of the people's API wants; a route without a row does not compile, and nobody is let
- * in to it. This is asked before a body is read; the guard of the use case decides, by role and by agent.
+ * The minimum role for each route of the people's API; a route without a row does not compile, and all callers are
+ * rejected. It is checked before a body is read; the guard of the use case decides by role and by agent.
  */
 export const rolesOfRoutes = {
   'DELETE /api/agents/{id}/memory/{fact}': 'member',
@@ -200,7 +200,7 @@ export const rolesOfRoutes = {
 
 export type PeopleRoute = keyof typeof rolesOfRoutes
 
-/** Null where none is stated: then nobody may. `route` as `METHOD /path`. Pure. */
+/** Null if not listed: then all callers are rejected. `route` as `METHOD /path`. Pure. */
 export function roleOfRoute(route: string): PersonRole | null {
   return Object.hasOwn(rolesOfRoutes, route) ? rolesOfRoutes[route as PeopleRoute] : null // it has just been found there
 }

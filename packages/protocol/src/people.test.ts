@@ -24,7 +24,8 @@ describe('a name', () => {
     expect(personNameSchema.safeParse(name).success).toBe(true)
   })
 
-  // It stands in lists, in the journal and in commands, where a sign of a shell or a terminal would be another's.
+  // The name appears in lists, in the audit log and in commands, where shell or terminal characters would be
+  // dangerous.
   test.each(['', 'Ann', '-ann', '!ann', 'ann!', 'ann\n', 'ann bob', 'a'.repeat(33)])(
     'is never %j',
     (name) => {
@@ -50,7 +51,7 @@ describe('an identity', () => {
     expect(identitySchema.safeParse(identity).success).toBe(true)
   })
 
-  // What only looks like the owner’s identity would be written down as one, and holds nobody.
+  // A text that only resembles the owner’s identity would be recorded as one, and grants nothing.
   test.each([
     'xlocal',
     'locally',

@@ -18,7 +18,7 @@ export const peopleLimits = {
   agentsPerPersonMax: 500,
   identitiesPerPersonMax: 20,
   nameMaxChars: 32,
-  /** How long a new token holds of one who is no owner, where nobody says otherwise, days. */
+  /** Default lifetime in days of a new token of a person who is not an owner. */
   tokenDays: 90,
   /** The longest that can be said, days. */
   tokenDaysMax: 3650,
@@ -40,14 +40,15 @@ export function isGranted(agents: readonly string[], agentId: string): boolean {
 }
 
 /**
- * How somebody is known without a token: `user:NUMBER`, whose programs run under that account of this machine; `local`, who
- * owns this machine's mesh; `session`, who holds the cookie of a hosted one; and whom a channel names, by the id that its
- * platform gives out and not by a name that anybody may choose. `local` and `session` are owners, whatever they are called.
+ * How a person is identified without a token. `user:NUMBER`: their programs run under that account of this machine.
+ * `local`: the owner of this machine's mesh. `session`: the holder of the cookie of a hosted one. A channel identity
+ * uses the id that the platform gives out, and not a name that any user may choose. `local` and `session` are owners,
+ * whatever they are called.
  */
 export const ownerIdentities = ['local', 'session'] as const
 export type OwnerIdentity = (typeof ownerIdentities)[number]
 
-/** Each person of a channel has one spelling, so that nobody is two people. */
+/** Each person of a channel has one spelling, so that one person is never counted as two. */
 export const channelIdentities = {
   telegram: { form: /^[1-9]\d{0,19}$/, example: 'telegram:123456789', words: 'the number of the user' },
   discord: { form: /^[1-9]\d{4,19}$/, example: 'discord:80351110224678912', words: 'the id of the user' },
@@ -138,7 +139,7 @@ export const peopleFileSchema = z
   )
 export type PeopleFile = z.infer<typeof peopleFileSchema>
 
-/** Whoever owns the machine can take the role back: an entry that says less would not hold. */
+/** The owner of the machine can always take the role back: a lower role for it would have no effect. */
 function ownersOnly() {
   return z.superRefine<{ people: Person[] }>(({ people }, context) => {
     const index = people.findIndex(

@@ -44,7 +44,7 @@ export const permissionActions = [
 
 export type PermissionActionName = (typeof permissionActions)[number]['name']
 
-/** Those whose resource is the id of an agent: asked about one that is not there, the answer would be of nobody. */
+/** Actions whose resource is the id of an agent: for a missing agent the answer would be meaningless. */
 export const actionsOnAgents: readonly string[] = [
   'message-agent',
   'steer-agent',

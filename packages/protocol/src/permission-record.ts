@@ -72,7 +72,7 @@ export const controlPlaneFlags = [
 
 export type ControlPlaneFlag = (typeof controlPlaneFlags)[number]
 
-/** The file as it stands on disk. An entry that is not of this form breaks the whole file: everything is denied. */
+/** The file on disk. A malformed entry breaks the whole file: everything is denied. */
 export const permissionFileSchema = z.pipe(
   z.transform(withOperatorDefaults),
   z.strictObject({ permissions: z.record(z.string(), permissionRecordSchema) }),

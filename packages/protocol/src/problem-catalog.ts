@@ -5,7 +5,9 @@ import { runProblems } from './run-problems.ts'
 import { storageProblems } from './storage-problems.ts'
 import { walletProblems } from './wallet-problems.ts'
 
-/** Every problem that leaves an API of ours. Codes never change meaning; clients treat unknown ones by status. */
+/**
+ * Every problem that an API of Flotilla returns. Codes never change meaning; clients treat unknown ones by status.
+ */
 export const problemCatalog = {
   'bad-json': {
     status: 400,

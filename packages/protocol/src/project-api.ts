@@ -60,7 +60,7 @@ const textMarks = {
 export const projectViewSchema = z.strictObject({
   ...projectSummarySchema.shape,
   criteria: z.array(z.string()),
-  /** Of goal and criteria together; 0 while nobody has written them. */
+  /** Of goal and criteria together; 0 until they are written. */
   goal_version: z.int(),
   sections: z.array(z.strictObject({ name: z.string(), text: z.string(), ...textMarks })),
   /** Open tasks that cannot go on, the newest. */
@@ -77,7 +77,7 @@ export const projectViewSchema = z.strictObject({
 export type ProjectView = z.infer<typeof projectViewSchema>
 export type ProjectSummary = z.infer<typeof projectSummarySchema>
 
-/** What stands there now, and what the change took from elsewhere. */
+/** The current project, and what the change took from elsewhere. */
 export const managedProjectSchema = z.strictObject({
   ...projectViewSchema.shape,
   /** Who came in out of another project, and out of which; an agent is in one at most. */
@@ -102,7 +102,7 @@ export const writeProjectSchema = z.strictObject({
       .array(z.string().check(z.minLength(1), z.maxLength(projectLimits.criterionMaxChars)))
       .check(z.maxLength(projectLimits.criteriaMax)),
   ),
-  /** The version that was read; 0 where there was none. Another writer's words are never written over unseen. */
+  /** The version that was read; 0 for a new text. Another writer's text is never overwritten unseen. */
   expected_version: z.int().check(z.minimum(0)),
 })
 

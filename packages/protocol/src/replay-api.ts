@@ -5,7 +5,7 @@ import { recordedCallPattern } from './replay-endpoints.ts'
 import type { replayAgentEndpoints } from './replay-endpoints.ts'
 import { runViewSchema } from './run.ts'
 
-/** What a run said to models and heard, and the same once more. For people. */
+/** A run's model calls and answers, and replays of it. For people. */
 export const replayEndpoints = {
   runRecord: {
     method: 'GET',
@@ -82,7 +82,7 @@ export const comparisonSchema = z.strictObject({
   /** Steps that were played, and calls of tools in them. */
   steps: z.int(),
   calls: z.int(),
-  /** Differences that a replay must not have come first; those in what the agent was told are for information. */
+  /** Differences that a replay must not have come first; those in the agent's input are for information. */
   same: z.boolean(),
   differences: z.array(differenceSchema),
 })
@@ -120,7 +120,7 @@ export type RecordedMessage = z.infer<typeof historyMessage>
 
 const recordedHistorySchema = z.strictObject({
   messages: z.array(historyMessage),
-  /** What the agent was told in the middle of the turn, behind so many of its answers. */
+  /** What the agent was sent in the middle of the turn, after this many of its answers. */
   said: z.array(z.strictObject({ answers: z.int(), text: z.string() })),
 })
 export type RecordedHistory = z.infer<typeof recordedHistorySchema>

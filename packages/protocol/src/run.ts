@@ -29,7 +29,7 @@ export type RunInput = z.infer<typeof runInputSchema>
 /** The one thing a run ends with (ledger invariant R4). */
 export const runOutcomeSchema = z.strictObject({
   status: z.enum(terminalRunStates),
-  /** The answer, or in plain words why there is none. */
+  /** The answer, or a plain reason why it is missing. */
   text: z.string(),
   /** A problem code when the status is not `done`. */
   code: z.optional(z.string()),

@@ -13,9 +13,9 @@ export interface ServerSentEventParser {
 
 /**
  * The event stream format (WHATWG HTML 9.2): `data` and `event` fields, comments as keep-alive, a blank line as the
- * end; LF, CR and CRLF end a line. What is held of one event, its open line included, is `eventMaxChars` long at most.
- * Each character is looked at once, so that a sender of single characters costs no more than one of blocks. An event
- * without its blank line is none. Pure.
+ * end; LF, CR and CRLF end a line. At most `eventMaxChars` of one event are held, including its open line. Each
+ * character is read once, so that a sender of single characters costs no more than one of blocks. An event without
+ * its blank line is ignored. Pure.
  */
 export function createServerSentEventParser(eventMaxChars: number): ServerSentEventParser {
   let line: string[] = []

@@ -44,7 +44,7 @@ export const setupEndpoints = {
 export type SetupEndpointName = keyof typeof setupEndpoints
 
 export const setupLimits = {
-  /** Of one provider that are told; beyond, the owner types the name. */
+  /** Listed models of one provider; beyond it the owner types the name. */
   modelsMax: 500,
   modelNameMaxChars: 200,
   keyMaxChars: 10_000,
@@ -62,7 +62,7 @@ const modelName = z
     z.maxLength(setupLimits.modelNameMaxChars),
     z.regex(/^[^\s\p{Cc}]+$/u, 'the name of a model has no spaces'),
   )
-/** Null where nobody has said one. */
+/** Null if not set. */
 const usualModel = z.nullable(z.string())
 
 export const providerOfferSchema = z.strictObject({
@@ -76,7 +76,7 @@ export const providerOfferSchema = z.strictObject({
   key: z.enum(['none', 'file', 'environment']),
   /** Whether it could be called now: one of one's own may want no key, and one that needs none may still not run. */
   ready: z.boolean(),
-  /** Tells one key from another without telling any of it; null where there is none. */
+  /** Distinguishes keys without revealing them; null without a key. */
   fingerprint: z.nullable(z.string()),
   /** What agents think with where the owner names nothing else, as `provider/model`. */
   usual_model: usualModel,
@@ -89,7 +89,7 @@ export const localServerSchema = z.strictObject({
   /** As people call the program. */
   title: z.string(),
   base_url: z.string(),
-  /** `absent`: nobody answers there; `other`: something does that is no model server; `empty`: it has no model yet. */
+  /** `absent`: nothing answers there; `other`: the server is no model server; `empty`: it has no model yet. */
   state: z.enum(['found', 'empty', 'other', 'absent']),
   models: z.array(z.string()),
 })
@@ -100,7 +100,7 @@ const defaultModel = z.nullable(z.strictObject({ name: z.string(), from: z.strin
 /** What to ask, and whom, so that the recording plays. */
 const demoQuestion = { agent: z.string(), question: z.string() }
 
-/** A provider as somebody wants to set it up. */
+/** A provider to set up. */
 const candidate = {
   provider: name,
   /** Left out: the one that is kept, or none for a server that wants none. */

@@ -11,7 +11,7 @@ export const skillEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** Far above what is allowed, so that a source that is too long is told so in the words of the check. */
+/** Far above the limit, so that the check itself reports a source that is too long. */
 const sourceSentMaxChars = 100_000
 
 export const skillApi = {

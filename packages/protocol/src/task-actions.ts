@@ -23,7 +23,7 @@ export interface TaskAction {
   readonly by: TaskActor
   /** The tool of agents; null for what the mesh does by itself. */
   readonly tool: 'update_task' | 'complete_task' | 'manage_task' | null
-  /** What it means, for whoever may do it. */
+  /** The meaning, for the party that may do it. */
   readonly words: string
 }
 
@@ -157,7 +157,7 @@ export function mayAct(name: TaskActionName, state: TaskState): boolean {
   return action.from.includes(state)
 }
 
-/** What whoever gave a task says of its end. */
+/** The verdict of the giver of a task. */
 export const taskOutcomes = ['accepted', 'rework', 'rejected'] as const
 export type TaskOutcome = (typeof taskOutcomes)[number]
 

@@ -5,7 +5,7 @@ import { originSchema } from './origin.ts'
 import { steerMessagesSchema } from './steer.ts'
 import { blockers, taskOutcomes, taskStates } from './task-actions.ts'
 
-/** What one task may use, over all its turns; null where nobody capped it. */
+/** What one task may use, over all its turns; null without a limit. */
 export const tokenBudgetSchema = z.strictObject({
   max_tokens: z.nullable(z.int().check(z.positive())),
   max_cost_usd: z.nullable(z.number().check(z.positive())),
@@ -46,7 +46,7 @@ export const taskAssignmentSchema = z.strictObject({
 })
 export type TaskAssignment = z.infer<typeof taskAssignmentSchema>
 
-/** A saved file that belongs to a task: giver and assignee may read it, whoever saved it. */
+/** A saved file that belongs to a task: giver and assignee may read it, whichever agent saved it. */
 export const taskArtifactSchema = z.strictObject({ agent_id: agentIdSchema, name: z.string() })
 export type TaskArtifact = z.infer<typeof taskArtifactSchema>
 
@@ -83,7 +83,7 @@ export const taskViewSchema = z.strictObject({
   max_tokens: z.nullable(z.int()),
   result: z.nullable(jsonValueSchema),
   summary: z.nullable(z.string()),
-  /** What whoever gave it said of its end. */
+  /** The giver's verdict on its end. */
   outcome: z.nullable(z.enum(taskOutcomes)),
   feedback: z.nullable(z.string()),
   outcome_by: z.nullable(z.string()),

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { templateLimits } from './limits.ts'
 
-/** Fleets as files, at the people's API: looked at, planned, applied, written out. */
+/** Fleets as files, at the people's API: list, plan, apply, export. */
 export const templateEndpoints = {
   templates: { method: 'GET', path: '/api/templates', summary: 'Ready fleets, by name' },
   template: { method: 'GET', path: '/api/templates/{name}', summary: 'The text of one template' },
@@ -41,9 +41,9 @@ export const planItemSchema = z.strictObject({
   id: z.string(),
   /** `by-hand` is what this caller may not do: webhooks are made at the dashboard or by its API alone. */
   action: z.enum(['create', 'change', 'keep', 'by-hand']),
-  /** What is new, and what stood there before; null where nothing did. */
+  /** The new value, and the previous one; null without one. */
   changes: z.array(z.strictObject({ field: z.string(), before: z.nullable(z.string()), after: z.string() })),
-  /** What stands in the way of it on this machine and does not keep it from being applied. */
+  /** An obstacle on this machine that does not prevent applying it. */
   warning: z.optional(z.string()),
 })
 export type PlanItem = z.infer<typeof planItemSchema>
@@ -77,7 +77,7 @@ export const templatesApi = {
           from: z.enum(['home', 'shipped']),
           description: z.string(),
           agents: z.array(z.string()),
-          /** Why it cannot be applied as it stands; null where it can. */
+          /** Why it cannot be applied; null if it can. */
           broken: z.nullable(z.string()),
         }),
       ),

@@ -79,7 +79,7 @@ export const toolApi = {
   toolsHeld: {
     response: z.strictObject({
       refused: z.array(z.strictObject({ tool: z.string(), reason: z.string() })),
-      /** False where the owner says that the model sees no pictures; null where nobody says. */
+      /** False if the owner says that the model does not support pictures; null if not set. */
       sees_images: z.nullable(z.boolean()),
     }),
   },
@@ -107,7 +107,7 @@ export const toolApi = {
   },
   artifacts: {
     query: z.extend(artifactOwner, {
-      /** What members of the caller's project share, whoever saved it. */
+      /** Files shared by members of the caller's project, whichever agent saved them. */
       shared: z.optional(z.enum(['true', 'false'])),
     }),
     response: z.strictObject({ artifacts: z.array(artifactSchema), more: z.int() }),

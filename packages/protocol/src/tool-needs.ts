@@ -34,7 +34,7 @@ export const toolNeeds = {
   web_search: { api: 'web_search' },
   hand_off: { field: 'can_message', flag: 'can_route_tasks' },
   review_task: { field: 'can_message', flag: 'can_route_tasks' },
-  // Whoever had an agent made answers what that asks.
+  // The agent that had another one created also answers its questions.
   manage_task: { field: 'can_message', flag: 'can_route_tasks', or: 'can_spawn' },
   steer_agent: { field: 'can_message' },
   message_agent: { field: 'can_message' },

@@ -8,7 +8,7 @@ export const topicLimits = {
   topicMaxChars: 128,
   /** Text and data of one signal together, as JSON: what a model reads of one answer holds it whole. */
   signalMaxBytes: 16 * 1024,
-  /** Signals of one agent that it has not read. A full box refuses, and the publisher is told. */
+  /** Unread signals of one agent. A full inbox rejects more, and the publisher is informed. */
   unreadMax: 200,
   subscriptionsPerAgentMax: 100,
   topicsMax: 1000,
@@ -18,7 +18,7 @@ export const topicLimits = {
   shownMax: 100,
 } as const
 
-/** What agents say to whoever listens. */
+/** Signals that agents publish to subscribers. */
 export const topicAgentEndpoints = {
   signalPublish: { method: 'POST', path: '/mesh/signals', summary: 'Says something on a topic' },
   signalsRead: {

@@ -1,6 +1,6 @@
 /**
- * Conversations in which no person speaks: of a webhook's deliveries, of a watched folder, of a watch on the blackboard,
- * and of one agent with another. Nobody looks whether one has come to its end. Pure.
+ * Conversations without a person: of a webhook's deliveries, of a watched folder, of a watch on the blackboard, and
+ * between agents. No person checks whether one has ended. Pure.
  */
 export const unattendedSession = {
   webhook: (hookId: string) => `webhook:${hookId}`,
@@ -11,7 +11,7 @@ export const unattendedSession = {
 
 const beginnings = Object.values(unattendedSession).map((nameOf) => nameOf(''))
 
-/** By its name alone, which a person may have given to one of theirs. Pure. */
+/** By its name alone, which a person may also have chosen. Pure. */
 export function isUnattended(session: string): boolean {
   return beginnings.some((beginning) => session.startsWith(beginning))
 }

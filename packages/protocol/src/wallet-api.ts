@@ -54,7 +54,7 @@ export const evmChains = {
   sepolia: { id: 11_155_111, coin: 'ETH', decimals: 18, finalBlocks: 64 },
 } as const
 export type EvmChainName = keyof typeof evmChains
-/** The same of Solana, whose chains are told apart by the hash of what each began with. */
+/** The same for Solana, whose chains are distinguished by the hash of their genesis block. */
 export const solanaChains = {
   solana: { genesis: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d', coin: 'SOL', decimals: 9 },
   'solana-devnet': { genesis: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG', coin: 'SOL', decimals: 9 },
@@ -140,7 +140,7 @@ export const walletAddressSchema = z.strictObject({
   evm: z.string(),
   solana: z.string(),
   given_at: z.number(),
-  /** When the agent was deleted; null while there is one. Its index is given to nobody else. */
+  /** When the agent was deleted; null while it exists. Its index is never reused. */
   agent_gone_at: z.nullable(z.number()),
 })
 export type WalletAddress = z.infer<typeof walletAddressSchema>
@@ -149,7 +149,7 @@ export const walletBalanceSchema = z.strictObject({
   /** Null for the owner's own address. */
   agent_id: z.nullable(z.string()),
   index: z.number(),
-  /** Null where it cannot be told: the owner's own on Solana while the seed is not open. */
+  /** Null if it cannot be derived: the owner's own on Solana while the seed is locked. */
   address: z.nullable(z.string()),
   chain: z.enum(chainNames),
   coin: z.string(),

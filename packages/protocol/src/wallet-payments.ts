@@ -2,9 +2,10 @@ import * as z from 'zod/mini'
 import { chainNames } from './wallet-api.ts'
 
 /**
- * `signed`: it stands with its bytes, and nothing is known to have left. `sent`: the chain has it, in no block that is known.
- * `landed`: it is in a block that a reorganisation could still take back. The others are ends: `confirmed`; `failed`, undone
- * by the chain at the cost of its fee; `replaced` by somebody else, `expired`, and `cancelled` by its owner, in which it never lands.
+ * `signed`: it is stored with its bytes, and may not have been sent. `sent`: the chain has it, in no known block.
+ * `landed`: it is in a block that a reorganisation could still revert. The others are final: `confirmed`; `failed`,
+ * reverted by the chain at the cost of its fee; `replaced` by another transaction, `expired`, and `cancelled` by its
+ * owner, in which it never lands.
  */
 export const intentStates = [
   'signed',
@@ -114,7 +115,7 @@ export const simulationSchema = z.strictObject({
   /** A sentence each. */
   would: z.array(z.string()),
   counted_usd: z.number(),
-  /** Why a person would be asked first; empty where nobody would. */
+  /** Why a person would be asked first; empty if none would. */
   asks_a_person: z.array(z.string()),
 })
 

@@ -51,7 +51,7 @@ const ruleFields = {
   agent: z.string(),
   message: z.string(),
   when: z.nullable(z.string()),
-  /** Where it stands in the file. */
+  /** Its position in the file. */
   line: z.int(),
 }
 
@@ -99,7 +99,7 @@ export const watchFiringSchema = z.strictObject({
 })
 
 const listResponse = z.strictObject({
-  /** With file and line, why the file is not used as it stands. */
+  /** With file and line, why the file is not used. */
   broken: z.nullable(z.string()),
   watchers: z.array(watchViewSchema),
   polls: z.strictObject({ done: z.int(), skipped: z.int(), longest_ms: z.number() }),

@@ -9,7 +9,7 @@ export interface WorkspaceFile {
   readonly bootstrapOrder: number | null
   /** Changed by the agent itself, with `update_workspace`; the others change through the API alone. */
   readonly agentMayWrite: boolean
-  /** Below the data directory. The mesh's own files are in the briefing instead. */
+  /** Below the data directory. The mesh's own files are among the bootstrap files instead. */
   readonly path: string
 }
 

@@ -182,7 +182,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
       ]
     },
     close: async () => {
-      // What agents left behind is heard out while the way to the providers is open.
+      // Abandoned answers are read on while the connections to the providers are open.
       try {
         await readOn.close()
         await catalog.close()

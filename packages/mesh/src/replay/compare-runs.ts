@@ -13,9 +13,9 @@ interface Side {
 }
 
 /**
- * Where a run that plays a turn of another one again differs from it: in its answers and calls, in what its tools
- * returned, in how it ended, and, for information, in what the agent was told and offered. Of a fork the steps before the other
- * model are compared alike, and those from there on show what it did otherwise. Pure.
+ * How a replay differs from the recorded run: in its answers and calls, in tool results, in how it ended, and, for
+ * information, in the prompt and the offered tools. For a fork the steps before the other model are compared in the
+ * same way, and later ones show what it did differently. Pure.
  */
 export function compareRuns(replay: Replay, first: Side, again: Side): readonly Difference[] {
   const turn = first.record.turns[replay.turn]

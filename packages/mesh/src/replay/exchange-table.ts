@@ -27,7 +27,10 @@ export interface ExchangeTable {
   insert(row: ExchangeRow, bytes: number): boolean
   /** In which turn a run is now; null where it is not there any more. */
   turnOf(runId: string): number | null
-  /** In the caller's transaction: an answer was heard and is not written yet. Marks are new in each life of the mesh. */
+  /**
+   * In the caller's transaction: an answer was received and is not written yet. Marks are unique within each process
+   * of the mesh.
+   */
   mark(mark: number, runId: string): void
   unmark(mark: number): void
   /** Of each answer that is marked, its run, once; no mark is left. */
@@ -36,8 +39,8 @@ export interface ExchangeTable {
   cut(runId: string, reason: string): void
   cutOf(runId: string): string | null
   /**
-   * In their order, whole, up to the one of that number, each with the characters that were read for it. Each is read when
-   * it is asked for: whoever lets others work in between gets no exchange that was dropped meanwhile.
+   * In order, whole, up to the given number, each with the characters that were read for it. Each is read when it is
+   * requested, so a caller that yields in between gets no exchange that was dropped meanwhile.
    */
   of(runId: string, lastNumber?: number): Iterable<{ readonly exchange: Exchange; readonly chars: number }>
   /** The last number of a run, -1 before the first, and its bytes. */

@@ -32,7 +32,7 @@ export function runRecords(
   return { exchanges, recorder: createRunRecorder({ ...kernel, ...needs, table: exchanges }) }
 }
 
-/** Runs looked at step by step, played again, and gone on with by another model. */
+/** Inspects runs step by step, replays them, and continues them with another model. */
 export function replayModule(
   kernel: Kernel,
   needs: {

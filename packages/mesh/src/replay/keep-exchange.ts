@@ -11,7 +11,7 @@ import type { Clean, Pieces } from './in-pieces.ts'
 /** Runs whose last exchange is remembered; of another the next exchange is kept whole. */
 const liveRunsMax = 500
 
-/** An answer as it was heard, with what counted at that moment: it is written when its turn has come. */
+/** A received answer with the settings of that time; it is written when its turn has come. */
 export interface Heard {
   readonly request: ProviderRequest
   readonly runId: string
@@ -20,7 +20,7 @@ export interface Heard {
   readonly at: number
   readonly turn: number
   readonly mark: number
-  /** By what was a secret then; whoever reads cleans by what is one now. */
+  /** Removes the secrets of that time; reading removes the secrets of the time of reading. */
   readonly clean: Clean
 }
 
@@ -36,7 +36,7 @@ export interface LiveRun {
   readonly last: Map<string, { readonly number: number; readonly digests: readonly string[] }>
 }
 
-/** Where the recording of all runs stands. */
+/** The state of the recording of all runs. */
 export interface Recording {
   readonly table: Pick<ExchangeTable, 'sizeOf' | 'messagesOf'>
   readonly commits: Pick<GroupedCommit, 'flush'>

@@ -110,7 +110,7 @@ function aLongRun(questions: number, chars: number): Exchange[] {
 test('a record of several megabytes holds nobody up while it is read', async () => {
   const of = aLongRun(200, 20_000)
   const secrets = Array.from({ length: 20 }, (_one, at) => createSecret('a', `value-00${at}-of-a-secret`))
-  /** The longest time in which nobody else had a turn, as a part of the whole. */
+  /** The longest time in which no other task had a turn, as a share of the whole. */
   async function longestStall(): Promise<number> {
     const reader = createRecordReader({
       of: () => of.map((exchange) => ({ exchange, chars: 20_000 })),

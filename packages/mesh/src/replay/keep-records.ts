@@ -46,7 +46,7 @@ function shownBy(record: RecordedRun, clean: Clean): Promise<RecordedRun> {
 }
 
 function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> {
-  /** A text stands in a record many times, as a result and in the history of every later turn. */
+  /** A text occurs many times in a record, as a result and in the history of every later turn. */
   const done = new Map<string, string>()
   function* learn(text: string): Pieces<void> {
     if (done.has(text)) return yield 1
@@ -88,7 +88,7 @@ function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> 
 export function createRecordReader(
   exchanges: Pick<ExchangeTable, 'of' | 'sizeOf'>,
 ): (runId: string) => Promise<RecordedRun> {
-  /** The one that was asked for last stands last. */
+  /** The most recently requested one is last. */
   const kept = new Map<string, { readonly mark: string; readonly record: Promise<RecordedRun> }>()
   return (runId) => {
     const { number, bytes } = exchanges.sizeOf(runId)

@@ -12,7 +12,7 @@ export interface PieceQueue {
   done(): Promise<void>
 }
 
-/** `failed` hears what a piece of work throws; the next is done all the same. */
+/** `failed` is called with what a piece of work throws; the next one still runs. */
 export function createPieceQueue(failed: (error: unknown) => void): PieceQueue {
   let last = Promise.resolve()
   let waiting = 0

@@ -15,7 +15,7 @@ export interface RecordedStep {
   readonly exchange: Exchange
   /** Of each call of the answer; null where nothing was recorded. */
   readonly results: readonly (string | null)[]
-  /** What the agent was told behind the answer and its results, before it asked again in the same turn. */
+  /** What the agent was sent after the answer and its results, before it asked again in the same turn. */
   readonly said: readonly string[]
 }
 
@@ -63,7 +63,7 @@ export function* readRecord(exchanges: readonly Exchange[]): Pieces<RecordedRun>
   return { steps, turns, beside: exchanges.length - loop.length }
 }
 
-/** The moment of a turn stands before its question; whoever asks it again says the moment of then. */
+/** The time message of a turn precedes its question; a replay has the time of the replay. */
 function withoutMoment(messages: readonly KeptMessage[]): readonly KeptMessage[] {
   const last = messages.at(-1)
   const isMoment = last?.role === 'user' && /^\[It is [^\]]{1,60} UTC\.\]$/.test(last.content)
@@ -96,7 +96,7 @@ function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): 
   if (answer.calls.length === 0) return []
   const names = answer.calls.map(({ name }) => name).join(' ')
   const later = next?.messages ?? []
-  // Behind the question, or, where the conversation was shortened in between, wherever the answer stands last.
+  // After the question, or, if the conversation was shortened meanwhile, at the answer's last occurrence.
   const isAnswer = (message: KeptMessage | undefined) =>
     message?.role === 'assistant' && (message.calls ?? []).map(({ name }) => name).join(' ') === names
   const questions = messages.filter(({ role }) => role !== 'system').length
@@ -118,9 +118,9 @@ function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): 
 }
 
 /**
- * Which step a conversation asks for that began with `asked` at step `from` and went on with recorded answers. What stands
- * before the question may bear ids like ours, of another replay, and so may what a live model says behind a fork: ids
- * count only behind the question and within the turn, and never against the answers that stand there.
+ * The step that a conversation asks for, if it began with `asked` at step `from` and continued with recorded answers.
+ * Messages before the question may contain ids like ours, of another replay, and so may a live model's answers after
+ * a fork. So ids count only after the question and within the turn, and never against the answers found there.
  */
 export function stepAskedFor(
   messages: readonly KeptMessage[],
@@ -133,7 +133,7 @@ export function stepAskedFor(
   const last = own.findLastIndex((message) => playedStep(message, turn) !== null)
   const step = last === -1 ? null : playedStep(own[last], turn)
   const byId = step === null ? turn.from : step + 1 + answers(last + 1)
-  // Without the question nobody can say which answers are the turn's.
+  // Without the question it is unknown which answers belong to the turn.
   return asked === -1 && step !== null ? byId : Math.max(byId, turn.from + answers(0))
 }
 

@@ -75,7 +75,7 @@ function aRecorder(settings = { days: 7, max_mb: 1 }) {
     },
   }
 
-  /** A call to its end; what was heard of it may still wait to be written. */
+  /** A call to its end; the received exchange may still wait to be written. */
   async function hear(runId: string, texts: readonly string[], more: Partial<ProviderRequest> = {}) {
     const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }))
     const parameters = { messages } as never
@@ -228,7 +228,7 @@ describe('the record of a run', () => {
     const [whole, lost] = [run(), run()]
     await say(whole, ['one'])
     await hear(lost, ['two'])
-    // Its end was told: from here on a kill takes what waits with it.
+    // Its end was reported: from here on a kill loses what waits.
     aLife().recover()
     expect(table.cutOf(whole)).toBeNull()
     expect(table.cutOf(lost)).toContain('the mesh was stopped before')

@@ -15,15 +15,18 @@ import type { PieceQueue } from './piece-queue.ts'
 import { createSecretCleaner } from './secret-cleaner.ts'
 
 /**
- * Keeps what agents say to models in their runs, and what they hear: of each exchange only what is new since the one
- * before, without the values of any credential and without what looks like a key, within `recordLimits` and the owner's
- * settings. What was heard is cleaned and written after the call, in pieces between which the mesh does everything else. It
- * decides nothing and fails nothing: a call whose exchange cannot be kept is answered all the same, and the
- * record says that it is not whole. So it does where the mesh was killed in between: that an answer was heard stands on the
- * disk before its end is told, and until the exchange stands there.
+ * Records what agents send to models in their runs, and the answers. Of each exchange it stores only what is new
+ * since the previous one, without credential values and without anything that looks like a key, within `recordLimits`
+ * and the owner's settings. Exchanges are cleaned and written after the call, in pieces between which the mesh does
+ * other work. The recorder decides nothing and fails nothing: a call whose exchange cannot be stored is still
+ * answered, and the record says that it is incomplete. This also holds if the mesh is killed in between: a mark on
+ * the disk says that an answer was received, from before its end is reported until the exchange is stored.
  */
 export interface RunRecorder {
-  /** Once, before anything is heard: what the life before heard and did not write is named in the records. */
+  /**
+   * Called once, before any answer is received: answers that the previous process received and did not write are
+   * noted in the records.
+   */
   recover(): void
   /** The same provider, with an ear on it. */
   wrap(provider: LlmProvider): LlmProvider
@@ -33,7 +36,7 @@ export interface RunRecorder {
   forget(runId: string): void
   /** Once a minute. */
   maintain(): void
-  /** Until all that was heard so far is written; before the database closes, and before somebody reads. */
+  /** Resolves when everything received so far is written; before the database closes, and before a read. */
   written(): Promise<void>
 }
 
@@ -56,7 +59,7 @@ interface Recorder extends Recording {
   readonly commits: GroupedCommit
   readonly queue: PieceQueue
   readonly cleaner: () => Clean
-  /** The number of the last answer that was heard. */
+  /** The number of the last received answer. */
   marks: number
 }
 
@@ -189,7 +192,7 @@ function notKept({ log }: Pick<RunRecorderDeps, 'log'>, error: unknown, runId?: 
   log.warn({ runId, err: error }, 'failed to record a model call of a run; a replay of the run lacks it')
 }
 
-/** Passes every chunk on and hands over the whole text before the end is told; null for one that is too long. */
+/** Passes every chunk on and returns the whole text before the end is reported; null for one that is too long. */
 async function* tee(
   body: AsyncIterable<Uint8Array>,
   whole: (text: string | null) => Promise<void>,

@@ -68,7 +68,7 @@ export function historyOf({ record, replay }: Replayed): RecordedHistory {
   return { messages: bounded(turn.history).map(recordedMessage), said: saidIn(steps) }
 }
 
-/** The newest that fit, from a question on, so that no result stands without its call. */
+/** The newest messages that fit, from a question on, so that no result is without its call. */
 function bounded(history: readonly KeptMessage[]): readonly KeptMessage[] {
   let room = historyMaxChars
   const from = history.findLastIndex((message) => {

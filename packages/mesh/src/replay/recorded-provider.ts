@@ -52,7 +52,7 @@ export function createRecordedProvider(deps: {
   }
 }
 
-/** Questions beside the conversation of a replay: a summary that nobody recorded is made without a model. */
+/** Questions beside the conversation of a replay: a summary that was not recorded is made without a model. */
 export const refusingProvider: LlmProvider = {
   forms: new Set(['chat']),
   complete: async () => {

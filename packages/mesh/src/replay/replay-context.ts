@@ -10,7 +10,7 @@ import type { RecordedRun } from './read-record.ts'
 import type { RunRecorder } from './record-runs.ts'
 import type { Replay, ReplayTable } from './replay-table.ts'
 
-/** What every use of a record stands on. */
+/** What every use of a record needs. */
 export interface ReplayContext {
   readonly kernel: Pick<Kernel, 'guard' | 'database' | 'journal' | 'clock' | 'newId'>
   readonly exchanges: ExchangeTable
@@ -28,7 +28,7 @@ export async function recordOf({ recorder, readRecord }: ReplayContext, runId: s
   return readRecord(runId)
 }
 
-/** Without what has become a secret since it was written: whoever reads it reads it now. */
+/** Without values that have become secret since it was written, because it is read now. */
 export async function knownRecordOf(context: ReplayContext, runId: string): Promise<RecordedRun> {
   const [shown] = await shownRecords([await recordOf(context, runId)], context.recorder.cleaner)
   return shown
@@ -64,7 +64,7 @@ export async function requireWholeRecord(
   caller: Caller,
   runId: string,
 ): Promise<RunWithRecord> {
-  // First, so that whoever may give no work learns nothing of which runs there are.
+  // First, so that a caller who may not give work does not learn which runs exist.
   context.kernel.guard(caller, { do: 'submit-run', to: context.runs.find(runId)?.agentId ?? '' })
   const found = await requireRecord(context, caller, runId)
   if (!isTerminal(found.run.state))

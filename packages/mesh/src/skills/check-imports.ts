@@ -4,7 +4,10 @@ import { forbiddenImports } from './forbidden-names.ts'
 import type { Faults } from './skill-fault.ts'
 import { walkNodes } from './walk-nodes.ts'
 
-/** Modules of a whole source: what is forbidden is told with its reason, what is not allowed with what is. Pure. */
+/**
+ * Modules of a whole source: a forbidden one is reported with its reason, one that is not allowed with the allowed
+ * ones. Pure.
+ */
 export function checkImports(program: AnyNode, faults: Faults): void {
   for (const { node } of walkNodes(program)) {
     if (node.type === 'ImportDeclaration') checkSpecifier(node.source, faults)

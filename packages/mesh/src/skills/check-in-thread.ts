@@ -9,7 +9,7 @@ export type CheckSource = (agentId: string, source: string) => Promise<SkillVerd
 /** Checks that wait or run. An agent asks for one after the other; a second one is what it asked again. */
 const places = { max: 200, perAgentMax: 2, floor: 1, reserveMax: 100 }
 const retryAfterSeconds = 5
-/** A thread that nobody needed for so long, milliseconds, is ended. */
+/** A thread that was unused for this many milliseconds is ended. */
 const idleMaxMs = 5_000
 
 /**

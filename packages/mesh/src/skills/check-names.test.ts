@@ -24,7 +24,7 @@ function places(rows: readonly Place[]): [what: string, body: string, before: st
   return rows.map(([what, body, before = '']) => [what, body, before])
 }
 
-/** Every place of the language where a name is declared; `own` stands for it. */
+/** Every place of the language that declares a name; `own` is the name. */
 const declarations = places([
   ['a constant', 'const own = 1; void own'],
   ['a name of an object taken apart', 'const { own } = {}; void own'],

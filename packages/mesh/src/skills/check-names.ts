@@ -127,7 +127,7 @@ function isComputedMethod(
   return (node.type === 'MethodDefinition' || node.type === 'PropertyDefinition') && node.computed
 }
 
-/** Whether an identifier stands for a value, and is not the name of a member, a key, a label or a declaration. */
+/** Whether an identifier is a value, and not the name of a member, a key, a label or a declaration. */
 function isReference({ node, parent, key }: Visit): boolean {
   // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- of a grammar's seventy kinds these matter here
   switch (parent?.type) {

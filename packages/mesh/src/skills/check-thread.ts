@@ -24,7 +24,7 @@ export async function startCheckThread(maxMs: number = checkMaxMs): Promise<Chec
   worker.unref()
   // Loading is the machine's time, and not the source's.
   await once(worker, 'message')
-  // It may fail again while it is ended, which is nobody's any more.
+  // It may fail again while it is ended; that error is ignored.
   worker.on('error', () => undefined)
   return { check: (source) => checkIn(worker, source, maxMs), end: () => worker.terminate() }
 }

@@ -1,6 +1,6 @@
 import type { Node } from 'acorn'
 
-/** One thing that keeps a source from being a skill, where it stands and what to write instead. */
+/** One error that keeps a source from being a skill: its position and the repair. */
 export interface SkillFault {
   /** From 1. */
   readonly line: number

@@ -59,7 +59,7 @@ export function createAgentCosts(deps: AgentCostsDeps) {
       const { spentNano, calls } = spend.total(runScope(runId), '')
       return { spentUsd: usdFromNano(spentNano), calls }
     },
-    /** Every limit that a call of this agent must fit into now, as it is told about itself. */
+    /** Every limit that a call of this agent must fit into now, as the agent itself sees it. */
     limitsOf(agentId: string, run: BudgetAccount['run']) {
       const project = deps.budgetOf(agentId).project?.name ?? null
       return limitsFor(deps, { agentId, project, run }, utcDay(clock.now())).map((limit) => ({

@@ -4,7 +4,7 @@ import { nanoFromUsd, usdFromNano } from './money.ts'
 import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './sum-scopes.ts'
 import type { SpendTable } from './spend-table.ts'
 
-/** Null where nobody has set one: then no such limit. */
+/** Null if not set: then there is no such limit. */
 export interface PeriodLimits {
   readonly daily_usd: number | null
   readonly monthly_usd: number | null
@@ -25,7 +25,7 @@ export type BudgetOf = (agentId: string) => Budgets
 
 type LimitScope = 'agent' | 'project' | 'fleet' | 'run' | 'task'
 
-/** A limit of money as it stands, with what is spent and set aside of it; a call must fit into each of its own. */
+/** A current money limit with what is spent and reserved of it; a call must fit into each of its limits. */
 export interface BudgetLimit {
   readonly name: 'daily' | 'monthly' | 'run' | 'task'
   readonly scope: LimitScope

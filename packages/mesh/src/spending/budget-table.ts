@@ -6,7 +6,7 @@ import type { BudgetLimits } from './budget-scope.ts'
 export interface BudgetTable {
   /** No limits where nothing was set. */
   read(scope: string): BudgetLimits
-  /** Whether anybody ever decided about it: also that it has no limit. Of projects that is not kept. */
+  /** Whether a person ever set it, also to no limit. Not stored for projects. */
   isDecided(scope: string): boolean
   /** In the caller's transaction; a project without limits has no row. */
   write(scope: string, limits: BudgetLimits): void
@@ -19,7 +19,7 @@ const projectPrefix = 'project:'
 const none: BudgetLimits = { dailyUsd: null, monthlyUsd: null }
 
 export function createBudgetTable(database: Database): BudgetTable {
-  /** The model path asks on every call; nobody else writes these rows. As many as there are projects. */
+  /** The model path reads it on every call; no other code writes these rows. One entry per project at most. */
   const known = new Map<string, BudgetLimits>()
 
   return {

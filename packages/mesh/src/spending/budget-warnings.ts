@@ -41,7 +41,7 @@ export function createBudgetWarnings(deps: {
       )
       .run(`${limit.scope}:${limit.id}`, limit.period, percent, limit.limitNano)
     if (changes === 0) return
-    // Of past months nobody will be told again.
+    // Warnings of past months are never sent again.
     database.prepare('DELETE FROM budget_warnings WHERE period < ?').run(monthOf(limit.period))
     const numbers = {
       period: limit.period,

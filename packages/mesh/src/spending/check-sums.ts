@@ -122,7 +122,7 @@ function totalDifferences(
     const scope = row?.scope ?? rows?.scope ?? ''
     const period = row?.period ?? rows?.period ?? ''
     const toldTotal = row ? totalOf(row) : nothing
-    // Only what it holds is known of a sum that is older than the rows looked at: no open row is.
+    // For a sum older than the checked rows only its own value is known: no open row is that old.
     const isOlder = rows === undefined && period < from
     const fromRows = isOlder ? { ...aboveZero(toldTotal), openNano: 0 } : rows ? totalFrom(rows) : nothing
     if (!isSame(toldTotal, fromRows)) differences.push({ scope, period, told: toldTotal, fromRows })

@@ -10,7 +10,7 @@ import { utcDay } from './sum-scopes.ts'
 export interface CostRow {
   readonly key: string
   readonly usd: number
-  /** Part of `usd`: booked as set aside, since nobody can tell what those calls have cost. */
+  /** Part of `usd`: booked at the reserved amount, because the cost of those calls is unknown. */
   readonly unconfirmed_usd: number
   readonly calls: number
   readonly prompt_tokens: number

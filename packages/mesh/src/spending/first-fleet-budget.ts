@@ -8,8 +8,8 @@ const fleet = { scope: 'fleet', id: '' } as const
 const mesh: Caller = { kind: 'system' }
 
 /**
- * Gives the fleet its daily limit where nobody has decided about one yet: at the first start, and at the first start of
- * this release on an older home. What a person took away stays away. US dollars where it was given now, else null.
+ * Sets the daily limit of the fleet if no person has decided about one: at the first start, and at the first start of
+ * this release on an older home. A removed limit stays removed. Returns US dollars if it was set now, else null.
  */
 export type GiveFirstFleetBudget = () => number | null
 

@@ -37,7 +37,7 @@ interface OwnHold extends Hold {
 /** Set aside beyond what is taken: about what a busy run spends between two checks. */
 export const aheadMaxNano = nanoPerUsd / 4
 export const aheadShare = 1 / 20
-/** Fewer calls than this in `countedMs` wait for the disk once each, which nobody notices. */
+/** Fewer calls than this in `countedMs` wait for the disk once each, which is not noticeable. */
 const busyCalls = 8
 const countedMs = 1000
 

@@ -26,7 +26,7 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
       )
     })
   }
-  // Who is told the outcome of a run is told the whole cost: that of its last call may still wait to be written.
+  // The outcome of a run includes its whole cost: that of its last call may still wait to be written.
   kernel.hooks.costsAsked.subscribe(spending.flush)
   kernel.hooks.journalAsked.subscribe(spending.journalSpend)
   let firstDailyUsd: number | null = null

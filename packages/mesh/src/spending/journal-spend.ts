@@ -30,9 +30,9 @@ const waitingRows = `SELECT agent_id, run_id, project, model, ${[
 const batchRows = 500
 
 /**
- * Tells the journal what was spent since it was told last: one row for each run and model, not for each call, so that a
- * busy agent cannot fill it. What waits stands in a table, so that neither a crash nor a retry loses or doubles any.
- * Returns how many rows were written.
+ * Writes to the audit log what was spent since the last entry: one row for each run and model, not for each call, so
+ * that a busy agent cannot fill it. Waiting sums are in a table, so that neither a crash nor a retry loses or doubles
+ * any. Returns how many rows were written.
  */
 export function createJournalSpend(deps: {
   readonly database: Database

@@ -7,7 +7,7 @@ export const bookedMax = 2 ** 50
 /** Sums end here: the database driver refuses to read what is greater. */
 export const summedMax = Number.MAX_SAFE_INTEGER
 
-/** A whole number from 0 to `bookedMax`; `otherwise` where there is none at all. Pure. */
+/** A whole number from 0 to `bookedMax`; `otherwise` for anything that is no number. Pure. */
 export function bookable(value: number, otherwise = 0): number {
   if (Number.isNaN(value)) return otherwise
   return Math.min(bookedMax, Math.max(0, Math.ceil(value)))

@@ -174,7 +174,8 @@ describe('a call', () => {
     reservations.flush()
     expect(spend.total(projectScope('old'), day)).toMatchObject({ spentNano: 1100, openNano: 0 })
     expect(spend.total(projectScope('new'), day)).toMatchObject({ spentNano: 1100, openNano: 0 })
-    // Money of the old project is not held against the limit of the new one: nobody is told that the old ran low.
+    // Money of the old project does not count against the limit of the new one, and no warning is sent for the old
+    // one.
     expect(events.bodies).toMatchObject([{ type: 'budget.reached', scope_id: 'new', percent: 80 }])
   })
 })
@@ -400,7 +401,7 @@ describe('budgets of a whole fleet', () => {
                 harness.life.abort(new Error('the power is gone'))
                 harness.database.close()
                 harness = aFleet({ ...limits, path, clock, life: `life_${++lives}` })
-                // Nobody knows what became of those; each is paid in full.
+                // The outcome of those calls is unknown; each is paid in full.
                 costNano += open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
                 open = []
                 break

@@ -22,7 +22,7 @@ export interface Reservation {
   readonly reservedNano: number
   /** What was wished for, or what is left of the budget if that is less. At least 1. */
   readonly maxTokens: number
-  /** What stands in the table at the end. */
+  /** The row of the table at the end. */
   readonly row: SpendRow
   readonly openedAt: number
   /** What it was taken from; null where nothing had to be set aside. */

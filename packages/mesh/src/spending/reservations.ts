@@ -36,7 +36,10 @@ import type { SettledCall } from './write-settled.ts'
 export interface Reservations {
   /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */
   reserve(wish: ReserveWish): Promise<Reservation>
-  /** Tells what the call cost; safe to call again. `andAlso` stands or falls with it. Written within `writeEveryMs`. */
+  /**
+   * Reports the cost of the call; safe to repeat. `andAlso` runs in the same transaction. Written within
+   * `writeEveryMs`.
+   */
   settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
   /** For a call that the provider never served. */
   refund(reservation: Reservation): void
@@ -44,7 +47,7 @@ export interface Reservations {
   readonly found: SettledLedger
   /** After a budget was changed: nothing set aside before is used under it, so that it holds from the next call on. */
   rebalance(): void
-  /** Writes what is over and waits, for whoever reads the sums now. */
+  /** Writes finished calls that wait, for a reader of the sums. */
   settleWaiting(): void
   /** Writes what waits now and gives back all that holds do not use; for the end, before the database closes. */
   flush(): void
@@ -55,7 +58,7 @@ interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> 
   /** Of this start of the mesh alone. */
   readonly life: string
   readonly budgetOf: BudgetOf
-  /** What whoever gave a task lets it take of the model; null for no such cap. */
+  /** The limit of model calls set by the giver of a task; null without one. */
   readonly turnsOf?: (taskId: string) => number | null
   /** Calls of the tasks that a task goes on from. */
   readonly callsBefore?: (taskId: string) => number
@@ -148,7 +151,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     grouped.flush()
   }
 
-  /** Invariant 2: false for whoever comes second. */
+  /** Invariant 2: false if it was already closed. */
   function closes(reservation: Reservation, closing: SpendClosing | null): boolean {
     const tokens = open.get(reservation)
     if (tokens === undefined) return false

@@ -9,7 +9,7 @@ import { edited, requireScope, scopeText } from './budget-scope.ts'
 import type { BudgetEdit, BudgetLimits, BudgetScope } from './budget-scope.ts'
 import type { BudgetTable } from './budget-table.ts'
 
-/** How this module asks for what stands in the fleet's rows. */
+/** The part of the fleet's rows that this module needs. */
 export interface BudgetedAgents {
   find(agentId: string): {
     readonly budget: { readonly dailyUsd: number; readonly monthlyUsd: number }
@@ -35,7 +35,7 @@ export interface BudgetDeps {
   readonly rebalance: () => void
 }
 
-/** What stood before, for whoever offers to undo it. */
+/** The previous value, for a caller that offers to undo the change. */
 export interface BudgetChange {
   readonly before: BudgetLimits
   readonly after: BudgetLimits
@@ -140,7 +140,7 @@ function refuseOwnMembership(caller: Caller, agentId: string): void {
   }
 }
 
-/** It belongs where whoever had it made does, and follows that one. Problem `conflict`. */
+/** A spawned agent uses the project of its root. Problem `conflict`. */
 function refuseSpawned({ makerOf }: Pick<BudgetDeps, 'makerOf'>, agentId: string): void {
   const maker = makerOf(agentId)
   if (maker === null) return

@@ -28,12 +28,13 @@ interface SettleLedgerDeps {
   readonly log: Log
 }
 
-/** Differences told one by one; the number of all is told with them. */
+/** Differences that are listed one by one, together with the number of all. */
 const examplesMax = 10
 
 /**
- * Brings the ledger of money in order before anything is paid from it: sums follow their rows, which is told, and what
- * other lives left open is paid in full. All in one transaction, so that a kill leaves either all of it to do or none.
+ * Corrects the ledger of money before anything is paid from it: sums follow their rows, which is reported, and what
+ * other processes left open is paid in full. All in one transaction, so that a kill leaves either all of it to do or
+ * nothing.
  */
 export function settleLedger(deps: SettleLedgerDeps): SettledLedger {
   return deps.database.transaction(() => {

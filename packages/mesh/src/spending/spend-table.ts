@@ -22,7 +22,7 @@ export interface SpendRow {
 export interface SpendTotal {
   readonly openNano: number
   readonly spentNano: number
-  /** Part of what is spent: booked as set aside, since nobody can tell what the calls have cost. */
+  /** Part of what is spent: booked at the reserved amount, because the cost of the calls is unknown. */
   readonly unconfirmedNano: number
   readonly calls: number
   readonly tokens: number
@@ -32,7 +32,7 @@ export interface SpendClosing {
   readonly costNano: number
   readonly promptTokens: number
   readonly completionTokens: number
-  /** Why nobody can tell the cost, which is then all that was set aside. */
+  /** Why the cost is unknown; then it is the whole reserved amount. */
   readonly unconfirmed?: UnknownCost
 }
 
@@ -60,7 +60,7 @@ export interface SpendTable {
   resize(row: SpendRow, changeNano: number): boolean
   /** Forgets an open row that holds nothing any more. */
   forget(id: string): void
-  /** Keeps a call that is over, paid or refunded; the sums are told by `pay`, for many calls at once. */
+  /** Stores a finished call, paid or refunded; `pay` updates the sums for many calls at once. */
   enter(
     row: SpendRow,
     times: { readonly openedAt: number; readonly closedAt: number },

@@ -55,7 +55,7 @@ export interface SpendingNeeds {
     readonly queries: Pick<RunQueries, 'treeOf'>
     readonly lifecycle: Pick<RunLifecycle, 'addRunCost'>
   }
-  /** Caps that whoever gave a task has set; the fleet's own holds too. */
+  /** Limits set by the giver of a task; the fleet's own limits apply too. */
   readonly tasks: {
     capsOf(taskId: string): { readonly maxTurns: number | null; readonly callsBefore: number }
   }
@@ -103,7 +103,7 @@ export function createSpending(
   const journalSpend = createJournalSpend(kernel)
   return {
     ...reservations,
-    // What a spawned agent uses is money of whoever it is for, of no budget beside it; its run says how much at most.
+    // A spawned agent spends money of its root, with no budget beside it; its run states the maximum.
     reserve: async (wish) => {
       const agentId = rootOf(kernel.hooks, wish.agentId)
       if (agentId !== wish.agentId && wish.run === null) {

@@ -31,7 +31,7 @@ export function takeReservation(deps: TakeDeps, wish: OwnWish): Reservation | Pr
   const unusedNano = own ? freeIn(own) : 0
   let limit = tightestLimit(limitsFor(deps, wish, day))
   if (isShared(limit) && affordableTokens(wish, leftIn(limit) + unusedNano) < wish.maxTokens) {
-    // What other agents keep ahead is not used; whoever needs it now comes first.
+    // What other agents hold in advance is unused; an agent that needs it now goes first.
     holds.giveBackOthers(null, own)
     limit = tightestLimit(limitsFor(deps, wish, day))
   }

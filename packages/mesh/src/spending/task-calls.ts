@@ -13,9 +13,9 @@ export interface TaskCalls {
   refuseOverCap(account: Pick<BudgetAccount, 'agentId' | 'run'>): void
   /** A call of the task leaves. */
   began(taskId: string | null): void
-  /** It was not let go after all. */
+  /** The call was not made after all. */
   refused(taskId: string | null): void
-  /** It stands in the sums now; in the transaction that puts it there. */
+  /** The call is included in the sums; in the transaction that adds it. */
   written(taskId: string | null): void
 }
 
@@ -23,7 +23,7 @@ export function createTaskCalls(deps: {
   readonly database: Database
   readonly spend: SpendTable
   readonly budgetOf: BudgetOf
-  /** What whoever gave the task lets it take; null for no such cap. */
+  /** The limit set by the giver of the task; null without one. */
   readonly turnsOf?: (taskId: string) => number | null
   /** Calls of the tasks that it goes on from: its caps are theirs. */
   readonly callsBefore?: (taskId: string) => number

@@ -1,4 +1,4 @@
-/** Why nobody can tell what a call has cost, so that all that was set aside for it is booked, as unconfirmed. */
+/** Why the cost of a call is unknown, so that the whole reserved amount is booked as unconfirmed. */
 const unknownCosts = {
   'read-on-time': 'its client left, and the provider was heard out for as long as that is done',
   'read-on-bytes': 'its client left, and the provider was heard out for as many bytes as that is done',

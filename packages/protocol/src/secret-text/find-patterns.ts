@@ -15,8 +15,8 @@ const hashBase = 0x01000193
 const sieveSize = 1 << 16
 
 /**
- * Finds patterns in a long text: one pass over the text for the beginnings of all of them, and one more for each whose
- * beginning was seen. Linear in the text whatever stands in it.
+ * Finds patterns in a long text: one pass over the text for the beginnings of all of them, and one more for each
+ * beginning that was found. Linear in the text, whatever it contains.
  */
 export interface PatternFinder {
   find(units: Uint16Array): Steps<readonly Occurrence[]>

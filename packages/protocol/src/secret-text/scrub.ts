@@ -14,9 +14,9 @@ export interface Scrub {
   /** The same for a text of any length, a step at a time. */
   inSteps(text: string): Steps<string>
   /**
-   * Of a text that breaks off at its end: without its last `reachChars`, in which a value may have begun whose rest
-   * nobody sees. They are left out whatever stands there. Were only what begins like a value left out, whoever wrote
-   * the text could try a value letter by letter.
+   * For a text that is cut at its end: removes its last `reachChars`, in which a value may have begun whose rest is
+   * unknown. They are removed whatever they contain. If only text that begins like a value were removed, the author
+   * of the text could guess a value letter by letter.
    */
   cutText(text: string): string
   /** Names and values. */
@@ -34,7 +34,7 @@ const stretchPerChar = 16
 
 interface Pattern {
   readonly units: Uint16Array
-  /** Its ends share a base64 digit with what stands beside it. */
+  /** Its ends share a base64 digit with the adjacent bytes. */
   readonly isBase64: boolean
 }
 
@@ -164,7 +164,7 @@ function patternsOf(value: string): Pattern[] {
   return [...forms.values()]
 }
 
-/** The digits of base64 that do not depend on what stands before and after the bytes. */
+/** The base64 digits that do not depend on the bytes before and after. */
 function base64Core(bytes: Buffer, before: number): string {
   const digits = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
   return digits.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6))

@@ -2,8 +2,8 @@ import { through } from './in-steps.ts'
 import type { Steps } from './in-steps.ts'
 
 /**
- * A text as somebody could read it: decoded, or without its white space. Each unit knows where in the original text
- * it comes from, so that what is found in a view can be taken out of the original. Pure, and linear in the text.
+ * A text as a reader could see it: decoded, or without its white space. Each unit knows its position in the original
+ * text, so that what is found in a view can be removed from the original. Pure, and linear in the text.
  */
 export interface TextView {
   readonly units: Uint16Array
@@ -89,7 +89,7 @@ function squeezed(view: TextView): Steps<TextView> {
   return rebuilt(view, (at) => (isBlank(view.units[at] ?? 0) ? nothing : null))
 }
 
-/** What stands at a place instead of one plain unit: the unit it means, or none, and how much of the text it takes. */
+/** The meaning of a sequence at a position: its unit, or null, and its length in the text. */
 interface Reading {
   readonly unit: number | null
   readonly length: number
@@ -168,7 +168,7 @@ function numericEntity(units: Uint16Array, from: number): Reading | null {
     value = value * (isHex ? 16 : 10) + digit
   }
   if (at === first || units[at] !== 0x3b) return null
-  // From the ampersand, which stands two before `from`, to the semicolon.
+  // From the ampersand, two before `from`, to the semicolon.
   return { unit: value & 0xffff, length: at - from + 3 }
 }
 

@@ -90,8 +90,8 @@ const boundable: readonly {
 ]
 
 /**
- * The terms of the tools in a call that run at the provider, null where there are none. Throws the Problem `bad-request`
- * for one that the owner has not named and priced for this model. Pure.
+ * The terms of the tools in a call that run at the provider, null without such tools. Throws the Problem
+ * `bad-request` for one that the owner has not named and priced for this model. Pure.
  */
 export function serverToolTerms(
   model: {

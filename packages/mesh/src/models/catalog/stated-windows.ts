@@ -8,9 +8,9 @@ import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 
 /**
- * What providers said to the minds of agents of how long a prompt may be, for people to see. The mesh hears it as it
- * passes, and hands it on to nobody: the words are a stranger's, and may repeat what an agent wrote, so that each agent
- * believes what it has heard itself, for the same time and until the same answer.
+ * What providers told the loops of agents about the length of a prompt, for people to see. The mesh records it in
+ * passing and shares it with no other agent. The text is untrusted and may repeat what an agent wrote, so each agent
+ * uses only its own refusals, for the same time and until the same answer.
  */
 export interface StatedWindows {
   /** Any error of a call; what is no refusal because of length is passed over. Never throws. */
@@ -40,7 +40,7 @@ export function createStatedWindows(deps: { database: Database; clock: Clock; lo
     return ageMs >= 0 && ageMs < contextLimits.learnedWindowMs
   }
 
-  /** It is kept in memory; whoever is answered meanwhile is not to suffer from a row that could not be written. */
+  /** The value stays in memory; a failed write of the row must not affect the call. */
   function write(work: () => void): void {
     try {
       work()

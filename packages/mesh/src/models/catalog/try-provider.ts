@@ -16,10 +16,10 @@ const answerTimeoutMs = 60_000
 /** Thinking counts as well, and some refuse where it fills the bound. */
 const answerMaxTokens = 512
 const answerMaxBytes = 256 * 1024
-/** Stands for any key where only the address is looked for; nobody is asked with it. */
+/** Replaces a key where only the address is checked; no request is sent with it. */
 const whicheverKey = 'whichever'
 
-/** A provider as somebody wants to set it up; null takes what is kept, or what is usual. */
+/** A provider to set up; null uses the stored value or the default. */
 export interface ProviderCandidate {
   readonly provider: string
   readonly key: string | null
@@ -110,7 +110,9 @@ export function createTryProvider(deps: {
   }
 }
 
-/** Whoever tries a provider has no variable of it in any file yet; nothing was kept, and they may try again. Pure. */
+/**
+ * At this point no file contains a variable of the provider; nothing was saved, and the owner can try again. Pure.
+ */
 function untold(problem: Problem, provider: string): Problem {
   if (problem.code === 'provider-refused')
     return retold(problem, { repair: `Nothing was kept. Give another key of ${provider}.` })

@@ -7,7 +7,7 @@ import type { PricedModel } from './price-list.ts'
 /** What it costs to have sound written down. */
 export interface VoicePrice {
   readonly nanoPerSecond: number
-  /** Where the provider bills by tokens; null where nobody knows the price of those. */
+  /** For providers that bill by tokens; null if their price is unknown. */
   tokensNano(tokens: TranscriptionTokens): number | null
 }
 

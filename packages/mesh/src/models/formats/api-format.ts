@@ -7,8 +7,8 @@ import type { Spelling } from './spelling.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
- * One public form of the model surface. What differs between them stands here; the guard, the rate, the list of
- * models, the money and the lease are the use case's and the same for all.
+ * One public format of the model API. It contains only the differences; guard, rate limit, model list, money and
+ * lease belong to the use case and are the same for all formats.
  */
 export interface ApiFormat {
   readonly form: ModelForm
@@ -20,7 +20,7 @@ export interface ApiFormat {
   readonly usageOf: (answer: Readonly<Record<string, unknown>>) => TokenUsage | null
   /** Is there no word, no call and no reason in this answer, or in what one event of a stream says? Pure. */
   readonly saysNothing: (said: Readonly<Record<string, unknown>>) => boolean
-  /** The usage as the client is told it, with the cost; null where the answer goes on as the same bytes. Pure. */
+  /** The usage with the cost, as the client gets it; null if the answer is passed on byte for byte. Pure. */
   readonly usageWithCost:
     | ((answer: Readonly<Record<string, unknown>>, costUsd: number) => Record<string, unknown>)
     | null

@@ -9,7 +9,7 @@ export interface Draft {
   closed(bound: { readonly field: string; readonly value: number } | null): Uint8Array
 }
 
-/** For the name of the longest bound, the largest number and what stands between them, bytes. */
+/** Room for the longest name of the bound, the largest number and the separators, bytes. */
 const boundRoomBytes = 64
 
 /** What is spelled in the body that came is copied from there; all else is printed. Pure. */

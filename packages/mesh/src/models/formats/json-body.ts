@@ -3,7 +3,7 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { readJsonBody } from '../../intake/index.ts'
 
-/** Null where there is none. Throws the Problem `bad-request`. Pure. */
+/** Null if absent. Throws the Problem `bad-request`. Pure. */
 export function wholeNumber(value: JsonValue | undefined, name: string, max: number): number | null {
   if (value === undefined || value === null) return null
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > max) {

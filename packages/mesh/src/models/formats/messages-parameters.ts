@@ -59,7 +59,7 @@ function parse(bytes: Uint8Array): { readonly body: JsonObject; readonly model: 
   return { body, model }
 }
 
-/** A budget that is nearly used up leaves less room than the thinking was to have: it gets less, or there is none. */
+/** A nearly exhausted budget leaves less room than was planned for thinking: thinking is reduced or left out. */
 function fitThinking(chosen: JsonObject, asked: number, maxTokens: number): JsonObject {
   const thought = chosen['thinking']
   const budget = isJsonObject(thought) ? thought['budget_tokens'] : null

@@ -9,7 +9,7 @@ interface OpenAiError {
   /** Which parameter it is about, as OpenAI writes it; the message names it here. */
   readonly param: null
   readonly code: string
-  /** How often providers were asked for it; whoever is told so need not ask again at once. */
+  /** How often providers were asked; a client that knows this need not retry at once. */
   readonly attempts?: number
 }
 

@@ -27,7 +27,7 @@ function bothWays(text: string, read: (bytes: Uint8Array) => ReturnType<typeof r
 
 const readMessages = (bytes: Uint8Array) => readMessagesParameters(bytes, [])
 
-/** JSON as texts, spelled as nobody would, though a parser takes it. */
+/** JSON texts with unusual but valid spelling. */
 const odd = fc.letrec<{ value: string; list: string; object: string }>((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },

@@ -24,7 +24,7 @@ const spelledMinBytes = 2048
 export function spellingOf(bytes: Uint8Array, body: JsonObject): Spelling | null {
   if (bytes.length < spelledMinBytes) return null
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  // Escapes that nobody needs; after another backslash these are none, and such a body is printed all the same.
+  // Needless escapes; after another backslash they are ordinary text, and such a body is serialized again anyway.
   if (text.includes('\\u') || text.includes('\\/')) return null
   const found = membersIn(text)
   if (found === null || found.names !== namesIn(body)) return null

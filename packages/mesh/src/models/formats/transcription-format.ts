@@ -17,7 +17,7 @@ export interface TranscriptionAnswer {
 
 export interface TranscriptionTokens {
   readonly input: number
-  /** Of those, what was sound; all of them where nobody says. */
+  /** The audio tokens among them; all of them if not reported. */
   readonly audio: number
   readonly output: number
 }
@@ -25,7 +25,7 @@ export interface TranscriptionTokens {
 /** Longer than any file that is taken; what tells more is not believed, seconds. */
 const secondsMax = 1_000_000
 
-/** Nothing lasts no time: whoever says so has not measured it. */
+/** A duration of zero means that it was not measured. */
 const seconds = z
   .union([
     z.number(),

@@ -41,7 +41,7 @@ export function countIn(told: unknown): number | null {
   return Number.isSafeInteger(value) && isWithin(value, countMax) ? value : null
 }
 
-/** The same where none need be told: 0 for what is not there. Pure. */
+/** The same for an optional count: 0 if absent. Pure. */
 export function countOrNone(value: unknown): number | null {
   return isTold(value) ? countIn(value) : 0
 }

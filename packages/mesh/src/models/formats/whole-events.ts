@@ -13,7 +13,7 @@ const carriageReturn = 13
 export interface WholeEvents {
   /** All bytes up to the end of the last whole event; null while no event has ended. */
   take(bytes: Uint8Array): Buffer | null
-  /** The bytes of the unfinished event; null if there are none. */
+  /** The bytes of the unfinished event; null without any. */
   rest(): Buffer | null
 }
 
@@ -64,7 +64,7 @@ export function lastEnd(bytes: Buffer): number {
   return Math.max(plain === -1 ? 0 : plain + 2, returned === -1 ? 0 : returned + 3)
 }
 
-/** Where an empty line ends in `piece` that began in the bytes before it; 0 if there is none. */
+/** The end of an empty line in `piece` that began in the bytes before it; 0 without one. */
 function endAcross(before: Buffer, length: number, piece: Buffer): number {
   const last = length > 0 ? before[length - 1] : undefined
   if (last === lineFeed) {
@@ -84,7 +84,7 @@ export function eventEnd(data: Buffer, from: number): number {
   return -1
 }
 
-/** Lines may end in a carriage return alone; nobody else sends one without a line feed. */
+/** Lines may end in a carriage return alone; every other provider sends a line feed too. */
 export function endsInReturns(bytes: Buffer | null): boolean {
   const at = bytes?.indexOf(carriageReturn) ?? -1
   return bytes !== null && at !== -1 && at < bytes.length - 1 && !bytes.includes(lineFeed)

@@ -19,9 +19,9 @@ export interface AllowedModelsDeps {
 }
 
 /**
- * What an agent may use: its own model, the one of all memories, and what the owner's settings add for it. Only the
- * owner's may name many at once, or one that searches the web by itself: an agent's own model is set by the operator
- * too, who must not open all of a provider with it, nor a way out.
+ * What an agent may use: its own model, the model of all memories, and what the owner's settings add for it. Only the
+ * owner's entries may match many models at once, or one that searches the web by itself. The operator can also set an
+ * agent's own model, and must not open a whole provider or egress with it.
  */
 export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
   const ownersDefault = deps.catalog.defaultModel()
@@ -53,8 +53,8 @@ export interface FallbackDeps extends AllowedModelsDeps {
 }
 
 /**
- * The model that was asked for and those the owner lets stand in for it, in order. A stand-in must be on the agent's
- * own list, set up, and have a price; one that is not stays out. Throws what the model itself lacks.
+ * The requested model and its configured fallbacks, in order. A fallback must be on the agent's own list, configured,
+ * and have a price; otherwise it is skipped. Throws what the requested model itself lacks.
  */
 export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: ModelName): CatalogModel[] {
   const chain = [deps.catalog.find(wanted)]

@@ -82,7 +82,7 @@ export function openCallAccount(
     deps.spending.settle(input.reservation, closing, announcing(deps.events, event))
   }
 
-  /** What was told comes from outside: it never becomes a number that the ledger could not read again. */
+  /** Reported usage is untrusted: it never becomes a number that the ledger could not read again. */
   function booked(told: SpendClosing): SpendClosing {
     const closing = {
       ...told,

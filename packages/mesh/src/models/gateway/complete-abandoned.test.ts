@@ -9,7 +9,10 @@ import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 const today = () => utcDay(Date.now())
 const left = new Error('the client has gone')
 
-/** Thinks, generates all that it may, and bills it, whoever listens: what every provider does. Gives the bill in nano. */
+/**
+ * Generates everything it may and bills it, whether or not a client reads it, as every provider does. Returns the
+ * bill in nano-dollars.
+ */
 function billing(upstream: LlmUpstream): { nano: number } {
   const bill = { nano: 0 }
   upstream.answerWith(async (call, response) => {

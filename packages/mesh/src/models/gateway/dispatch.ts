@@ -96,7 +96,7 @@ interface Walk {
   readonly untried: Set<number>
   /** The last; null before the first. */
   failure: Failure | null
-  /** Why the last stand-in could not be asked. */
+  /** Why the last fallback could not be called. */
   refusal: Problem | null
 }
 
@@ -181,8 +181,8 @@ export async function attemptOnce<Answer>(
 }
 
 /**
- * Null for a stand-in that the budget, say, does not reach to: then it does not stand in. Throws what the model that
- * was asked for lacks, as long as that is all there is to tell.
+ * Null for a fallback that cannot be used, for example because of the budget. Throws what the requested model lacks,
+ * as long as there is no other error to report.
  */
 async function openNext(
   call: Pick<ChainCall<unknown>, 'open' | 'chain'>,

@@ -4,7 +4,7 @@ import type { FailureKind } from './model-health.ts'
 /** One attempt that gave no answer. */
 export interface Failure {
   readonly problem: Problem
-  /** Null when it is the call's own fault, or beyond what another model could mend: it is told and never repeated. */
+  /** Null if the call itself is at fault, or another model cannot help: the error is returned and never retried. */
   readonly kind: FailureKind | null
   /** What the provider asked for; 0 when it asked for nothing. */
   readonly retryAfterMs: number
@@ -69,8 +69,8 @@ export type Step =
   | { readonly do: 'give-up' }
 
 /**
- * What to do after a failure: the same model first where that heals, then the next of the chain. Permanent failures
- * never cascade, and once a last resort has failed there is none left. Pure.
+ * Decides what follows a failure: a retry of the same model if it may help, then the next model of the chain.
+ * Permanent failures never cascade, and after the last resort the call fails. Pure.
  */
 export function nextStep(standing: Standing): Step {
   const { failure, others } = standing

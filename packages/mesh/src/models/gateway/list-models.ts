@@ -61,7 +61,7 @@ export function createListModels(deps: ListModelsDeps): ListModels {
   }
 }
 
-/** Tokens that fit into it, under the name that gateways use; left out when nobody knows. */
+/** The context window in tokens, under the name that gateways use; absent if unknown. */
 function contextLength(deps: AllowedModelsDeps, id: string): { readonly context_length?: number } {
   const name = resolveModel(id, deps.catalog.defaultProvider())
   const tokens = name ? windowOfModel(deps.settings(), name) : null

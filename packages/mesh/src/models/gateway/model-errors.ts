@@ -12,8 +12,8 @@ export function isAnthropicCall(request: FastifyRequest): boolean {
 }
 
 /**
- * Each client is refused in the words that it knows, whoever refuses: gate, framework or use case. OpenAI's look for
- * `error` beside the fields of a problem; Anthropic's get a body of their own.
+ * Each client gets errors in its own format, whichever layer rejects: gate, framework or use case. OpenAI clients
+ * look for `error` beside the fields of a problem; Anthropic clients get a body of their own.
  */
 export function refuseInClientFormat(scope: FastifyInstance): void {
   scope.setErrorHandler((error) => {

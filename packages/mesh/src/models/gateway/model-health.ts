@@ -47,7 +47,7 @@ type HealthEvent =
 
 export const healthy: ModelHealth = { kind: 'ok' }
 
-/** By failures in a row; the last stands for all further ones. */
+/** By number of consecutive failures; the last value applies to all further ones. */
 const coolDownsMs = {
   'rate-limited': [10_000, 30_000, 60_000, 120_000],
   credential: [30_000, 60_000, 120_000, 300_000],

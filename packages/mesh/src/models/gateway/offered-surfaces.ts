@@ -8,7 +8,7 @@ import { isAnthropicCall } from './model-errors.ts'
 const { chatCompletions, models } = meshAgentEndpoints
 const { messages, countTokens, embeddings, model } = modelEndpoints
 
-/** What each family of clients can be told to use instead. */
+/** What each family of clients can use instead. */
 const offered = {
   openai: inWords([chatCompletions, embeddings, models, model]),
   anthropic: inWords([messages, countTokens, models, model]),
@@ -18,8 +18,8 @@ const offered = {
 const surfaceMaxChars = 100
 
 /**
- * Everything below the model surface that no endpoint answers, by its method or its path. It is refused at its first
- * line and to whoever the gate has let in, so that neither a body is read nor a stranger told anything.
+ * Everything below the model API that no endpoint answers, by method or path. It is rejected at its first line and
+ * after the gate, so that no body is read and a stranger learns nothing.
  */
 export function refuseOtherSurfaces(scope: FastifyInstance): void {
   const refused = async (request: FastifyRequest): Promise<void> => {

@@ -70,7 +70,7 @@ function learnedBound(
   return answerBounds.boundFor(agentId, model.id, model.defaultMaxTokens)
 }
 
-/** What of an answer nobody waits for is bounded by what is read on, and what anybody's call keeps by the bytes of its agent. */
+/** Limits reading on after the client has left, and the memory of a call by the bytes of its agent. */
 function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input }: AskedCall): CallBounds {
   let bytes = 0
   let heard = 0

@@ -7,7 +7,7 @@ import type { ProviderReply } from '../providers/llm-provider.ts'
 import type { RefusalMeaning } from '../refusals/refusal-table.ts'
 import { namingVariables, readRefusalOf } from './provider-problem.ts'
 
-/** A gateway gave up waiting: what stands behind it may have answered it in vain. */
+/** A gateway timed out: the provider behind it may have answered and billed. */
 const mayBeBilledStatuses: readonly number[] = [504, 524]
 
 /** Null where no other model would do better, or the call has to be changed first. */
@@ -37,7 +37,7 @@ export async function failureFromRefusal(reply: ProviderReply, model: CatalogMod
   }
 }
 
-/** What is said of a window is said of one model, which may be a stand-in of the one that was asked for. */
+/** A statement about a window concerns one model, which may be a fallback of the requested one. */
 function withName(problem: Problem, model: string): Problem {
   const isOfModel = problem.code === 'prompt-too-long' || problem.code === 'history-refused'
   return isOfModel ? retold(problem, { extra: { refused_by: model } }) : problem

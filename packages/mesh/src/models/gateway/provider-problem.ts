@@ -70,8 +70,8 @@ export async function problemFromRefusal(reply: ProviderReply, by: RefusedBy): P
 }
 
 /**
- * An error that stands where an answer should: in a body with status 200, or in an event of a stream. One that says no
- * more than that something passes is a broken answer. Null for no error. Pure.
+ * An error in the place of an answer: in a body with status 200, or in an event of a stream. One that only says that
+ * something is temporary is a broken answer. Null for no error. Pure.
  */
 export function refusalInBody(
   answer: Readonly<Record<string, unknown>>,

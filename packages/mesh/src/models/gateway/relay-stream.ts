@@ -21,7 +21,7 @@ const keepAliveComment = Buffer.from(': keep-alive\n\n')
 export interface SpokenStream {
   readonly reply: ProviderReply
   readonly call: OpenCall
-  /** Told to a client that got its headers before anybody knew. */
+  /** Sent to a client that got its headers before the answering model was known. */
   readonly signature: () => readonly string[]
   /** Begins to watch for silences between its words. */
   readonly waiting: () => Watched
@@ -36,15 +36,15 @@ interface RelayInput {
   /** The client has waited in silence so far. */
   readonly isLate: boolean
   readonly wantsUsage: boolean
-  /** Hears of the reader's going, and says when the provider is to be cut off. */
+  /** Is notified when the reader leaves, and decides when to cut the provider off. */
   readonly hearing: Hearing
   readonly keepAlive: KeepAlive
 }
 
 /**
- * An answer as it comes, with comments in its silences. Settles by its whole usage, or as unconfirmed, whether or not
- * anybody ever reads it: once its reader has left it is read to its end for the usage alone. Fails only by the reader's
- * own going.
+ * An answer as it streams, with comments during silences. Settles by its whole usage, or as unconfirmed, whether or
+ * not a client reads it: after the reader has left it is read to its end only for the usage. Fails only because the
+ * reader left.
  */
 export function relayStream(input: RelayInput): ByteStream {
   const { left } = input.hearing
@@ -60,7 +60,7 @@ export function relayStream(input: RelayInput): ByteStream {
   else left.addEventListener('abort', readAlone, { once: true })
   return createByteStream((sink) => {
     if (!isPiped) return pipe(sink)
-    // Its client had left before anybody came to read.
+    // Its client left before the answer was read.
     sink.fail(left.reason)
     return { resume: () => {}, cut: () => {} }
   })

@@ -28,8 +28,8 @@ interface MediaCaller {
 }
 
 /**
- * The call with what it names by address as data in its place: a provider fetches nothing for an agent. Throws
- * `bad-request` for what is not of the kind that stands there, and what the port throws, each with the place.
+ * The call with remote media replaced by their data: a provider fetches nothing for an agent. Throws `bad-request`
+ * for media of the wrong kind, and the port's errors, each with the position.
  */
 export async function withRemoteMedia<
   Call extends { readonly forwarded: JsonObject; readonly prompt: PromptFound },

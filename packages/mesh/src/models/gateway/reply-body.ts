@@ -16,15 +16,15 @@ export interface OpenCall {
   /** Told to a client that asks again: the bound that the mesh chose for the answer, null where it chose none. */
   readonly answerBound?: number | null
   readonly bounds?: CallBounds
-  /** Who answers; a refusal in its answer is told by these names. */
+  /** The answering model; a refusal in its answer is reported with these names. */
   readonly model?: RefusedBy
 }
 
 export type Hold = NonNullable<CallBounds['hold']>
 
 /**
- * An answer in one piece, with its cost where the form has a place for it; settles. Throws the Problem
- * `upstream-failed` for what is none, and `model-failed` for one that says nothing.
+ * An answer in one piece, with its cost if the format has a place for it; settles. Throws the Problem
+ * `upstream-failed` for an invalid answer, and `model-failed` for an empty one.
  */
 export async function wholeReply(
   reply: ProviderReply,
@@ -54,7 +54,7 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
   if (apiFormat.saysNothing(answer)) throw emptyAnswer()
   const told = usage === null ? null : apiFormat.usageWithCost?.(answer, call.costUsdOf(usage))
   if (told) return Buffer.from(withUsageTold(text, answer, { ...told, ...boundWords(call.answerBound) }))
-  // Without a usage it stands beside the answer.
+  // Without a usage it is placed beside the answer.
   const hasBound = usage === null && typeof call.answerBound === 'number'
   return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)
 }
@@ -63,8 +63,8 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
 const usageName = 'usage":'
 
 /**
- * The answer with more in its usage: put into its text where that stands once and as it would be printed, since to print a
- * long answer anew takes longer than to read it. Pure.
+ * The answer with more fields in its usage. They are inserted into its text if the usage occurs once and in standard
+ * form, because serializing a long answer takes longer than parsing it. Pure.
  */
 export function withUsageTold(
   text: string,
@@ -81,7 +81,7 @@ export function withUsageTold(
   return text.slice(0, from) + JSON.stringify(told) + text.slice(from + before.length)
 }
 
-/** As it stands beside the usage. Pure. */
+/** As a field beside the usage. Pure. */
 export function boundWords(bound: number | null | undefined): { readonly answer_bound?: number | null } {
   return bound === undefined ? {} : { answer_bound: bound }
 }

@@ -16,7 +16,7 @@ export type StandIn = (asked: {
   readonly parameters: JsonObject
 }) => Promise<{ readonly llm: LlmProvider } | { readonly model: string }> | null
 
-/** A run that plays another one again hears its record, or the model that a person let go on from there. */
+/** A replay gets its record, or the model that a person selected to continue from there. */
 export function standInChain(
   deps: FallbackDeps & Pick<OpenCallDeps, 'apiFormat'> & { readonly standIn?: StandIn },
   caller: AgentCaller,

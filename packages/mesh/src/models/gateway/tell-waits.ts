@@ -34,7 +34,7 @@ export interface TellWaits {
 
 /** The waits of one call. */
 export interface CallWaits {
-  /** An answer is waited for, or its next words: what is heard or ends of it says that it was there. */
+  /** Waiting for an answer, or its next chunk: `heard` or `end` reports that it came. */
   asking(model: CatalogModel): Watched
   /** The same model is asked again after `waitMs`, `elapsedMs` after the call began. */
   retrying(model: CatalogModel, failure: Failure, wait: { waitMs: number; elapsedMs: number }): void
@@ -62,7 +62,7 @@ export function createTellWaits(deps: {
   return {
     begin({ agentId, runId, left }) {
       let told = 0
-      /** What was told last, and not as over. */
+      /** A wait was announced last, and not its end. */
       let isOpen = false
 
       function tell(model: CatalogModel, what: Told): void {
@@ -85,7 +85,7 @@ export function createTellWaits(deps: {
         })
       }
 
-      /** Without a bound of its own: once for each time that a wait was told at most. */
+      /** Not rate-limited itself: called at most once for each announced wait. */
       function over(model: CatalogModel): void {
         if (!isOpen || left.aborted) return
         isOpen = false

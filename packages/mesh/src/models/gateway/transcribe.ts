@@ -189,7 +189,7 @@ function boundsOf({ onShareOf }: TranscribeDeps, agentId: string): CallBounds {
   }
 }
 
-/** Nobody is told of the wait: it is of no run. */
+/** The wait belongs to no run, so it is not announced. */
 const untold = { asking: () => ({ heard: () => {}, end: () => {} }), retrying: () => {}, over: () => {} }
 
 async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePrice): Promise<Transcribed> {

@@ -67,7 +67,7 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
     return entry
   }
 
-  /** Whoever is answered in the meantime is not to suffer from a record that could not be written. */
+  /** A failed write of the record must not affect the calls answered meanwhile. */
   function announce(entry: JournalEntry, event: FleetEventBody): void {
     try {
       deps.journal.append(entry)

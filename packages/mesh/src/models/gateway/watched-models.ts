@@ -25,8 +25,8 @@ const tokensPerMtok = 1_000_000
 export type WatchedModels = (caller: Caller) => readonly ModelView[]
 
 /**
- * The models that the fleet names or has used, for people. Cassettes that nobody is set to are left out. Throws the
- * Problem `denied`.
+ * The models that the fleet names or has used, for people. Unused cassettes are left out. Throws the Problem
+ * `denied`.
  */
 export function createWatchedModels(deps: WatchedModelsDeps): WatchedModels {
   return (caller) => {

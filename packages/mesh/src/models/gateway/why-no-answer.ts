@@ -17,8 +17,8 @@ export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogMode
 }
 
 /**
- * The Problem of a call that no model answered: of its last attempt, or of the refusal that is remembered where nobody was
- * asked. It names the attempts, so that the client does not multiply them. Pure.
+ * The Problem of a call that no model answered: that of its last attempt, or a remembered refusal if no model was
+ * called. It contains the attempts, so that the client does not multiply them. Pure.
  */
 export function whyNoAnswer(
   walk: { readonly failure: Failure | null; readonly refusal: Problem | null; readonly attempts: number },

@@ -117,7 +117,7 @@ async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise
   }
 }
 
-/** The bound on the answer stands in the body alone. */
+/** Only the body contains the bound on the answer. */
 function bodyOf({ body }: ProviderRequest): JsonObject {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
   return JSON.parse(text) as JsonObject

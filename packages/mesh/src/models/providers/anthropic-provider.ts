@@ -28,7 +28,7 @@ const paths: Partial<Record<ModelForm, string>> = {
   'token-count': '/messages/count_tokens',
 }
 
-/** Anthropic itself, or whoever serves `POST <base>/messages` as it does: messages pass byte by byte. */
+/** Anthropic, or a server with the same `POST <base>/messages`: messages pass byte for byte. */
 export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const root = base.pathname.replace(/\/+$/, '')

@@ -1,4 +1,4 @@
-/** Whoever takes bytes as they come; after `end` or `fail` it hears nothing more. */
+/** A receiver of bytes as they come; after `end` or `fail` it gets nothing more. */
 export interface ByteSink {
   /** False asks for no more until `resume`; what comes all the same is taken. */
   write(bytes: Uint8Array): boolean

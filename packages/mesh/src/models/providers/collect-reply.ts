@@ -8,7 +8,7 @@ import type { CallBounds, ProviderReply } from './llm-provider.ts'
 /** A whole answer, pictures included. */
 const replyMaxBytes = 16 * 1024 * 1024
 
-/** Does what returns at once on the share of whoever calls, where one is named. */
+/** Charges synchronous work to the caller's share of the loop, if one is given. */
 export function spendIn<T>(bounds: CallBounds | undefined, work: () => T): T {
   return bounds?.spend === undefined ? work() : bounds.spend(work)
 }

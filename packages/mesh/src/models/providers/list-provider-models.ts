@@ -14,8 +14,8 @@ const listMaxBytes = 4 * 1024 * 1024
 const listSchema = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) })
 
 /**
- * Names of the models that a provider says it has, by the list that most serve beside their chats; empty where it does
- * not tell, for whatever reason: the answer of a model is what counts. Names are bounded, whoever wrote them.
+ * Names of the models that a provider lists, by the list that most serve beside their chats. Empty if it does not
+ * answer, for whatever reason: only a model's own answer proves anything. The number and length of names are bounded.
  */
 export async function listProviderModels(
   setup: ProviderSetup,

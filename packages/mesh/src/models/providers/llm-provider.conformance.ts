@@ -69,8 +69,8 @@ export function describeLlmProvider(
 }
 
 /**
- * What a provider that writes down sound owes besides, which is no JSON: `make` gives one that hears `Hello there` in the
- * note `hi`, and is silent to `wait`.
+ * Further requirements for a provider that transcribes sound, which is not JSON: `make` gives one that returns `Hello
+ * there` for the note `hi`, and hangs on `wait`.
  */
 export function describeTranscriber(name: string, make: () => Promise<ProviderUnderTest>): void {
   describe(`${name} as a provider of transcriptions`, () => {

@@ -25,7 +25,7 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'tr
 export interface LlmProvider {
   readonly forms: ReadonlySet<ModelForm>
   complete(request: ProviderRequest, options: ProviderOptions): Promise<ProviderReply>
-  /** Names of the models it can tell without asking anybody, without the provider's own. */
+  /** Names of the models that are known without a request, without the provider's own. */
   modelNames(): Promise<readonly string[]>
   /** Frees its connections; calls that are open are cut. */
   close(): Promise<void>

@@ -16,7 +16,10 @@ interface OpenAiCompatibleConfig {
   readonly timeouts?: Partial<ProviderTimeouts>
 }
 
-/** Anybody who serves `POST <base>/chat/completions`, and `/embeddings` and `/audio/transcriptions` where it has models for them: OpenAI, Groq, Ollama, vLLM, llama.cpp and others. */
+/**
+ * Any server of `POST <base>/chat/completions`, and of `/embeddings` and `/audio/transcriptions` if it has such
+ * models: OpenAI, Groq, Ollama, vLLM, llama.cpp and others.
+ */
 export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const root = base.pathname.replace(/\/+$/, '')

@@ -20,7 +20,7 @@ export interface Answering {
 export interface ReplyFlow {
   pause(): void
   resume(): void
-  /** Ends the connection; `onError` hears this error. */
+  /** Ends the connection; `onError` gets this error. */
   abort(error: Error): void
 }
 
@@ -38,7 +38,7 @@ export interface ConnectionBounds {
 export interface Connection {
   /** Once it is open; when it cannot be opened, nothing was sent. */
   send(bytes: Uint8Array, answering: Answering): void
-  /** Nobody asks this any more: ends a connection that is only being opened for it. */
+  /** The request was abandoned: ends a connection that is only being opened for it. */
   leave(answering: Answering): void
   destroy(): void
 }
@@ -57,7 +57,7 @@ export class SilentTooLong extends Error {
 
 type Phase = 'connecting' | 'head' | 'body' | 'idle'
 
-/** Silences are looked at so often, milliseconds: more exactly where a bound is short. */
+/** Interval of the checks for silence, milliseconds: shorter for a short bound. */
 const pollEveryMs = 1000
 const checksPerBound = 4
 

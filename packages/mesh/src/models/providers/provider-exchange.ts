@@ -7,7 +7,7 @@ import { whyBroken } from './why-broken.ts'
 import type { ReplyFlow } from './provider-connection.ts'
 import type { ProviderCall, ProviderPool } from './provider-pool.ts'
 
-/** What came before anybody read it; more makes the far end wait, bytes. */
+/** Limit of bytes received before the reader starts; above it the provider is paused. */
 const unreadMaxBytes = 256 * 1024
 const readerLeft = new Error('nobody reads the answer any more')
 
@@ -31,7 +31,7 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
     const onAbort = () => {
       if (flow) flow.abort(abortReason(signal))
       else leave?.()
-      // A request that still waits for a connection is told of no abort.
+      // A request that still waits for a connection is not notified of an abort.
       reject(signal.reason)
     }
     signal.addEventListener('abort', onAbort, { once: true })

@@ -66,7 +66,7 @@ export function openProviderPool(
   /** The one that was used last is used next, so that those that are not needed end. */
   const idle: Connection[] = []
   const waiting: Waiting[] = []
-  /** Have a connection, and are sent once it has been heard out. */
+  /** Requests with a connection, sent once its callbacks have returned. */
   let due: { readonly one: Waiting; readonly connection: Connection }[] = []
   let isClosed = false
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { BrokenReply, createReplyReader } from './reply-reader.ts'
 import type { ReplyHead } from './reply-reader.ts'
 
-/** What is heard of these pieces; `isBroken` where they are no answer. */
+/** The parts that the reader reports for these pieces; `isBroken` if they are no answer. */
 function heard(pieces: readonly Uint8Array[], isEnded = false) {
   const told = {
     head: null as ReplyHead | null,
@@ -345,7 +345,7 @@ describe('an answer', () => {
     )
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => {
-        // That nothing else is thrown is looked at there.
+        // That nothing else is thrown is checked there.
         const { reuse, isBroken } = heard(
           parts.map((part) => Buffer.from(part)),
           true,

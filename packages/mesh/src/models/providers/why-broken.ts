@@ -14,7 +14,7 @@ export function whyBroken(
   if (at.isBegun) {
     return new Problem('upstream-failed', { detail: `${at.host} broke off its answer`, cause: error })
   }
-  // Nobody can tell whether it was read, and so whether it will be billed.
+  // It is unknown whether the request was read, and so whether it will be billed.
   if (at.isSent) {
     return new Problem('upstream-failed', { detail: `${at.host} hung up before it answered`, cause: error })
   }

@@ -3,8 +3,8 @@ import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 
 /**
- * A recorded or written conversation that the scripted provider plays; `cassettes/README.md` tells its form to
- * people. Tool calls are made for real, and what they returned is caught by `capture` and put where `{{name}}` stands.
+ * A recorded or written conversation that the scripted provider plays; `cassettes/README.md` describes the format.
+ * Tool calls are really executed, and their results are captured by `capture` and inserted for `{{name}}`.
  */
 
 const pattern = z

@@ -47,7 +47,7 @@ export function triggerText(messages: readonly ChatMessage[]): string {
   return trigger ? textOf(trigger) : ''
 }
 
-/** Pictures of a tool's result follow it in the user's name; nobody asks anything in them. */
+/** Pictures of a tool's result follow it as a user message, which asks nothing. */
 function isAsked(message: ChatMessage, index: number, messages: readonly ChatMessage[]): boolean {
   if (message.role !== 'user') return false
   const shows = Array.isArray(message.content) && message.content.some((part) => part['type'] === 'image_url')

@@ -6,7 +6,7 @@ import { durationMs, retryAfterInWords } from './retry-after.ts'
 export interface RefusalFacts {
   /** Of the reply; where that is 200, the status that the body names, or 0. */
   readonly status: number
-  /** Its name in the settings, and the host name of its address; empty where there is none. */
+  /** The provider's name in the settings, and the host name of its address; empty if unknown. */
   readonly provider: string
   readonly host: string
   /** Every code, type, status and reason that the body or the headers name. */

@@ -1,7 +1,7 @@
 import { historyRows } from './history-rows.ts'
 import type { HistoryPart } from './history-rows.ts'
 
-/** What a refusal means for the next step. The first six stay until somebody acts; the last three pass. */
+/** What a refusal means for the next step. The first six stay until a person acts; the last three pass. */
 export type RefusalMeaning =
   /** The account has no credit, or its billing is off: the owner pays or sets another model. */
   | 'credit'

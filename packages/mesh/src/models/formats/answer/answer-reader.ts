@@ -203,7 +203,7 @@ function errorEvent(text: string): WireValue {
   return { value, written: value }
 }
 
-/** An error may be told in plain words. */
+/** An error may be plain text. */
 function jsonOr(text: string): unknown {
   return readJsonQuietly(text, jsonLimits.modelAnswer) ?? text
 }
@@ -303,7 +303,7 @@ function argumentsOf(call: {
   return call.arguments || call.parameters || call.input
 }
 
-/** A longer id is none. */
+/** A longer id is ignored. */
 const idMaxChars = 512
 
 function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {

@@ -38,7 +38,7 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
   return [mended ?? joined]
 }
 
-/** The text of the object that this text is, or holds as a text; null where it is none. */
+/** The text of the object that this text is, or contains as a JSON string; null otherwise. */
 function objectIn(text: string): string | null {
   let inner = text.trim()
   for (let depth = 0; depth < encodingsMax; depth++) {

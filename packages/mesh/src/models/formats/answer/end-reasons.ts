@@ -68,7 +68,7 @@ const ends: Readonly<Record<string, NormalEnd | 'error'>> = {
   timeout: 'error',
 }
 
-/** What stands for no reason at all. */
+/** Values that mean no reason. */
 const none: readonly string[] = ['', 'null', 'none', 'false', '0', 'unknown', 'finish_reason_unspecified']
 
 const shownMaxChars = 60

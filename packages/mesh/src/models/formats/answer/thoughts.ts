@@ -3,8 +3,8 @@ import { isRecord } from '../empty-answer.ts'
 import type { SaidPart, WireSaid } from './chat-wire.ts'
 
 /**
- * Thinking in the form of `reasoning_details`, with two members more: `from` names the provider, and `field` where in its
- * wire this stood, so that the provider gets it back in the form that it knows and no other gets it at all.
+ * Thinking in the form of `reasoning_details` with two more members: `from` names the provider, and `field` its
+ * original field. So the provider gets it back in its own form, and no other provider gets it at all.
  */
 
 /** The field in which a provider sends the thinking of a model. */

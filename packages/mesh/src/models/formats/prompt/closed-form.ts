@@ -28,7 +28,7 @@ export function placeOf(path: readonly (string | number)[]): string {
   return text.replace(/^\./, '') || 'body'
 }
 
-/** What a client wrote, short enough to be told back. */
+/** A value of the client, short enough to repeat in an error. */
 export function shown(value: JsonValue | undefined): string {
   if (value === undefined) return 'nothing'
   if (Array.isArray(value)) return 'a list'

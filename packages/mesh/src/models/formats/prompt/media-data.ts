@@ -36,7 +36,7 @@ const signatures: readonly { readonly type: string; readonly kind: MediaKind; is
     { type: 'application/pdf', kind: 'document', is: (head) => head.startsWith('%PDF-') },
   ]
 
-/** What bytes are by their beginning, whatever anybody calls them; null for nothing that models are sent. Pure. */
+/** The media type by the first bytes, whatever type is declared; null for types that models do not accept. Pure. */
 export function mediaTypeOf(bytes: Uint8Array, kind: MediaKind): string | null {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1')
   return signatures.find((one) => one.kind === kind && one.is(head))?.type ?? null

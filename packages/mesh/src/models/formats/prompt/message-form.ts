@@ -27,7 +27,7 @@ const cites = objectOf({
     return flag(value, reading)
   },
 })
-/** What a model cited stands in its words already; what it points to is for its reader. */
+/** The text of a citation is already part of the answer; its reference is for the reader. */
 const common = { type: text, cache_control: cacheControl }
 
 const textBlock = objectOf({ ...common, text }, { required: ['text'] })
@@ -59,7 +59,7 @@ const documentBlock = objectOf(
   { required: ['source'] },
 )
 
-/** Names its source in a word of the client's own, which nobody follows. */
+/** Names its source in the client's own words, which are never resolved. */
 const searchResultBlock = objectOf({
   ...common,
   source: text,

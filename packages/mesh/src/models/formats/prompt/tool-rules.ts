@@ -41,7 +41,7 @@ const bases = new Set(['$id', 'id', '$anchor', '$dynamicAnchor', '$recursiveAnch
 /** The standard's own names, which every reader has at hand. */
 const knownSchema = /^https?:\/\/json-schema\.org\/[a-z0-9/-]+#?$/
 
-/** A JSON Schema; what it refers to stands in it. */
+/** A JSON Schema; its references must point into itself. */
 export const schema: Rule = (value, reading) => {
   if (!isJsonObject(value)) throw refused(reading, 'a JSON Schema is expected')
   const waiting: { readonly part: JsonValue; readonly holdsNames: boolean }[] = [

@@ -70,7 +70,7 @@ function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => Jso
   }
 }
 
-/** The bound on the answer stands in the body alone. */
+/** Only the body contains the bound on the answer. */
 function parsedBody({ body }: ProviderRequest): JsonObject {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
   return JSON.parse(text) as JsonObject

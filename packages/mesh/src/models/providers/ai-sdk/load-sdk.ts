@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '../../../credentials/index.ts'
 import type { SdkKind } from './sdk-rules.ts'
 
-/** What a provider's package must be told; it reads nothing else, above all not the environment. */
+/** The settings of a provider's package; it reads nothing else, in particular not the environment. */
 export interface SdkAccess {
   readonly kind: SdkKind
   /** With its path. */

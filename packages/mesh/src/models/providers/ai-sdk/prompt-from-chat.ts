@@ -198,7 +198,7 @@ export function marked(
   return {}
 }
 
-/** What a model wrote and nobody could read goes back as it was written. */
+/** Text of a model that cannot be parsed is sent back as it was written. */
 function parsedInput(text: string): unknown {
   if (text.trim() === '') return {}
   const value = readJsonQuietly(text, jsonLimits.modelBody)

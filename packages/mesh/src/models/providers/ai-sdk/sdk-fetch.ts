@@ -16,8 +16,8 @@ export function fetchingWithin<T>(bounds: CallBounds, work: () => Promise<T>): P
 }
 
 /**
- * The only way out for the packages: our own connections to one provider's origin, by the same transport as every
- * other provider. Whatever address a package makes up elsewhere is the Problem `provider-refused`.
+ * The packages' only egress: our own connections to one provider's origin, by the same transport as every other
+ * provider. Any other address that a package requests is the Problem `provider-refused`.
  */
 export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis.fetch {
   return async (input, init = {}) => {

@@ -5,7 +5,7 @@ export type SdkKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' 
 export interface SdkRules {
   /** Under which name its package looks for options of its own. */
   readonly options: string
-  /** Whose thinking this is: it is sent back to nobody else, who could not read its seal. */
+  /** The provider of this thinking: no other gets it, because none could verify its signature. */
   readonly reasoningFormat: string
   /** Names of tools that it takes as they are; others are changed on the way there and back. */
   readonly toolName: RegExp

@@ -6,7 +6,7 @@ type Effort = NonNullable<SdkChatRequest['reasoning_effort']>
 /** How a call may think, and what is left for its words. */
 export interface ThinkingRoom {
   readonly maxOutputTokens: number | null
-  /** Tokens of thinking, where the provider is told so. */
+  /** Tokens of thinking, for providers that accept a number. */
   readonly budget: number | null
   /** An effort, where the package or the model decides what that means. */
   readonly effort: Effort | null
