@@ -21,7 +21,7 @@ export interface EffectKey {
 const rowSchema = z.object({
   digest: z.string(),
   mark: z.union([z.null().transform((): JsonValue => null), jsonColumn(jsonValueSchema)]),
-  /** The answer as JSON; null while there is none. */
+  /** The answer as JSON; null without one. */
   reply: z.string().nullable(),
 })
 export type EffectRow = z.infer<typeof rowSchema>

@@ -96,7 +96,7 @@ export function createPlacing(deps: {
         if (rung === floor) throw unavailable(rung, detail, repair)
         reason = `${rung} is not available: ${detail}`.slice(0, reasonMaxChars)
       }
-      throw new TypeError('a floor is a rung')
+      throw new TypeError('a floor is an isolation level')
     },
     lacking: ({ floor }) => {
       const view = known.get(floor)

@@ -3,7 +3,7 @@ import { keptByChurn, keptMaxBytes } from '../../../../tests/support/kept-by-chu
 import { createRoster } from './roster.ts'
 
 describe('a roster', () => {
-  test('a roster contains its members, whoever leaves first', () => {
+  test('a roster contains its members in any order of leaving', () => {
     const roster = createRoster<string>()
     const leave = new Map(['a', 'b', 'c', 'd'].map((name) => [name, roster.join(name)]))
     expect(leave.get('b')?.()).toBe(true)

@@ -12,7 +12,7 @@ import { measureClaims } from './kubernetes/measure-claims.ts'
 import { measurePods } from './kubernetes/measure-pods.ts'
 import { prepareGround } from './kubernetes/prepare-ground.ts'
 import type { MeshService } from './kubernetes/prepare-ground.ts'
-import { releasePod, readPodData, writePodData } from './kubernetes/pod-data.ts'
+import { resumePod, readPodData, writePodData } from './kubernetes/pod-data.ts'
 import { agentIdOf, exitOf, hasEnded, podState, type Pod } from './kubernetes/pod-state.ts'
 import { watchPods } from './kubernetes/pod-watch.ts'
 import { endPod, forgetFiles, removePod, startPod, type PreparedCluster } from './kubernetes/start-pod.ts'
@@ -253,7 +253,7 @@ async function putRight(
 ): Promise<void> {
   if (pod.metadata.labels?.[labelKeys.role] !== 'agent') await removePod(to, pod.metadata.name, onEnding)
   else if (pod.status?.phase === 'Running')
-    await releasePod(to, pod).catch((error: unknown) => {
+    await resumePod(to, pod).catch((error: unknown) => {
       // Its node may be lost or may have restarted. An agent that is still frozen loses its lease and is
       // restarted.
       log.warn({ err: error, agentId: agentIdOf(pod) }, 'failed to release an agent of the previous process')

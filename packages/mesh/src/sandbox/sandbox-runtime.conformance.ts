@@ -151,7 +151,7 @@ export function sandboxRuntimeConformance(
       expect(await home.runtime.readData('never-was', dataLimit)).toBeNull()
     })
 
-    it('data is written only if there is none; existing data is not touched (S10)', async () => {
+    it('data is written only if none exists; existing data is not touched (S10)', async () => {
       const state = await started({ agentId: 'giver' })
       await home.writeFile(state, 'kept', 'handed on')
       await home.runtime.stop('giver', { graceMs: 2_000 })

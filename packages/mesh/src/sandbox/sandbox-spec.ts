@@ -16,7 +16,7 @@ export interface SandboxSpec {
   readonly tmpSizeBytes: number
   /** Size limit of everything below `/data`. */
   readonly dataLimitBytes: number
-  /** Environment of the agent process. Never holds a key or the door token. */
+  /** Environment of the agent process. Never holds a key or the agent token. */
   readonly environment: Readonly<Record<string, string>>
   /** Host directory mounted read-only at `/briefing` (PROJECT.md, SYSTEM.md). */
   readonly briefingDirectory: string

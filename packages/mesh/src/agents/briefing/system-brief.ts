@@ -104,7 +104,7 @@ const doTasks = sanitizeForPrompt(`## How you work
 Work reaches you as tasks and as messages.
 
 - Do the task with your tools, on real files and with real programs. Report figures only as your tools returned them.
-- A task ends when you call \`complete_task\`, and only then: status \`done\` with a summary that answers the task, \`failed\` with the reason, or \`blocked\` with what is missing. The last words of a turn do not close a task. Whoever gave it is told by itself.
+- A task ends when you call \`complete_task\`, and only then: status \`done\` with a summary that answers the task, \`failed\` with the reason, or \`blocked\` with what is missing. The last words of a turn do not close a task. Its giver is notified automatically.
 - \`update_task\` with \`block\` asks the giver of the task what you need to know: end your turn then, you are called again with the answer. With \`progress\` it notes how far you are.
 - \`check_inbox\` lists your open tasks.`)
 

@@ -301,7 +301,7 @@ describe('the isolation of an agent', () => {
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(harness.runtime.started.map(({ isolation }) => isolation)).toEqual(['container'])
-    const message = `it runs on container and not on gvisor: ${fallback}`
+    const message = `it runs on container instead of gvisor: ${fallback}`
     expect(harness.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
     expect(harness.journal).toContainEqual(
       expect.objectContaining({ action: 'agent.warned', detail: { message } }),
@@ -327,7 +327,7 @@ describe('the isolation of an agent', () => {
     await harness.fleet.connection.ensureRunning('w', patient)
     expect(harness.fleet.registry.viewOf('w', idle)).toMatchObject({ state: 'running' })
     expect(harness.runtime.started.at(-1)?.isolation).toBe('container')
-    const message = `it runs on container and not on gvisor: ${fallback}`
+    const message = `it runs on container instead of gvisor: ${fallback}`
     expect(harness.events).toContainEqual({ type: 'agent.warned', agent_id: 'w', message })
   })
 

@@ -153,7 +153,7 @@ async function startOnce(
 }
 
 function fallbackWords({ rung, wish, fallback }: Placed): readonly string[] {
-  return fallback === null ? [] : [`it runs on ${rung} and not on ${wish.wanted}: ${fallback}`]
+  return fallback === null ? [] : [`it runs on ${rung} instead of ${wish.wanted}: ${fallback}`]
 }
 
 function announce(

@@ -60,10 +60,10 @@ export function createTellWatchers(deps: {
     const paused = reasonToPause(deps.hooks, watch.agent_id)
     if (paused !== null) return paused
     if (table.toldInHour(watch.agent_id, thisHour()) >= watchLimits.toldPerAgentAndHourMax) {
-      return `its agent was told ${watchLimits.toldPerAgentAndHourMax} times in this hour`
+      return `its agent was notified ${watchLimits.toldPerAgentAndHourMax} times in this hour`
     }
     const last = watch.last_run_id === null ? null : runs.find(watch.last_run_id)
-    return last?.state === 'queued' ? `${last.id}, which tells of earlier changes, has not begun` : null
+    return last?.state === 'queued' ? `${last.id}, which reports earlier changes, has not started` : null
   }
 
   function tell(watch: WatchRow, changes: readonly WatchedChange[]): void {

@@ -106,7 +106,7 @@ describe('a watch', () => {
     await deliver()
     expect(watches.list(agent('scout'))[0]).toMatchObject({
       waiting: 2,
-      held: expect.stringContaining('has not begun'),
+      held: expect.stringContaining('has not started'),
     })
     harness.agents.finish('scout')
     await harness.clock.settle()
@@ -117,7 +117,7 @@ describe('a watch', () => {
     expect(told('scout')[2]).toContain('- output/b: version 5, by auditor\n- output/c: version 1, by auditor')
   })
 
-  test('a steering watch notifies the running work, and starts a run if there is none', async () => {
+  test('a steering watch notifies the running work, or starts a run', async () => {
     const { watches, write, told, deliver, harness } = await aBoard()
     watches.set(agent('scout'), watching('steer'))
     const atWork = harness.chat('scout')

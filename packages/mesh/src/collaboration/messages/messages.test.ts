@@ -360,7 +360,7 @@ describe('a message of a worker to the operator', () => {
     }
   })
 
-  test("a worker's message is kept if such a person, or an agent of theirs, steered the work above it", async () => {
+  test("a worker's message is kept if such a person, or their agent, steered the work above it", async () => {
     const above = await adaAtWork()
     send(above.harness, ['ada', 'bob'])
     await above.harness.clock.settle()

@@ -27,7 +27,7 @@ test.each<[Partial<Standing>, string, boolean]>([
   [{ settings: 'line 2' }, 'settings-broken', false],
   [{ jobs: 'line 3' }, 'cron-broken', false],
   [{ money: 'a sum' }, 'money-corrected', false],
-])('%j is told as %s, and whether it stops agents', (fault, id, stops) => {
+])('%j is reported as %s, with whether it stops agents', (fault, id, stops) => {
   const { ready, problems } = judgeReadiness({ ...whole, ...fault })
   expect(problems).toMatchObject([{ id, stops_agents: stops }])
   expect(ready).toBe(!stops)

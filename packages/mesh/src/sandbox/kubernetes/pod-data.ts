@@ -50,7 +50,7 @@ export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<D
     return readWhileHeld({
       tar: afterMarker(packed(execution), marker),
       isHeld: true,
-      release: () => releasePod(to, pod),
+      release: () => resumePod(to, pod),
       close: async () => execution.close(),
       clock: of.clock,
     })
@@ -122,7 +122,7 @@ export async function writePodData(
 }
 
 /** Resumes processes that a mesh left stopped because it was killed while it read their data. */
-export async function releasePod({ cluster, ground }: PreparedCluster, pod: Pod): Promise<void> {
+export async function resumePod({ cluster, ground }: PreparedCluster, pod: Pod): Promise<void> {
   const place = { namespace: ground.namespace, pod: pod.metadata.name, container: 'agent' }
   await runInPod(cluster, place, release).catch(async (error: unknown) => {
     // A pod that ended meanwhile has no stopped processes.

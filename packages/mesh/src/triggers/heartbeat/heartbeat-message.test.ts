@@ -35,7 +35,7 @@ describe('fleet changes in the message', () => {
   const heading = '# What changed in the fleet since your last heartbeat'
   const changes = [{ text: sanitizeForPrompt('- ada: failed: no model'), worse: true }]
 
-  test("only the operator's message contains fleet changes, also that there are none", () => {
+  test("only the operator's message contains fleet changes, also if nothing changed", () => {
     expect(told({ kind: 'operator', changes })).toContain(`${heading}\n- ada: failed: no model`)
     expect(told({ kind: 'operator', changes: [] })).toContain(`${heading}\nNothing.`)
     expect(told({ kind: 'operator', changes: null })).toContain(`${heading}\nNothing to compare with yet`)
