@@ -38,6 +38,25 @@ describe('the session cookie', () => {
     expect(isValidSession(`${now + 61}.${signature}`, token, nowMs)).toBe(false)
   })
 
+  test('a cookie that differs from the documented form is refused, also with a right signature', () => {
+    const value = cookie(now + 60)
+    const changed = [
+      `${value}.`,
+      `${value}.x`,
+      `.${value}`,
+      ` ${value}`,
+      `"${value}"`,
+      `${value}\n`,
+      value.toUpperCase().replace('.', '.A'),
+      value.replace('.', '..'),
+      cookie(`+${now + 60}`),
+      cookie(`${now + 60}.0`),
+      cookie(''),
+      value.slice(0, -1),
+    ]
+    expect(changed.filter((one) => isValidSession(one, token, nowMs))).toEqual([])
+  })
+
   test('one of our own is as good as the front end’s', () => {
     expect(signSession(token, { nowMs, seconds: 60 })).toBe(cookie(now + 60))
   })

@@ -2,19 +2,20 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { limits } from '@flotilla/protocol/limits'
 
 /**
- * The hosted front end's cookie: `<expiry, unix seconds>.<hex HMAC-SHA256>`, keyed by
- * HMAC-SHA256(access token, "ol-cookie-signing"). Pure.
+ * Verifies the cookie that a sign-in sidecar issues: `<expiry, unix seconds>.<hex HMAC-SHA256>`, keyed by
+ * HMAC-SHA256(access token, "ol-cookie-signing"). Pure. `docs/reference/session-cookie.md` is the contract.
  */
 export function isValidSession(cookie: string, accessToken: string, nowMs: number): boolean {
-  const [expiryText = '', signature = ''] = cookie.split('.')
-  if (!/^\d{1,12}$/.test(expiryText) || !/^[0-9a-f]{64}$/.test(signature)) return false
+  const { expiryText = '', signature = '' } =
+    /^(?<expiryText>\d{1,12})\.(?<signature>[0-9a-f]{64})$/.exec(cookie)?.groups ?? {}
+  if (expiryText === '') return false
   if (!timingSafeEqual(signatureOf(accessToken, expiryText), Buffer.from(signature, 'hex'))) return false
   const now = nowMs / 1000
   const expiry = Number(expiryText)
   return expiry > now && expiry <= now + limits.sessionCookie.maxAgeSeconds + limits.sessionCookie.skewSeconds
 }
 
-/** A cookie of the same form, for the owner's own programs on this machine. Pure. */
+/** Signs a cookie of the same form for programs of the owner on this machine. Pure. */
 export function signSession(
   accessToken: string,
   life: { readonly nowMs: number; readonly seconds: number },
