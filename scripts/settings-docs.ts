@@ -25,7 +25,7 @@ export function settingsDocs(): string {
     '# All settings',
     '',
     'Generated from `packages/mesh/src/config/settings-file.ts` by `npm run docs`: every key of `config/settings.json`,',
-    'its type with bounds, and its default. `NAME` stands for a name that you choose. Unknown keys are rejected with',
+    'its type with bounds, and its default. `NAME` is a name that you choose. Unknown keys are rejected with',
     'their line. The file is read again whenever it changes. Explanations of common keys: [settings](settings.md).',
     '',
     '| key | type | default |',

@@ -45,26 +45,8 @@ describe('sentences of documents', () => {
 
   test('are at most 20 words long on average, and at most one in ten is long', () => {
     const hard = readabilityOfDocuments().filter(
-      ({ path, averageWords, longShare }) => !(path in stillLong) && (averageWords > 20 || longShare > 0.1),
+      ({ averageWords, longShare }) => averageWords > 20 || longShare > 0.1,
     )
     expect(hard, `a long sentence has more than ${longSentenceWords} words`).toEqual([])
   })
-
-  test('a document that is listed as still long is so', () => {
-    const easy = readabilityOfDocuments().filter(
-      ({ path, averageWords, longShare }) => path in stillLong && averageWords <= 20 && longShare <= 0.1,
-    )
-    expect(easy.map(({ path }) => path)).toEqual([])
-  })
 })
-
-/** Documents that have to be rewritten; the list only shrinks. */
-const stillLong: Readonly<Record<string, true>> = {
-  'docs/operations/measures.md': true,
-  'docs/operations/wallet.md': true,
-  'docs/reference/one-machine-or-cluster.md': true,
-  'docs/operations/installed-package.md': true,
-  'docs/operations/kubernetes.md': true,
-  'docs/guide/browser.md': true,
-  'docs/reference/isolation-levels.md': true,
-}

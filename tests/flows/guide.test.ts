@@ -32,7 +32,7 @@ const typed: Readonly<Record<string, string>> = {
 }
 /** Named in the prose of pages, with words in capitals that say what belongs there. */
 const shapes =
-  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG)$/
+  /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG|wallet (?:speed-up|cancel) PAYMENT)$/
 /** Blocks that another test tries. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',

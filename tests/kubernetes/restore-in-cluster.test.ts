@@ -55,7 +55,7 @@ const tell = (words: string): void => void process.stdout.write(`${words}\n`)
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'flotilla-moves-'))
   await writeFile(join(folder, 'passphrase'), `${passphrase}\n`)
-  page = await guideBlocks('docs/operations/kubernetes.md', '### A fleet from one machine, and back')
+  page = await guideBlocks('docs/operations/kubernetes.md', '### Move a fleet into the cluster, and back')
   if (page.length !== blockNames.length) throw new Error(`the page has ${page.length} blocks of commands`)
   const settings = { data_limit_mb: 64 }
   machine = await startMesh({ runtime: 'process', cassettes: { talk: keeperCassette }, settings })
