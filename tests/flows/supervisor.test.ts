@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { expect, onTestFinished, test } from 'vitest'
+import { isAlive, readAllRecords } from '../../packages/mesh/src/sandbox/process/process-record.ts'
+import { meshToStop } from '../../packages/cli/src/mesh-process/stop-mesh.ts'
 import { askSupervisor } from '../../packages/cli/src/mesh-process/supervisor-socket.ts'
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
@@ -101,6 +103,26 @@ test('flotilla stop ends mesh and supervisor, also while the mesh is about to be
   expect(JSON.parse(stopped.out)).toMatchObject({ stopped: true })
   expect(await askSupervisor(fleet.home)).toBeNull()
   expect(await fleet.meshPid()).toBe(0)
+})
+
+test('flotilla stop ends the agents of a mesh that has crashed with its supervisor', async () => {
+  const { fleet } = await aFleet()
+  await fleet.ask('hello')
+  const agents = async () => {
+    const records = await readAllRecords(join(fleet.home, 'data', 'agents'))
+    const alive = await Promise.all(records.map(isAlive))
+    return records.flatMap(({ agentId }, index) => (alive[index] ? [agentId] : []))
+  }
+  const pid = await fleet.meshPid()
+  process.kill((await askSupervisor(fleet.home))?.pid ?? 0, 'SIGKILL')
+  process.kill(pid, 'SIGKILL')
+  await eventually('both are gone', async () => (await meshToStop(fleet.home)) === null)
+  expect(await agents()).toEqual(['operator'])
+  const stopped = await fleet.flotilla('stop', '--json')
+  expect(JSON.parse(stopped.out), stopped.err).toMatchObject({ stopped: false, agents_ended: ['operator'] })
+  expect(await agents()).toEqual([])
+  expect(JSON.parse((await fleet.flotilla('stop', '--json')).out)).toMatchObject({ agents_ended: [] })
+  expect((await fleet.start()).code).toBe(0)
 })
 
 test('a mesh that is asked to end, or whose settings only an owner can mend, is not started again', async () => {

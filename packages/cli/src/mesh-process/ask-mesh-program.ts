@@ -13,6 +13,7 @@ export interface AskOptions {
     | 'verify-journal'
     | 'begin-journal'
     | 'reset'
+    | 'stop-agents'
     | 'session'
     | 'backup'
     | 'restore'
@@ -32,6 +33,7 @@ export interface AskOptions {
 /** Their answer counts only if they ran to the end. */
 const changing: readonly AskOptions['verb'][] = [
   'reset',
+  'stop-agents',
   'begin-journal',
   'backup',
   'restore',

@@ -11,6 +11,8 @@ const meshFileSchema = z.looseObject({
   url: z.string(),
   started_at: z.union([z.number(), z.string()]),
   version: z.string(),
+  /** What its agents run as; absent in a note of an older mesh. */
+  runtime: z.optional(z.string()),
 })
 
 /** What a running mesh writes about itself into its home. */

@@ -34,6 +34,10 @@ const commands: Readonly<Record<string, Entry>> = {
     load: async () => (await import('./commands/begin-journal.ts')).beginJournal,
   },
   reset: { needs: 'readable', load: async () => (await import('./commands/reset.ts')).reset },
+  'stop-agents': {
+    needs: 'readable',
+    load: async () => (await import('./commands/stop-agents.ts')).stopAgents,
+  },
   backup: { needs: 'readable', load: async () => (await import('./commands/backup.ts')).backup },
   restore: { needs: 'readable', load: async () => (await import('./commands/restore.ts')).restore },
   'verify-backup': {

@@ -9,6 +9,7 @@ const deeds = {
   starting: (home: string, who: string) => `a mesh is already being started on ${home} by ${who}`,
   running: (home: string, who: string) => `a mesh already runs on ${home}: ${who}`,
   removing: (home: string, who: string) => `${home} is being removed by ${who}`,
+  'stopping-agents': (home: string, who: string) => `the agents of ${home} are being stopped by ${who}`,
   'backing-up': (home: string, who: string) => `${home} is being backed up by ${who}`,
   restoring: (home: string, who: string) => `${home} is being restored by ${who}`,
   'beginning-anew': (home: string, who: string) => `${home} is being given a new secret by ${who}`,

@@ -27,7 +27,7 @@ export type {
   SandboxState,
   SandboxUse,
 } from './sandbox-runtime.ts'
-export { sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
+export { homeLabel, sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
 export type { SandboxSpec } from './sandbox-spec.ts'
 export { fileCountMax } from './volume/file-count-max.ts'
 export { listVolumes, profileVolumesFolder } from './volume/limited-volumes.ts'

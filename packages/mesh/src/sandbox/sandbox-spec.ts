@@ -57,6 +57,11 @@ export function homeTag(homeId: string): string {
   return createHash('sha256').update(homeId).digest('hex').slice(0, 8)
 }
 
+/** The label of everything that a home has in an engine or a cluster. */
+export function homeLabel(homeId: string): string {
+  return `flotilla.home=${homeTag(homeId)}`
+}
+
 /**
  * Name of an agent's container, and its host name. The engine's name server resolves such names inside every
  * container, so the name reveals nothing about the agent and cannot be guessed without the home's id.

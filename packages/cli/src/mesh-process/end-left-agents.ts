@@ -1,0 +1,34 @@
+import * as z from 'zod/mini'
+import type { CommandContext } from '../context.ts'
+import { askMeshProgram } from './ask-mesh-program.ts'
+import { readMeshFile } from './mesh-file.ts'
+
+const answerMaxMs = 60_000
+const answerSchema = z.looseObject({ ended: z.array(z.string()), left: z.nullable(z.string()) })
+
+export interface LeftAgents {
+  /** Agents that still ran and were ended. */
+  readonly ended: readonly string[]
+  /** The command that ends agents in containers or pods, which may still run; null if none can. */
+  readonly left: string | null
+}
+
+/**
+ * Ends the agents that a crashed mesh has left running: its note is still in the home, since a mesh that ends in order
+ * removes it. Rejects with CommandFailed.
+ */
+export async function endLeftAgents({ place, environment, signal }: CommandContext): Promise<LeftAgents> {
+  const found = await readMeshFile(place.home)
+  if (found === null || found.alive) return { ended: [], left: null }
+  const { runtime } = found.mesh
+  return answerSchema.parse(
+    await askMeshProgram({
+      verb: 'stop-agents',
+      home: place.home,
+      extra: runtime === undefined ? [] : ['--runtime', runtime],
+      environment: environment.childEnvironment({}),
+      signal,
+      timeoutMs: answerMaxMs,
+    }),
+  )
+}
