@@ -153,7 +153,7 @@ describe('the API of a real agent process', () => {
     expect((await agent.call('GET', '/frames?run_id=run_404')).json()).toMatchObject({ code: 'not-found' })
   })
 
-  test('a picture that it never looked at is not found, nor anything else by that name', async () => {
+  test('a picture that it never viewed is not found, nor any other file by that name', async () => {
     for (const name of ['a'.repeat(64), '..%2F..%2Fworkspace%2FSOUL.md', 'x']) {
       expect((await agent.call('GET', `/pictures/${name}`)).json()).toMatchObject({ code: 'not-found' })
     }
@@ -242,7 +242,7 @@ describe('the API of a real agent process', () => {
     expect((await agent.call('GET', '/memory?limit=1000')).json()).toMatchObject({ code: 'bad-request' })
   })
 
-  test('the door token is gone from the disk, and in no log, file, or program', async () => {
+  test('the agent token is deleted from the disk, and appears in no log, file or program', async () => {
     expect(existsSync(join(agent.data, '.flotilla', 'door-token'))).toBe(false)
     await agent.call('POST', '/invoke', {
       body: {
@@ -295,7 +295,7 @@ describe('a real agent process at work', () => {
     })
   })
 
-  test('a chat turn that nobody bounds otherwise has thirty rounds, and then one answer without tools', async () => {
+  test('a chat turn has thirty rounds by default, and then one answer without tools', async () => {
     verifies('limits:chat-rounds-per-turn')
     const script = Array.from({ length: 40 }, (_, round) => ({ ...command(`echo ${round}`), text: 'more' }))
     await withFleet([modelAnswers(script)], async ({ mesh, agent }) => {
@@ -484,7 +484,7 @@ const environment = (data: string) => ({
 })
 
 describe('starting', () => {
-  test('without a door token the process ends with the reason', () => {
+  test('without an agent token the process ends with the reason', () => {
     const ended = spawnSync(process.execPath, [main], {
       env: environment(makeDataDirectory()),
       encoding: 'utf8',

@@ -84,7 +84,7 @@ async function aTask(
   }
 }
 
-test('a task that nobody bounds otherwise has twenty iterations, and the last is for its end', async () => {
+test('a task has twenty iterations by default, and the last is for its end', async () => {
   verifies('limits:task-iterations')
   const task = await aTask(works)
   expect(await task.begin()).toMatchObject({
@@ -171,7 +171,7 @@ test('an answer comes into the conversation in which it was asked for, and nothi
   expect(words.filter((text) => text?.startsWith('Task task_1'))).toHaveLength(1)
 })
 
-test('a task whose conversation is gone is told anew, and an answer does not begin as one', async () => {
+test('a task whose conversation is gone is described again, and an answer does not start as a task', async () => {
   const task = await aTask([asks, { text: 'I wait.' }, done])
   await task.begin()
   await task.reset()

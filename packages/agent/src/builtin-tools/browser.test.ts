@@ -58,7 +58,7 @@ test('a screenshot is a picture that the model sees, and no text', async () => {
   })
 })
 
-test('what the browser refuses is told, as a call that failed', async () => {
+test('a refusal of the browser is reported as a failed call', async () => {
   const { use } = asked({ ok: false, code: 'stale-reference', message: 'take a snapshot' })
   expect(await use('browser_click', { ref: 'e1' })).toEqual({
     ok: false,

@@ -76,7 +76,7 @@ describe('the tools of memory', () => {
     expect(output).not.toMatch(/[\u{E0000}-\u{E007F}\u200B]/u)
   })
 
-  test('nobody said who asks: nothing is trusted', async () => {
+  test('without provenance nothing is trusted', async () => {
     const { call } = anAgent()
     expect((await call('memory_save', { content: 'x y z' }, null)).json).toMatchObject({ trust: 'outside' })
   })

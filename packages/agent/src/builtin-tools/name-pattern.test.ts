@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { fitsPattern } from './name-pattern.ts'
 
-test('a name fits as by the expression that its pattern stands for', () => {
+test('a name matches like the regular expression of its pattern', () => {
   const pattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '?', '😀'), maxLength: 8 })
   const name = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '😀', '\n'), maxLength: 10 })
   fc.assert(

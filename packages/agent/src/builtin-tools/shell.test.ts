@@ -52,7 +52,7 @@ describe('run_command', () => {
     expect((await asked.run({ command: 'nice; bash -c nice' })).output).toBe('exit code 0\n19\n19\n')
   })
 
-  test('both outputs and the exit code are told', async () => {
+  test('both outputs and the exit code are reported', async () => {
     const answer = await aShell().run({ command: 'echo out; echo err >&2; exit 3' })
     expect(answer.ok).toBe(false)
     expect(answer.output).toMatch(/^exit code 3\n/)

@@ -201,7 +201,7 @@ describe('a conversation rewritten', () => {
     expect(JSON.stringify(rewriteHistory(messages, 'text'))).not.toContain('\\ud83d')
   })
 
-  test('for order begins and ends with the user, and nobody answers twice in a row', () => {
+  test('for order begins and ends with the user, and no role speaks twice in a row', () => {
     const rewritten = rewriteHistory([answered('a'), answered('b'), said('c'), answered('d')], 'order') ?? []
     expect(rewritten.map(({ role }) => role)).toEqual(['user', 'assistant', 'user', 'assistant', 'user'])
   })
@@ -223,7 +223,7 @@ describe('a conversation rewritten', () => {
     )
   })
 
-  test('is none where nothing changes, or where a filter refuses what was said', () => {
+  test('is null where nothing changes, or where a filter rejects the message', () => {
     expect(rewriteHistory([said('a'), answered('b'), said('c')], null)).toBeNull()
     expect(rewriteHistory(withCalls, 'content')).toBeNull()
   })

@@ -16,7 +16,7 @@ describe('what a model teaches about our count', () => {
     expect(learnFromUsage(freshCalibration, { counted: 5000, told: 0 })).toBe(freshCalibration)
   })
 
-  test('nobody talks us out of the bounds', () => {
+  test('no reported usage moves the ratio out of its bounds', () => {
     expect(learnFromUsage(freshCalibration, { counted: 1000, told: 1e9 }).ratio).toBe(ratioRange.max)
     expect(learnFromUsage(freshCalibration, { counted: 1e9, told: 1 }).ratio).toBe(ratioRange.min)
   })
@@ -52,7 +52,7 @@ describe('what a model teaches about our count', () => {
     )
   })
 
-  test('a limit that was stated is learned as it stands, and nothing below it', () => {
+  test('a stated limit is learned unchanged, and nothing below it', () => {
     heedsLesson(108)
     const learned = fc.option(
       fc.record({ tokens: fc.integer({ min: 2000, max: 300_000 }), isStated: fc.boolean() }),

@@ -320,7 +320,7 @@ describe('a refusal because of length', () => {
 })
 
 describe('what answers teach', () => {
-  test('usage corrects the count for the model that was asked, and not for a stand-in', async () => {
+  test('usage corrects the count for the requested model, and not for a fallback model', async () => {
     const modelFacts = aModelFactStore(1_000_000)
     const { model } = aModel({ promptTokens: 30_000 })
     const { turn } = aTurn(model, groups(30, 2000))

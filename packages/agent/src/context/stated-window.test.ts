@@ -107,7 +107,7 @@ describe('a window that a refusal states', () => {
     expect(learnedIn(modelFacts)).toBeNull()
   })
 
-  test('of a stand-in is not taken for that of the model', async () => {
+  test('of a fallback model is not used for the requested model', async () => {
     const modelFacts = await aTaughtStore(128_000)
     const { model } = aModel([statedWords], 5900, 'other/small')
     await aContextKeeper({ modelFacts })
@@ -116,7 +116,7 @@ describe('a window that a refusal states', () => {
     expect(learnedIn(modelFacts)).toBeNull()
   })
 
-  test('of a model that nobody knows takes the place of our guess', async () => {
+  test('of an unknown model replaces the default', async () => {
     const modelFacts = await aTaughtStore()
     const words = "This model's maximum context length is 131072 tokens."
     await aContextKeeper({ modelFacts })

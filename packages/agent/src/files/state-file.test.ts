@@ -81,7 +81,7 @@ describe.skipIf(process.getuid?.() !== 0)('the state of an agent whose disk is f
   })
 })
 
-test('another error is told as it is', async () => {
+test('another error is passed on unchanged', async () => {
   const folder = await promises.mkdtemp(join(tmpdir(), 'flotilla-state-'))
   onTestFinished(() => promises.rm(folder, { recursive: true }))
   await promises.writeFile(join(folder, 'file'), '')

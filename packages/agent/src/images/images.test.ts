@@ -56,7 +56,7 @@ describe('a picture', () => {
     expect(await store.load(kept ?? ref())).toBe(base64)
   })
 
-  test('that is none, or too large, is not kept', async () => {
+  test('that is invalid or too large is not stored', async () => {
     const { store } = aStore()
     const large = Buffer.concat([aPng(), Buffer.alloc(imageMaxBytes)])
     for (const bytes of [Buffer.from('text'), large]) {

@@ -41,7 +41,7 @@ describe('learnings', () => {
     expect(lines[0]?.length).toBeLessThan(500)
   })
 
-  test('an owner’s correction stands beside what was said; other words do not', async () => {
+  test('an owner’s correction is stored beside the corrected text; other messages are not', async () => {
     const { learnings, linesOf, files } = aDesk()
     expect(await learnings.recordCorrection({ said: 'It is Tuesday.', answer: 'Thanks!' })).toBe(false)
     expect(await learnings.recordCorrection({ said: '', answer: 'No, wrong' })).toBe(false)

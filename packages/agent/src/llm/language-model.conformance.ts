@@ -20,7 +20,7 @@ export function describeLanguageModel(name: string, make: MakeModel): void {
   describe(`${name} as a language model`, () => {
     const signal = new AbortController().signal
 
-    test('the words that are heard are the words that are answered', async () => {
+    test('the streamed text equals the returned text', async () => {
       const { model, close } = await make({ text: 'good day', toolCalls: [] })
       let heard = ''
       const answer = await model.answer(request, (delta) => (heard += delta), signal)

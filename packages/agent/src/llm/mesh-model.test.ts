@@ -105,7 +105,7 @@ test('a stream under which the mesh itself went away is asked for again', async 
   expect(waitsMs).toEqual([1000])
 })
 
-test('an error inside the stream is told with its code', async () => {
+test('an error inside the stream is reported with its code', async () => {
   const error = { error: { code: 'budget-exhausted', message: 'all spent' } }
   const { model, close } = await meshModel(streamed([words('a'), error]))
   await expect(model.answer(request, () => undefined, signal)).rejects.toMatchObject({
@@ -143,7 +143,7 @@ test('what the mesh has tried several times is not tried several times again', a
   expect(waitsMs).toEqual([])
 })
 
-test('a model that refuses pictures is told of them in words, and not shown any again', async () => {
+test('a model that rejects pictures gets them described in text, and no picture again', async () => {
   const image = { mediaType: 'image/png', sha256: 'a'.repeat(64), sizeBytes: 3 } as const
   const shown = {
     role: 'tool',
@@ -220,7 +220,7 @@ test('an answer that its model or the budget cut off is not asked for again', as
   expect(answer).toMatchObject({ text: 'half an', cutOff: true })
 })
 
-test('an answer of which no bound was told is not asked for again', async () => {
+test('an answer without a reported bound is not requested again', async () => {
   let calls = 0
   const { model, close } = await meshModel((seen, response) => {
     calls += 1
@@ -262,7 +262,7 @@ test.each(['budget-exhausted', 'provider-unreachable'] as const)(
   },
 )
 
-test('whoever stops waiting while a cut answer is asked for again gets no answer', async () => {
+test('a caller that aborts while a cut answer is requested again gets no answer', async () => {
   const stopping = new AbortController()
   let calls = 0
   const { model, close } = await meshModel((seen, response) => {

@@ -35,7 +35,7 @@ function hearingMesh(onTaken: (ids: readonly string[]) => void = () => undefined
 }
 
 describe('what is said to a run at work', () => {
-  test('is read before the next round, as words of the user, cleaned, and the mesh is told the step', async () => {
+  test('is read before the next round as a sanitized user message, and its step is confirmed to the mesh', async () => {
     const said: SteerMessage[] = []
     const tool = fakeTool('tool', 'local', () => {
       said.push({ ...word('a'), text: 'word-a\u200B' })

@@ -22,17 +22,17 @@ describe('the calls that a run still has to make when its agent starts again', (
     expect(idsOf([says, asks('a', 'b')])).toEqual(['a', 'b'])
   })
 
-  test('are none once each has its result: a call that was made is not made again', () => {
+  test('are empty once each has its result: a finished call is not repeated', () => {
     expect(idsOf([says, asks('a', 'b'), answers('a'), answers('b')])).toEqual([])
   })
 
-  test('are none of an earlier answer, nor of one that was followed by a person’s words', () => {
+  test('exclude those of an earlier answer, and of one that was followed by a person’s message', () => {
     expect(idsOf([asks('old'), asks('new'), answers('new')])).toEqual([])
     expect(idsOf([asks('old'), says])).toEqual([])
     expect(idsOf([asks('old'), says, answers('x')])).toEqual([])
   })
 
-  test('are none where nothing was asked for', () => {
+  test('are empty where no tool was called', () => {
     expect(idsOf([])).toEqual([])
     expect(idsOf([answers('a')])).toEqual([])
     expect(idsOf([notes])).toEqual([])

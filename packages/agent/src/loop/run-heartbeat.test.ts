@@ -87,7 +87,7 @@ describe('a heartbeat', () => {
     })
   })
 
-  test('that looked at a picture shows it to the model', async () => {
+  test('that viewed a picture shows it to the model', async () => {
     const { data, context, model } = aHarness([
       { toolCalls: calls(['look', 'view_image', '{"value":"a.png"}']) },
       quiet,

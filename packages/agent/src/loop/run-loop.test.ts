@@ -151,7 +151,7 @@ describe('the loop', () => {
     expect(output.endsWith('xend')).toBe(true)
   })
 
-  test('what it is reminded of stands behind the conversation of each step and is no part of it', async () => {
+  test('reminders follow the conversation at each step and are not part of it', async () => {
     const model = createScriptedModel([use('1'), { text: 'ok' }])
     const state = aState()
     const reminders = (messages: readonly { readonly role: string }[]) =>
@@ -376,7 +376,7 @@ describe('a loop that goes on from a checkpoint', () => {
     expect(cuts.map((cut) => cut.keys)).toEqual([['run_1:2', 'run_1:3'], ['run_1:3']])
   })
 
-  test('a local call is told as of unknown outcome and not run again', async () => {
+  test('a local call is reported as of unknown outcome and not repeated', async () => {
     const cuts = (await cutEverywhere('local')).filter((cut) => cut.before.pending)
     expect(cuts.map((cut) => cut.keys)).toEqual([['run_1:3'], []])
     expect(cuts[0]?.outputs[0]).toMatchObject({ ok: false })
@@ -390,7 +390,7 @@ describe('a loop that goes on from a checkpoint', () => {
     }
   })
 
-  test('a checkpoint that someone wrote into is none', () => {
+  test('a checkpoint that a program has changed is ignored', () => {
     expect(readLoopState({ runId: 'run_1', messages: 'x' })).toBeNull()
     expect(readLoopState(null)).toBeNull()
     expect(readLoopState({ ...aState(), messages: [{ role: 'tool', content: 'x' }] })).toBeNull()

@@ -14,7 +14,7 @@ const made = (tool: string, input: ToolOutput['input'] = {}): ToolOutput => ({
 const behind = (toolOutputs: readonly ToolOutput[], more: Partial<Parameters<typeof provenanceOf>[0]> = {}) =>
   provenanceOf({ runId: 'run_1', beginning: beginningOf(owner, null), toolOutputs, steers: [], ...more })
 
-describe('what stands behind a call', () => {
+describe('the provenance of a call', () => {
   test('an owner’s words, with nothing read but the agent’s own doing', () => {
     expect(behind([made('write_file'), made('memory_save')])).toEqual({
       runId: 'run_1',
@@ -30,7 +30,7 @@ describe('what stands behind a call', () => {
     expect(read).toMatchObject({ trust: 'outside', urls: ['https://example.org/a'] })
   })
 
-  test('what the conversation had heard in earlier turns still counts', () => {
+  test('what the conversation read in earlier turns still counts', () => {
     expect(behind([], { beginning: beginningOf(owner, 'outside') }).trust).toBe('outside')
     expect(behind([], { beginning: beginningOf(owner, 'owner') }).trust).toBe('owner')
     expect(behind([], { beginning: beginningOf({ kind: 'webhook', channel: 'h' }, 'owner') }).trust).toBe(
@@ -42,7 +42,7 @@ describe('what stands behind a call', () => {
     expect(behind([], { steers: [{ id: 's' }] }).trust).toBe('agent')
   })
 
-  test('a run that nobody is named for is a stranger’s', () => {
+  test('a run without an origin counts as a stranger’s', () => {
     expect(behind([], { beginning: beginningOf(undefined, null) })).toMatchObject({
       trust: 'outside',
       origin: 'unknown',

@@ -58,7 +58,7 @@ function aSlot(data = mkdtempSync(join(tmpdir(), 'slot-')), save?: () => Promise
   return { slot, started, endings, data, outcomes, failures }
 }
 
-test('the same run with the same fence attaches and hears what is still to come', async () => {
+test('the same run with the same fence attaches and receives the remaining frames', async () => {
   const { slot, started, endings } = aSlot()
   const first = await slot.take(chat('run_1', 5))
   const second = await slot.take(chat('run_1', 5))
@@ -84,7 +84,7 @@ test('an outcome is not told where nothing can be written, and the process is to
   expect(await slot.result('run_1', 0)).toEqual({ state: 'working', fence: 5 })
 })
 
-test('an outcome is told where only its path is taken', async () => {
+test('an outcome is published where only its path is taken', async () => {
   const { slot, endings, data, failures } = aSlot()
   const run = runOf(await slot.take(chat('run_1', 5)))
   // A file in the place of the folder: not even root can write below it.
@@ -171,7 +171,7 @@ test('a cancelled run has an outcome that says so', async () => {
   })
 })
 
-test('whoever waits for a result gets it when it comes, or hears that it is still being worked on', async () => {
+test('a client that waits for a result gets it when it comes, or is informed that the run still executes', async () => {
   const { slot, endings } = aSlot()
   await slot.take(chat('run_1', 5))
   expect(await slot.result('run_1', 20)).toEqual({ state: 'working', fence: 5 })
@@ -233,7 +233,7 @@ test.each([
   },
 )
 
-test('a run that throws as it is stopped is stopped, and left to whoever goes on with it', async () => {
+test('a run that throws while it is stopped is stopped, and left to the attempt that continues it', async () => {
   const { slot, outcomes } = aSlotThatThrows()
   const first = runOf(await slot.take(chat('run_1', 1)))
   const second = await slot.take(chat('run_1', 2))
@@ -245,7 +245,7 @@ test('a run that throws as it is stopped is stopped, and left to whoever goes on
   expect(await outcomes.find('run_1')).toBeNull()
 })
 
-test('a run that throws as it is cancelled is cancelled, of which nothing is told', async () => {
+test('a run that throws while it is cancelled is cancelled without a log line', async () => {
   const { slot, said } = aSlotThatThrows()
   const run = runOf(await slot.take(chat('run_1', 1)))
   slot.cancel('run_1', 1)
@@ -286,7 +286,7 @@ test('words reach the run under its fence, each once however often they are sent
   endings[0]?.('all')
 })
 
-test('a lone tool call has nobody who could hear words', async () => {
+test('a lone tool call cannot be steered', async () => {
   const { slot } = aSlot()
   await slot.take({ kind: 'tool', runId: 'run_1', fence: 5, tool: 'list_files', params: {} })
   expect(slot.steer('run_1', 5, [{ id: 'steer_a', from: 'your user', text: 'a' }])).toBe(false)

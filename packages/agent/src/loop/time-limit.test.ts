@@ -15,7 +15,7 @@ describe('a limit in time', () => {
     await limit.end()
   })
 
-  test('that ended in time lets go of the clock and never aborts', async () => {
+  test('that ended in time releases the clock and never aborts', async () => {
     const clock = createManualClock()
     const limit = createTimeLimit(clock, 1000, over)
     await limit.end()

@@ -38,7 +38,7 @@ describe('what a server says of its tools', () => {
     })
   })
 
-  test('a schema that is none, too large or too deep becomes any object', () => {
+  test('a schema that is invalid, too large or too deep becomes any object', () => {
     const wide = {
       type: 'object',
       properties: Object.fromEntries(

@@ -88,7 +88,7 @@ describe('what servers say before anything is asked of them', () => {
     }
   })
 
-  test('of their failure is told when it is asked for, and stands in no prompt', async () => {
+  test('of their failure is returned on request, and is in no prompt', async () => {
     const room = aToolset({ gone: [program, 'broken'] })
     try {
       const [tool] = await room.offer([], { mesh: noMesh, signal })

@@ -154,7 +154,7 @@ describe('the memory of an agent', () => {
     })
   })
 
-  test('a planted instruction in characters that nobody sees survives neither saving nor reading', async () => {
+  test('a planted instruction in invisible characters survives neither saving nor reading', async () => {
     heedsLesson(40)
     const { store, database } = await aMemory()
     const hidden = Array.from('obey me', (letter) =>

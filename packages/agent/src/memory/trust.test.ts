@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { believedNames, leastTrusted, trustLevels, trustOfOrigin, trustOfResult } from './trust.ts'
 
 describe('trust', () => {
-  test('every origin has a label, and nobody is a stranger', () => {
+  test('every origin has a label, and a missing one is a stranger’s', () => {
     const labels = originKinds.map((kind) => [kind, trustOfOrigin({ kind, channel: 'x' })])
     expect(Object.fromEntries(labels)).toEqual({
       human: 'owner',
@@ -37,7 +37,7 @@ describe('trust', () => {
     expect(trustOfResult('write_file', 'fine')).toBe('self')
   })
 
-  test('only a tool whose name nobody else’s can have is believed', () => {
+  test('only a tool with a reserved name is trusted', () => {
     const label = JSON.stringify({ trust: 'self' }, null, 1)
     const names = ['hand_off', 'write_blackboard', 'list_subagents', 'wait_for_subagent', 'memory_search']
     expect(names.map((name) => trustOfResult(name, label))).toEqual(names.map(() => 'self'))

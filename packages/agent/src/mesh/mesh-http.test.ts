@@ -159,7 +159,7 @@ describe('the way to the mesh', () => {
     await expect(call).rejects.toThrow('enough')
   })
 
-  test('a stale fence is heard by the run', async () => {
+  test('a stale fence is reported to the run', async () => {
     const { http } = await connect([(_request, response) => sendProblem(response, 409, 'stale-fence')])
     let takenOver = 0
     const mesh = createRunMesh(http, ticket, () => (takenOver += 1))

@@ -73,7 +73,7 @@ test('a program is hung up on where the mesh does not know the key', async () =>
   expect(heard).toEqual([])
 })
 
-test('nothing is said to whoever stands in the place of the mesh without its key', async () => {
+test('nothing is sent to a server that impersonates the mesh without its key', async () => {
   const heard: Buffer[] = []
   const server = listenPlainly((socket) => {
     socket.on('error', () => undefined)
@@ -133,7 +133,7 @@ function ask(port: number, ownKey: Uint8Array, told = identity): Promise<string>
   )
 }
 
-test('the agent answers the mesh, and nobody without its key', async () => {
+test('the agent answers the mesh, and no client without its key', async () => {
   const { port } = await anAgent()
   expect(await ask(port, key)).toBe('served')
   expect(await ask(port, Buffer.alloc(32, 8))).toMatch(/^refused: /)

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { readProblem } from './read-problem.ts'
 
-test('the agent hears what to do in the case at hand, and else what the catalogue says of it', () => {
+test('the agent gets the repair for this case, else the one of the catalogue', () => {
   const told = readProblem(403, {}, JSON.stringify({ code: 'denied', detail: 'no', repair: 'Ask ann.' }))
   expect(told).toMatchObject({ code: 'denied', message: 'no', repair: 'Ask ann.' })
   const silent = readProblem(403, {}, JSON.stringify({ code: 'denied', detail: 'no' }))

@@ -20,7 +20,7 @@ test('the day comes last, so that all before it stays the same', () => {
   expect(today.slice(0, -20)).toBe(tomorrow.slice(0, -20))
 })
 
-test('a task is told to be closed and a conversation is not', () => {
+test('a task has to be closed and a conversation does not', () => {
   expect(buildSystemPrompt({ ...parts, mode: 'task' })).toContain('complete_task')
   expect(buildSystemPrompt(parts)).not.toContain('complete_task')
 })

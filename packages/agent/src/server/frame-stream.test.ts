@@ -7,7 +7,7 @@ import { heedsLesson } from '../../../../tests/verifies.ts'
 import { openFrameStream } from './frame-stream.ts'
 import type { RouteCall } from './http-server.ts'
 
-test('a silent run is heard of at every interval, on the hop from the agent too', async () => {
+test('a silent run sends a comment at every interval, on the hop from the agent too', async () => {
   heedsLesson(99)
   const server = createServer((request, response) => {
     openFrameStream({ request, response } as unknown as RouteCall, 20)

@@ -42,7 +42,7 @@ describe('the gate', () => {
     await expect(gate(key.proofFor('w1', 600))).resolves.toBeUndefined()
   })
 
-  test('the door token of the start opens the status alone, and only until the first signed proof', async () => {
+  test('the agent token of the start opens only the status, and only until the first signed proof', async () => {
     const fresh = createGate(gateOptions)
     const started = `Bearer ${doorToken}`
     await expect(fresh(started, { status: true })).resolves.toBeUndefined()

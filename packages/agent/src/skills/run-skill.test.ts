@@ -65,7 +65,7 @@ describe('a skill', () => {
     await expect(run(body(text))).rejects.toThrow(/plain object|BigInt/)
   })
 
-  test('that throws is told with its own lines and what it logged', async () => {
+  test('that throws is reported with its own lines and its log', async () => {
     const failed = run(body(`console.log('so far'); null.x`))
     await expect(failed).rejects.toThrow(/TypeError: .*\n.*skill:main:3.*\n.*\nso far/s)
     await expect(failed).rejects.not.toThrow(/eval1|node:internal/)
@@ -175,7 +175,7 @@ describe('what a skill may use up is bounded:', () => {
     expect(made).toBe(200)
   })
 
-  test('a call that waits its turn when the skill ends is never begun, since nobody could hear of it', async () => {
+  test('a call that still waits when the skill ends is never started', async () => {
     const begun: unknown[] = []
     const text = `mesh_client.notify_user({ message: 'a' }); mesh_client.notify_user({ message: 'b' }); throw new Error('end')`
     const failed = run(body(text), {

@@ -129,7 +129,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(namesOf(await offer()).filter((name) => name === 'double')).toHaveLength(1)
   })
 
-  test('are told to whoever asks what the agent can do, the tools that make them before there is any', async () => {
+  test('are listed among the abilities of the agent, and the tools that make them before any exists', async () => {
     const { offer, call, listed } = await room()
     const names = () => listed().map(({ definition }) => definition.name)
     expect(names()).toEqual(['create_skill', 'reload_skills'])
@@ -151,7 +151,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(asked).toHaveLength(2)
   })
 
-  test('that are refused never run, are not kept, and are told with every fault', async () => {
+  test('that are rejected never run, are not stored, and are reported with every error', async () => {
     verifies('resources:tool:create-skill-validated', 'errors:skill:forbidden-call')
     const { offer, call, data } = await room()
     const offered = await offer()
@@ -183,7 +183,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(toldBy(offered, 'reload_skills')).toMatch(/Not usable now.*double\.ts: .*line 3/s)
   })
 
-  test('come from their folder alone, and from nowhere where there is none', async () => {
+  test('come only from their folder, and are empty without it', async () => {
     heedsLesson(38)
     const elsewhere = { 'evil.ts': source('evil'), 'sub/evil.ts': source('evil') }
     const none = await room(elsewhere)
@@ -263,7 +263,7 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
 })
 
 describe('folders with instructions', () => {
-  test('are told by name and description, and read when they are asked for', async () => {
+  test('are listed by name and description, and read on request', async () => {
     const { offer, call } = await room({
       'skills/write-reports/SKILL.md': guide('write-reports', 'How to write\u200B\u200B\u200B reports'),
       'skills/write-reports/forms/a.md': 'x',

@@ -182,7 +182,7 @@ describe('the end of a parent', () => {
     },
   )
 
-  test('is told of results that it has not read, once, before it ends', async () => {
+  test('is informed of unread results, once, before it ends', async () => {
     const harness = subagentHarness((thought) => {
       if (thought.goal !== 'lead') return never()
       if (thought.turn === 0) return uses(spawn('look for it'))
@@ -212,7 +212,7 @@ describe('the end of a parent', () => {
 })
 
 describe('a run that goes on after a crash', () => {
-  test('is told that the outcome of its sub-agents is unknown, and none is begun again', async () => {
+  test('is informed that the outcome of its sub-agents is unknown, and none is started again', async () => {
     const first = subagentHarness(({ goal, turn }) => {
       if (goal !== 'lead') return goal === 'read' ? { text: 'read it' } : never()
       if (turn === 0) return uses(spawn('read'), spawn('gone'))
@@ -262,7 +262,7 @@ describe('what sub-agents use', () => {
     expect(asked.every(({ request }) => (request.answerTokensMax ?? Infinity) <= 1000)).toBe(true)
   })
 
-  test('is told to the mesh under keys of their own', async () => {
+  test('is sent to the mesh with keys of their own', async () => {
     const tool = fakeTool('tool', 'mesh')
     const harness = subagentHarness(
       ({ goal, turn }) => {

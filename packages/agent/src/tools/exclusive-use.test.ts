@@ -68,7 +68,7 @@ test('the agent itself has it for the length of a call, and more calls of its ow
   await expect(tool.run({ value: 'a' }, context)).rejects.toMatchObject({ code: 'conflict' })
 })
 
-test('what has ended lets go when its last call has come back, and not before', async () => {
+test('a sub-agent that has ended releases the resource when its last call has returned, and not before', async () => {
   const { guard, release } = createExclusiveUse()
   const stuck = Promise.withResolvers<string>()
   const tool = guard(browser(() => stuck.promise))

@@ -17,7 +17,7 @@ function anOperator() {
   return { files, clock: createManualClock() }
 }
 
-test('an operator that has seen nothing is told nothing', async () => {
+test('an operator without observations gets none in its prompt', async () => {
   expect(await readObservations(anOperator().files)).toBe('')
 })
 

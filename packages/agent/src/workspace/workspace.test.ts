@@ -93,7 +93,7 @@ describe('the workspace', () => {
     })
   })
 
-  test('PROJECT.md and SYSTEM.md come from the briefing and cannot be written', async () => {
+  test('PROJECT.md and SYSTEM.md come from the bootstrap files and cannot be written', async () => {
     verifies('resources:workspace:project')
     verifies('resources:workspace:system-read-only')
     const { data, briefing, workspace } = aWorkspace()
@@ -164,7 +164,7 @@ describe('what a workspace file was before', () => {
   })
 })
 
-test('AGENTS.md stands at the root of the data directory, where programs look for it', async () => {
+test('AGENTS.md is at the root of the data directory, where programs look for it', async () => {
   verifies('resources:workspace:agents-at-root')
   const { data, files, workspace } = aWorkspace()
   await workspace.write('AGENTS.md', 'use npm')
