@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
@@ -30,6 +30,41 @@ describe('docs/glossary.md', () => {
     const defined = terms.filter((term) => term !== 'term')
     expect(defined.length).toBeGreaterThan(40)
     expect(defined).toEqual([...new Set(defined)].toSorted((one, other) => one.localeCompare(other, 'en')))
+  })
+})
+
+/** Words that have a meaning of their own in this project, as documents spell them. */
+const projectTerms = [
+  ['action', 'agent API', 'agent token', 'approval', 'attempt', 'audit log', 'blackboard', 'bootstrap file'],
+  ['budget', 'caller', 'cassette', 'channel', 'cooldown', 'egress filter', 'fencing token', 'gate'],
+  ['hand-off', 'heartbeat', 'hibernate', 'isolation level', 'lane', 'lease', 'mesh', 'model gateway'],
+  ['operator', 'origin', 'outbox', 'permission record', 'playbook', 'program token', 'quarantine', 'replay'],
+  [
+    'reservation',
+    'sandbox',
+    'scripted model',
+    'settlement',
+    'skill',
+    'steer',
+    'surface',
+    'template',
+    'trigger',
+  ],
+  ['fence', 'rung', 'briefing', 'stimulus', 'stand-in', 'wall'],
+].flat()
+
+describe('a term of this project', () => {
+  const documents = globSync(['*.md', 'docs/**/*.md'], { cwd: root }).filter(
+    (path) => !/^(?:docs\/decisions\/|docs\/glossary|CHANGELOG)/.test(path),
+  )
+  const texts = documents.map((path) => read(path).replaceAll(/`[^`]*`/g, ''))
+  const glossary = read('docs/glossary.md')
+
+  test('is defined in the glossary when two documents use it', () => {
+    const isDefined = (term: string) => new RegExp(String.raw`^\| ${term}s? +\|`, 'm').test(glossary)
+    const isUsed = (term: string) =>
+      texts.filter((text) => new RegExp(String.raw`\b${term}s?\b`, 'i').test(text)).length > 1
+    expect(projectTerms.filter((term) => isUsed(term) && !isDefined(term))).toEqual([])
   })
 })
 
