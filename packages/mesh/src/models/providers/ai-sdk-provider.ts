@@ -8,6 +8,7 @@ import type { Secret } from '../../credentials/index.ts'
 import { createChatChunks } from './ai-sdk/chat-from-parts.ts'
 import { chatFromResult } from './ai-sdk/chat-from-result.ts'
 import { readSdkRequest } from './ai-sdk/chat-request.ts'
+import { mendClaudeEvents } from './ai-sdk/mend-claude-events.ts'
 import { embedWithSdk } from './ai-sdk/embed-with-sdk.ts'
 import { loadSdk } from './ai-sdk/load-sdk.ts'
 import type { SdkAccess, SdkModels } from './ai-sdk/load-sdk.ts'
@@ -38,7 +39,8 @@ interface AiSdkConfig extends SdkAccess {
 export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
-  const fetch = createSdkFetch(pool, base)
+  const mend = config.kind === 'anthropic' ? mendClaudeEvents : undefined
+  const fetch = createSdkFetch(pool, base, mend)
   const secrets = secretsOf(config)
   let loading: Promise<SdkModels> | null = null
   const forms: ModelForm[] = config.kind === 'anthropic' ? ['chat'] : ['chat', 'embeddings']

@@ -1,5 +1,6 @@
 import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider'
 import { Problem } from '@flotilla/protocol/problem'
+import { endOf } from '../../formats/answer/end-reasons.ts'
 
 const finishReasons = {
   stop: 'stop',
@@ -19,6 +20,8 @@ export function finishReasonOf(reason: LanguageModelV4FinishReason, hasCalls: bo
   if (reason.unified === 'interrupted' || hasNoReason) {
     throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
   }
+  // Throws for what the package does not count as an error, as a call that was not offered.
+  if (reason.unified === 'other' && reason.raw !== undefined) endOf(reason.raw)
   // Some end a turn of calls as any other.
   return hasCalls && reason.unified === 'stop' ? 'tool_calls' : finishReasons[reason.unified]
 }

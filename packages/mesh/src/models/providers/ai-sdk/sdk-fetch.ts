@@ -7,6 +7,9 @@ import { collect } from '../collect-reply.ts'
 import { exchange } from '../provider-exchange.ts'
 import type { ProviderPool } from '../provider-pool.ts'
 
+/** Brings the body of a stream into the form that a package takes. */
+type MendBody = (body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
+
 /** Packages hand nothing of a call on to what fetches for them. */
 const boundsOfCall = new AsyncLocalStorage<CallBounds>()
 
@@ -19,7 +22,11 @@ export function fetchingWithin<T>(bounds: CallBounds, work: () => Promise<T>): P
  * The packages' only egress: our own connections to one provider's origin, by the same transport as every other
  * provider. Any other address that a package requests is the Problem `provider-refused`.
  */
-export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis.fetch {
+export function createSdkFetch(
+  pool: ProviderPool,
+  base: URL,
+  mend: MendBody = (body) => body,
+): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
     if (url.origin !== base.origin) {
@@ -37,8 +44,10 @@ export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis
       },
     })
     const isJson = reply.status === 200 && reply.contentType.includes('json')
+    const isStream = reply.status === 200 && reply.contentType.includes('event-stream')
+    const streamed = isStream ? mend(reply.body) : reply.body
     const retryAfter = reply.retryAfterSeconds
-    return new Response(isJson ? await measured(reply, base.host) : ReadableStream.from(reply.body), {
+    return new Response(isJson ? await measured(reply, base.host) : ReadableStream.from(streamed), {
       status: reply.status,
       headers: {
         'content-type': reply.contentType,
