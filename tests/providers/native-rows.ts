@@ -46,23 +46,25 @@ const tool = (id: string, input: unknown = {}): object => ({ type: 'tool_use', i
 
 const plain = { text: 'Hello', end: 'stop' } as const
 const one = { calls: [['look', '{"at":"a"}']], end: 'tool_calls' } as const
-const anthropic = (
-  what: string,
-  wire: string,
-  normal: NativeOddity['normal'],
-  source = 'docs.claude.com, streaming messages',
-): NativeOddity => ({ what, source, kind: 'anthropic', wire, normal })
+const anthropic = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
+  what,
+  source: 'docs.claude.com, streaming messages, and versioning',
+  kind: 'anthropic',
+  wire,
+  normal,
+})
 
 const gem = (candidates: unknown, more: object = {}): string =>
   `data: ${JSON.stringify({ candidates, usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 }, ...more })}\n\n`
 const said = (parts: unknown, finishReason?: string): string =>
   gem([{ content: { role: 'model', parts }, index: 0, ...(finishReason ? { finishReason } : {}) }])
-const google = (
-  what: string,
-  wire: string,
-  normal: NativeOddity['normal'],
-  source = 'ai.google.dev API reference, GenerateContentResponse',
-): NativeOddity => ({ what, source, kind: 'google', wire, normal })
+const google = (what: string, wire: string, normal: NativeOddity['normal']): NativeOddity => ({
+  what,
+  source: 'ai.google.dev API reference, GenerateContentResponse',
+  kind: 'google',
+  wire,
+  normal,
+})
 
 export const nativeOddities: readonly NativeOddity[] = [
   anthropic(
@@ -74,7 +76,6 @@ export const nativeOddities: readonly NativeOddity[] = [
     'an event of an unknown type comes',
     start() + named({ type: 'message_progress', percent: 5 }) + text(0, 'Hello') + ended('end_turn') + stop,
     plain,
-    'docs.claude.com, versioning: new event types may be added',
   ),
   anthropic(
     'a block of an unknown type comes',
@@ -85,7 +86,6 @@ export const nativeOddities: readonly NativeOddity[] = [
       ended('end_turn') +
       stop,
     plain,
-    'docs.claude.com, versioning',
   ),
   anthropic(
     'a delta of an unknown type comes',
@@ -97,7 +97,6 @@ export const nativeOddities: readonly NativeOddity[] = [
       ended('end_turn') +
       stop,
     plain,
-    'docs.claude.com, versioning',
   ),
   anthropic(
     'the input of a call is given whole at its start',
