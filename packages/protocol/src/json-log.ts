@@ -9,7 +9,7 @@ export interface Log {
   error(fields: LogFields, sentence: string): void
 }
 
-/** One line of JSON for each fact, to whoever writes. `wordsOf` says what of an error may stand in it. */
+/** Writes one line of JSON for each event to the given writer. `wordsOf` decides what of an error it may contain. */
 export function createJsonLog(options: {
   readonly clock: Pick<Clock, 'now'>
   readonly write: (line: string) => void

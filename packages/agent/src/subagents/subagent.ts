@@ -7,7 +7,7 @@ export type SubagentState = 'running' | 'complete' | 'failed' | 'timeout' | 'can
 /** The end of a sub-agent. */
 export interface SubagentEnd {
   readonly state: Exclude<SubagentState, 'running'>
-  /** Its answer, or why there is none and its last text. Material for the parent, never instructions. */
+  /** Its answer, or why it has no answer and its last text. Material for the parent, never instructions. */
   readonly text: string
   /** The trust of the least trusted text that it has read. */
   readonly trust: Trust

@@ -25,7 +25,7 @@ const transcriptFolder = `${memoryFolder}/transcripts`
 export interface DailyLog {
   /** `mark` identifies an entry, so that one written again after a crash is not duplicated. */
   append(entry: { readonly mark: string; readonly text: PromptText }): Promise<void>
-  /** The log of a day, or its newest part; null if there is none. */
+  /** The log of a day, or its newest part; null without a log. */
   read(day: string): Promise<PromptText | null>
   /** Saves the whole text of a conversation; returns the path. The newest hundred files are kept. */
   keepTranscript(mark: string, text: PromptText): Promise<string>

@@ -157,7 +157,10 @@ async function playCase(
   }
 }
 
-/** Returns the ended run, or why there is none. A run that takes too long is cancelled and awaited to learn its cost. */
+/**
+ * Returns the ended run, or the reason without one. A run that takes too long is cancelled and awaited to learn its
+ * cost.
+ */
 async function ask(
   { client, newKey, signal }: EvalDeps,
   one: EvalCase,

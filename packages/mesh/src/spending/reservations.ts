@@ -20,18 +20,18 @@ import { writeSettled } from './write-settled.ts'
 import type { SettledCall } from './write-settled.ts'
 
 /**
- * Money is set aside before a call leaves and accounted for after it.
+ * Money is reserved before a call leaves and settled after it.
  *
- * 1. What calls may cost is set aside durably before they leave, by a decision that is one transaction with the sums
- *    it rests on: parallel calls cannot both take the last cent. A run that calls often has a little more set aside
- *    than its open calls need (a hold), and its calls take from that without waiting for the disk.
- * 2. A reservation ends once, settled or refunded; whoever comes second changes nothing.
- * 3. What a crash left open, unused parts of holds included, is settled in full at the next start, on the day it was set aside, before
- *    anything else could be set aside: making reservations settles the ledger. A hold bears the life of the mesh
- *    that made it, and no other life ends it but by this.
+ * 1. What calls may cost is reserved durably before they leave, in one transaction with the sums that decide it:
+ *    parallel calls cannot both take the last cent. A run that calls often has a little more reserved than its open
+ *    calls need (a hold), and its calls take from that without waiting for the disk.
+ * 2. A reservation ends once, settled or refunded; a second attempt to end it changes nothing.
+ * 3. What a crash left open, unused parts of holds included, is settled in full at the next start, on the day it was
+ *    reserved, before anything else can be reserved: creating reservations settles the ledger. A hold belongs to the
+ *    process of the mesh that made it, and another process ends it only in this way.
  * 4. Days and months are UTC, and a call is paid on the day it began.
- * 5. A call fits into every limit at once: its agent's, its project's, the fleet's, its task's, its run's and those of the
- *    runs that it works for.
+ * 5. A call fits into every limit at once: its agent's, its project's, the fleet's, its task's, its run's and those
+ *    of the runs that it works for.
  */
 export interface Reservations {
   /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */

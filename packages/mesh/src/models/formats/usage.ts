@@ -61,9 +61,9 @@ export function membersOf(value: unknown): Members {
 }
 
 /**
- * The output is the greatest that the fields allow: what is told as such, what the total has beyond the prompt, and, for
- * reasoning that is more than the whole answer and so cannot be part of it, both together. What a provider reports beside the counts
- * that money hangs on does not make them unbelievable. Null for anything that is no believable usage. Pure.
+ * The output is the greatest that the fields allow: the reported output, the total minus the prompt, or their sum if
+ * reasoning exceeds the whole answer and so cannot be part of it. Extra fields beside the billed counts do not make
+ * them implausible. Null for an implausible usage. Pure.
  */
 export function usageFrom(value: unknown): TokenUsage | null {
   const usage = inChatNames(membersOf(value))
@@ -115,8 +115,8 @@ export function inChatNames(usage: Members): Members {
 }
 
 /**
- * The later of two usages of one stream, with no count below what was told before: some count anew in their last event, and
- * what was generated stays so. Pure.
+ * The later of two usages of one stream, with no count below an earlier one: some providers restart a count in their
+ * last event, but what was generated stays so. Pure.
  */
 export function laterUsage(before: TokenUsage | null, later: TokenUsage): TokenUsage {
   if (before === null) return later

@@ -7,7 +7,7 @@ import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
 import type { CompletionReply, Received } from './answer-reply.ts'
 import type { CallParameters, ApiFormat } from '../formats/api-format.ts'
 import { dispatch } from './dispatch.ts'
-import { isOfMind, openCall } from './open-call.ts'
+import { isFromAgentProcess, openCall } from './open-call.ts'
 import type { AgentCaller, Opened } from './open-call.ts'
 import { standInChain } from './stand-in.ts'
 import type { StandIn } from './stand-in.ts'
@@ -135,7 +135,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
         receive: (reply, opened) => receive(apiFormat, readFor(deps, caller, { reply, opened }), opened),
       })
     } catch (error) {
-      if (isOfMind(deps, caller)) deps.windows.refused(caller.agentId, error)
+      if (isFromAgentProcess(deps, caller)) deps.windows.refused(caller.agentId, error)
       throw error
     } finally {
       release()

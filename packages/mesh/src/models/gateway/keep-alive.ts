@@ -3,7 +3,7 @@ import { createRoster } from '../../platform/index.ts'
 
 /** Calls back each watcher that was silent for an interval; one timer serves all watchers. */
 export interface KeepAlive {
-  /** `onSilent` is called after each whole interval without `heard`, until `end`. */
+  /** `onSilent` is called after each whole interval without received data, until `end`. */
   watch(onSilent: () => void): Watched
 }
 

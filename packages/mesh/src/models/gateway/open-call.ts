@@ -38,8 +38,11 @@ export interface OpenCallDeps {
   readonly log: Log
 }
 
-/** The agent itself thinks, and no program of it: what it hears, it learns. */
-export function isOfMind({ apiFormat }: Pick<OpenCallDeps, 'apiFormat'>, caller: AgentCaller): boolean {
+/** True for calls of the agent process itself, and not of its programs: it learns from the answer. */
+export function isFromAgentProcess(
+  { apiFormat }: Pick<OpenCallDeps, 'apiFormat'>,
+  caller: AgentCaller,
+): boolean {
   return caller.token === 'door' && apiFormat.hasOutput
 }
 
@@ -143,7 +146,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
     answers: parameters.answers,
     answered: (told) => {
       if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, told.completionTokens)
-      if (isOfMind(deps, caller)) deps.windows.answered(agentId, model.id, told.promptTokens)
+      if (isFromAgentProcess(deps, caller)) deps.windows.answered(agentId, model.id, told.promptTokens)
     },
     closed: () => {
       releaseLease()
@@ -151,7 +154,8 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
       ended?.()
     },
   })
-  const ofRun = isOfMind(deps, caller) && caller.run ? { ...caller.run, purpose: call.purpose } : null
+  const ofRun =
+    isFromAgentProcess(deps, caller) && caller.run ? { ...caller.run, purpose: call.purpose } : null
   const make = () => requestFor(agentId, model, { ...drafted, reservation, ofRun })
   // To close a draft is a line; to fit it prints all of it anew.
   const request = parameters.fit ? deps.onShareOf(agentId, make) : make()

@@ -2,7 +2,7 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { fitHistory } from '../formats/history/fit-history.ts'
 import { normalReply } from '../formats/answer/normal-reply.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
-import { isOfMind } from './open-call.ts'
+import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, AskedCall, OpenCallDeps, Opened } from './open-call.ts'
 import { refusalInBody } from './provider-problem.ts'
 
@@ -21,7 +21,7 @@ export function readFor(
 ): ProviderReply {
   const { model, request, bounds } = opened
   const isAsAsked = request.stream === reply.contentType.includes('event-stream')
-  if (deps.apiFormat.form !== 'chat' || (isAsAsked && !isOfMind(deps, caller))) return reply
+  if (deps.apiFormat.form !== 'chat' || (isAsAsked && !isFromAgentProcess(deps, caller))) return reply
   return normalReply(reply, {
     stream: request.stream,
     model: model.model,
@@ -41,7 +41,7 @@ export function readFor(
 export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCall): AskedCall {
   const { model, parameters } = call
   const { messages } = parameters.forwarded
-  if (!isOfMind(deps, caller) || messages === undefined) return call
+  if (!isFromAgentProcess(deps, caller) || messages === undefined) return call
   const fitted = deps.onShareOf(caller.agentId, () => fitHistory(messages, model.history))
   if (fitted === messages) return call
   return { ...call, parameters: { ...parameters, forwarded: { ...parameters.forwarded, messages: fitted } } }

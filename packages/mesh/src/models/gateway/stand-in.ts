@@ -5,7 +5,7 @@ import { resolveModel } from '../catalog/resolve-model.ts'
 import type { CallParameters } from '../formats/api-format.ts'
 import type { CallPurpose, LlmProvider } from '../providers/llm-provider.ts'
 import type { FallbackDeps } from './allowed-models.ts'
-import { isOfMind } from './open-call.ts'
+import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps } from './open-call.ts'
 
 /** Who answers in the model's place in a run that plays another one again; null, at once, in every other run. */
@@ -24,7 +24,7 @@ export function standInChain(
 ): Promise<CatalogModel[]> | null {
   const runId = caller.run?.runId
   const standIn =
-    runId !== undefined && isOfMind(deps, caller)
+    runId !== undefined && isFromAgentProcess(deps, caller)
       ? (deps.standIn?.({ runId, purpose, parameters: read.forwarded }) ?? null)
       : null
   return standIn && standIn.then((one) => [modelOf(deps, one)])

@@ -34,7 +34,7 @@ export interface TellWaits {
 
 /** The waits of one call. */
 export interface CallWaits {
-  /** Waiting for an answer, or its next chunk: `heard` or `end` reports that it came. */
+  /** Watches the wait for an answer or its next chunk, until one comes or the wait ends. */
   asking(model: CatalogModel): Watched
   /** The same model is asked again after `waitMs`, `elapsedMs` after the call began. */
   retrying(model: CatalogModel, failure: Failure, wait: { waitMs: number; elapsedMs: number }): void

@@ -19,7 +19,7 @@ export interface WireValue {
 
 /** Texts inside of texts: a server that encodes an answer twice is known, one that does it more often is not. */
 const encodingsMax = 3
-/** Arguments that are no text are printed again, and a number of theirs, or of an id, may not become another one. */
+/** Arguments that are not a string are serialized again; no number in them, or in an id, may change. */
 const keepsNumbers = /"(?:arguments|parameters|input)"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/
 /** Members in which some hand the answer on. */
 const envelopes = ['result', 'data', 'response', 'output', 'body'] as const
