@@ -1,6 +1,7 @@
-import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { avoidedWords } from './plain-words.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -78,5 +79,68 @@ describe('docs/decisions/README.md', () => {
     const titles = pages.map((page) => [page, /^# (.+)$/m.exec(read(`docs/decisions/${page}`))?.[1] ?? ''])
     expect(listed).toHaveLength(titles.length)
     expect(Object.fromEntries(listed)).toEqual(Object.fromEntries(titles))
+  })
+})
+
+describe('a decision page', () => {
+  const pages = readdirSync(join(root, 'docs/decisions'))
+    .filter((name) => name !== 'README.md')
+    .map((name) => ({ name, text: read(`docs/decisions/${name}`) }))
+  const without = (isRight: (page: { name: string; text: string }) => boolean) =>
+    pages.filter((page) => !isRight(page)).map(({ name }) => name)
+
+  test('begins with its title and a status line with the date of its file', () => {
+    const wrong = without(({ name, text }) => {
+      const status =
+        /^# .+\n\nStatus: (?:accepted|superseded by \[.+\]\(.+\)), (\d{4}-\d\d-\d\d)(?:; .+)?\n\n## /
+      return status.exec(text)?.[1] === name.slice(0, 10)
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('has context, decision, alternatives and consequences, then at most an appendix', () => {
+    const wrong = without(({ text }) => {
+      const sections = [...text.matchAll(/^## (.+)$/gm)].map(([, section]) => section ?? '')
+      return /^Context,Decision,Alternatives,Consequences(?:,Measurements|,Appendix)?$/.test(
+        sections.join(','),
+      )
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('has at most 300 words before its appendix', () => {
+    const wrong = without(({ text }) => {
+      const body = text.split(/^## (?:Measurements|Appendix)$/m)[0] ?? ''
+      return body.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length <= 300
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('uses none of the avoided words outside code', () => {
+    const wrong = without(({ text }) => {
+      const prose = text.replaceAll(/`[^`]*`/g, '')
+      return avoidedWords.every(({ pattern }) => !prose.match(pattern))
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('links only to files that exist; a superseded page links its successor', () => {
+    const wrong = without(({ text }) => {
+      const links = [...text.matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map(([, link]) => link ?? '')
+      return links.every((link) => existsSync(join(root, 'docs/decisions', link)))
+    })
+    expect(wrong).toEqual([])
+  })
+
+  test('that is named by a later page as replaced says so in its status line', () => {
+    const named = pages.flatMap(({ text }) =>
+      [...text.matchAll(/(?:This page replaces|This replaces|This amends)\b[^\n]*/g)].flatMap(([sentence]) =>
+        [...sentence.matchAll(/\]\(([^)]+)\)/g)].map(([, page]) => page ?? ''),
+      ),
+    )
+    const silent = named.filter(
+      (name) => !/^Status: .*(?:amended|superseded) by \[/m.test(read(`docs/decisions/${name}`)),
+    )
+    expect(silent).toEqual([])
   })
 })
