@@ -22,15 +22,20 @@ export const watchLimits = {
 export const blackboardShare = {
   keys: { max: 20_000, perAgentMax: 5000, floor: 16 },
   history: { max: 10_000, perAgentMax: 2500, floor: 8 },
+  /** Keys with their values as JSON. */
+  bytes: { max: 256 * 1024 * 1024, perAgentMax: 64 * 1024 * 1024, floor: 512 * 1024 },
 } as const
 
-/** What is kept of the values that were written over, for people. */
+/**
+ * What is kept of the values that were written over, for people. Beyond it the oldest of the writer that has most of them
+ * are deleted.
+ */
 export const versionLimits = {
   /** Of one key. */
   perKeyMax: 20,
-  /** Of all keys; the oldest go first. */
+  /** Of all keys. */
   max: 20_000,
-  /** Of all values as JSON, as the regular upkeep leaves them. */
+  /** Of all values as JSON. */
   maxBytes: 64 * 1024 * 1024,
 } as const
 

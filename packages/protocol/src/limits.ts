@@ -167,6 +167,8 @@ export const agentShare = {
   tunnels: { max: 2024, perAgentMax: 64, floor: 1, reserveMax: 1000 },
   /** Exchanges with MCP servers. */
   mcpExchanges: { max: 2024, perAgentMax: 32, floor: 1, reserveMax: 1000 },
+  /** Connections to one provider that carry calls. An agent may not have more calls open at all. */
+  providerConnections: { max: 1256, perAgentMax: 64, floor: 1, reserveMax: 1000 },
   /** Payments, simulations and reads of contracts that chains and price sources are asked about. Floors for 100 agents. */
   walletCalls: { max: 132, perAgentMax: 16, floor: 1, reserveMax: 100 },
   /** Balances that agents ask of chains. Floors for 100 agents. */

@@ -20,7 +20,7 @@ export interface FairShare {
   of(agentId: string): number
 }
 
-/** Limits for rows of agents in one table. */
+/** Limits for rows of agents in one table, or for bytes in them. */
 export interface RowBounds {
   readonly max: number
   readonly perAgentMax: number
@@ -28,9 +28,14 @@ export interface RowBounds {
   readonly floor: number
 }
 
-/** True if the table has room for one more row of an agent that has `own` of its `total` rows. Pure. */
-export function hasRoom(rows: { readonly own: number; readonly total: number }, bounds: RowBounds): boolean {
-  return rows.own < bounds.floor || (rows.own < bounds.perAgentMax && rows.total < bounds.max)
+/** True if the table has room for one more row, or for more bytes, of an agent that has `own` of its `total`. Pure. */
+export function hasRoom(
+  has: { readonly own: number; readonly total: number },
+  bounds: RowBounds,
+  more = 1,
+): boolean {
+  const own = has.own + more
+  return own <= bounds.floor || (own <= bounds.perAgentMax && has.total + more <= bounds.max)
 }
 
 interface Taken {

@@ -3,6 +3,8 @@ import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
+import { createWriterSums } from './writer-sums.ts'
+import type { WriterSums } from './writer-sums.ts'
 
 /**
  * How long the row of an expired entry is kept, in milliseconds. Until then its version is not used again, so a late
@@ -29,10 +31,12 @@ export interface BlackboardTable {
   read(key: string, now: number): BlackboardEntry | null
   /** Keys that begin with `prefix`, in order. They are read lazily, so the reader can stop early. */
   keysUnder(prefix: string, now: number): Iterable<string>
-  /** Counts all rows, including expired ones. */
-  count(): number
-  /** Counts the rows that one agent or person wrote last. */
-  countOf(writtenBy: string): number
+  /**
+   * Returns who wrote the key last and the bytes of key and value, also if it has expired; null if there is no row.
+   */
+  sizeOf(key: string): { readonly writtenBy: string; readonly bytes: number } | null
+  /** Rows and bytes of each last writer, including expired rows. */
+  readonly sums: WriterSums
   /** Counts the entries that cannot be overwritten: those of one writer, and all. */
   historyCounts(writtenBy: string): { readonly own: number; readonly total: number }
   /** Makes the entry expire; its version keeps counting. Returns false if it did not exist. */
@@ -110,13 +114,15 @@ export function createBlackboardTable(database: Database): BlackboardTable {
         if (keys.length < pageKeys) return
       }
     },
-    count: () => Number(database.prepare('SELECT count(*) AS count FROM blackboard').get()?.['count'] ?? 0),
-    countOf: (writtenBy) =>
-      Number(
-        database.prepare('SELECT count(*) AS count FROM blackboard WHERE written_by = ?').get(writtenBy)?.[
-          'count'
-        ] ?? 0,
-      ),
+    sizeOf: (key) => {
+      const row = database
+        .prepare(
+          'SELECT written_by, octet_length(key) + octet_length(value) AS bytes FROM blackboard WHERE key = ?',
+        )
+        .get(key)
+      return row ? { writtenBy: String(row['written_by']), bytes: Number(row['bytes']) } : null
+    },
+    sums: createWriterSums(database, 'blackboard'),
     historyCounts: (writtenBy) => {
       const row = database
         .prepare(

@@ -100,15 +100,29 @@ describe('the history of a key', () => {
     ).toEqual({ count: 0 })
   })
 
-  test('histories of all keys share a limit in bytes, and the oldest versions are deleted first', () => {
-    const { board, database } = aBoard()
-    for (const key of ['old', 'new']) board.write(owner, { key, value: key })
+  test('histories of all keys share a limit in bytes, and the oldest versions of the largest writer are deleted first', () => {
+    const { board, database } = aBoard({ greedy: { blackboard_write: ['*'] } })
+    board.write(owner, { key: 'modest', value: 1 })
+    for (const key of ['old', 'new']) board.write(agent('greedy'), { key, value: key })
     database
       .prepare('UPDATE blackboard_versions SET size_bytes = ? WHERE key = ?')
-      .run(versionLimits.maxBytes, 'new')
-    board.sweep()
-    expect(board.history(owner, 'old').versions).toEqual([])
-    expect(board.history(owner, 'new').versions).toHaveLength(1)
+      .run(versionLimits.maxBytes - 'old'.length, 'new')
+    board.write(agent('greedy'), { key: 'next', value: 1 })
+    const kept = (key: string) => board.history(owner, key).versions.length
+    expect(['modest', 'old', 'new', 'next'].map(kept)).toEqual([1, 0, 1, 1])
+  })
+
+  test('a writer that overwrites its keys in a loop leaves the versions of others', () => {
+    const { board, database } = aBoard({ greedy: { blackboard_write: ['*'] } })
+    board.write(owner, { key: 'plan', value: 1 })
+    database.transaction(() => {
+      for (let n = 0; n <= versionLimits.max; n++)
+        board.write(agent('greedy'), { key: `own/${n % 2000}`, value: n })
+    })
+    expect(board.history(owner, 'plan').versions).toHaveLength(1)
+    expect(database.prepare('SELECT count(*) AS count FROM blackboard_versions').get()).toEqual({
+      count: versionLimits.max,
+    })
   })
 
   test('only agents that may read a key can read its history', () => {
@@ -356,6 +370,48 @@ describe('reading', () => {
     expect(board.write(agent('greedy'), { key: `own/${history.perAgentMax}`, value: 2 }).version).toBe(2)
     expect(board.write(agent('modest'), { key: 'own/more', value: 1 }).version).toBe(1)
     expect(board.write(agent('modest'), { key: 'history/more', value: 1 }).version).toBe(1)
+  })
+
+  test('one agent fills its share of the bytes and no more, and can still shorten its values', () => {
+    const all = { blackboard_write: ['*'], blackboard_read: ['*'] }
+    const { board, database } = aBoard({ greedy: all, modest: all })
+    const { bytes } = blackboardShare
+    const value = 'x'.repeat(250_000)
+    const fill = (writer: string) => {
+      for (let n = 0; n < keysOfLargest; n++) {
+        try {
+          board.write(agent(writer), { key: `${writer}/${n}`, value })
+        } catch {
+          return n
+        }
+      }
+      return keysOfLargest
+    }
+    const keysOfLargest = 1000
+    const filled = fill('greedy')
+    expect(filled).toBe(Math.floor(bytes.perAgentMax / (250_002 + 'greedy/100'.length)))
+    const longer = { key: 'greedy/0', value: `${value}${value.slice(0, 12_000)}` }
+    for (let n = 1; n < 20; n++) {
+      try {
+        board.write(agent('greedy'), { key: `greedy/${n}`, value: longer.value })
+      } catch {
+        break
+      }
+    }
+    expect(() => board.write(agent('greedy'), longer)).toThrow(code('unprocessable'))
+    expect(() => board.write(agent('greedy'), { key: 'more', value })).toThrow(
+      expect.objectContaining({ detail: expect.stringContaining(`one agent may have ${bytes.perAgentMax}`) }),
+    )
+    board.write(agent('greedy'), { key: 'greedy/0', value: 'short' })
+    board.write(agent('greedy'), { key: 'more', value: 'short' })
+    // Others have taken the rest, and each still has its floor.
+    database.exec(
+      `UPDATE writer_sums SET bytes = ${bytes.max} WHERE written_by = 'greedy' AND table_name = 'blackboard'`,
+    )
+    board.write(agent('modest'), { key: 'modest/1', value })
+    board.write(agent('modest'), { key: 'modest/2', value })
+    expect(() => board.write(agent('modest'), { key: 'modest/3', value })).toThrow(code('unprocessable'))
+    expect(board.read(agent('modest'), 'modest/1')?.value).toBe(value)
   })
 
   test('keys in any script are found by their prefix', async () => {

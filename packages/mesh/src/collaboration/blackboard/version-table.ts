@@ -3,6 +3,7 @@ import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
+import { createWriterSums } from './writer-sums.ts'
 
 const versionSchema = z.object({
   version: z.number(),
@@ -19,10 +20,27 @@ export type VersionTable = ReturnType<typeof createVersionTable>
  * deleted content must not be found here.
  */
 export function createVersionTable(database: Database) {
+  const sums = createWriterSums(database, 'blackboard_versions')
+
+  function trim(): void {
+    for (;;) {
+      const { rows, bytes } = sums.total()
+      const over = rows > versionLimits.max ? 'rows' : bytes > versionLimits.maxBytes ? 'bytes' : null
+      const writer = over === null ? null : sums.largest(over)
+      if (writer === null) return
+      database
+        .prepare(
+          `DELETE FROM blackboard_versions WHERE position =
+             (SELECT min(position) FROM blackboard_versions WHERE written_by = ?)`,
+        )
+        .run(writer)
+    }
+  }
+
   return {
     /** Joins the transaction of the write. */
     keep: (key: string, version: EntryVersion, valueJson: string): void => {
-      const { lastInsertRowid: position } = database
+      database
         .prepare(
           `INSERT INTO blackboard_versions (key, version, value, size_bytes, written_by, written_at)
            VALUES (?, ?, ?, ?, ?, ?)`,
@@ -38,9 +56,7 @@ export function createVersionTable(database: Database) {
       database
         .prepare('DELETE FROM blackboard_versions WHERE key = ? AND version <= ?')
         .run(key, version.version - versionLimits.perKeyMax)
-      database
-        .prepare('DELETE FROM blackboard_versions WHERE position <= ?')
-        .run(Number(position) - versionLimits.max)
+      trim()
     },
     /** Returns the versions, newest first. */
     of: (key: string): readonly EntryVersion[] =>
@@ -60,7 +76,7 @@ export function createVersionTable(database: Database) {
         )
         .run({ key })
     },
-    /** Deletes versions of entries that no longer exist, and the oldest ones above the limit in bytes. */
+    /** Deletes versions of entries that no longer exist. */
     sweep: (now: number): void => {
       database
         .prepare(
@@ -69,14 +85,6 @@ export function createVersionTable(database: Database) {
              WHERE b.key = blackboard_versions.key AND (b.expires_at IS NULL OR b.expires_at > ?))`,
         )
         .run(now)
-      database
-        .prepare(
-          `DELETE FROM blackboard_versions WHERE position IN (
-             SELECT position FROM (
-               SELECT position, sum(size_bytes) OVER (ORDER BY position DESC) AS bytes FROM blackboard_versions)
-             WHERE bytes > ?)`,
-        )
-        .run(versionLimits.maxBytes)
     },
   }
 }

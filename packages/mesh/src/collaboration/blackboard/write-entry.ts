@@ -1,6 +1,5 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import { blackboardKeySchema } from '@flotilla/protocol/blackboard-entry'
-import { blackboardShare } from '@flotilla/protocol/blackboard-limits'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
@@ -9,11 +8,10 @@ import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
-import { hasRoom } from '../../intake/index.ts'
-import type { RowBounds } from '../../intake/index.ts'
 import type { Database } from '../../storage/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 import type { VersionTable } from './version-table.ts'
+import { whyFull } from './why-full.ts'
 
 /** Ten years, in seconds. */
 const lifeMaxSeconds = 10 * 365 * 24 * 3600
@@ -57,12 +55,15 @@ export function writeEntry(deps: {
     const writtenBy = caller.kind === 'agent' ? caller.agentId : actorOf(caller)
     // Refusals are thrown after the transaction: inside a transaction of the caller they would roll all of it back.
     const written = database.transaction(() => {
-      if (!table.read(write.key, now)) {
-        const own = table.countOf(writtenBy)
-        if (!hasRoom({ own, total: table.count() }, boundsFor(caller, blackboardShare.keys))) return 'full'
-        const history = boundsFor(caller, blackboardShare.history)
-        if (appends && !hasRoom(table.historyCounts(writtenBy), history)) return 'history-full'
-      }
+      const full = whyFull(table, {
+        writtenBy,
+        isAgent: caller.kind === 'agent',
+        key: write.key,
+        bytes: Buffer.byteLength(write.key) + sizeBytes,
+        isNew: !table.read(write.key, now),
+        isHistory: appends,
+      })
+      if (full !== null) return { full }
       const entry = table.write(
         {
           key: write.key,
@@ -73,7 +74,7 @@ export function writeEntry(deps: {
         },
         now,
       )
-      if (!entry) return 'conflict'
+      if (!entry) return { conflict: true }
       const { version, value, written_by, updated_at: written_at } = entry
       deps.versions.keep(entry.key, { version, value, written_by, written_at }, valueJson)
       deps.journal.append({
@@ -89,33 +90,18 @@ export function writeEntry(deps: {
         written_by: entry.written_by,
       })
       deps.noteChange?.(entry)
-      return entry
+      return { entry }
     })
-    if (written === 'full') {
-      const { max, perAgentMax } = blackboardShare.keys
-      throw new Problem('unprocessable', {
-        detail: `${writtenBy} has written ${table.countOf(writtenBy)} keys of the blackboard: one agent may have ${perAgentMax}, all together ${max}; write over keys that are no longer needed, or have a person delete some`,
-      })
-    }
-    if (written === 'history-full') {
-      throw new Problem('unprocessable', {
-        detail: `${writtenBy} has written ${table.historyCounts(writtenBy).own} entries under history/: one agent may have ${blackboardShare.history.perAgentMax}, all together ${blackboardShare.history.max}; a person takes old ones away with flotilla blackboard delete`,
-      })
-    }
-    if (written === 'conflict') {
+    if ('full' in written) throw new Problem('unprocessable', { detail: written.full })
+    if ('conflict' in written) {
       if (!appends) throw new Problem('version-conflict')
       throw new Problem('version-conflict', {
         detail: `${write.key} is written, and entries under history/ cannot be changed`,
         repair: 'Write it under another key, such as one that ends in the day and the hour.',
       })
     }
-    return written
+    return written.entry
   }
-}
-
-/** An agent may fill only its share; people may fill the whole blackboard. */
-function boundsFor(caller: Caller, bounds: RowBounds): RowBounds {
-  return caller.kind === 'agent' ? bounds : { ...bounds, perAgentMax: bounds.max }
 }
 
 /** True if the key belongs to an append-only record: `history/` of the fleet or of a project. Pure. */

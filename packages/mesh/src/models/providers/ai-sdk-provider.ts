@@ -14,7 +14,7 @@ import { loadSdk } from './ai-sdk/load-sdk.ts'
 import type { SdkAccess, SdkModels } from './ai-sdk/load-sdk.ts'
 import { optionsFromChat } from './ai-sdk/options-from-chat.ts'
 import { problemIn, refusalIn } from './ai-sdk/sdk-failure.ts'
-import { createSdkFetch, fetchingWithin } from './ai-sdk/sdk-fetch.ts'
+import { createSdkFetch, fetchingFor } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
 import type { LlmProvider, ModelForm, ProviderReply, ProviderRequest } from './llm-provider.ts'
@@ -57,7 +57,7 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
         const call = { request, signal, secrets, host: base.host }
         const ask = () =>
           request.form === 'embeddings' ? embedWithSdk(models, request, signal) : chat(config, models, call)
-        return await fetchingWithin(options, () => spendIn(options, ask))
+        return await fetchingFor({ agentId: request.agentId, bounds: options }, () => spendIn(options, ask))
       } catch (error) {
         if (signal.aborted) throw signal.reason
         const refusal = refusalIn(error)

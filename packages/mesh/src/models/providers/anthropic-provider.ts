@@ -45,6 +45,7 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
         host: base.host,
         signal: options.signal,
         request: {
+          agentId: request.agentId,
           method: 'POST',
           path: `${root}${path}${base.search}`,
           headers: {

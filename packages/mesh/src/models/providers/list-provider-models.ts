@@ -32,6 +32,7 @@ export async function listProviderModels(
       host: base.host,
       signal,
       request: {
+        agentId: null,
         method: 'GET',
         path: `${base.pathname.replace(/\/+$/, '')}/models${base.search}`,
         headers: {

@@ -46,6 +46,7 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
         host: base.host,
         signal,
         request: {
+          agentId: request.agentId,
           method: 'POST',
           path: paths[request.form] ?? chatPath,
           headers: headersOf(request),

@@ -1,10 +1,13 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { AddressInfo, Socket } from 'node:net'
+import { agentShare } from '@flotilla/protocol/limits'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
+
+const ofOneAgent = agentShare.providerConnections.perAgentMax
 
 const answer = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`
 
@@ -35,8 +38,12 @@ async function aFarEnd(
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const ask = async (signal = new AbortController().signal, headers: Record<string, string> = {}) => {
-    const request = { method: 'POST' as const, path: '/v1/x?y=1', headers, body: 'what?!' }
+  const ask = async (
+    signal = new AbortController().signal,
+    headers: Record<string, string> = {},
+    agentId: string | null = 'ada',
+  ) => {
+    const request = { agentId, method: 'POST' as const, path: '/v1/x?y=1', headers, body: 'what?!' }
     const reply = await exchange({ pool, host, signal, request })
     return Buffer.concat(await Array.fromAsync(reply.body)).toString()
   }
@@ -61,7 +68,40 @@ describe('connections to a provider', () => {
   test('carry as many calls at once as there are of them', async () => {
     const { ask, sockets } = await aFarEnd((socket) => void setImmediate(() => socket.write(answer('yes'))))
     expect(await Promise.all(Array.from({ length: 300 }, () => ask()))).toEqual(Array(300).fill('yes'))
-    expect(sockets).toHaveLength(256)
+    expect(sockets).toHaveLength(ofOneAgent)
+  })
+
+  test('are left for another agent, and for people, however many agents hold all that they may', async () => {
+    const { ask } = await aFarEnd((socket, request) => {
+      if (!request.includes('who: held')) socket.write(answer('yes'))
+    })
+    const leaving = new AbortController()
+    const held = Array.from({ length: 20 * ofOneAgent }, (_, index) =>
+      ask(leaving.signal, { who: 'held' }, `greedy-${index % 20}`).catch(() => 'left'),
+    )
+    expect(await ask(undefined, {}, 'modest')).toBe('yes')
+    expect(await ask(undefined, {}, null)).toBe('yes')
+    leaving.abort(new Error('enough'))
+    expect(new Set(await Promise.all(held))).toEqual(new Set(['left']))
+  })
+
+  test('of one agent are used by its next calls, which wait while another agent is served', async () => {
+    const sent: string[] = []
+    const { ask, sockets } = await aFarEnd((socket, request) => {
+      const who = /who: (\w+)/.exec(request)?.[1] ?? ''
+      sent.push(who)
+      if (who !== 'held') socket.write(answer(who))
+    })
+    const held = Array.from({ length: ofOneAgent }, () =>
+      ask(undefined, { who: 'held' }, 'greedy').catch(() => {}),
+    )
+    const waits = ask(undefined, { who: 'waits' }, 'greedy')
+    expect(await ask(undefined, { who: 'other' }, 'modest')).toBe('other')
+    expect(sent).not.toContain('waits')
+    sockets[0]?.destroy()
+    expect(await waits).toBe('waits')
+    for (const socket of sockets) socket.destroy()
+    await Promise.all(held)
   })
 
   test('are ended by what nobody asked for, which is no answer to the next call', async () => {
@@ -125,7 +165,7 @@ describe('connections to a provider', () => {
     const { ask, sockets } = await aFarEnd((socket, request) => {
       if (!request.includes('who: held')) socket.write(answer('yes'))
     })
-    const held = Array.from({ length: 256 }, () => ask(undefined, { who: 'held' }).catch(() => {}))
+    const held = Array.from({ length: ofOneAgent }, () => ask(undefined, { who: 'held' }).catch(() => {}))
     const leaving = Array.from({ length: 4096 }, () => {
       const asker = new AbortController()
       return { asker, left: ask(asker.signal).catch(() => 'left') }
@@ -133,7 +173,7 @@ describe('connections to a provider', () => {
     for (const { asker } of leaving) asker.abort(new Error('enough'))
     expect(new Set(await Promise.all(leaving.map(({ left }) => left)))).toEqual(new Set(['left']))
     const stayed = ask()
-    await expect.poll(() => sockets.length).toBe(256)
+    await expect.poll(() => sockets.length).toBe(ofOneAgent)
     sockets[0]?.destroy()
     expect(await stayed).toBe('yes')
     for (const socket of sockets) socket.destroy()
@@ -144,7 +184,7 @@ describe('connections to a provider', () => {
     const { ask, sockets, pool } = await aFarEnd((socket) => socket.write(answer('yes')))
     const nothing = () => {}
     const answering = { onSent: nothing, onHead: nothing, onData: nothing, onEnd: nothing, onError: nothing }
-    const call = { method: 'GET' as const, path: '/', headers: {}, body: null }
+    const call = { agentId: 'ada', method: 'GET' as const, path: '/', headers: {}, body: null }
     pool.dispatch(call, { ...answering, isWanted: () => false })
     expect(await ask()).toBe('yes')
     expect(sockets).toHaveLength(1)
@@ -162,7 +202,7 @@ describe('connections to a provider', () => {
       server.close()
     })
     const leaving = new AbortController()
-    const request = { method: 'GET' as const, path: '/', headers: {}, body: null }
+    const request = { agentId: 'ada', method: 'GET' as const, path: '/', headers: {}, body: null }
     const left = exchange({ pool, host, signal: leaving.signal, request })
     const closed = once(await met.promise, 'close')
     leaving.abort(new Error('enough'))
@@ -176,7 +216,7 @@ describe('connections to a provider', () => {
     await pool.destroy()
     await expect(ask()).rejects.toMatchObject({ code: 'provider-unreachable' })
     const nobody = openProviderPool('http://127.0.0.1:1')
-    const request = { method: 'POST' as const, path: '/', headers: {}, body: null }
+    const request = { agentId: 'ada', method: 'POST' as const, path: '/', headers: {}, body: null }
     const { signal } = new AbortController()
     await expect(exchange({ pool: nobody, host: 'nobody', signal, request })).rejects.toMatchObject({
       code: 'provider-unreachable',
@@ -187,11 +227,13 @@ describe('connections to a provider', () => {
   test('leave no call waiting when they are closed', async () => {
     const { ask, sockets, pool } = await aFarEnd(() => {})
     const asked = Array.from({ length: 600 }, () => ask().catch((error: unknown) => error))
-    await expect.poll(() => sockets.length).toBe(256)
+    await expect.poll(() => sockets.length).toBe(ofOneAgent)
     await pool.destroy()
     const codes = (await Promise.all(asked)).map((error) => (error as { code?: string }).code)
-    expect(codes.filter((code) => code === 'provider-unreachable').length).toBeGreaterThanOrEqual(600 - 256)
-    expect(codes.filter((code) => code === 'upstream-failed').length).toBeLessThanOrEqual(256)
+    expect(codes.filter((code) => code === 'provider-unreachable').length).toBeGreaterThanOrEqual(
+      600 - ofOneAgent,
+    )
+    expect(codes.filter((code) => code === 'upstream-failed').length).toBeLessThanOrEqual(ofOneAgent)
   })
 
   test('wait no longer for the head of an answer because pieces of it come', async () => {
@@ -232,7 +274,7 @@ describe('connections to a provider', () => {
     }
     const { signal } = new AbortController()
     const body = Buffer.alloc(32 * 1024 * 1024)
-    const request = { method: 'POST' as const, path: '/', headers: {}, body }
+    const request = { agentId: 'ada', method: 'POST' as const, path: '/', headers: {}, body }
     const reply = await exchange({ pool, host, signal, request })
     expect(reply.status).toBe(413)
     expect(await Array.fromAsync(reply.body)).toEqual([])

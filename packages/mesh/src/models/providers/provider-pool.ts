@@ -1,4 +1,6 @@
 import { isIP } from 'node:net'
+import { agentShare } from '@flotilla/protocol/limits'
+import { createFairShare } from '../../intake/index.ts'
 import type { TunnelProxy } from '../../platform/index.ts'
 import { openConnection } from './provider-connection.ts'
 import type { Answering, Connection, ConnectionBounds } from './provider-connection.ts'
@@ -17,16 +19,19 @@ const providerTimeouts: ProviderTimeouts = {
   bodyIdleMs: 120_000,
 }
 
-/** Connections to one provider; further calls wait for a free one. */
-const connectionsMax = 256
-/** Calls that wait for one, far more than agents may have open. */
+/** Calls that wait for a connection, far more than agents may have open. */
 const waitingMax = 4096
 /** Below what load balancers commonly close at, so that a call does not meet a closing connection. */
 const keepAliveMs = 30_000
 /** A provider that names its own patience is left before it ends. */
 const keepAliveMarginMs = 2000
 
+/** People and the mesh itself share connections as one agent would. */
+const meshShare = ''
+
 export interface ProviderCall {
+  /** The agent whose share of the connections the call takes; null for calls of people and of the mesh itself. */
+  readonly agentId: string | null
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
@@ -41,7 +46,10 @@ export interface ProviderPool {
   destroy(): Promise<void>
 }
 
-/** Keeps connections for the next calls, through a proxy where one is given; each carries one call at a time. */
+/**
+ * Keeps connections for the next calls, through a proxy where one is given; each carries one call at a time. An agent
+ * whose share of the connections is used waits for one of its own, and a call of another agent overtakes it.
+ */
 export function openProviderPool(
   origin: string,
   timeouts: Partial<ProviderTimeouts> = {},
@@ -66,6 +74,9 @@ export function openProviderPool(
   /** The one that was used last is used next, so that those that are not needed end. */
   const idle: Connection[] = []
   const waiting: Waiting[] = []
+  const share = createFairShare(agentShare.providerConnections)
+  /** The agent whose share each busy connection takes. */
+  const takenFor = new Map<Connection, string>()
   /** Requests with a connection, sent once its callbacks have returned. */
   let due: { readonly one: Waiting; readonly connection: Connection }[] = []
   let isClosed = false
@@ -81,41 +92,64 @@ export function openProviderPool(
 
   /** Sends later, because a kept connection may have closed or received stray bytes; those events come first. */
   function reuse(one: Waiting, connection: Connection): void {
+    takenFor.set(connection, one.agentId)
     if (due.length === 0) setImmediate(sendDue)
     due.push({ one, connection })
   }
 
   function assign(one: Waiting): void {
     if (!one.answering.isWanted()) return
-    const kept = idle.pop()
-    if (kept !== undefined) reuse(one, kept)
-    else if (isClosed) one.answering.onError(new Error('the connections to this provider are closed'))
-    else if (open.size < connectionsMax) {
-      const connection = openConnection(far, bounds, { free, gone })
-      open.add(connection)
-      connection.send(one.bytes, one.answering)
-    } else if (waiting.length < waitingMax) waiting.push(one)
+    if (isClosed) one.answering.onError(new Error('the connections to this provider are closed'))
+    else if (share.take(one.agentId, 1) === null) carry(one)
+    else if (waiting.length < waitingMax) waiting.push(one)
     else one.answering.onError(new Error(`${waitingMax} calls wait for a connection already`))
   }
 
-  function nextWanted(): Waiting | undefined {
-    let next = waiting.shift()
-    while (next !== undefined && !next.answering.isWanted()) next = waiting.shift()
-    return next
+  /** Its agent's share counts the call already. */
+  function carry(one: Waiting): void {
+    const kept = idle.pop()
+    if (kept !== undefined) {
+      reuse(one, kept)
+      return
+    }
+    const connection = openConnection(far, bounds, { free, gone })
+    open.add(connection)
+    takenFor.set(connection, one.agentId)
+    connection.send(one.bytes, one.answering)
+  }
+
+  function giveBack(connection: Connection): void {
+    const agentId = takenFor.get(connection)
+    if (agentId === undefined) return
+    takenFor.delete(connection)
+    share.giveBack(agentId, 1)
+    for (let next = nextWithRoom(); next !== null; next = nextWithRoom()) carry(next)
+  }
+
+  /** The call that has waited longest of those whose agent has room in its share, which counts it from now on. */
+  function nextWithRoom(): Waiting | null {
+    const full = new Set<string>()
+    for (let at = 0; at < waiting.length; at++) {
+      const one = waiting[at]!
+      if (!one.answering.isWanted()) waiting.splice(at--, 1)
+      else if (!full.has(one.agentId)) {
+        if (share.take(one.agentId, 1) === null) return waiting.splice(at, 1)[0] ?? null
+        full.add(one.agentId)
+      }
+    }
+    return null
   }
 
   function free(connection: Connection): void {
-    const next = nextWanted()
-    if (next === undefined) idle.push(connection)
-    else reuse(next, connection)
+    idle.push(connection)
+    giveBack(connection)
   }
 
   function gone(connection: Connection): void {
     open.delete(connection)
     const at = idle.indexOf(connection)
     if (at !== -1) idle.splice(at, 1)
-    const next = nextWanted()
-    if (next !== undefined) assign(next)
+    giveBack(connection)
   }
 
   /** So that neither its place nor its bytes are kept. */
@@ -133,7 +167,7 @@ export function openProviderPool(
       answering.onError(error as Error)
       return () => {}
     }
-    assign({ bytes, answering })
+    assign({ agentId: call.agentId ?? meshShare, bytes, answering })
     return () => leave(answering)
   }
 
@@ -149,6 +183,8 @@ export function openProviderPool(
 }
 
 interface Waiting {
+  /** Whose share of the connections the call takes. */
+  readonly agentId: string
   readonly bytes: Uint8Array
   readonly answering: Answering
 }

@@ -10,12 +10,17 @@ import type { ProviderPool } from '../provider-pool.ts'
 /** Brings the body of a stream into the form that a package takes. */
 type MendBody = (body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
 
-/** Packages hand nothing of a call on to what fetches for them. */
-const boundsOfCall = new AsyncLocalStorage<CallBounds>()
+interface CallOfAgent {
+  readonly agentId: string
+  readonly bounds: CallBounds
+}
 
-/** Whatever a package fetches within `work` is kept within the bounds of the call. */
-export function fetchingWithin<T>(bounds: CallBounds, work: () => Promise<T>): Promise<T> {
-  return boundsOfCall.run(bounds, work)
+/** Packages hand nothing of a call on to what fetches for them. */
+const callUnderWay = new AsyncLocalStorage<CallOfAgent>()
+
+/** Whatever a package fetches within `work` is kept within the bounds of the call and the share of its agent. */
+export function fetchingFor<T>(call: CallOfAgent, work: () => Promise<T>): Promise<T> {
+  return callUnderWay.run(call, work)
 }
 
 /**
@@ -37,6 +42,7 @@ export function createSdkFetch(
       host: base.host,
       signal: init.signal ?? new AbortController().signal,
       request: {
+        agentId: callUnderWay.getStore()?.agentId ?? null,
         method: init.method === 'GET' ? 'GET' : 'POST',
         path: `${url.pathname}${url.search}`,
         headers: Object.fromEntries(new Headers(init.headers)),
@@ -60,7 +66,7 @@ export function createSdkFetch(
 
 /** A package makes all of a whole answer at once, whatever is in it. */
 async function measured(reply: ProviderReply, host: string): Promise<string> {
-  const bounds = boundsOfCall.getStore() ?? {}
+  const bounds = callUnderWay.getStore()?.bounds ?? {}
   const measure = (text: string) => ({ text, ...measureJson(Buffer.from(text), jsonLimits.packageAnswer) })
   const { text, fault } = await collect(reply, bounds, measure).catch((error: unknown) => {
     // What is left of it would keep its connection.
