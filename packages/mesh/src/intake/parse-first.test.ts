@@ -50,7 +50,20 @@ test('an issue has the path within the whole value', () => {
   expect(parseFirst(z.record(z.string(), z.string()), record).error?.issues[0]?.path).toEqual(['last'])
 })
 
-test('valid input gives the same result as the plain schema', () => {
+test.each([
+  ['over its maximum', (of: z.ZodType) => z.array(of).max(300)],
+  ['over the second of its maxima', (of: z.ZodType) => z.array(of).max(900).max(300)],
+  ['of another length', (of: z.ZodType) => z.array(of).length(300)],
+  ['under its minimum', (of: z.ZodType) => z.array(of).min(500)],
+  ['over a maximum behind a check', (of: z.ZodType) => z.array(of).refine(Array.isArray).max(300)],
+])('a list %s that has a wrong element too gives the issue of the plain schema', (_what, make) => {
+  const value = Array.from({ length: 320 }, (_one, at) => (at === 53 ? 1 : 'x'))
+  const issue = make(z.string()).safeParse(value).error?.issues[0]
+  expect(issue).toBeDefined()
+  expect(parseFirst(make(z.string()), value).error?.issues[0]).toEqual(issue)
+})
+
+test('any input gives the result and the first issue of the plain schema', () => {
   const make = () =>
     z.object({
       list: z.array(z.object({ a: z.number().default(7) })).max(300),

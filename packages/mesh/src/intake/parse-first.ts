@@ -67,9 +67,11 @@ function inSteps(schema: Schema, stepsOf: (value: unknown) => Steps | null): voi
   const { _zod } = schema
   const judge: Run = _zod.parse
   const hasChecks = _zod.run !== judge
+  // The plain schema rejects a list over its maximum before it validates members.
+  const countMax = Math.min(...z.core.util.sizeCaps(_zod.def.checks).map(([max]) => max))
   const parse: Run = (payload, context) => {
     const steps = stepsOf(payload.value)
-    if (steps === null) return judge(payload, context)
+    if (steps === null || steps.count > countMax) return judge(payload, context)
     for (let from = 0; from < steps.count; from += stepMembers) {
       const to = Math.min(from + stepMembers, steps.count)
       const done = judge({ value: steps.slice(from, to), issues: [] }, context)
