@@ -3,7 +3,7 @@ export function median(values: readonly number[]): number {
   return percentile(values, 50)
 }
 
-/** Linear between the neighbouring ranks. `percent` from 0 to 100. NaN for no values. Pure. */
+/** Linear between the neighboring ranks. `percent` from 0 to 100. NaN for no values. Pure. */
 export function percentile(values: readonly number[], percent: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   const rank = ((sorted.length - 1) * percent) / 100

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { readabilityOfDocuments } from '../tests/readability.ts'
 
 /**
- * `npm run check`: everything that needs no engine, stopping at the first that fails. With `--before-tests` without the
- * unit tests, for whoever runs all tests next.
+ * `npm run check` runs every check that needs no container engine and stops at the first that fails. With
+ * `--before-tests` it omits the unit tests, because the caller runs all tests next.
  */
 const root = join(import.meta.dirname, '..')
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
@@ -12,6 +12,7 @@ const bin = (name: string) => join(root, 'node_modules', '.bin', name)
 const steps: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
   ['format', bin('oxfmt'), ['--check', '.']],
   ['lint', bin('oxlint'), ['--type-aware', '--deny-warnings', '.']],
+  ['spelling', process.execPath, [join(root, 'scripts', 'check-spelling.ts')]],
   ['types', bin('tsc'), ['-p', '.']],
   ['types of the pages', bin('tsc'), ['-p', 'packages/dashboard']],
   ['unit, architecture and specification tests', bin('vitest'), ['run', '--project', 'unit']],

@@ -39,8 +39,8 @@ withEngine(
 
     const navigate = async (url: string): Promise<string> =>
       JSON.stringify((await mesh.invoke('ada', 'browser_navigate', { url })).outcome)
-    /** How many colours stand in the middle of the screen; one alone is no picture yet. */
-    const colours = (page: Page): Promise<number> =>
+    /** How many colors stand in the middle of the screen; one alone is no picture yet. */
+    const colors = (page: Page): Promise<number> =>
       page.evaluate<number>(`(() => {
         const canvas = document.querySelector('canvas')
         if (canvas === null || canvas.width < 100) return 0
@@ -75,7 +75,7 @@ withEngine(
           owner.context.waitForEvent('page'),
           card.getByRole('link', { name: 'Whole screen' }).click(),
         ])
-        await expect.poll(() => colours(own)).toBeGreaterThan(1)
+        await expect.poll(() => colors(own)).toBeGreaterThan(1)
         await stands(own, 'the agent has it')
         await press(own)
 
@@ -85,7 +85,7 @@ withEngine(
         const viewer = await openPage(browser, mesh.url)
         await viewer.context.setExtraHTTPHeaders({ authorization: `Bearer ${token}` })
         await viewer.page.goto(`${mesh.url}/agent-vnc/ada/`)
-        await expect.poll(() => colours(viewer.page)).toBeGreaterThan(1)
+        await expect.poll(() => colors(viewer.page)).toBeGreaterThan(1)
         await viewer.page.getByRole('button', { name: 'Take over' }).click()
         await stands(viewer.page, /viewer/i)
 

@@ -2,12 +2,12 @@ import process from 'node:process'
 import { expect } from 'vitest'
 import type { WatchedPage } from './open-browser.ts'
 
-/** Colours differ by theme, everything else by width: the whole of the rules is asked once for each width. */
+/** Colors differ by theme, everything else by width: the whole of the rules is asked once for each width. */
 const views = [
   { theme: 'light', width: 1280, of: 'all' },
-  { theme: 'dark', width: 1280, of: 'colours' },
+  { theme: 'dark', width: 1280, of: 'colors' },
   { theme: 'dark', width: 390, of: 'all' },
-  { theme: 'light', width: 390, of: 'colours' },
+  { theme: 'light', width: 390, of: 'colors' },
 ] as const
 
 /** Each theme and each width once; the soak tests see each theme at each width. */

@@ -38,7 +38,7 @@ export interface WatchedPage {
   turnTo(path: string, shows: string, skeletons?: number): Promise<void>
   picture(name: string): Promise<void>
   /** Rules of accessibility that it breaks, with the elements. */
-  breaches(of?: 'all' | 'colours'): Promise<readonly string[]>
+  breaches(of?: 'all' | 'colors'): Promise<readonly string[]>
 }
 
 /** A line to the one browser of all files; closing it ends the contexts that it opened. */
@@ -125,9 +125,9 @@ export async function openPage(
 }
 
 /** Runs the checker in the world of the test, where the policy of the page does not reach. */
-async function axeBreaches(page: Page, of: 'all' | 'colours'): Promise<readonly string[]> {
+async function axeBreaches(page: Page, of: 'all' | 'colors'): Promise<readonly string[]> {
   const runOnly =
-    of === 'colours'
+    of === 'colors'
       ? ['color-contrast', 'link-in-text-block']
       : ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'best-practice']
   const session = await page.context().newCDPSession(page)

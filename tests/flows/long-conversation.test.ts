@@ -38,7 +38,7 @@ async function converse(mesh: MeshProcess): Promise<string> {
     const run = await mesh.ask(said, { session: 'long' })
     expect(run.outcome).toMatchObject({ status: 'done' })
   }
-  return outcomeOf(await mesh.ask('What colour is the harbour door?', { session: 'long' }))
+  return outcomeOf(await mesh.ask('What color is the harbour door?', { session: 'long' }))
 }
 
 const outcomeOf = (run: { outcome: unknown }): string => JSON.stringify(run.outcome)

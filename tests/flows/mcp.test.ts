@@ -84,7 +84,7 @@ const cli = (words: readonly string[], input = '') =>
   flotilla({ url: mesh.url, home: mesh.home, input }, ...words)
 
 describe('an agent with a program as its MCP server', () => {
-  beforeAll(() => anAgent('clerk', { files: local('plain', { env: { COLOUR: 'green' } }) }))
+  beforeAll(() => anAgent('clerk', { files: local('plain', { env: { COLOR: 'green' } }) }))
 
   it('starts it with the first run and calls its tools, by a model and by hand', async () => {
     expect((await list('clerk')).servers).toMatchObject([{ name: 'files', state: 'not-started' }])
@@ -110,11 +110,11 @@ describe('an agent with a program as its MCP server', () => {
       parent: string
       cwd: string
     }
-    expect(seen.own['COLOUR']).toBe('green')
+    expect(seen.own['COLOR']).toBe('green')
     expect(Object.keys(seen.own).filter((name) => name.startsWith('FLOTILLA_'))).toEqual([])
     expect(seen.cwd).toBe(mesh.dataOf('clerk'))
     const briefing = /FLOTILLA_BRIEFING=([^\0]+)/.exec(seen.parent)?.[1] ?? ''
-    expect(await run('clerk', 'read', { path: `${briefing}/mcp.json` })).toContain('COLOUR')
+    expect(await run('clerk', 'read', { path: `${briefing}/mcp.json` })).toContain('COLOR')
     expect(await run('clerk', 'read', { path: `${briefing}/door-token` })).toContain('ENOENT')
   })
 

@@ -20,7 +20,7 @@ const spawn = (task: string, more: Record<string, unknown> = {}) =>
 const cassette = aCassette(
   {
     agents: ['boss'],
-    when: 'Summary: Which colour\\?',
+    when: 'Summary: Which color\\?',
     turns: [
       calls(
         'manage_task',
@@ -55,7 +55,7 @@ const cassette = aCassette(
     when: 'Ask it',
     turns: [
       runs('echo once >> looked.txt'),
-      calls('update_task', { action: 'block', note: 'Which colour?' }),
+      calls('update_task', { action: 'block', note: 'Which color?' }),
       says('I wait for the answer.'),
     ],
   },

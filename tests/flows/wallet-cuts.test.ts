@@ -104,7 +104,7 @@ async function solanaRig(): Promise<Rig> {
   }
 }
 
-/** Of all boundaries, so that questions and answers, befores and afters come in turn; the long tests try each. */
+/** The short tests try one boundary in 15, alternately before and after a request or answer; the long tests try each. */
 const isLong = process.env['FLOTILLA_SOAK'] === '1'
 const share = isLong ? 1 : 15
 /** As on a quiet machine: hundreds of lives, each with a mesh of its own. */

@@ -240,7 +240,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('evm_setAutomine', [true])
   })
 
-  it('finds a transaction missing that a pool dropped, and one that a reorganisation took back', async () => {
+  it('finds a transaction missing that a pool dropped, and one that a reorganization took back', async () => {
     await anvil.rpc('evm_setAutomine', [false])
     const dropped = await sent(transfer(null, 12n))
     await anvil.rpc('anvil_dropTransaction', [dropped.id])

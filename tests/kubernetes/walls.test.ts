@@ -52,7 +52,7 @@ async function listen(host: string, port: number): Promise<void> {
 }
 
 let canary: Awaited<ReturnType<typeof openCanary>>
-let neighbour: Awaited<ReturnType<typeof startAgent>>
+let neighbor: Awaited<ReturnType<typeof startAgent>>
 
 beforeAll(async () => {
   canary = await openCanary()
@@ -73,7 +73,7 @@ beforeAll(async () => {
     60_000,
     'pods can be made',
   )
-  neighbour = await startAgent(api, ground, spec({ agentId: 'neighbour' }))
+  neighbor = await startAgent(api, ground, spec({ agentId: 'neighbor' }))
 })
 
 afterAll(async () => {
@@ -95,7 +95,7 @@ function targets() {
     at('host', fabric.address, canary.port),
     at('host', fabric.address, fabric.apiPort),
     ...nodes.map(({ address }) => at('host', address, 10_250)),
-    at('sibling', neighbour.state.address?.host ?? '', 8400),
+    at('sibling', neighbor.state.address?.host ?? '', 8400),
     at('internet', fabric.internet, canary.port),
     at('metadata', fabric.metadata, 80),
   ]
@@ -147,7 +147,7 @@ describe('walls around pods', () => {
 })
 
 describe('the pod of an agent', () => {
-  const run = async (command: string) => (await subjectHands.run(neighbour.state, command)).text.trim()
+  const run = async (command: string) => (await subjectHands.run(neighbor.state, command)).text.trim()
 
   it('has the limits of its kind, and no way to the API server', async () => {
     const limit = 'cat /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes 2>/dev/null'

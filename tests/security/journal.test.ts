@@ -74,7 +74,7 @@ describe('the journal of a running mesh', () => {
     }
     file.permissions['scout'] = { ...file.permissions['scout'], can_spawn: true }
     await writeFile(path, JSON.stringify(file))
-    const changed = await eventually('the edit is journalled', async () =>
+    const changed = await eventually('the edit is journaled', async () =>
       (await rowsOf(mesh, { action: 'permission.changed' })).at(-1),
     )
     expect(changed).toMatchObject({

@@ -397,7 +397,7 @@ describe('the ceiling on the wire', () => {
     expect((await record())['target']).toMatchObject({ can_spawn: false })
   })
 
-  it('is counted, journalled and never waits for a confirmation', async () => {
+  it('is counted, journaled and never waits for a confirmation', async () => {
     const marked = { headers: { [headers.meshInternal]: '1' } }
     const figures = (
       await mesh.call(operatorViewEndpoints.agentMetrics, { params: { id: 'operator' }, ...marked })
@@ -507,7 +507,7 @@ describe('money on the wire: the operator lowers and never raises', () => {
     expect(await config()).toMatchObject({ budget: { daily_usd: 10 }, project: null })
   })
 
-  it('is counted and journalled where it is refused, and never waits for a confirmation', async () => {
+  it('is counted and journaled where it is refused, and never waits for a confirmation', async () => {
     const audit = await mesh.call(operatorViewEndpoints.audit, {
       query: { limit: 500 },
       headers: { [headers.meshInternal]: '1' },

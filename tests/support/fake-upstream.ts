@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { answerStream, answerWhole, chunkEvent, refuse, startLlmUpstream } from './llm-upstream.ts'
 import type { LlmUpstream, UpstreamCall } from './llm-upstream.ts'
 
-type Behaviour = (call: UpstreamCall, response: ServerResponse) => void | Promise<void>
+type Behavior = (call: UpstreamCall, response: ServerResponse) => void | Promise<void>
 
-const sayHello: Behaviour = (call, response) =>
+const sayHello: Behavior = (call, response) =>
   call.body['stream'] === true ? answerStream(call, response) : answerWhole(response)
 
 /** What a model of the fake provider does, by its name. */
-const behaviours: Readonly<Record<string, Behaviour>> = {
+const behaviors: Readonly<Record<string, Behavior>> = {
   hello: sayHello,
   slow: async (call, response) => {
     await Promise.race([sleep(1500), call.closed])
@@ -41,9 +41,9 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
 export async function startFakeUpstream(): Promise<LlmUpstream> {
   const upstream = await startLlmUpstream()
   upstream.answerWith((call, response) => {
-    const behaviour = behaviours[String(call.body['model'])]
-    if (!behaviour) throw new Error(`the fake provider has no model ${String(call.body['model'])}`)
-    return behaviour(call, response)
+    const behavior = behaviors[String(call.body['model'])]
+    if (!behavior) throw new Error(`the fake provider has no model ${String(call.body['model'])}`)
+    return behavior(call, response)
   })
   return upstream
 }

@@ -85,12 +85,12 @@ function reply(
 ): void {
   const { messages, tokens } = shown
   const question = messages.findLast((message) => message.role === 'user')?.content ?? ''
-  if (!question.includes('What colour is the harbour door?')) {
+  if (!question.includes('What color is the harbour door?')) {
     speak(call, response, { tokens, text: `Noted, ${question.slice(0, 40)} ... ${'and so on '.repeat(50)}` })
     return
   }
-  const colour = messages.map(({ content }) => secret.exec(content ?? '')?.[1]).find((found) => found)
-  if (colour) speak(call, response, { tokens, text: `It is ${colour}.` })
+  const color = messages.map(({ content }) => secret.exec(content ?? '')?.[1]).find((found) => found)
+  if (color) speak(call, response, { tokens, text: `It is ${color}.` })
   else if (messages.at(-1)?.role === 'tool') speak(call, response, { tokens, text: 'It was never said.' })
   else {
     const command = 'grep -rhoi "the harbour door is [a-z]*" workspace/memory | sort -u'

@@ -33,7 +33,7 @@ async function atTerminal(handler: (context: CommandContext) => Promise<void>) {
     () => null,
     (error: unknown) => error,
   )
-  // oxlint-disable-next-line eslint/no-control-regex -- colours begin with a control character
+  // oxlint-disable-next-line eslint/no-control-regex -- colors begin with a control character
   const said = err.text().replaceAll(/\u001B\[[0-9;]*[mK]/g, '')
   return { ended, said, isTurning: (context as CommandContext | null)?.terminal.progress.isShown() }
 }

@@ -51,7 +51,7 @@ function commandOf(value: (name: string) => string | undefined): string {
   return value(calledAs) ?? 'flotilla'
 }
 
-/** The same rules as in Node: `FORCE_COLOR` overrides `NO_COLOR`, and `FORCE_COLOR=0` disables colours. */
+/** The same rules as in Node: `FORCE_COLOR` overrides `NO_COLOR`, and `FORCE_COLOR=0` disables colors. */
 function colorsOf(value: (name: string) => string | undefined): Colors {
   const forced = value('FORCE_COLOR')
   if (forced !== undefined) return forced === '0' || forced === 'false' ? 'off' : 'on'

@@ -6,7 +6,7 @@ import { reach } from './mesh-call.ts'
 import type { MeshConnection } from './mesh-call.ts'
 import { meshUnreachable } from './unreachable.ts'
 
-/** A stream is dead after this many keep-alives that did not come. */
+/** A stream is dead after this many missed keep-alive comments. */
 const silenceMs = wireLimits.keepAliveMs * 3
 /** Longest event that we are willing to hold; an API that sends more is broken. */
 const eventMaxChars = 8 * 1024 * 1024

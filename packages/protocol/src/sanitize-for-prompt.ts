@@ -2,7 +2,7 @@
 
 /**
  * Text hygiene for everything a model reads: characters that a person cannot see are taken out, so that what
- * the owner sees is what the model gets. It is no defence against instructions in plain sight. Pure.
+ * the owner sees is what the model gets. It is no defense against instructions in plain sight. Pure.
  *
  * Kept on purpose: tab, line feed, carriage return; joiners and variation selectors one at a time (Persian and
  * Indic scripts, emoji sequences need them); the tag characters of a flag such as Scotland's, and only there.

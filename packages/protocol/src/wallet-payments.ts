@@ -3,7 +3,7 @@ import { chainNames } from './wallet-api.ts'
 
 /**
  * `signed`: it is stored with its bytes, and may not have been sent. `sent`: the chain has it, in no known block.
- * `landed`: it is in a block that a reorganisation could still revert. The others are final: `confirmed`; `failed`,
+ * `landed`: it is in a block that a reorganization could still revert. The others are final: `confirmed`; `failed`,
  * reverted by the chain at the cost of its fee; `replaced` by another transaction, `expired`, and `cancelled` by its
  * owner, in which it never lands.
  */

@@ -37,7 +37,7 @@ describe('where the kernel says that an open file lies', () => {
     },
   )
 
-  test('a file that was moved to a neighbour while it was open is outside from then on', async () => {
+  test('a file that was moved to a neighbor while it was open is outside from then on', async () => {
     verifies('limits:files:final-check')
     const { beside, data, opened } = place()
     const handle = await opened('data/sub/b')
@@ -101,7 +101,7 @@ describe('a walk', () => {
     expect((await walked(data, 'sub/link/sub/b')).relativePath).toBe('sub/b')
   })
 
-  test('does not follow a link into a neighbour whose name begins alike', async () => {
+  test('does not follow a link into a neighbor whose name begins alike', async () => {
     const { data } = place()
     symlinkSync(`${data}-old/secret`, join(data, 'link'))
     await expect(walked(data, 'link')).rejects.toMatchObject({ code: 'path-refused' })

@@ -29,7 +29,7 @@ interface EndedCall {
 }
 
 /**
- * Executes the calls of the latest answer that have no result yet. Neighbouring calls without effects run together;
+ * Executes the calls of the latest answer that have no result yet. Neighboring calls without effects run together;
  * all others run in order, and the conversation is the same as if all had run in order. After a crash the interrupted
  * call is handled by its effect: a local one is reported as of unknown outcome, one to the mesh is sent again with
  * its idempotency key. Returns how the loop ends if repetition ends it, else null.

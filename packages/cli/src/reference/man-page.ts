@@ -66,6 +66,6 @@ const environment: readonly (readonly [string, string])[] = [
   ['FLOTILLA_URL', 'Address of a mesh elsewhere.'],
   ['FLOTILLA_TOKEN', 'Your personal token at such a mesh.'],
   ['FLOTILLA_SESSION', 'The session cookie at such a mesh.'],
-  ['NO_COLOR', 'No colours.'],
-  ['FORCE_COLOR', 'Colours also where no terminal is; 0 means none.'],
+  ['NO_COLOR', 'No colors.'],
+  ['FORCE_COLOR', 'Colors also where no terminal is; 0 means none.'],
 ]

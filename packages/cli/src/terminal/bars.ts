@@ -17,7 +17,7 @@ export function shareBar(share: number, columns: number): string {
   return '█'.repeat(filled) + '░'.repeat(columns - filled)
 }
 
-/** At most this many values, each the sum of its neighbours; unchanged if there are no more. Pure. */
+/** At most this many values, each the sum of its neighbors; unchanged if there are no more. Pure. */
 export function condensed(values: readonly number[], columnsMax: number): readonly number[] {
   const each = Math.ceil(values.length / columnsMax)
   if (each <= 1) return values

@@ -1,13 +1,13 @@
 import { columnsOf, graphemesOf } from './columns.ts'
 
-/** Whether there are colours: where a terminal shows them, everywhere, or nowhere. */
+/** Whether there are colors: where a terminal shows them, everywhere, or nowhere. */
 export type Colors = 'auto' | 'on' | 'off'
 
 export function hasColors(colors: Colors, isTerminal: boolean): boolean {
   return colors === 'on' || (colors === 'auto' && isTerminal)
 }
 
-/** Colours by meaning; without colour every function gives its text back. */
+/** Colors by meaning; without color every function gives its text back. */
 export interface Color {
   readonly strong: (text: string) => string
   readonly faint: (text: string) => string
@@ -42,7 +42,7 @@ const manyMarks = new RegExp(`(${mark}{${marksMax}})${mark}+`, 'gu')
 export const fewMarks = (text: string): string => text.replace(manyMarks, '$1')
 
 /**
- * Makes untrusted text safe to print. No control character can move the cursor, recolour the screen or set a title,
+ * Makes untrusted text safe to print. No control character can move the cursor, recolor the screen or set a title,
  * no invisible character changes how it reads, and no character has unlimited marks. Line breaks and tabs stay.
  */
 export function printable(text: string): string {
@@ -61,7 +61,7 @@ const ownColors = /(\u001B\[(?:1|2|22|3[1236]|39)m)/
 
 /**
  * One line of Flotilla that contains untrusted text. Line breaks are shown as characters, and the only escape
- * sequences are the colours of `createColor`, if the terminal has colours.
+ * sequences are the colors of `createColor`, if the terminal has colors.
  */
 export function singleLine(line: string, keepsColors = false): string {
   const parts = keepsColors ? line.split(ownColors) : [line]

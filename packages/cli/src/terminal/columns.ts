@@ -27,7 +27,7 @@ const hidden =
   /^[[\p{Mn}\p{Me}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u1160-\u11FF\uD7B0-\uD7FB]--[\u00AD\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2]]$/v
 
 /**
- * How many columns a text takes, without colours. Terminals differ: an emoji counts two as in those that support
+ * How many columns a text takes, without colors. Terminals differ: an emoji counts two as in those that support
  * emoji, what Unicode calls ambiguous counts one, and a sequence that is no emoji counts all of its parts.
  */
 export function columnsOf(text: string): number {

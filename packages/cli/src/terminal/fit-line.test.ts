@@ -11,7 +11,7 @@ it('leaves a line that fits, and cuts one that does not to the columns, not to t
   expect(fitLine('船が港に', 7)).toBe('船が港…')
 })
 
-it('does not count colours, and ends those that it had begun', () => {
+it('does not count colors, and ends those that it had begun', () => {
   const line = `${color.name('scout')} ${color.faint('reads a long text')}`
   expect(fitLine(line, 23)).toBe(line)
   expect(fitLine(line, 12)).toBe(`${color.name('scout')} ${color.faint('reads…')}`)

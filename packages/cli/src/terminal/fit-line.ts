@@ -3,7 +3,7 @@ import { columnsOf, graphemesOf } from './columns.ts'
 // oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
 const colors = /(\u001B\[[0-9;]*m)/
 
-/** Cuts a line of Flotilla to a number of columns and closes its colours. Pure. */
+/** Cuts a line of Flotilla to a number of columns and closes its colors. Pure. */
 export function fitLine(line: string, columnsMax: number): string {
   if (columnsOf(line) <= columnsMax) return line
   let cut = ''

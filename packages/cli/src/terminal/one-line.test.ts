@@ -14,7 +14,7 @@ const hostile = `ok${breaks.map((end) => `${end}✓ forged`).join('')}\u001B[2K\
 /** Every kind of output that is meant as one line, or as lines of Flotilla, with hostile text in it. */
 const kinds: Readonly<Record<string, (screen: ReturnType<typeof keepTerminal>) => void>> = {
   'a line of the result': ({ terminal }) => terminal.print(`run_1 is ${hostile}.`),
-  'a coloured line': ({ terminal }) => terminal.print(terminal.color.bad(`agent ${hostile}`)),
+  'a colored line': ({ terminal }) => terminal.print(terminal.color.bad(`agent ${hostile}`)),
   'a note beside it': ({ terminal }) => terminal.note(`agent ${hostile}`),
   'a step under way': ({ terminal }) => {
     terminal.progress.step(`Starting ${hostile}`)
@@ -53,7 +53,7 @@ test.each(
   const screen = keepTerminal({ isTTY })
   show(screen)
   const text = screen.out.text() + screen.err.text()
-  // What our own colours and the spinner add is taken away; nothing else that a terminal obeys may be there.
+  // What our own colors and the spinner add is taken away; nothing else that a terminal obeys may be there.
   // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
   const plain = text.replace(/\u001B\[(?:1|2|22|3[1236]|39)m|\r\u001B\[K/g, '')
   expect(plain).toContain('forged')
@@ -68,10 +68,10 @@ test('text that is meant to have lines keeps them, and obeys nothing else', () =
   expect(out.text()).toBe('first\nsecond\uFFFD[2J\n')
 })
 
-test('colours of ours stay, and where there are none nothing looks like one', () => {
-  const coloured = keepTerminal({ isTTY: true })
-  coloured.terminal.print(createColor(true).bad('x'))
-  expect(coloured.out.text()).toBe('\u001B[31mx\u001B[39m\n')
+test('colors of ours stay, and where there are none nothing looks like one', () => {
+  const colored = keepTerminal({ isTTY: true })
+  colored.terminal.print(createColor(true).bad('x'))
+  expect(colored.out.text()).toBe('\u001B[31mx\u001B[39m\n')
   const plain = keepTerminal()
   plain.terminal.print('\u001B[31mx')
   expect(plain.out.text()).toBe('\uFFFD[31mx\n')

@@ -3,7 +3,7 @@ import { columnsOf, graphemesOf, isPlain } from './columns.ts'
 
 /** What a person types. */
 export interface InputRow {
-  /** May hold colours. */
+  /** May hold colors. */
   readonly prompt: string
   readonly text: string
   /** Place in the text, in code units. */

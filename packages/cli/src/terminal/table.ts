@@ -13,7 +13,7 @@ const gap = '  '
 const wordsColumnsMin = 16
 
 /**
- * A table as lines of text: titles, then rows. Cells may hold colours; a line break in one is shown. Where a terminal is
+ * A table as lines of text: titles, then rows. Cells may hold colors; a line break in one is shown. Where a terminal is
  * narrower than the table, columns of words are wrapped; where that is not enough, each row becomes lines of its own.
  */
 export function renderTable(

@@ -37,7 +37,7 @@ describe('terminal', () => {
     expect(JSON.parse(out.text())).toEqual(value)
   })
 
-  it('colours only where a person looks and has not forbidden it', () => {
+  it('colors only where a person looks and has not forbidden it', () => {
     expect(colored({ isTTY: true })).toBe(true)
     expect(colored({ isTTY: true, colors: 'off' })).toBe(false)
     expect(colored({ isTTY: true, json: true })).toBe(false)
@@ -156,7 +156,7 @@ describe('text of unknown origin', () => {
 })
 
 describe('table', () => {
-  it('aligns cells by what they show, not by their colour codes', () => {
+  it('aligns cells by what they show, not by their color codes', () => {
     const color = createColor(true)
     const lines = renderTable(
       [{ title: 'A' }, { title: 'N', align: 'right' }],

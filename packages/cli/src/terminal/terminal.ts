@@ -90,7 +90,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     animated: err.isTTY === true && options.colors !== 'off',
     clock: options.clock,
   })
-  // A line that was coloured for one of the two may go to the other.
+  // A line that was colored for one of the two may go to the other.
   const keepsColors =
     hasColors(options.colors, isInteractive) || hasColors(options.colors, err.isTTY === true)
   let area: PromptArea | null = null

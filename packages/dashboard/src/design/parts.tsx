@@ -14,7 +14,7 @@ export function Badge({
   return <span className={`badge ${tone}`}>{children}</span>
 }
 
-/** A coloured point; its meaning is written beside it. */
+/** A colored point; its meaning is written beside it. */
 export function Dot({ tone }: { readonly tone: Tone }) {
   return <span className={`dot ${tone}`} aria-hidden="true" />
 }

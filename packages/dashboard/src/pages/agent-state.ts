@@ -9,7 +9,7 @@ export function agentTone({ state, busy, paused }: AgentView): Tone {
   return paused === null ? tone : 'warn'
 }
 
-/** In words, what the colour says. */
+/** In words, what the color says. */
 export function agentWords({ state, busy, archived }: AgentView): string {
   if (archived) return 'archived'
   if (busy) return 'working'

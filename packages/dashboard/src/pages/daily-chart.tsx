@@ -5,8 +5,8 @@ import { formatUsd } from '../data/format.ts'
 
 Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip, Legend)
 
-/** Rows that get a colour of their own; the others are one. */
-const colouredMax = 5
+/** Rows that get a color of their own; the others are one. */
+const coloredMax = 5
 
 interface Report {
   readonly from: string
@@ -40,23 +40,23 @@ export function DailyChart({ report }: { readonly report: Report }) {
 }
 
 function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
-  const colour = colourReader()
-  const coloured = report.rows.slice(0, colouredMax)
-  const rest = report.rows.slice(colouredMax)
+  const color = colorReader()
+  const colored = report.rows.slice(0, coloredMax)
+  const rest = report.rows.slice(coloredMax)
   const days = daysFrom(report.from, report.rows[0]?.daily_usd.length ?? 0)
-  const datasets = coloured.map((row, index) => ({
+  const datasets = colored.map((row, index) => ({
     label: row.key === '' ? 'none' : row.key,
     data: [...row.daily_usd],
-    backgroundColor: colour(`--chart-${index + 1}`),
+    backgroundColor: color(`--chart-${index + 1}`),
   }))
   if (rest.length > 0) {
     datasets.push({
       label: rest.length === 1 ? '1 other' : `${rest.length} others`,
       data: days.map((_, day) => rest.reduce((sum, row) => sum + (row.daily_usd[day] ?? 0), 0)),
-      backgroundColor: colour('--chart-6'),
+      backgroundColor: color('--chart-6'),
     })
   }
-  const ticks = { color: colour('--muted'), maxRotation: 0, autoSkipPadding: 16 }
+  const ticks = { color: color('--muted'), maxRotation: 0, autoSkipPadding: 16 }
   return new Chart(canvas, {
     type: 'bar',
     data: { labels: [...days], datasets },
@@ -64,13 +64,13 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
       animation: false,
       responsive: true,
       maintainAspectRatio: false,
-      borderColor: colour('--panel'),
+      borderColor: color('--panel'),
       scales: {
-        x: { stacked: true, ticks, grid: { display: false }, border: { color: colour('--line') } },
+        x: { stacked: true, ticks, grid: { display: false }, border: { color: color('--line') } },
         y: {
           stacked: true,
           ticks: { ...ticks, callback: (value) => formatUsd(Number(value)), maxTicksLimit: 5 },
-          grid: { color: colour('--line') },
+          grid: { color: color('--line') },
           border: { display: false },
         },
       },
@@ -78,7 +78,7 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
         legend: {
           position: 'bottom',
           align: 'start',
-          labels: { color: colour('--text'), boxWidth: 10, boxHeight: 10 },
+          labels: { color: color('--text'), boxWidth: 10, boxHeight: 10 },
         },
         tooltip: {
           callbacks: {
@@ -90,8 +90,8 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
   })
 }
 
-/** Colours of the design as the theme has them now: what draws on a canvas cannot name them. */
-function colourReader(): (name: string) => string {
+/** Colors of the design as the theme has them now: what draws on a canvas cannot name them. */
+function colorReader(): (name: string) => string {
   return (name) => {
     const probe = document.createElement('span')
     probe.style.color = `var(${name})`

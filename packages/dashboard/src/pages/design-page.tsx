@@ -7,7 +7,7 @@ import { Markdown } from '../design/markdown.tsx'
 import '../design/agent.css'
 import { Badge, Bar, Card, Code, Dot, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 
-const colours = [
+const colors = [
   'page',
   'panel',
   'raised',
@@ -42,9 +42,9 @@ export function DesignPage() {
   return (
     <div className="page">
       <PageHead title="Design" />
-      <Card title="Colour">
+      <Card title="Color">
         <ul className="body swatches">
-          {colours.map((name) => (
+          {colors.map((name) => (
             <li key={name} className="stack">
               <div className="swatch" style={{ background: `var(--${name})` }} />
               <span className="small mono">{name}</span>

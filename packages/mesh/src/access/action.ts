@@ -86,5 +86,5 @@ export type Decision =
       readonly field: PermissionField | null
     }
 
-/** First statement of every use case: returns, or throws the Problem `denied` after counting and journalling it. */
+/** First statement of every use case: returns, or throws the Problem `denied` after counting and journaling it. */
 export type Guard = (caller: Caller, action: Action) => void

@@ -23,7 +23,7 @@ interface Window {
 }
 
 /**
- * Two neighbouring windows, the older weighed by how much of it is still within a minute: a burst at the seam is
+ * Two neighboring windows, the older weighed by how much of it is still within a minute: a burst at the seam is
  * caught, and the memory is a few numbers per agent.
  */
 export function createCallRate(deps: {

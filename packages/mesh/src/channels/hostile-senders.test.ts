@@ -80,7 +80,7 @@ describe('hostile strangers', () => {
     expect(setup.toldTo('4000')).toEqual([expect.stringContaining('telegram:4000')])
   })
 
-  test('strangers of earlier weeks are forgotten in favour of new ones', async () => {
+  test('strangers of earlier weeks are forgotten in favor of new ones', async () => {
     const setup = await open()
     const { strangersMax } = channelLimits
     const old = setup.clock.now() - 60_001

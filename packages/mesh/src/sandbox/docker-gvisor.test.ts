@@ -76,7 +76,7 @@ withEngine(
 
     it('is answered by another kernel, which lets nothing through that a container refuses', async () => {
       const own = await start('escaper')
-      const shared = await home().start({ agentId: 'neighbour', cpu })
+      const shared = await home().start({ agentId: 'neighbor', cpu })
       const kernel = async (state: typeof own) => (await home().run(state, 'cat /proc/version')).text
       expect(await kernel(own)).not.toBe(await kernel(shared))
       const [inside, beside] = [await tryEscapes(own), await tryEscapes(shared)]

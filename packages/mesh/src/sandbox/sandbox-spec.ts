@@ -4,7 +4,7 @@ import { limits } from '@flotilla/protocol/limits'
 
 /** The specification of a sandbox, independent of the engine. Pure. */
 export interface SandboxSpec {
-  /** Agent id as the owner wrote it; engine names derive from it injectively. */
+  /** Agent id as the owner wrote it; different ids get different engine names. */
   readonly agentId: string
   readonly kind: 'operator' | 'worker'
   /** A level that `tryRung` found available. Ignored if nothing isolates. */
@@ -71,7 +71,7 @@ export function sandboxName(homeId: string, agentId: string): string {
   return `flotilla-${homeTag(homeId)}-${digest.slice(0, 32)}`
 }
 
-/** Injective and case-safe: engines fold no case and agent ids may differ by `-` and `_` alone. */
+/** Different agent ids get different names, also ids that differ in case or in `-` and `_` alone. */
 export function spelledName(homeId: string, agentId: string): string {
   return `flotilla-${homeTag(homeId)}-${Buffer.from(agentId, 'utf8').toString('hex')}`
 }

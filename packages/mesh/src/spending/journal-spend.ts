@@ -26,7 +26,7 @@ const waitingRows = `SELECT agent_id, run_id, project, model, ${[
   .map((column) => `${readable(column)} AS ${column}`)
   .join(', ')} FROM spend_unjournaled LIMIT ?`
 
-/** Rows journalled in one transaction. */
+/** Rows journaled in one transaction. */
 const batchRows = 500
 
 /**

@@ -322,7 +322,7 @@ describe('what was spent', () => {
     expect(report(owner, { by: 'agent', days: 1 }).total).toMatchObject({ usd: 0.0000001, calls: 1 })
   })
 
-  test('is journalled once for each run and model, not for each call', async () => {
+  test('is journaled once for each run and model, not for each call', async () => {
     const { reservations, wish, settle, database } = aFleet()
     const journal = collectJournal()
     const write = createJournalSpend({ database, journal })

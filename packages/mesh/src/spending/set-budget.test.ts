@@ -136,7 +136,7 @@ describe('setting a budget', () => {
     expect(() => set(owner, scout, { daily_usd: null })).toThrow('an agent always has one')
   })
 
-  test('is journalled and announced with what stood before', () => {
+  test('is journaled and announced with what stood before', () => {
     const { set, journal, events } = aRoom()
     set(owner, scout, { daily_usd: 5 })
     expect(journal.entries).toEqual([
@@ -344,7 +344,7 @@ describe('the project of an agent', () => {
     expect(rows.get('scout')?.project).toBe('beta')
   })
 
-  test('is changed and journalled', () => {
+  test('is changed and journaled', () => {
     const { setProject, rows, journal } = aRoom()
     setProject(owner, 'scout', 'acme')
     expect(rows.get('scout')?.project).toBe('acme')

@@ -93,14 +93,14 @@ describe('moving a task', () => {
     ['cancel', 'pending', 'task.cancelled'],
   ] as const)(
     'a move by %s is recorded in the history and the audit log, and published',
-    (action, state, journalled) => {
+    (action, state, journaled) => {
       const { next, heard } = move({ state, project: 'acme' }, { action })
       const to = next?.state
       expect(heard).toEqual([
         ['history', 'task_1', { at: 500, actor: 'agent:worker', action, state: to, words: 'words' }],
         [
           'journal',
-          { actor: 'agent:worker', action: journalled, subject: 'task_1', detail: { assignee: 'worker' } },
+          { actor: 'agent:worker', action: journaled, subject: 'task_1', detail: { assignee: 'worker' } },
         ],
         [
           'event',

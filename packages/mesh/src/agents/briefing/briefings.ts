@@ -129,7 +129,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
   }
 }
 
-/** Injective, and safe on case-insensitive file systems: `a-b`, `a_b` and `A-b` get different folders. */
+/** Different ids get different folders, also on case-insensitive file systems: `a-b`, `a_b` and `A-b`. */
 export function briefingFolderName(agentId: string): string {
   return Buffer.from(agentId, 'utf8').toString('hex')
 }

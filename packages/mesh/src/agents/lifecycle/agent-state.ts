@@ -10,8 +10,8 @@ import type { AgentStateName } from '@flotilla/protocol/agent-lifecycle'
  *   to reach. A mesh that died meanwhile, or an engine that refused, thus leaves an operation to finish.
  * - L3 An intention is never weakened: an agent to be deleted is not archived, hibernated or started
  *   instead.
- * - L4 No transition leaves `deleted`; the row itself is removed. `archived` leads only to unarchiving or
- *   deletion.
+ * - L4 No transition leaves `deleted`; the row itself is removed. `archived` leads only to restoration
+ *   or deletion.
  */
 export type AgentState =
   | { readonly kind: 'created' }

@@ -146,7 +146,7 @@ function* split(whole: RunText, spelling: Spelling, lead: string): Generator<voi
   while (from < rules.end) {
     const { text, next } = yield* takePiece(whole, { from, guess }, rules)
     pieces.push(text)
-    // Neighbouring text needs about the same space for its markup.
+    // Neighboring text needs about the same space for its markup.
     guess = Math.max(leastGuessChars, next - from)
     from = begin(whole, next)
   }

@@ -50,7 +50,7 @@ export interface RunText {
   readonly starts: readonly number[]
 }
 
-/** Merges neighbouring runs of the same style. Pure. */
+/** Merges neighboring runs of the same style. Pure. */
 export function joinRuns(runs: readonly TextRun[]): RunText {
   const joined: { parts: string[]; style: RunStyle }[] = []
   for (const { text, style } of runs) {

@@ -77,7 +77,7 @@ export function createArtifactFiles(folder: string, newSuffix: () => string): Ar
   }
 }
 
-/** The mapping is injective and also safe on case-insensitive file systems. */
+/** Different agent ids get different folders, also on case-insensitive file systems. */
 export function artifactFolderName(agentId: string): string {
   return Buffer.from(agentId, 'utf8').toString('hex')
 }

@@ -77,7 +77,7 @@ describe('an edit', () => {
     expect(edits.list(operator, { limit: 10 })).toEqual([])
   })
 
-  test('to a model that may search the web by itself is for people at the terminal, and is journalled', async () => {
+  test('to a model that may search the web by itself is for people at the terminal, and is journaled', async () => {
     const { edits, harness, journal } = made
     const models = [
       'perplexity/sonar-pro',
@@ -180,7 +180,7 @@ describe('an edit', () => {
     expect(harness.fleet.lifecycle.modelInUse('w')).toBe('scripted/b')
   })
 
-  test('is journalled with values of settings and without words of texts', async () => {
+  test('is journaled with values of settings and without words of texts', async () => {
     const { edits, journal } = made
     await edits.apply(operator, 'w', { edit: soul('a private thought') })
     await edits.apply(operator, 'w', { edit: permissions({ can_manage_cron: true }) })

@@ -43,7 +43,7 @@ const shownMaxChars = 4000
  * Edits of agents by people and by the operator.
  *
  * - E1 The old and new values are stored before the edit is written.
- * - E2 Edits and undos of one agent run one after the other.
+ * - E2 Edits of one agent, and their undoing, run one after the other.
  * - E3 An undo works once, and only while the current value is the one that the change made.
  * - E4 A caller that is not a person at the terminal is bound by the operator's ceiling in both directions.
  */

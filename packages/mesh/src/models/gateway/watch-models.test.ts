@@ -18,10 +18,10 @@ const outage: Failure = {
 function aWatch() {
   const clock = createManualClock()
   const events = collectEvents()
-  const journalled: string[] = []
+  const journaled: string[] = []
   const journal = {
     append: ({ action, subject }: { action: string; subject: string }) =>
-      journalled.push(`${action} ${subject}`),
+      journaled.push(`${action} ${subject}`),
   }
   const watch = createModelWatch({ clock, log: silentLog, events, journal })
   const parts = aModelPath({
@@ -32,12 +32,12 @@ function aWatch() {
     },
   })
   const model = parts.catalog.find({ provider: 'openai', model: 'gpt-4o' })
-  return { clock, events, journalled, watch, parts, model }
+  return { clock, events, journaled, watch, parts, model }
 }
 
 describe('the watch on models', () => {
-  test('a cool-down and its end are announced once and journalled', async () => {
-    const { clock, events, journalled, watch, parts, model } = aWatch()
+  test('a cool-down and its end are announced once and journaled', async () => {
+    const { clock, events, journaled, watch, parts, model } = aWatch()
     watch.failed(model, outage, clock.now())
     watch.failed(model, outage, clock.now())
     expect(watch.coolDownLeftMs(model)).toBe(30_000)
@@ -56,7 +56,7 @@ describe('the watch on models', () => {
       },
       { type: 'model.recovered', model: 'openai/gpt-4o' },
     ])
-    expect(journalled).toEqual(['model.cooled openai/gpt-4o', 'model.recovered openai/gpt-4o'])
+    expect(journaled).toEqual(['model.cooled openai/gpt-4o', 'model.recovered openai/gpt-4o'])
     await parts.close()
   })
 

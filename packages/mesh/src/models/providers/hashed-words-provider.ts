@@ -11,7 +11,7 @@ const dimensionsDefault = 256
 const dimensionsMax = 4096
 
 /**
- * Embeddings without a model: each word and each pair of neighbours falls into a place of the vector by its hash, so
+ * Embeddings without a model: each word and each pair of neighbors falls into a place of the vector by its hash, so
  * texts that share words are near each other and nothing else is known of their meaning. Free, offline, always the
  * same; for demonstrations and tests, and for a search by words where no model is at hand.
  */

@@ -63,7 +63,7 @@ describe('a change of a run', () => {
     expect(told()).toMatchObject([{ state: 'cancelled', outcome: { status: 'cancelled', text: 'first' } }])
   })
 
-  test('a change of a run is rolled back when it cannot be journalled', () => {
+  test('a change of a run is rolled back when it cannot be journaled', () => {
     const { harness, run, told } = aQueuedRun()
     const journal = {
       append: () => {

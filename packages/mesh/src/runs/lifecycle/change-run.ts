@@ -37,7 +37,7 @@ export function createRunChanges(deps: ChangeDeps): RunChanges {
   return { move, settle, settled, interrupt: createInterruptRun(deps, { move, settle }) }
 }
 
-/** The run after the event, written, published and journalled; null when the row no longer allows it. */
+/** The run after the event, written, published and journaled; null when the row no longer allows it. */
 export type MoveRun = (run: RunRecord, event: RunEvent) => RunRecord | null
 
 /** The only function that changes the state of a run. */

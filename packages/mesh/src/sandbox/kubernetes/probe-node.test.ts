@@ -353,7 +353,7 @@ describe('a probe pod that was created without a confirmed answer', () => {
 })
 
 /** A place where pods of a test are reached from here. */
-async function aNeighbour(): Promise<string> {
+async function aNeighbor(): Promise<string> {
   const host = `127.77.${process.pid % 250}.${Math.floor(process.pid / 250) % 250}`
   const server = createServer((socket) => socket.end()).listen(sandboxHardening.agentPort, host)
   await once(server, 'listening')
@@ -362,10 +362,10 @@ async function aNeighbour(): Promise<string> {
 }
 
 async function checking(names: readonly string[], fate: (order: Order) => Fate) {
-  const podIP = await aNeighbour()
-  const neighbour: Fate = { status: { phase: 'Running', podIP } }
-  const isNeighbour = ({ command }: Order) => command.some((word) => word.includes('createServer'))
-  const cluster = await aCluster(names, (order) => (isNeighbour(order) ? neighbour : fate(order)))
+  const podIP = await aNeighbor()
+  const neighbor: Fate = { status: { phase: 'Running', podIP } }
+  const isNeighbor = ({ command }: Order) => command.some((word) => word.includes('createServer'))
+  const cluster = await aCluster(names, (order) => (isNeighbor(order) ? neighbor : fate(order)))
   return { ...cluster, checked: checkCluster(cluster.to, { ...cluster.options, meshPort: 8420 }) }
 }
 
@@ -413,7 +413,7 @@ describe('the walls of a cluster', () => {
     const { checked, left, state, clock } = await checking(['one', 'two'], (order) =>
       order.node === 'two' ? waits : printsReport(order),
     )
-    // The neighbour, and a probe on each.
+    // The neighbor, and a probe on each.
     await vi.waitFor(() => expect([state.made, left().length]).toEqual([3, 2]))
     state.nodes = [aNode('one')]
     await clock.advance(5_000)
@@ -432,7 +432,7 @@ describe('the walls of a cluster', () => {
     expect(left()).toEqual([])
   })
 
-  it('do not count as holding if a node is full and the neighbour is deleted too', async () => {
+  it('do not count as holding if a node is full and the neighbor is deleted too', async () => {
     const { checked, left } = await checking(['one', 'two'], (order) =>
       order.node === 'two' ? turnedAway : printsReport(order),
     )

@@ -117,7 +117,7 @@ function readReport(log: string): ProbeReport | null {
   }
 }
 
-/** Goes on while `work` does with the address of a neighbour that was reached from here, on the first node that has one. */
+/** Goes on while `work` does with the address of a neighbor that was reached from here, on the first node that has one. */
 export async function withSibling<Result>(
   to: ProbedCluster,
   options: ProbeOptions & { readonly nodes: readonly AgentNode[] },
@@ -145,7 +145,7 @@ export async function withSibling<Result>(
   }
   throw new SandboxError(
     'wall-probe-failed',
-    `No node runs a neighbour for the probe of the walls that is reached from the mesh.\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${to.ground.namespace} tell more.`,
+    `No node runs a neighbor for the probe of the walls that is reached from the mesh.\nRepair: ${nodesNeed(to.ground)}; the events of namespace ${to.ground.namespace} tell more.`,
   )
 }
 

@@ -311,7 +311,7 @@ describe('a schedule', () => {
   /**
    * The differences to cron-parser and why they are kept. It moves a fixed time by the whole gap (02:30 to 03:30),
    * where this one fires at the end of the gap. It gives steps of a skipped hour a time that no clock shows. It does
-   * not repeat steps of a fixed hour. If this fails, cron-parser has changed its behaviour.
+   * not repeat steps of a fixed hour. If this fails, cron-parser has changed its behavior.
    */
   it('near a clock change these due times differ from cron-parser', () => {
     const spring = { timezone: 'Europe/Berlin', after: Date.parse('2026-03-28T12:00:00Z') }

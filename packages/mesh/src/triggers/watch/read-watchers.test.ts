@@ -42,7 +42,7 @@ describe('config/watchers.yaml', () => {
   test.each([
     ['watchers:\n  - path: [\n', 3, /flow|expected|sequence/i],
     [`watchers:\n${entry()}${entry().replace('scout', '"no such id!"')}`, 8, /agent id/],
-    [`watchers:\n${entry('    colour: red\n')}`, 6, /colour/],
+    [`watchers:\n${entry('    color: red\n')}`, 6, /color/],
     [`watchers:\n${entry('    when: "size_bytes >"\n')}`, 6, /expected/],
     [`watchers:\n${entry().replace('/in', 'in')}`, 2, /absolute path/],
     [`watchers:\n${entry().replace('*.csv', 'a/*.csv')}`, 3, /no slash/],

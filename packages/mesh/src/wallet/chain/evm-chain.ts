@@ -81,7 +81,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     if (receipt.transactionHash !== id) throw failed('it told of another transaction')
     const newest = await session.ask('eth_blockNumber', [], quantitySchema)
     const block = await session.ask('eth_getBlockByNumber', [hex(receipt.blockNumber), false], blockSchema)
-    // A reorganisation happened in between; the next poll sees its result.
+    // A reorganization happened in between; the next poll sees its result.
     if (block?.hash !== receipt.blockHash) return { kind: 'waiting' }
     return {
       kind: 'landed',

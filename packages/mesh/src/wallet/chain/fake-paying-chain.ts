@@ -20,7 +20,7 @@ export interface FakePayingChain extends PayingChain {
   /** Mines the pool into a block, then that many empty blocks. */
   mine(empty?: number): void
   /** Removes the newest blocks; their transactions return to the pool, or are dropped if `loses` is true. */
-  reorganise(blocks: number, loses?: boolean): void
+  reorganize(blocks: number, loses?: boolean): void
   /** A transaction that another program signed with that key lands. */
   sendElsewhere(from: string): void
   /** Ids of the transactions that were broadcast, one for each broadcast. */
@@ -76,7 +76,7 @@ export function createFakePayingChain(name: ChainName): FakePayingChain {
       blocks.push(block, ...Array.from({ length: empty }, () => []))
       pool = pool.filter(({ from, nonce }) => nonce >= landedBy(from).length)
     },
-    reorganise: (count, loses = false) => {
+    reorganize: (count, loses = false) => {
       const gone = blocks.slice(-count).flat()
       blocks = blocks.slice(0, -count)
       if (!loses) pool.push(...gone)

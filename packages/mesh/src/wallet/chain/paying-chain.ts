@@ -97,7 +97,7 @@ export interface Signed {
   readonly bytes: string
 }
 
-/** What is known about a signed transaction. `final`: no reorganisation within the chain's depth can revert it. */
+/** What is known about a signed transaction. `final`: no reorganization within the chain's depth can revert it. */
 export type Fate =
   /** In no block and no pool: the same bytes must be sent again. */
   | { readonly kind: 'missing' }

@@ -12,7 +12,7 @@ import type { Understood } from './read-effects.ts'
 import { imitationBy, worthOf } from './value-assets.ts'
 import type { ValuedOn } from './value-assets.ts'
 
-/** Known addresses that are compared for look-alikes. */
+/** Known addresses to which a new address is compared: a similar one may be a forgery. */
 const comparedMax = 1000
 
 /** What a payment does, what it counts for, and why a person must approve it. */

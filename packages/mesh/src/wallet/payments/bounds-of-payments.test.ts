@@ -362,11 +362,11 @@ describe('who follows', () => {
     expect(now()?.note).toBe('The remote server took too long')
   })
 
-  test('the follower drops the block of a reorganisation and schedules its next poll', async () => {
+  test('the follower drops the block of a reorganization and schedules its next poll', async () => {
     const { chain, poll, now, clock } = await sentOne()
     chain.mine()
     await poll()
-    chain.reorganise(1)
+    chain.reorganize(1)
     await poll()
     expect(now()).toMatchObject({ state: 'sent', block: null, endedAt: null })
     const { signedAt = 0, nextPollAt = 0 } = now() ?? {}

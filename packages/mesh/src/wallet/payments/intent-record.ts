@@ -58,7 +58,7 @@ export type IntentNews = Fate | { readonly kind: 'taken' | 'cancelled' }
 /**
  * The next state for each kind of news; kinds that are left out keep the state.
  *
- * - Only a final block ends a landed payment; before, a reorganisation returns it to `sent`.
+ * - Only a final block ends a landed payment; before, a reorganization returns it to `sent`.
  *
  * - Only `replaced`, `expired` and `cancelled` mean that it provably never landed; `cancelled` still cost a fee.
  */

@@ -138,13 +138,13 @@ describe('a payment', () => {
     expect(chain.received).toHaveLength(3)
   })
 
-  test('a payment that a reorganisation reverts is followed until a final block contains it', async () => {
+  test('a payment that a reorganization reverts is followed until a final block contains it', async () => {
     const { send, chain, poll, states, manage } = aPaymentsHarness()
     await send('0.5')
     chain.mine()
     await poll()
     expect(states()).toEqual(['landed'])
-    chain.reorganise(1, true)
+    chain.reorganize(1, true)
     await poll()
     expect(states()).toEqual(['sent'])
     chain.mine(3)

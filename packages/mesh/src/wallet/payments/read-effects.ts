@@ -62,7 +62,7 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
     ...(effects?.payees ?? []),
     ...(effects?.grants ?? []).map(({ spender }) => spender),
   ]
-  // Well-known tokens have fixed behaviour and are not payees.
+  // Well-known tokens have fixed behavior and are not payees.
   const told = [...direct, ...Object.values(knownTokensOf(chain))]
   const others = (plan.simulation.kind === 'moves' ? (plan.simulation.others ?? []) : []).filter(
     (address) => !told.some((one) => isSameAddress(one, address)),

@@ -50,7 +50,7 @@ const readAgainMaxMs = 7 * 24 * 3_600_000
 /** Messages of different channels may arrive out of order by this much, in milliseconds. */
 const overtakenMs = 60_000
 /**
- * The minimum interval between two reads after reconnections, in milliseconds. Slack redelivers what shorter
+ * The minimum interval between two reads that follow a reconnection, in milliseconds. Slack redelivers what shorter
  * interruptions missed.
  */
 const readAgainEveryMs = 5 * 60_000
