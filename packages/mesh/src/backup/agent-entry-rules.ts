@@ -113,10 +113,12 @@ const keyOf = (name: string): string =>
 
 /** A name for people: non-printable characters are escaped as numbers. Pure. */
 export function shownName(name: string): string {
-  const text = Buffer.from(name, 'latin1').toString('utf8')
+  const text = Buffer.from(name.slice(0, shownReadMaxBytes), 'latin1').toString('utf8')
   const shown = text.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]|\\/gu, (character) =>
     character === '\\' ? '\\\\' : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   )
   return shown.length <= shownMaxChars ? shown : `${shown.slice(0, shownMaxChars)}…`
 }
 const shownMaxChars = 120
+/** More is not read: 121 characters of UTF-8 need less. */
+const shownReadMaxBytes = 512

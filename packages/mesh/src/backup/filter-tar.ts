@@ -2,11 +2,10 @@ import { createEntryRules, shownName } from './agent-entry-rules.ts'
 import { broken } from './seal-archive.ts'
 import { createSkippedList } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
-import { blockBytes, padOf, readExtension, readHeader, writeHeader } from './tar-header.ts'
-import type { Extension, TarEntry } from './tar-header.ts'
-
-/** Longest content of an extended header: a path and a target of Linux, with room. */
-const extensionMaxBytes = 64 * 1024
+import { createExtensionReader } from './tar-extension.ts'
+import type { Extension, ExtensionReader } from './tar-extension.ts'
+import { blockBytes, mapGoesOn, padOf, readHeader, writeHeader } from './tar-header.ts'
+import type { TarEntry } from './tar-header.ts'
 
 export interface TarBounds {
   /** Files, folders and links that are taken. */
@@ -47,8 +46,14 @@ interface State {
   left: number
   /** Whether they go on. */
   passes: boolean
-  gathers: { readonly letter: 'x' | 'g' | 'L' | 'K'; left: number; pad: number; pieces: Buffer[] } | null
+  /** The extended header that is being read. */
+  gathers: { readonly reader: ExtensionReader; readonly isForAll: boolean; left: number; pad: number } | null
+  /** Values for the next entry. */
   extension: Extension
+  /** Values for all later entries that have none of their own. */
+  common: Extension
+  /** Blocks with a map of holes follow before the content. */
+  isInMap: boolean
   zeros: number
   read: number
   entries: number
@@ -65,6 +70,8 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     passes: false,
     gathers: null,
     extension: {},
+    common: {},
+    isInMap: false,
     zeros: 0,
     read: 0,
     entries: 0,
@@ -99,27 +106,34 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
   }
 
   function readBlock(block: Buffer): Buffer | null {
-    const header = readHeader(block, state.extension)
+    if (state.isInMap) {
+      state.isInMap = mapGoesOn(block)
+      return null
+    }
+    const header = readHeader(block, { ...state.common, ...state.extension })
     if (header.type === 'end') {
       state.zeros += 1
       return null
     }
     if (state.zeros > 0) throw broken('an archive of an agent goes on behind its end')
     if (header.type === 'extension') {
-      if (header.size > extensionMaxBytes) throw broken('an archive of an agent has a name without end')
-      state.gathers = { letter: header.letter, left: header.size, pad: padOf(header.size), pieces: [] }
+      const { letter, size } = header
+      const reader = createExtensionReader(letter)
+      state.gathers = { reader, isForAll: letter === 'g', left: size, pad: padOf(size) }
       if (header.size === 0) gathered()
       return null
     }
     state.extension = {}
+    state.isInMap = header.mapFollows
     state.left = header.entry.size + padOf(header.entry.size)
     return taken(header.entry)
   }
 
   function gathered(): void {
     if (!state.gathers) return
-    const { letter, pieces, pad } = state.gathers
-    state.extension = { ...state.extension, ...readExtension(letter, Buffer.concat(pieces)) }
+    const { reader, isForAll, pad } = state.gathers
+    if (isForAll) state.common = { ...state.common, ...reader.end() }
+    else state.extension = { ...state.extension, ...reader.end() }
     state.gathers = null
     state.left = pad
     state.passes = false
@@ -127,7 +141,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
 
   /** How many bytes from `at` on were taken; 0 where more have to come first. */
   function step(bytes: Buffer, at: number, out: Buffer[]): number {
-    if (state.left > 0) {
+    if (state.left > 0 && !state.isInMap) {
       const count = Math.min(state.left, bytes.length - at)
       state.left -= count
       if (state.passes) out.push(bytes.subarray(at, at + count))
@@ -135,7 +149,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     }
     if (state.gathers) {
       const count = Math.min(state.gathers.left, bytes.length - at)
-      state.gathers.pieces.push(Buffer.from(bytes.subarray(at, at + count)))
+      state.gathers.reader.take(bytes.subarray(at, at + count))
       state.gathers.left -= count
       if (state.gathers.left === 0) gathered()
       return count

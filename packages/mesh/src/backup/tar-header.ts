@@ -1,4 +1,5 @@
-import { broken } from './seal-archive.ts'
+import { damaged } from './tar-extension.ts'
+import type { Extension, ExtensionLetter } from './tar-extension.ts'
 
 /**
  * One header of a POSIX or GNU archive. Names and link targets are byte strings with one character a byte (latin1):
@@ -26,15 +27,6 @@ export interface TarEntry {
   readonly modified: string
 }
 
-/** Values of an extended header for the entry after it. */
-export interface Extension {
-  readonly name?: string
-  readonly link?: string
-  readonly size?: number
-  readonly modified?: string
-  readonly isSparse?: boolean
-}
-
 const kinds: Readonly<Record<string, EntryKind>> = {
   '\0': 'file',
   '0': 'file',
@@ -45,6 +37,7 @@ const kinds: Readonly<Record<string, EntryKind>> = {
   '4': 'device',
   '5': 'folder',
   '6': 'pipe',
+  S: 'sparse',
 }
 const letters = { file: '0', 'hard-link': '1', symlink: '2', folder: '5' } as const
 /** For other kinds the size field does not describe content and is ignored. */
@@ -53,8 +46,9 @@ const withContent: ReadonlySet<EntryKind> = new Set(['file', 'sparse', 'unknown'
 export type Header =
   | { readonly type: 'end' }
   /** Metadata of the next entry: `x` and `g` are PAX, `L` and `K` are GNU's long name and long target. */
-  | { readonly type: 'extension'; readonly letter: 'x' | 'g' | 'L' | 'K'; readonly size: number }
-  | { readonly type: 'entry'; readonly entry: TarEntry }
+  | { readonly type: 'extension'; readonly letter: ExtensionLetter; readonly size: number }
+  /** With `mapFollows`, blocks with the rest of a sparse file's map are between the header and the content. */
+  | { readonly type: 'entry'; readonly entry: TarEntry; readonly mapFollows: boolean }
 
 /** Throws the problem `unprocessable` for a block that is not a valid header. */
 export function readHeader(block: Buffer, extension: Extension): Header {
@@ -64,12 +58,11 @@ export function readHeader(block: Buffer, extension: Extension): Header {
   const size = numberIn(block, 124, 12)
   if (letter === 'x' || letter === 'g' || letter === 'L' || letter === 'K')
     return { type: 'extension', letter, size: positive(size) }
-  // The map that an old sparse entry of GNU has behind its header is not read here.
-  if (letter === 'S') throw damaged()
   const name = extension.name ?? nameIn(block)
+  // Only the oldest archives mark a folder so, and they have no extensions.
+  const isOldFolder = extension.name === undefined && name.endsWith('/')
   const plain = kinds[letter] ?? 'unknown'
-  const kind =
-    extension.isSparse === true ? 'sparse' : plain === 'file' && name.endsWith('/') ? 'folder' : plain
+  const kind = extension.isSparse === true ? 'sparse' : plain === 'file' && isOldFolder ? 'folder' : plain
   const entry: TarEntry = {
     kind,
     name,
@@ -78,43 +71,11 @@ export function readHeader(block: Buffer, extension: Extension): Header {
     mode: numberIn(block, 100, 8) & 0o7777,
     modified: extension.modified ?? String(numberIn(block, 136, 12)),
   }
-  return { type: 'entry', entry }
+  return { type: 'entry', entry, mapFollows: letter === 'S' && block[482] !== 0 }
 }
 
-/** Parses the content of an extension header; later values replace earlier ones. Throws for malformed records. */
-export function readExtension(letter: 'x' | 'g' | 'L' | 'K', content: Buffer): Extension {
-  if (letter === 'L') return { name: content.toString('latin1').replace(/\0+$/, '') }
-  if (letter === 'K') return { link: content.toString('latin1').replace(/\0+$/, '') }
-  let found: Extension = {}
-  for (const [key, value] of paxRecords(content)) {
-    if (key === 'path') found = { ...found, name: value }
-    else if (key === 'linkpath') found = { ...found, link: value }
-    else if (key === 'size') found = { ...found, size: decimal(value) }
-    else if (key === 'mtime' && /^-?\d{1,20}(?:\.\d{1,20})?$/.test(value))
-      found = { ...found, modified: value }
-    else if (key.startsWith('GNU.sparse.')) found = { ...found, isSparse: true }
-  }
-  // A value for all entries to come is written by nothing that packs an agent's data.
-  if (letter === 'g' && Object.keys(found).length > 0) throw damaged()
-  return letter === 'g' ? {} : found
-}
-
-/** Records of a PAX header: a length in bytes, a space, key, equals sign, value, line feed. */
-function paxRecords(content: Buffer): readonly (readonly [string, string])[] {
-  const records: [string, string][] = []
-  for (let at = 0; at < content.length;) {
-    const space = content.indexOf(32, at)
-    const length = space < 0 ? Number.NaN : decimal(content.toString('latin1', at, space))
-    const end = at + length
-    if (!(length >= 5) || end > content.length || end <= space || content[end - 1] !== 10) throw damaged()
-    const record = content.toString('latin1', space + 1, end - 1)
-    const equals = record.indexOf('=')
-    if (equals < 1) throw damaged()
-    records.push([record.slice(0, equals), record.slice(equals + 1)])
-    at = end
-  }
-  return records
-}
+/** Whether one more block of a sparse file's map follows after this one. */
+export const mapGoesOn = (block: Buffer): boolean => block[504] !== 0
 
 /**
  * The header of an entry as this program writes it, whatever its source: the agent is the owner, set-user-id bits are
@@ -219,12 +180,6 @@ function numberIn(block: Buffer, at: number, length: number): number {
   return Number(BigInt.asIntN(width - 1, bits))
 }
 
-function decimal(text: string): number {
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(value)) throw damaged()
-  return value
-}
-
 function positive(size: number): number {
   if (size < 0 || !Number.isSafeInteger(size)) throw damaged()
   return size
@@ -235,8 +190,4 @@ function sumHolds(block: Buffer): boolean {
   for (let index = 0; index < blockBytes; index++)
     sum += index >= 148 && index < 156 ? 32 : (block[index] ?? 0)
   return sum === numberIn(block, 148, 8)
-}
-
-function damaged() {
-  return broken('an archive of an agent is damaged')
 }
