@@ -126,7 +126,7 @@ withEngine(
       it('ends a run for which no byte is left with one outcome that says so, and answers again with room', async () => {
         const run = await mesh.ask('leave no byte', { agent: 'clerk', session: 'greed' })
         expect(run).toMatchObject({ state: 'failed', outcome: { code: 'data-full' } })
-        expect(run.outcome?.text).toContain('no room left below /data')
+        expect(run.outcome?.text).toContain('No space left below /data')
         await expectOneEnd(run.id)
         // Restarting ends what was left in the background; a full disk keeps nobody from starting.
         const restarted = await mesh.call(meshHumanEndpoints.agentRestart, {

@@ -62,7 +62,7 @@ withEngine(
         command: `node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(5e6, 1))'`,
         timeout_s: 60,
       })
-      expect(greedy.outcome?.text).toContain('the container had no memory left')
+      expect(greedy.outcome?.text).toContain('the container ran out of memory')
       expect(group.oomKills()).toBe(1)
       // Each holds less than the agent does, which a kernel without advice would end.
       const many = await life.mesh.invoke(operatorAgentId, 'run_command', {

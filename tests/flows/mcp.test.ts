@@ -125,7 +125,7 @@ describe('an agent with a program as its MCP server', () => {
 
   it('is told that it died in a call, and has it again after a rest', async () => {
     const died = await run('clerk', 'die')
-    expect(died).toContain('what the call did is not known')
+    expect(died).toContain('the effect of the call is unknown')
     expect(died).toContain('exit code 7')
     expect(died).toContain('out of ideas')
     await eventually('it runs again', async () =>

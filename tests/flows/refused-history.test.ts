@@ -46,7 +46,7 @@ it('a conversation whose history is refused is set right once, and its next mess
   expect(await ask('and again')).toMatchObject({ status: 'done' })
   expect(upstream.calls.length - repaired).toBe(1)
   expect(JSON.stringify(upstream.calls.at(-1)?.body)).toContain(
-    'The model provider refused what was said before',
+    'The model provider rejected the earlier messages',
   )
 })
 
@@ -59,7 +59,7 @@ it('a message that stays refused ends its turn in words that say what to do, and
   const before = upstream.calls.length
   const refused = await ask('tell me of the zebra')
   expect(refused).toMatchObject({ status: 'failed', code: 'history-refused' })
-  expect(refused?.text).toMatch(/taken out of it.*other words.*\/reset.*flagged/s)
+  expect(refused?.text).toMatch(/removed from it\. Rephrase it.*\/reset.*flagged/s)
   expect(upstream.calls.length - before).toBeLessThanOrEqual(3)
 
   const failed = upstream.calls.length

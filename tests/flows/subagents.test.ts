@@ -19,7 +19,7 @@ const spawn = (goal: string) => ({ name: 'spawn_subagent', arguments: { goal } }
 
 /** `three parts` needs three sub-agents, and one of them one of its own; `crash` is cut off while it waits. */
 const cassette = aCassette(
-  { when: 'was cut off', turns: [says('I was told of it.')] },
+  { when: 'was interrupted, and', turns: [says('I was told of it.')] },
   {
     when: '^three parts$',
     turns: [

@@ -166,7 +166,7 @@ test('an answer comes into the conversation in which it was asked for, and nothi
   const carried = before?.messages.slice(1).map(({ content }) => content) ?? []
   expect(words.slice(1, 1 + carried.length)).toEqual(carried)
   expect(words.at(-1)).toBe(
-    'What you asked about task task_1 is answered by human:cli: the second\nGo on with the task from where you stopped.',
+    'Your question about task task_1 was answered by human:cli: the second\nContinue the task from where you stopped.',
   )
   expect(words.filter((text) => text?.startsWith('Task task_1'))).toHaveLength(1)
 })

@@ -41,7 +41,7 @@ export const operatorTools = [
     name: 'list_stale_tasks',
     needs: 'view-fleet',
     playbook: 'monitor',
-    summary: 'open tasks that nothing happened to for hours',
+    summary: 'open tasks without any change for hours',
   },
   {
     name: 'review_task',
@@ -78,13 +78,13 @@ export const operatorTools = [
     name: 'archive_agent',
     needs: 'manage-fleet',
     playbook: 'edit',
-    summary: 'puts a worker away with everything it has; it is given no work',
+    summary: 'archives a worker with everything it has; it gets no work',
   },
   {
     name: 'restore_agent',
     needs: 'manage-fleet',
     playbook: 'edit',
-    summary: 'takes an archived worker back',
+    summary: 'restores an archived worker',
   },
   {
     name: 'delete_agent',
@@ -96,13 +96,13 @@ export const operatorTools = [
     name: 'list_pending',
     needs: 'manage-fleet',
     playbook: 'edit',
-    summary: 'what you asked for that waits for a person',
+    summary: 'your requests that wait for a person',
   },
   {
     name: 'cancel_pending',
     needs: 'manage-fleet',
     playbook: 'edit',
-    summary: 'takes back what you asked for',
+    summary: 'cancels one of your requests',
   },
   {
     name: 'edit_agent',
@@ -114,7 +114,7 @@ export const operatorTools = [
     name: 'undo_change',
     needs: 'edit-agent-config',
     playbook: 'edit',
-    summary: 'takes one of your changes back while it stands',
+    summary: 'undoes one of your changes within its time limit',
   },
   {
     name: 'list_changes',
@@ -126,7 +126,7 @@ export const operatorTools = [
     name: 'set_heartbeat',
     needs: 'edit-agent-config',
     playbook: 'edit',
-    summary: 'how often a worker looks around by itself, or not at all',
+    summary: 'sets how often a worker has a heartbeat, or turns it off',
   },
   {
     name: 'list_templates',
@@ -138,7 +138,7 @@ export const operatorTools = [
     name: 'apply_template',
     needs: 'manage-fleet',
     playbook: 'team_build',
-    summary: 'creates those agents of a ready team that are not there',
+    summary: 'creates the missing agents of a ready team',
   },
   {
     name: 'list_queue',

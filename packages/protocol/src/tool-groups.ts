@@ -85,7 +85,7 @@ export const toolGroups = [
   {
     name: 'http_tool',
     operatorOnly: false,
-    summary: 'the world outside, through the mesh',
+    summary: 'web requests and web search, through the mesh',
     tools: named('http_request', 'web_search'),
   },
   {
@@ -103,7 +103,7 @@ export const toolGroups = [
   {
     name: 'wallet_tool',
     operatorOnly: false,
-    summary: 'its own address on a chain, what that holds, and payments from it within its limits',
+    summary: 'its own address on a chain, its balances, and payments from it within its limits',
     tools: named(
       'wallet_address',
       'wallet_balance',
@@ -117,14 +117,14 @@ export const toolGroups = [
   {
     name: 'mcp_tool',
     operatorOnly: false,
-    summary: 'how the MCP servers of the agent stand, where it has some',
+    summary: 'state of the MCP servers of the agent, if it has any',
     tools: named('mcp_servers'),
   },
   {
     name: 'fleet_tool',
     operatorOnly: true,
     summary:
-      'agents as a whole: see, create, restart, stop, put to sleep or away, ask to delete; what they cost, say and have to do',
+      'agents as a whole: view, create, restart, stop, hibernate, archive, request deletion; their costs, messages and tasks',
     tools: ofOperator(
       'inspect_fleet',
       'inspect_agent',
@@ -149,7 +149,7 @@ export const toolGroups = [
   {
     name: 'operator_tools',
     operatorOnly: true,
-    summary: 'changes to agents, and what waits for a person',
+    summary: 'changes to agents, and requests that wait for a person',
     tools: ofOperator(
       'edit_agent',
       'undo_change',

@@ -9,9 +9,12 @@ import type { Tool, ToolContext } from '../tools/tool.ts'
 import { refuseIdentityFile, takeLines } from './files.ts'
 
 const agent = optional(
-  text('Whose; left out, yours. Of others you may read what a task or your project shares with you.', {
-    maxChars: 64,
-  }),
+  text(
+    'Agent whose artifacts are listed; default: yours. Of other agents you see what a task or your project shares with you.',
+    {
+      maxChars: 64,
+    },
+  ),
 )
 
 /** Reads files that `save_artifact` stored outside the container. */
@@ -19,7 +22,7 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
   return [
     defineTool({
       name: 'list_artifacts',
-      description: 'Lists the files that were kept outside a container with save_artifact, newest first.',
+      description: 'Lists the files that were saved outside a container with save_artifact, newest first.',
       parameters: { agent, shared: withDefault(flag('Those that members of your project share'), false) },
       effect: 'none',
       parallelSafe: true,
@@ -36,7 +39,7 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
     defineTool({
       name: 'read_artifact',
       description:
-        'Reads a text that was kept with save_artifact. With save_to, any artifact is written to a file below /data instead.',
+        'Reads a text artifact that was saved with save_artifact. With save_to, the artifact (of any type) is written to a file below /data instead.',
       parameters: {
         name: text('Its name', { minChars: 1, maxChars: 200 }),
         agent,
@@ -55,7 +58,7 @@ export function artifactTools(deps: { files: DataFiles }): Tool[] {
         }
         if (content.includes(0)) {
           throw new Problem('unprocessable', {
-            detail: 'That is not a text; give save_to to have it as a file.',
+            detail: 'The artifact is not text; give save_to to write it to a file.',
           })
         }
         return succeeded(takeLines(content.toString('utf8'), { offset: 0, limit: 0 }))

@@ -15,18 +15,21 @@ const wayMs = 30_000
 
 const messageAgent = defineTool({
   name: 'message_agent',
-  description: `Asks another agent something. The answer comes at once where you wait for it, and else when your turn has ended: you are called again with it. To have work done and closed use hand_off. The answer of this tool names who got it.`,
+  description: `Sends a question to another agent. If you wait, you get the answer at once; otherwise you are called again with it after your turn has ended. For work that must be done and closed use hand_off. The result of this tool names the recipient.`,
   parameters: {
-    to: text(`Id of the agent, or ${capabilityPrefix}NAME for whoever can; list_agents shows both`, {
-      minChars: 1,
-      maxChars: capabilityPrefix.length + messageLimits.capabilityMaxChars,
-    }),
-    text: text('Everything the other needs: it knows nothing of this conversation', {
+    to: text(
+      `Id of the agent, or ${capabilityPrefix}NAME for any agent with that capability; list_agents shows both`,
+      {
+        minChars: 1,
+        maxChars: capabilityPrefix.length + messageLimits.capabilityMaxChars,
+      },
+    ),
+    text: text('Everything the other agent needs: it knows nothing of this conversation', {
       minChars: 1,
       maxChars: messageLimits.textMaxChars,
     }),
     wait_seconds: withDefault(
-      integer('How long to wait for the answer; 0 for not at all', {
+      integer('How long to wait for the answer; 0: do not wait', {
         min: 0,
         max: messageLimits.waitMaxSeconds,
       }),
@@ -57,8 +60,8 @@ const messageAgent = defineTool({
 
 /** What each state means for the asking agent. */
 const words = {
-  sent: 'It is being worked on: end your turn when there is nothing else to do, and you are called again with the answer. Do not send it again.',
-  kept: 'The operator reads it at its next heartbeat. No answer comes; go on without one.',
+  sent: 'The other agent works on it. End your turn when there is nothing else to do; you are called again with the answer. Do not send it again.',
+  kept: 'The operator reads it at its next heartbeat. It does not answer; continue without an answer.',
 } as const
 
 function withWords(reply: unknown): unknown {
@@ -69,7 +72,7 @@ function withWords(reply: unknown): unknown {
 
 const declareCapabilities = defineTool({
   name: 'declare_capabilities',
-  description: `Says what you can, so that others reach you by ${capabilityPrefix}NAME; it takes the place of what you declared before. Declare only what your role and tools let you do.`,
+  description: `Declares your capabilities, so that other agents can reach you by ${capabilityPrefix}NAME. It replaces your earlier declaration. Declare only what your role and tools let you do.`,
   parameters: {
     capabilities: textList('Short names such as translate.german', {
       maxItems: messageLimits.capabilitiesPerAgentMax,

@@ -29,9 +29,12 @@ export function blackboardTools(): Tool[] {
         key,
         value: anyJson('Any JSON value'),
         expected_version: optional(
-          integer('Write only over this version; 0 when the key must be new', { min: 0, max: 1e15 }),
+          integer('Write only if the entry has this version; 0: only if the key is new', {
+            min: 0,
+            max: 1e15,
+          }),
         ),
-        ttl_s: optional(integer('Seconds until the entry is forgotten', { min: 1, max: ttlMaxSeconds })),
+        ttl_s: optional(integer('Seconds until the entry expires', { min: 1, max: ttlMaxSeconds })),
       },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,
@@ -58,7 +61,7 @@ export function blackboardTools(): Tool[] {
     defineTool({
       name: 'watch_blackboard',
       description:
-        'Has you told when others write under a pattern of keys; your own writing does not count. run: you are called for it. steer: you hear it within the work you are at, or are called where you are at none. off: ends it. Without a pattern it lists what you watch.',
+        'Notifies you when other agents write keys that match a pattern; your own writes do not count. run: each notification starts a run. steer: it is added to your current run, or starts a run if you have none. off: ends the watch. Without a pattern it lists your watches.',
       parameters: {
         pattern: optional(
           text('Pattern: * stands for part of a segment, ** for any number of segments', {
@@ -66,7 +69,7 @@ export function blackboardTools(): Tool[] {
             maxChars: watchLimits.patternMaxChars,
           }),
         ),
-        tell: withDefault(choice('How you are told', [...watchTells, 'off']), 'run'),
+        tell: withDefault(choice('How you are notified', [...watchTells, 'off']), 'run'),
       },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,

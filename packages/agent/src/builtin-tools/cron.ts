@@ -14,7 +14,7 @@ export function cronTools(): Tool[] {
     defineTool({
       name: 'set_cron',
       description:
-        'Makes a job that sets you to work by the clock, or changes one by job_id. Give a message that you will be sent, or a tool_name with tool_params that is called without a model. Each time it comes as a conversation of its own, so write into the message all that you will need to know. Needs can_manage_cron.',
+        'Creates a scheduled job that starts a run of yours, or changes one by job_id. Give a message that you will receive, or a tool_name with tool_params that is called without a model. Each run is a new conversation, so write into the message everything that you will need to know. Needs can_manage_cron.',
       parameters: {
         schedule: optional(
           text(
@@ -23,9 +23,12 @@ export function cronTools(): Tool[] {
           ),
         ),
         message: optional(
-          text('What you are sent when it is due', { minChars: 1, maxChars: wireLimits.chatMessageMaxChars }),
+          text('The message that you receive when the job is due', {
+            minChars: 1,
+            maxChars: wireLimits.chatMessageMaxChars,
+          }),
         ),
-        tool_name: optional(text('A tool of yours to call instead', { minChars: 1, maxChars: 128 })),
+        tool_name: optional(text('One of your tools to call instead', { minChars: 1, maxChars: 128 })),
         tool_params: optional(jsonObject('Its parameters')),
         timezone: optional(
           text('Name of a time zone such as Europe/Berlin; UTC if left out', { maxChars: 64 }),
@@ -35,11 +38,11 @@ export function cronTools(): Tool[] {
             maxChars: cronLimits.whenMaxChars,
           }),
         ),
-        enabled: optional(flag('Off keeps the job and does not fire it')),
-        suppress_empty: optional(flag('Answers that say nothing new are not passed on')),
+        enabled: optional(flag('false: the job is kept but does not run')),
+        suppress_empty: optional(flag('Answers that say nothing new are not delivered')),
         heartbeat: optional(flag('Your heartbeat instead of a message or tool')),
-        agent_id: optional(text('Another agent, where you may edit it', { maxChars: 64 })),
-        job_id: optional(text('Changes this job instead of making one', { maxChars: 64 })),
+        agent_id: optional(text('Another agent, if you may edit it', { maxChars: 64 })),
+        job_id: optional(text('Changes this job instead of creating one', { maxChars: 64 })),
       },
       effect: 'mesh',
       timeoutMs: setTimeoutMs,
@@ -62,7 +65,8 @@ export function cronTools(): Tool[] {
     }),
     defineTool({
       name: 'list_cron',
-      description: 'Lists the jobs that are for you or by you: schedule, next time, how the last runs ended.',
+      description:
+        'Lists the jobs that run you or that you created: schedule, next time, outcomes of the last runs.',
       parameters: {},
       effect: 'none',
       timeoutMs: meshToolTimeoutMs,
@@ -71,7 +75,7 @@ export function cronTools(): Tool[] {
     }),
     defineTool({
       name: 'remove_cron',
-      description: 'Removes a job that you made. Needs can_manage_cron.',
+      description: 'Removes a job that you created. Needs can_manage_cron.',
       parameters: { job_id: text('Id of the job', { minChars: 1, maxChars: 64 }) },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,

@@ -23,23 +23,24 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
       parameters: {
         path: path('Path below /data'),
         offset: withDefault(integer('First line to read, counted from 0', { min: 0, max: 1e9 }), 0),
-        limit: withDefault(integer('Number of lines; 0 for as many as fit', { min: 0, max: 1e9 }), 0),
+        limit: withDefault(integer('Number of lines; 0: as many as fit', { min: 0, max: 1e9 }), 0),
       },
       effect: 'none',
       parallelSafe: true,
       timeoutMs: fileTimeoutMs,
       run: async (values) => {
         const content = await files.read(values.path, readMaxBytes)
-        if (content.includes(0)) throw new Problem('unprocessable', { detail: 'That is not a text file.' })
+        if (content.includes(0))
+          throw new Problem('unprocessable', { detail: 'The file is not a text file.' })
         return succeeded(takeLines(content.toString('utf8'), values))
       },
     }),
     defineTool({
       name: 'write_file',
-      description: 'Writes a text file below /data; missing directories are made.',
+      description: 'Writes a text file below /data; missing directories are created.',
       parameters: {
         path: path('Path below /data'),
-        content: text('The whole content, or what is added', { maxChars: writeMaxChars }),
+        content: text('The whole content, or the text to append', { maxChars: writeMaxChars }),
         append: withDefault(flag('Add to the end instead of replacing the file'), false),
       },
       effect: 'local',
@@ -59,7 +60,7 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
       parameters: {
         path: withDefault(path('Directory below /data'), '.'),
         pattern: withDefault(text('Pattern of names, with * and ?', { minChars: 1, maxChars: 200 }), '*'),
-        recursive: withDefault(flag('Directories inside directories too'), false),
+        recursive: withDefault(flag('Include subdirectories'), false),
       },
       effect: 'none',
       parallelSafe: true,
@@ -90,7 +91,7 @@ export function refuseIdentityFile(relativePath: string): string | null {
   const file = workspaceFiles.find(
     ({ name, path }) => relativePath === path || relativePath === `workspace/${name}`,
   )
-  return file ? `${file.name} is changed with update_workspace, if at all.` : null
+  return file ? `${file.name} can be changed only with update_workspace, if you may change it.` : null
 }
 
 /** Returns as many whole lines as a result can hold, and says how to go on. Pure. */
@@ -105,6 +106,7 @@ export function takeLines(content: string, range: { offset: number; limit: numbe
     taken.push(line.length > readMaxChars ? `${line.slice(0, readMaxChars)} [line cut]` : line)
   }
   const next = range.offset + taken.length
-  const note = next < lines.length ? `\n[${lines.length - next} more lines; go on with offset ${next}]` : ''
+  const note =
+    next < lines.length ? `\n[${lines.length - next} more lines; continue with offset ${next}]` : ''
   return taken.join('\n') + note
 }

@@ -24,7 +24,7 @@ export function handOffTools(): Tool[] {
 const listAgents = defineTool({
   name: 'list_agents',
   description:
-    'Lists the agents that you may message or give tasks to, with their roles and what they declare that they can.',
+    'Lists the agents that you may message or give tasks to, with their roles and declared capabilities.',
   parameters: {},
   effect: 'none',
   parallelSafe: true,
@@ -36,10 +36,10 @@ const listAgents = defineTool({
 const handOff = defineTool({
   name: 'hand_off',
   description:
-    'Gives a task to another agent and returns at once. You are called again in this conversation with the result when it is done, or with its question when it is blocked, so end your turn when there is nothing else to do. When the answer says that the task is kept, it is: do not give it again.',
+    'Gives a task to another agent and returns at once. You are called again in this conversation with the result when it is done, or with its question when it is blocked, so end your turn when there is nothing else to do. When the answer says that the task is saved, do not give it again.',
   parameters: {
     to: text('Id of the agent', { minChars: 1, maxChars: 64 }),
-    title: text('What is to be done, in one line', { minChars: 1, maxChars: 200 }),
+    title: text('The task in one line', { minChars: 1, maxChars: 200 }),
     description: withDefault(
       text('Everything the other agent needs: it knows nothing of this conversation', { maxChars: 50_000 }),
       '',
@@ -49,9 +49,9 @@ const handOff = defineTool({
     max_cost_usd: optional(
       number('US dollars that it may use for this task', { min: 0.000001, max: 30_000 }),
     ),
-    max_turns: optional(integer('Answers of the model that it may take for it', { min: 1, max: 100_000 })),
+    max_turns: optional(integer('Model rounds that it may use for this task', { min: 1, max: 100_000 })),
     needs: withDefault(
-      textList('Ids of tasks that must be done before it begins', {
+      textList('Ids of tasks that must be done before this one starts', {
         maxItems: taskLimits.needsMax,
         maxChars: 64,
       }),
@@ -77,10 +77,10 @@ const handOff = defineTool({
 const steerAgent = defineTool({
   name: 'steer_agent',
   description:
-    'Says something to an agent while it works on what you gave it, such as a correction; it reads it before its next step. It is no new task: for that use hand_off.',
+    'Sends a message, such as a correction, to an agent that works on your task; the agent reads it before its next step. It is not a new task: for that use hand_off.',
   parameters: {
     to: text('Id of the agent', { minChars: 1, maxChars: 64 }),
-    text: text('What it is to know', { minChars: 1, maxChars: steerLimits.maxChars }),
+    text: text('The message', { minChars: 1, maxChars: steerLimits.maxChars }),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,
@@ -98,7 +98,7 @@ const steerAgent = defineTool({
 
 const checkInbox = defineTool({
   name: 'check_inbox',
-  description: 'Lists the open tasks that you were given, and what became of those that you gave to others.',
+  description: 'Lists your open tasks, and the state of the tasks that you gave to other agents.',
   parameters: {},
   effect: 'none',
   parallelSafe: true,
@@ -114,14 +114,14 @@ const completeWords = completeNames
 
 const completeTask = defineTool({
   name: 'complete_task',
-  description: `Closes a task that you were given. Whoever gave it gets the summary and the result. ${completeWords}.`,
+  description: `Closes a task that you were given. The agent or person that gave it gets the summary and the result. ${completeWords}.`,
   parameters: {
-    summary: text('What was done or found, in words', { minChars: 1, maxChars: 20_000 }),
+    summary: text('What you did or found, in words', { minChars: 1, maxChars: 20_000 }),
     result: withDefault(anyJson('Structured result, any JSON value'), null),
     status: withDefault(choice('How it ended', completeNames), 'done'),
     artifacts: artifactNames,
-    promote: withDefault(jsonObject('Blackboard keys and the values to write there once it is done'), {}),
-    task_id: optional(text('Only when it is not the task that you are working on now', { maxChars: 64 })),
+    promote: withDefault(jsonObject('Blackboard keys and values to write when the task is done'), {}),
+    task_id: optional(text('Only if it is not the task of this run', { maxChars: 64 })),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,

@@ -11,7 +11,7 @@ export function httpTools(): Tool[] {
     defineTool({
       name: 'http_request',
       description:
-        'Fetches a public web address. `$CRED{name}` in the URL, a header or the body stands for a credential that you may use (vault_list names them and the hosts they go to); you never see its value. https://$CRED{user}:$CRED{password}@host/ is Basic authorization.',
+        'Fetches a public web address. `$CRED{name}` in the URL, a header or the body is replaced with a credential that you may use (vault_list names them and their hosts); you never see its value. https://$CRED{user}:$CRED{password}@host/ is Basic authorization.',
       parameters: {
         url: text('http or https address', { minChars: 1, maxChars: 8192 }),
         method: withDefault(choice('Method', ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']), 'GET'),

@@ -11,7 +11,7 @@ export function messageTools(deps: { files: DataFiles }): Tool[] {
   return [
     defineTool({
       name: 'notify_user',
-      description: 'Tells the owner something that cannot wait for your answer.',
+      description: 'Sends the owner a message that cannot wait for your answer.',
       parameters: { message: text('The message', { minChars: 1, maxChars: wireLimits.notifyMaxChars }) },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,
@@ -21,11 +21,11 @@ export function messageTools(deps: { files: DataFiles }): Tool[] {
     defineTool({
       name: 'save_artifact',
       description:
-        'Keeps a file outside your container for the owner: either a file below /data, or the text given.',
+        'Saves a file outside your container for the owner: either a file below /data, or the given text.',
       parameters: {
         name: text('File name without slashes', { minChars: 1, maxChars: 200 }),
-        path: optional(text('File below /data to keep', { minChars: 1, maxChars: 4096 })),
-        content: optional(text('Text to keep', { maxChars: wireLimits.artifactMaxBytes })),
+        path: optional(text('File below /data to save', { minChars: 1, maxChars: 4096 })),
+        content: optional(text('Text to save', { maxChars: wireLimits.artifactMaxBytes })),
         description: withDefault(text('What it is', { maxChars: 2000 }), ''),
         shared: withDefault(flag('Whether members of your project may read it'), false),
       },

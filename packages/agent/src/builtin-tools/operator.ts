@@ -64,7 +64,7 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
     ),
     list_stale_tasks: view(
       'list_stale_tasks',
-      { hours: withDefault(integer('Nothing happened for so many hours', { min: 1, max: 720 }), 24) },
+      { hours: withDefault(integer('Hours without any change', { min: 1, max: 720 }), 24) },
       ({ mesh, signal }, { hours }) =>
         mesh.call({ endpoint: operatorViewEndpoints.staleTasks, query: { hours: String(hours) }, signal }),
     ),
@@ -72,7 +72,7 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
     read_audit: view(
       'read_audit',
       {
-        after: optional(integer('Rows after this number; left out, the newest', { min: 0, max: 1e15 })),
+        after: optional(integer('Rows after this number; default: the newest', { min: 0, max: 1e15 })),
         limit,
       },
       ({ mesh, signal }, query) =>
@@ -114,7 +114,7 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
     ),
     cancel_pending: act(
       'cancel_pending',
-      { id: text('Id of what waits', { minChars: 1, maxChars: 64 }) },
+      { id: text('Id of the pending request', { minChars: 1, maxChars: 64 }) },
       ({ id }) => ({ endpoint: operatorEndpoints.pendingCancel, params: { id }, body: {} }),
     ),
     edit_agent: editAgent,
@@ -157,7 +157,7 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
     ),
     read_messages: view(
       'read_messages',
-      { agent_id: optional(text('Only those of this agent, or to it', { maxChars: 64 })), limit },
+      { agent_id: optional(text('Only messages from or to this agent', { maxChars: 64 })), limit },
       ({ mesh, signal }, { agent_id: agent, ...query }) =>
         mesh.call({
           endpoint: operatorEndpoints.messages,
@@ -169,7 +169,7 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
       name: 'save_observations',
       description: `${summaryOf('save_observations')} The newest ${observationLinesMax} are kept.`,
       parameters: {
-        text: text('What you saw, with figures and names, in a few sentences', {
+        text: text('Your observations, with figures and names, in a few sentences', {
           minChars: 1,
           maxChars: observationMaxChars,
         }),
@@ -245,9 +245,9 @@ function act<S extends Shape>(
 
 const more: Partial<Record<OperatorToolName, string>> = {
   delete_agent:
-    ' It returns at once. End your turn with one sentence that says what the person has to confirm; you are called again with what they decided. Nobody can confirm it in a conversation.',
+    ' It returns at once. End your turn with one sentence that says what the person has to confirm; you are called again with the decision. It cannot be confirmed in a conversation.',
   edit_agent:
-    ' It counts at once and can be undone for some minutes with undo_change. What only a person may give (can_spawn, can_use_wallet, more APIs, credentials, control rights, higher wallet limits or a higher budget) is refused, also by undoing; tell the person to set it themselves.',
+    ' It takes effect at once and can be undone for some minutes with undo_change. Rights that only a person may grant (can_spawn, can_use_wallet, more APIs, credentials, control rights, higher wallet limits or a higher budget) are rejected, also when you undo a change; ask the person to set them.',
 }
 
 const inspectAgent = view(
@@ -272,15 +272,15 @@ const createAgent = act(
       }),
       '',
     ),
-    model: optional(text('provider/model; left out, the model of the fleet', { maxChars: 200 })),
+    model: optional(text('provider/model; default: the model of the fleet', { maxChars: 200 })),
     daily_usd: optional(
-      number('Budget a day, US dollars, at most the default', {
+      number('Budget per day in US dollars, at most the default', {
         min: limits.budgetDailyUsd.min,
         max: limits.budgetDailyUsd.default,
       }),
     ),
     monthly_usd: optional(
-      number('Budget a month, US dollars, at most the default', {
+      number('Budget per month in US dollars, at most the default', {
         min: limits.budgetMonthlyUsd.min,
         max: limits.budgetMonthlyUsd.default,
       }),
@@ -310,7 +310,7 @@ const editAgent = act(
     agent_id: agentId,
     field: choice('What to change', fields),
     value: anyJson(
-      'The new value: a text for role, model and files (null model follows the fleet); {"daily_usd":1} or {"monthly_usd":20} or both for budget; {"field":value} for permissions, lists whole',
+      'The new value: a text for role, model and files (model null: the model of the fleet); {"daily_usd":1} or {"monthly_usd":20} or both for budget; {"field":value} for permissions, lists whole',
     ),
     reason,
   },

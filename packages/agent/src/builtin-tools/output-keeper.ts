@@ -18,7 +18,7 @@ export function createOutputKeeper(maxChars: number): OutputKeeper {
     },
     text: () => {
       const left = total - head.length - tail.length
-      return left > 0 ? `${head}\n[${left} characters left out]\n${tail}` : head + tail
+      return left > 0 ? `${head}\n[${left} characters omitted]\n${tail}` : head + tail
     },
   }
 }

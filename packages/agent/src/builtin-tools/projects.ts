@@ -14,7 +14,7 @@ export function projectTools(): Tool[] {
 const inspectProjects = defineTool({
   name: 'inspect_projects',
   description:
-    'Shows your project, or those that you manage: without a name all of them in short; with one its goal, texts with their versions, members, tasks and budget.',
+    'Shows your project, or the projects that you manage. Without a name it lists all of them; with a name it shows goal, texts with versions, members, tasks and budget.',
   parameters: { name: optional(name) },
   effect: 'none',
   parallelSafe: true,
@@ -31,14 +31,14 @@ const inspectProjects = defineTool({
 
 const manageProject = defineTool({
   name: 'manage_project',
-  description: `Does something with a project. ${manageProjectActions
+  description: `Changes a project. ${manageProjectActions
     .map((action) => `${action}: ${manageProjectWords[action]}`)
     .join('; ')}.`,
   parameters: {
     name,
     action: choice('What is done', manageProjectActions),
     agents: withDefault(
-      textList('Ids of the agents that come in or go', {
+      textList('Ids of the agents to add or remove', {
         maxItems: projectLimits.membersMax,
         maxChars: 64,
       }),
@@ -58,18 +58,20 @@ const manageProject = defineTool({
 const writeProject = defineTool({
   name: 'write_project',
   description:
-    'Writes the goal or one section of a project, which each member reads in its PROJECT.md. Read it first: a text that another has written meanwhile is not written over, you are shown it instead.',
+    'Writes the goal or one section of a project, which each member reads in its PROJECT.md. Read it first: if another agent has changed the text meanwhile, it is not overwritten and you get the new text instead.',
   parameters: {
     name,
-    section: optional(text('Heading of the section; left out, the goal is written', { maxChars: 64 })),
-    text: text('The whole new text; empty takes a section away', { maxChars: projectLimits.sectionMaxChars }),
+    section: optional(text('Heading of the section; without it the goal is written', { maxChars: 64 })),
+    text: text('The whole new text; an empty text removes a section', {
+      maxChars: projectLimits.sectionMaxChars,
+    }),
     criteria: optional(
-      textList('Of the goal: how one sees that it is reached. Left out, they stay', {
+      textList('For the goal: how to see that it is reached. Without it, the present criteria stay', {
         maxItems: projectLimits.criteriaMax,
         maxChars: projectLimits.criterionMaxChars,
       }),
     ),
-    expected_version: integer('The version that you read; 0 for a text that is new', { min: 0, max: 1e15 }),
+    expected_version: integer('The version that you read; 0 for a new text', { min: 0, max: 1e15 }),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,

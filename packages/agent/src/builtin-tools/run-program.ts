@@ -74,7 +74,7 @@ export async function runProgram(job: {
 function exitOf(child: ChildProcess): Promise<{ code: number | null; signalName: string | null }> {
   return new Promise((resolve, reject) => {
     child.once('error', (cause) => {
-      reject(new Problem('unprocessable', { detail: 'The program cannot be started.', cause }))
+      reject(new Problem('unprocessable', { detail: 'The program could not be started.', cause }))
     })
     child.once('exit', (code, signalName) => resolve({ code, signalName }))
   })

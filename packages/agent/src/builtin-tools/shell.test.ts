@@ -66,7 +66,7 @@ describe('run_command', () => {
     })
     expect(String(output).length).toBeLessThan(50_200)
     expect(output).toMatch(/^exit code 0\nfirst\n/)
-    expect(output).toMatch(/characters left out/)
+    expect(output).toMatch(/characters omitted/)
     expect(output).toMatch(/last\n$/)
   })
 
@@ -74,7 +74,7 @@ describe('run_command', () => {
     const { data, run } = aShell()
     const command = 'trap "" TERM; sleep 100 & echo $! > child; echo $$ > self; wait; sleep 100'
     const answer = await run({ command, timeout_s: 1 })
-    expect(answer).toMatchObject({ ok: false, output: expect.stringContaining('time was up') as string })
+    expect(answer).toMatchObject({ ok: false, output: expect.stringContaining('timeout') as string })
     expect(lives(readFileSync(join(data, 'self'), 'utf8').trim())).toBe(false)
     // After the shell has exited, init adopts the child; it has ended when init has reaped it.
     const child = readFileSync(join(data, 'child'), 'utf8').trim()

@@ -24,7 +24,10 @@ export function shellTools(deps: {
         'Runs a command line with bash in /data and answers with its exit code and output. Each call is a new shell.',
       parameters: {
         command: text('The command line', { minChars: 1, maxChars: 100_000 }),
-        timeout_s: withDefault(integer('Seconds until it is killed', { min: 1, max: timeoutMaxSeconds }), 30),
+        timeout_s: withDefault(
+          integer('Seconds until the command is killed', { min: 1, max: timeoutMaxSeconds }),
+          30,
+        ),
         workdir: withDefault(text('Directory below /data to run in', { maxChars: 4096 }), '.'),
       },
       effect: 'local',
@@ -40,7 +43,7 @@ export function shellTools(deps: {
           clock: deps.clock,
         })
         const how = ended.signalName === null ? `exit code ${ended.code}` : `killed by ${ended.signalName}`
-        const late = ended.timedOut ? ` after ${values.timeout_s} s: time was up` : ''
+        const late = ended.timedOut ? ` after ${values.timeout_s} s: timeout` : ''
         return {
           output: `${how}${late}${tooLarge(ended)}${outOfMemory(ended)}\n${ended.output}`,
           ok: ended.code === 0 && !ended.timedOut,
@@ -56,12 +59,12 @@ const killedExit = 128 + 9
 
 function outOfMemory({ code, signalName, timedOut }: ProgramEnd): string {
   return !timedOut && (signalName === 'SIGKILL' || code === killedExit)
-    ? ': something else killed it, most likely the kernel because the container had no memory left'
+    ? ': most likely killed by the kernel because the container ran out of memory'
     : ''
 }
 
 function tooLarge({ code, signalName }: ProgramEnd): string {
   return signalName === 'SIGXFSZ' || code === tooLargeExit
-    ? ': it wrote a file that would be larger than all of /data may be'
+    ? ': it wrote a file larger than the limit of /data'
     : ''
 }

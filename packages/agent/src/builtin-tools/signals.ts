@@ -14,11 +14,11 @@ export function signalTools(): Tool[] {
     defineTool({
       name: 'publish_signal',
       description:
-        'Says something on a topic to every agent that is subscribed to it. It starts no work: they read it when they next look. To have something done use hand_off.',
+        'Publishes a message on a topic to all subscribed agents. It starts no run: they get it when they next call read_signals. To delegate work use hand_off.',
       parameters: {
         topic,
-        text: text('What they are to know', { minChars: 1, maxChars: topicLimits.signalMaxBytes }),
-        data: optional(anyJson('Figures or names beside the text')),
+        text: text('The message', { minChars: 1, maxChars: topicLimits.signalMaxBytes }),
+        data: optional(anyJson('Structured data to send with the text')),
       },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,
@@ -34,7 +34,7 @@ export function signalTools(): Tool[] {
     }),
     defineTool({
       name: 'read_signals',
-      description: 'Gives your unread signals, oldest first. They count as read when this turn ends well.',
+      description: 'Returns your unread signals, oldest first. They count as read when this turn succeeds.',
       parameters: {
         limit: withDefault(integer('How many', { min: 1, max: topicLimits.readMax }), 20),
       },
@@ -49,7 +49,7 @@ export function signalTools(): Tool[] {
     }),
     defineTool({
       name: 'subscribe_topic',
-      description: 'Subscribes you to a topic: what is published there from now on waits in your box.',
+      description: 'Subscribes you to a topic: signals published from now on are queued until you read them.',
       parameters: { topic },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,
@@ -60,7 +60,7 @@ export function signalTools(): Tool[] {
     }),
     defineTool({
       name: 'unsubscribe_topic',
-      description: 'Ends your subscription to a topic; what is unread stays.',
+      description: 'Ends your subscription to a topic; unread signals stay.',
       parameters: { topic },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,

@@ -14,16 +14,16 @@ export function spawnTools(): Tool[] {
 const spawnFleetAgent = defineTool({
   name: 'spawn_fleet_agent',
   description:
-    'Has an agent made for one task, in a container of its own with files of its own, and returns at once. You are called again in this conversation with the result when it has completed its task, failed, or its life is over; then it is gone with all its files, so the task must say that everything you need goes into complete_task. It may no more than you may, and spends your budget. For small things use spawn_subagent.',
+    'Creates an agent for one task, with its own container and files, and returns at once. You are called again in this conversation with the result when the agent has completed its task, failed or reached its lifetime. It is then deleted with all its files, so the task must say that complete_task returns everything you need. It never has more permissions than you, and it spends your budget. For small work use spawn_subagent.',
   parameters: {
-    role: text('What it is, in a few words', { minChars: 1, maxChars: roleMaxChars }),
+    role: text('Its role, in a few words', { minChars: 1, maxChars: roleMaxChars }),
     system_prompt: withDefault(text('How it works: its instructions', { maxChars: promptMaxChars }), ''),
-    task: text('What it is to do, with everything that it needs: it knows nothing of this conversation', {
+    task: text('The task, with everything that it needs: it knows nothing of this conversation', {
       minChars: 1,
       maxChars: 50_000,
     }),
     ttl: withDefault(
-      integer('Seconds after which it ends, whatever it does', { min: ttlSeconds.min, max: ttlSeconds.max }),
+      integer('Seconds after which it is terminated', { min: ttlSeconds.min, max: ttlSeconds.max }),
       ttlSeconds.default,
     ),
     budget_usd: withDefault(
@@ -32,7 +32,7 @@ const spawnFleetAgent = defineTool({
     ),
     permissions: withDefault(
       jsonObject(
-        'Fields of its permission record that differ from a worker’s defaults; never more than yours, and the answer says what was withheld',
+        'Fields of its permission record that differ from a worker’s defaults; never more than yours; the answer names withheld permissions',
       ),
       {},
     ),

@@ -14,7 +14,7 @@ export function statusTools(deps: { dataDirectory: string; clock: Clock }): Tool
     defineTool({
       name: 'get_system_status',
       description:
-        'How you stand: the time, your model and run with the rounds that are left, your budgets, the room on your disk, and which tools are withheld from you and why.',
+        'Shows your status: the time, your model, your run with its remaining rounds, your budgets, free disk space, and which tools you are not offered and why.',
       parameters: { section: withDefault(choice('Which part', sections), 'all') },
       effect: 'none',
       parallelSafe: true,

@@ -13,10 +13,10 @@ import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 
 const taskId = text('Id of the task', { minChars: 1, maxChars: 64 })
-const ownTask = optional(text('Only when it is not the task that you are working on now', { maxChars: 64 }))
+const ownTask = optional(text('Only if it is not the task of this run', { maxChars: 64 }))
 /** Names of files saved with `save_artifact`. */
 export const artifactNames = withDefault(
-  textList('Names of files that you saved with save_artifact, for the other side to read', {
+  textList('Names of files that you saved with save_artifact, which the other party may read', {
     maxItems: taskLimits.artifactsMax,
     maxChars: 200,
   }),
@@ -32,7 +32,7 @@ export function taskTools(): Tool[] {
 
 const updateTask = defineTool({
   name: 'update_task',
-  description: `Says how a task that you were given stands. ${actionWords(updateActions)}. To close it use complete_task.`,
+  description: `Reports the state of a task that you were given. ${actionWords(updateActions)}. To close it use complete_task.`,
   parameters: {
     action: choice('What you say', updateActions),
     note: withDefault(text('Your words', { maxChars: taskLimits.noteMaxChars }), ''),
@@ -53,7 +53,7 @@ const updateTask = defineTool({
 const readTask = defineTool({
   name: 'read_task',
   description:
-    'Shows one task that you gave, were given or may route: its state, its notes and questions, what was handed in.',
+    'Shows one task that you gave, were given or may route: its state, notes, questions and result.',
   parameters: { task_id: ownTask },
   effect: 'none',
   parallelSafe: true,
@@ -65,7 +65,7 @@ const readTask = defineTool({
   },
 })
 
-const ownVerdict = 'Says what the end of a task that you gave is worth; its agent learns from it.'
+const ownVerdict = 'Judges the result of a task that you gave; its agent learns from it.'
 
 /** The only schema of a verdict; the operator's description says in other words which tasks it may review. */
 export function reviewTaskTool(words: string): Tool {
@@ -75,10 +75,7 @@ export function reviewTaskTool(words: string): Tool {
     parameters: {
       task_id: taskId,
       outcome: choice('Your verdict', taskOutcomes),
-      comment: withDefault(
-        text('Why, and what is to be different', { maxChars: taskLimits.feedbackMaxChars }),
-        '',
-      ),
+      comment: withDefault(text('Why, and what must change', { maxChars: taskLimits.feedbackMaxChars }), ''),
     },
     effect: 'mesh',
     timeoutMs: meshToolTimeoutMs,
@@ -97,12 +94,12 @@ export function reviewTaskTool(words: string): Tool {
 
 const manageTask = defineTool({
   name: 'manage_task',
-  description: `Does something with a task that you gave or may route. ${actionWords(manageActions)}. You are called again with the result, as after hand_off.`,
+  description: `Acts on a task that you gave or may route. ${actionWords(manageActions)}. You are called again with the result, as after hand_off.`,
   parameters: {
     task_id: taskId,
     action: choice('What is done', manageActions),
-    note: withDefault(text('The answer, or why', { maxChars: taskLimits.noteMaxChars }), ''),
-    to: optional(text('For reroute: id of the agent that gets it', { maxChars: 64 })),
+    note: withDefault(text('The answer or the reason', { maxChars: taskLimits.noteMaxChars }), ''),
+    to: optional(text('For reroute: id of the new agent', { maxChars: 64 })),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,

@@ -11,7 +11,7 @@ export function vaultTools(): Tool[] {
   return [
     defineTool({
       name: 'vault_list',
-      description: 'Lists the credentials that you may use: name, handle, and the hosts it is filled in for.',
+      description: 'Lists the credentials that you may use: name, handle, and the hosts that may receive it.',
       parameters: {},
       effect: 'none',
       parallelSafe: true,
@@ -22,7 +22,7 @@ export function vaultTools(): Tool[] {
     defineTool({
       name: 'vault_generate_secret',
       description:
-        'Makes a random password or key and returns its handle, never its value. The owner must bind it to a host before it is filled in anywhere.',
+        'Creates a random password or key and returns its handle, never its value. The owner must bind it to a host before it can be used.',
       parameters: {
         name: text('Name of the new credential: letters, digits and _', {
           minChars: 1,
@@ -41,7 +41,7 @@ export function vaultTools(): Tool[] {
     defineTool({
       name: 'request_credential',
       description:
-        'Asks the owner for a credential that you need. End your turn after it: the answer comes as a message of its own. Never ask anybody to write a password or key into a chat.',
+        'Asks the owner for a credential that you need. Then end your turn: the answer arrives as a new message. Never ask a person to write a password or key into a chat.',
       parameters: {
         name: text('Name for the credential: letters, digits and _', { minChars: 1, maxChars: nameMaxChars }),
         service: text('The service that it is for, with its host', {

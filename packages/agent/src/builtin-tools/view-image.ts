@@ -22,8 +22,7 @@ export function imageTools(deps: { files: DataFiles }): Tool[] {
         const mediaType = imageTypeOf(bytes)
         if (mediaType === null) {
           throw new Problem('unprocessable', {
-            detail:
-              'By its first bytes that file is no PNG, JPEG, GIF or WebP picture. read_file reads texts.',
+            detail: 'The file is not a PNG, JPEG, GIF or WebP picture. Use read_file for text.',
           })
         }
         const output = { path, media_type: mediaType, size_bytes: bytes.length }

@@ -14,24 +14,24 @@ const { addressMaxChars, amountMaxChars, functionMaxChars } = paymentLimits
 const chain = choice('Which chain', chainNames)
 const evmChain = choice('Which chain', evmChainNames)
 const contract = text('Address of the contract', { minChars: 20, maxChars: addressMaxChars })
-const functionText = text('The function with the types that it takes, such as balanceOf(address)', {
+const functionText = text('The function with its parameter types, such as balanceOf(address)', {
   minChars: 3,
   maxChars: functionMaxChars,
 })
 const args = anyJson(
-  'List of its arguments: whole numbers as digits in a text, in base units; addresses and bytes as text with 0x; tuples as lists',
+  'List of its arguments: integers as strings of digits, in base units; addresses and bytes as strings with 0x; tuples as lists',
 )
 const coinAmount = withDefault(
-  text('Of the chain’s own coin, what goes along with the call, such as 0.25', { maxChars: amountMaxChars }),
+  text('Amount of the chain’s native coin to send with the call, such as 0.25', { maxChars: amountMaxChars }),
   '0',
 )
 const token = withDefault(
-  text('Address of the token; empty for the coin of the chain', { maxChars: addressMaxChars }),
+  text('Address of the token; empty for the native coin of the chain', { maxChars: addressMaxChars }),
   '',
 )
 const call = { chain: evmChain, contract, function: functionText, args, amount: coinAmount }
 const outcomes =
-  'Paid once, even if this call is cut off and made again. The answer says that it is signed and sent; wallet_payments tells what became of it. Where a person has to allow it, the answer says so: end your turn, and you are called again with what they decided.'
+  'It is paid once, even if this call is interrupted and repeated. The answer confirms that it was signed and sent; wallet_payments shows the outcome. If a person must approve it, the answer says so: end your turn, and you are called again with the decision.'
 
 /**
  * The mesh derives the address, calls the chain, decides and signs. Keys and the owner's RPC endpoint stay in
@@ -43,7 +43,7 @@ export function walletTools(): Tool[] {
   return [
     defineTool({
       name: 'wallet_address',
-      description: 'Your own address on a chain, for whoever wants to pay you.',
+      description: 'Returns your own address on a chain, to receive payments.',
       parameters: { chain },
       ...asks,
       run: async (query, { mesh, signal }) =>
@@ -52,7 +52,7 @@ export function walletTools(): Tool[] {
     defineTool({
       name: 'wallet_balance',
       description:
-        'What your own address holds of the coin of a chain, or of a token, as the chain says it now.',
+        'Returns the balance of your own address, in the native coin of a chain or in a token, as the chain reports it now.',
       parameters: { chain, token },
       ...asks,
       run: async ({ token: address, ...query }, { mesh, signal }) =>
@@ -68,13 +68,13 @@ export function walletTools(): Tool[] {
     defineTool({
       name: 'wallet_read_contract',
       description:
-        'What a function of a contract returns that changes nothing, such as balanceOf(address) of a token. Costs nothing.',
+        'Calls a read-only function of a contract, such as balanceOf(address) of a token, and returns its result. Costs nothing.',
       parameters: {
         chain: evmChain,
         contract,
         function: functionText,
         args,
-        returns: textList('Types of what it returns, such as uint256', { maxItems: 20, maxChars: 200 }),
+        returns: textList('Types of its results, such as uint256', { maxItems: 20, maxChars: 200 }),
       },
       ...asks,
       run: async (input, { mesh, signal }) =>
@@ -90,7 +90,7 @@ export function walletTools(): Tool[] {
     defineTool({
       name: 'wallet_simulate',
       description:
-        'What a call of a contract would move, let others take, cost, and count for of your limits, without making it.',
+        'Simulates a contract call: which amounts it would move, which allowances it would grant, its cost, and its share of your limits. Sends nothing.',
       parameters: call,
       ...asks,
       run: async (body, { mesh, signal }) =>
@@ -105,11 +105,14 @@ export function walletTools(): Tool[] {
     }),
     defineTool({
       name: 'wallet_transfer',
-      description: `Pays the coin of a chain, or a token, from your own address. ${outcomes}`,
+      description: `Sends the native coin of a chain, or a token, from your own address. ${outcomes}`,
       parameters: {
         chain,
         to: text('Address of the recipient', { minChars: 20, maxChars: addressMaxChars }),
-        amount: text('In whole units, as digits, such as 0.25', { minChars: 1, maxChars: amountMaxChars }),
+        amount: text('Amount in whole units as digits, such as 0.25', {
+          minChars: 1,
+          maxChars: amountMaxChars,
+        }),
         token,
       },
       ...pays,
@@ -142,7 +145,7 @@ export function walletTools(): Tool[] {
     }),
     defineTool({
       name: 'wallet_payments',
-      description: `Your ${paymentLimits.listedToAgentMax} newest payments, and what became of each on its chain.`,
+      description: `Your ${paymentLimits.listedToAgentMax} newest payments, and the outcome of each on its chain.`,
       parameters: {},
       ...asks,
       run: async (_input, { mesh, signal }) =>

@@ -15,7 +15,7 @@ export function workspaceTools(deps: { workspace: Workspace }): Tool[] {
     defineTool({
       name: 'update_workspace',
       description:
-        'Replaces one of your own workspace files: INSTRUCTIONS.md, SOUL.md, USER.md and MEMORY.md, which you read at the start of every run, or HEARTBEAT.md, your rules for heartbeats. What stood there is kept in workspace/backups.',
+        'Replaces one of your own workspace files: INSTRUCTIONS.md, SOUL.md, USER.md and MEMORY.md, which you read at the start of every run, or HEARTBEAT.md, your rules for heartbeats. The previous content is kept in workspace/backups.',
       parameters: {
         filename: choice('Which file', writable),
         content: text('The whole new content', { maxChars: contentMaxChars }),

@@ -97,13 +97,13 @@ function repairsOf(
  */
 async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Repair): Promise<void> {
   const { state, pinFirst } = turn
-  const words = sanitizeForPrompt('The model provider had refused it.')
+  const words = sanitizeForPrompt('The model provider had rejected it.')
   const place = await keepWords(keep, turn, { messages: before, what, words })
-  const where = place === null ? '' : `; the words as they were are in ${place}`
+  const where = place === null ? '' : `; the original messages are in ${place}`
   const said =
     what === 'rewritten'
-      ? `[The model provider refused this conversation as it was written. What it refused is now plain words${where}.]`
-      : `[The model provider refused what was said before, so this conversation begins here${where}.]`
+      ? `[The model provider rejected this conversation as it was written. The rejected parts are now plain text${where}.]`
+      : `[The model provider rejected the earlier messages, so this conversation starts here${where}.]`
   const note = { role: 'user', content: sanitizeForPrompt(said), by: 'other' } as const
   state.messages.splice(Math.max(turnStart(state.messages), pinFirst ? 1 : 0), 0, note)
   try {
@@ -122,7 +122,7 @@ async function commit(keep: ContextKeep, turn: ContextTurn, { what, before }: Re
  */
 function toldToPeople(refusal: Problem): Problem {
   return retold(refusal, {
-    detail: `The model provider refuses this conversation, also after it was repaired, so your last message was taken out of it. Say it in other words, or begin a new conversation with /reset. ${refusal.detail}`,
+    detail: `The model provider rejects this conversation even after a repair, so your last message was removed from it. Rephrase it, or start a new conversation with /reset. ${refusal.detail}`,
   })
 }
 
@@ -133,6 +133,6 @@ export function withoutTurn(messages: readonly PromptMessage[]): PromptMessage[]
     .slice(start)
     .flatMap((message) => (message.role === 'assistant' ? message.toolCalls.map(({ name }) => name) : []))
   const done = calls.length === 0 ? '' : ` Tools that were called for it: ${[...new Set(calls)].join(', ')}.`
-  const said = `[A message was taken out of this conversation, since the model provider refused it.${done}]`
+  const said = `[A message was removed from this conversation because the model provider rejected it.${done}]`
   return [...messages.slice(0, start), { role: 'user', content: sanitizeForPrompt(said), by: 'other' }]
 }

@@ -294,7 +294,7 @@ describe('a refusal because of length', () => {
     ])
     await aContextKeeper({ modelFacts: aModelFactStore(100_000), dailyLog }).ask(turn, request)
     const shown = asked.at(-1)?.messages.at(-1)?.content ?? ''
-    expect(shown).toContain('whole in workspace/memory/transcripts')
+    expect(shown).toContain('full text in workspace/memory/transcripts')
     expect(shown.endsWith('end')).toBe(true)
     expect([...transcripts.values()].some((text) => text.length > 80_000)).toBe(true)
   })

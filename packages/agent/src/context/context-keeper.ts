@@ -68,7 +68,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     await keepWords(deps, turn, {
       messages: before,
       what: 'shortened',
-      words: sanitizeForPrompt('Long texts lost their middle.'),
+      words: sanitizeForPrompt('Long messages were shortened in the middle.'),
     })
     state.messages = [...messages]
     await turn.saveCheckpoint(state)

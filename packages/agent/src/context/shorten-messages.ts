@@ -55,7 +55,7 @@ function shortenMessage(message: PromptMessage, maxChars: number, keptIn: string
       ? message.content
       : joinPromptText(
           [
-            sanitizeForPrompt(`[shortened to save room; whole in ${keptIn}]`),
+            sanitizeForPrompt(`[shortened to save space; full text in ${keptIn}]`),
             cutMiddle(message.content, maxChars - 100),
           ],
           '\n',

@@ -52,7 +52,7 @@ export async function executeToolCalls(
     const call = asked[at]! // the index runs over the list
     const verdict = await executeOne(deps, { state, call }, signal)
     if (verdict === 'terminate') {
-      const detail = `${call.requested.name} was called in a circle.`
+      const detail = `${call.requested.name} was called again and again with the same result.`
       return { kind: 'failed', code: 'tool-loop-terminated', detail }
     }
     warn ||= verdict === 'warn'

@@ -5,35 +5,35 @@ import type { SteerMessage } from '@flotilla/protocol/steer'
 /** Messages of the loop itself to the model. */
 export const notices = {
   continuation: clean(
-    'This conversation has used its rounds and goes on with new ones. Say shortly where you are, then go on from there. Change your approach if you have been going in circles.',
+    'This conversation has used its rounds and continues with new ones. State briefly where you are, then continue from there. Change your approach if you have repeated yourself.',
   ),
   lastAnswer: clean(
-    'You have used all rounds of this turn. Answer now, in words, with what you have; no tool can be called any more. Say what is missing.',
+    'You have used all rounds of this turn. Answer now in words with what you have; no more tool calls are possible. Say what is missing.',
   ),
   lastIteration: clean(
     'This is your last step on this task. Call complete_task now, with what you have; use status "failed" or "blocked" if it is not done.',
   ),
   waitsForResults: clean(
-    'I have one step left on this task and keep it for its end: I wait for what I gave away.',
+    'I have one step left on this task and reserve it for closing the task: I wait for the work that I handed off.',
   ),
   closeTheTask: clean(
     'The task is still open. If it is done, call complete_task with a summary and the result. If not, go on working.',
   ),
   writtenCall: clean(
-    'Your last answer has a tool call in its words. Nothing was called: a call counts only if it is made as a tool call, not written as text. Make the call properly now, or answer without it.',
+    'Your last answer contains a tool call written as text. No tool was called: a call counts only if you make it as a tool call. Make the call properly now, or answer without it.',
   ),
   repeated: clean(
     'You have made the same call with the same result several times. Try a different approach; the call will be skipped if you repeat it.',
   ),
   skipped: clean(
-    'Error: this call was skipped, since it has been made again and again with the same result. Try a different approach.',
+    'Error: this call was skipped because it was repeated with the same result each time. Try a different approach.',
   ),
   unknownOutcome: clean(
-    'Error (outcome-unknown): this call had begun when the agent was cut off. It may have taken effect in part or in whole, and was not run again. Look at what is there before you do anything about it.',
+    'Error (outcome-unknown): this call had started when the agent was interrupted. It may have taken effect in part or in whole, and was not repeated. Check what exists before you act on it.',
   ),
   steer: ({ from, text }: SteerMessage): PromptText =>
     clean(`[Said by ${from} while you work on this; take it into account and go on.]\n${text}`),
-  roundsUsed: 'All rounds are used; a long conversation can be reset, a task made smaller.',
+  roundsUsed: 'All rounds are used. Reset a long conversation, or make the task smaller.',
 } as const
 
 /** The steer's text without the wrapping sentence; null for other messages. Pure. */

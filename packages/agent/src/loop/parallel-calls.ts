@@ -83,6 +83,6 @@ function parseArguments(text: string): ParsedArguments {
     if (isJsonObject(value) && isJsonObject(shown)) return { ok: true, input: value, shown }
     return { ok: false, reason: 'The arguments are not a JSON object.' }
   } catch {
-    return { ok: false, reason: 'The arguments are not valid JSON; they may have been cut off.' }
+    return { ok: false, reason: 'The arguments are not valid JSON; they may be truncated.' }
   }
 }

@@ -131,7 +131,7 @@ async function askModel(
       return {
         kind: 'failed',
         code: 'model-failed',
-        detail: 'The model answered with nothing, again and again.',
+        detail: 'The model gave empty answers repeatedly.',
       }
     }
     state.step += 1

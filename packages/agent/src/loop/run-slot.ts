@@ -225,13 +225,13 @@ function endedBy(
 
 function failedInside(err: unknown): RunEnd {
   if (isDiskFull(err)) {
-    const detail = 'There is no room left below /data for what the run must remember.'
+    const detail = 'No space left below /data to store the state of the run.'
     return { status: 'failed', code: 'data-full', detail }
   }
   if (err instanceof Problem) return { status: 'failed', code: err.code, detail: err.detail }
   return {
     status: 'failed',
     code: 'internal-error',
-    detail: 'The agent failed inside; its log says more.',
+    detail: 'Internal error of the agent; see its log.',
   }
 }

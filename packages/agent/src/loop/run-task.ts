@@ -58,7 +58,7 @@ function beginningWith(
     return { messages: [{ role: 'user', content: describeTask(assignment), by: 'other' }] }
   }
   const words = sanitizeForPrompt(
-    `What you asked about task ${taskId} is answered by ${answer.by}: ${answer.text}\nGo on with the task from where you stopped.`,
+    `Your question about task ${taskId} was answered by ${answer.by}: ${answer.text}\nContinue the task from where you stopped.`,
   )
   return {
     messages: [...before.messages, momentMessage(now), { role: 'user', content: words, by: 'other' }],

@@ -18,7 +18,7 @@ export function callProblem(
   const { name } = brief
   if (met.ended !== null) {
     return new Problem('outcome-unknown', {
-      detail: `The MCP server ${name} ended during the call, and what the call did is not known: ${met.ended}.`,
+      detail: `The MCP server ${name} ended during the call; the effect of the call is unknown: ${met.ended}.`,
     })
   }
   const said = cutReason(reasonOf(met.error))
@@ -26,14 +26,14 @@ export function callProblem(
     typeof met.error === 'object' && met.error !== null && 'code' in met.error ? met.error.code : null
   if (code === 'REQUEST_TIMEOUT') {
     return new Problem('outcome-unknown', {
-      detail: `The MCP server ${name} did not answer within ${brief.callTimeoutMs / 1000} s; what the call did is not known.`,
+      detail: `The MCP server ${name} did not answer within ${brief.callTimeoutMs / 1000} s; the effect of the call is unknown.`,
     })
   }
   // An answer has a protocol error code or a status. Without either the connection broke, and the call may
   // have been executed.
   if (typeof code !== 'number' && statusOf(met.error) === 0) {
     return new Problem('outcome-unknown', {
-      detail: `The MCP server ${name} gave no whole answer, and what the call did is not known: ${said}`,
+      detail: `The MCP server ${name} gave an incomplete answer; the effect of the call is unknown: ${said}`,
     })
   }
   return new Problem(code === invalidParameters ? 'bad-request' : 'upstream-failed', {

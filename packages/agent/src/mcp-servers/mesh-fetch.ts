@@ -29,7 +29,7 @@ export function createMeshFetch(deps: {
 }): FetchLike {
   return async (input, init = {}) => {
     const mesh = deps.mesh()
-    if (!mesh) throw new Problem('conflict', { detail: 'An MCP server is spoken to within a run.' })
+    if (!mesh) throw new Problem('conflict', { detail: 'MCP servers can be called only within a run.' })
     const method = init.method ?? 'GET'
     const headers = Object.fromEntries(new Headers(init.headers))
     if (method === 'GET' && !deps.listens && headers['last-event-id'] === undefined) {

@@ -21,7 +21,7 @@ export function serversTool(deps: {
         name,
         description: truncatePromptText(
           sanitizeForPrompt(
-            `Your MCP servers: how they stand, why one does not run, and which tools they offer. Now: ${deps.statuses().map(summary).join('; ')}`,
+            `Shows your MCP servers: their state, why one does not run, and which tools they offer. Now: ${deps.statuses().map(summary).join('; ')}`,
           ),
           summaryMaxChars,
           ' [cut]',

@@ -22,7 +22,7 @@ export function embeddingSourceOf(mesh: RunMesh, model: string | null): Embeddin
   if (model === null) return null
   return {
     embed: embedThroughMesh(mesh, modelEndpoints.embeddings, model),
-    ended: mesh.ended ?? AbortSignal.abort(new Error('nobody says when the run is over')),
+    ended: mesh.ended ?? AbortSignal.abort(new Error('the run has no end signal')),
   }
 }
 

@@ -29,7 +29,7 @@ describe('the bootstrap', () => {
 
   test('a file above its cap ends with a note', () => {
     const joined = joinBootstrap([text('SOUL.md', 'x'.repeat(5000))])
-    expect(joined.endsWith('longer than its limit; memory_search finds what is missing]')).toBe(true)
+    expect(joined.endsWith('longer than its limit; memory_search finds the rest]')).toBe(true)
   })
 
   test('a project that says too much cannot push MEMORY.md out', () => {

@@ -11,7 +11,7 @@ export interface BootstrapText {
 }
 
 const separator = '\n\n---\n\n'
-const cutNote = '\n[cut here: longer than its limit; memory_search finds what is missing]'
+const cutNote = '\n[truncated: longer than its limit; memory_search finds the rest]'
 
 /** The workspace files that are part of the prompt, in order. Unmodified default files are left out. */
 export async function readBootstrapFiles(workspace: Workspace): Promise<readonly BootstrapText[]> {

@@ -92,7 +92,9 @@ function chargeParent({ deps: { model, work }, state }: ParentLoop): LanguageMod
 }
 
 function spentAll(what: string): Problem {
-  return new Problem('budget-exhausted', { detail: `The work that this is a part of has used its ${what}.` })
+  return new Problem('budget-exhausted', {
+    detail: `The run that this sub-agent belongs to has used its ${what}.`,
+  })
 }
 
 /** The tools of `builtin-tools/subagents.ts`, of which each loop has its own. */
@@ -104,13 +106,15 @@ const keptFromChildren: ReadonlyMap<string, string> = new Map([
     'create_skill',
     'a sub-agent lives for minutes and does not extend the agent (limits:subagents:no-skills)',
   ],
-  ['reload_skills', 'it would change what its parent can do'],
-  ['update_workspace', 'what the agent is, the agent itself changes'],
-  ['complete_task', 'the task is the parent’s, and its end would end the parent’s work'],
-  ['read_signals', 'they count as read when the run ends well, and its parent would never have seen them'],
-  ['steer_agent', 'it speaks to work that the parent gave away'],
-  ...answeredLater.map((name) => [name, 'the answer comes to a conversation that is over by then'] as const),
-  ...subagentToolNames.map((name) => [name, 'these begin children of the parent'] as const),
+  ['reload_skills', 'it would change the tools of its parent'],
+  ['update_workspace', 'only the agent itself changes its workspace files'],
+  ['complete_task', 'the task belongs to the parent, and closing it would end the run of the parent'],
+  ['read_signals', 'they count as read when the run succeeds, and its parent would never see them'],
+  ['steer_agent', 'it sends messages to tasks that the parent handed off'],
+  ...answeredLater.map(
+    (name) => [name, 'the answer would arrive after the conversation of the sub-agent has ended'] as const,
+  ),
+  ...subagentToolNames.map((name) => [name, 'these start sub-agents of the parent'] as const),
 ])
 
 /** The parent's tools for its child. Each call names its sub-agent; the innermost name counts. Pure. */

@@ -35,7 +35,7 @@ describe('a pool of sub-agents', () => {
     expect(most).toBe(3)
     const [, , , fourth, shown] = harness.state.toolOutputs
     expect(fourth).toMatchObject({ ok: false })
-    expect(fourth?.output).toContain('3 is the most at once')
+    expect(fourth?.output).toContain('at most 3 run at once')
     expect(fourth?.output).toContain('wait_for_subagent')
     const seen = JSON.parse(shown?.output ?? '') as { subagents: object[]; may_begin: number }
     expect(seen).toMatchObject({ may_begin: 0 })
@@ -190,7 +190,7 @@ describe('the end of a parent', () => {
     })
     expect(await harness.run()).toEqual({ kind: 'answered', text: 'answer 2' })
     const last = harness.model.thoughts.findLast(({ goal }) => goal === 'lead')
-    expect(last && lastSaid(last)).toContain('sub_2 (still at work): look for it')
+    expect(last && lastSaid(last)).toContain('sub_2 (still running): look for it')
   })
 
   test('by complete_task is held back once for the same words', async () => {
@@ -205,7 +205,7 @@ describe('the end of a parent', () => {
     )
     await harness.run()
     const [, first, second] = harness.state.toolOutputs
-    expect(first?.output).toContain('sub_2 (still at work)')
+    expect(first?.output).toContain('sub_2 (still running)')
     expect(second?.output).toBe('ran x')
     expect(complete.keys).toHaveLength(1)
   })
@@ -337,7 +337,7 @@ describe('what sub-agents use', () => {
     const output = harness.state.toolOutputs.at(-1)?.output ?? ''
     expect(output.length).toBeLessThan(toolOutputMaxChars)
     const { ended } = JSON.parse(output) as { ended: { result: string }[] }
-    expect(ended.every(({ result }) => result.includes('characters left out'))).toBe(true)
+    expect(ended.every(({ result }) => result.includes('characters omitted'))).toBe(true)
   })
 
   test('is seen in the frames of the run, with whose it is', async () => {

@@ -9,10 +9,10 @@ export function formatUnread(
   unread: readonly { readonly id: string; readonly goal: string; readonly isRunning: boolean }[],
 ): PromptText {
   const lines = unread.map(
-    ({ id, goal, isRunning }) => `- ${id} (${isRunning ? 'still at work' : 'has ended'}): ${short(goal)}`,
+    ({ id, goal, isRunning }) => `- ${id} (${isRunning ? 'still running' : 'ended'}): ${short(goal)}`,
   )
   return sanitizeForPrompt(
-    `[Before you end: you have not read the results of these sub-agents.\n${lines.join('\n')}\nCall wait_for_subagent for what you need of them. If you end without it, those at work are ended and their results are lost.]`,
+    `[Before you end: you have not read the results of these sub-agents.\n${lines.join('\n')}\nCall wait_for_subagent for the results that you need. If you end your turn without it, running sub-agents are terminated and all unread results are lost.]`,
   )
 }
 
@@ -20,13 +20,13 @@ export function formatUnread(
 export function formatLost(lost: readonly LostSubagent[]): PromptText {
   const lines = lost.map(({ id, goal }) => `- ${id}: ${short(goal)}`)
   return sanitizeForPrompt(
-    `[The agent was cut off, and these sub-agents with it.\n${lines.join('\n')}\n${outcomeUnknown} They were not begun again.]`,
+    `[The agent was interrupted, and these sub-agents ended with it.\n${lines.join('\n')}\n${outcomeUnknown} They were not restarted.]`,
   )
 }
 
 /** For sub-agents whose parent was interrupted. */
 export const outcomeUnknown =
-  'Their outcome is unknown: what they did may have taken effect in part or in whole. Look at what is there before you have it done again.'
+  'Their outcome is unknown: their work may have taken effect in part or in whole. Check what exists before you repeat it.'
 
 function short(goal: string): string {
   const line = goal.replaceAll(/\s+/g, ' ').trim()

@@ -35,7 +35,7 @@ export async function runSubagent(deps: SubagentSurroundings, start: SubagentSta
       { runId: start.name, err },
       'internal error in a sub-agent; it ends as failed and its parent is notified',
     )
-    return ended('failed', 'internal-error: the sub-agent failed inside; the log of the agent says more.')
+    return ended('failed', 'internal-error: internal error in the sub-agent; see the log of the agent.')
   } finally {
     await time.end()
     deps.exclusive.release(start.name)
@@ -44,5 +44,5 @@ export async function runSubagent(deps: SubagentSurroundings, start: SubagentSta
 
 function lastWords(loop: LoopState): string {
   const said = loop.messages.findLast(({ role, content }) => role === 'assistant' && content !== '')
-  return said ? `\nIts last words: ${said.content}` : ''
+  return said ? `\nIts last answer: ${said.content}` : ''
 }

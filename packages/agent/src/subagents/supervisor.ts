@@ -39,17 +39,18 @@ export function createSupervisor(
     parent.deps.steers().some(({ id }) => !parent.state.steers.some((taken) => taken.id === id))
 
   const admit = (): void => {
-    if (isOver) throw new Problem('unprocessable', { detail: 'The work that sub-agents were for is over.' })
+    if (isOver)
+      throw new Problem('unprocessable', { detail: 'The run that started the sub-agents has ended.' })
     const now = living()
     if (now.length >= concurrentMax) {
       const ids = now.map(({ id }) => id).join(', ')
       throw new Problem('conflict', {
-        detail: `You have ${concurrentMax} sub-agents at work (${ids}), and ${concurrentMax} is the most at once. Nothing was begun. Call wait_for_subagent with until "first", then begin the next.`,
+        detail: `You have ${concurrentMax} running sub-agents (${ids}); at most ${concurrentMax} run at once. No sub-agent was started. Call wait_for_subagent with until "first", then start the next.`,
       })
     }
     if (all.size >= spawnsMax) {
       throw new Problem('unprocessable', {
-        detail: `You have begun ${spawnsMax} sub-agents, the most for one turn. Do the rest yourself.`,
+        detail: `You have started ${spawnsMax} sub-agents, the limit of one turn. Do the rest yourself.`,
       })
     }
   }
@@ -58,7 +59,7 @@ export function createSupervisor(
     if (found) return found
     const ids = [...all.keys()].join(', ')
     throw new Problem('not-found', {
-      detail: `You have no sub-agent ${id}; ${ids === '' ? 'you have begun none' : `there are ${ids}`}.`,
+      detail: `You have no sub-agent ${id}; ${ids === '' ? 'you have started none' : `there are ${ids}`}.`,
     })
   }
   const resultsOf = (ended: readonly Subagent[], trust: Trust): Pick<WaitAnswer, 'trust' | 'ended'> => {
@@ -76,7 +77,7 @@ export function createSupervisor(
     spawn: ({ goal, ttlSeconds, idempotencyKey, trust }) => {
       admit()
       const id = `sub_${idempotencyKey.split(':').at(-1) ?? ''}`
-      if (all.has(id)) throw new Problem('conflict', { detail: `${id} was begun already.` })
+      if (all.has(id)) throw new Problem('conflict', { detail: `${id} was already started.` })
       const name = `${parent.state.runId}:${id}`
       const loop = freshState({
         runId: name,
@@ -112,7 +113,7 @@ export function createSupervisor(
         end: null,
         isRead: false,
         cancel: () =>
-          controller.abort(new Problem('cancelled', { detail: 'The work of its parent has ended.' })),
+          controller.abort(new Problem('cancelled', { detail: 'The run of its parent has ended.' })),
       }
       all.set(id, subagent)
       log.info({ runId: name, ttlSeconds }, 'a sub-agent started')
@@ -142,7 +143,7 @@ export function createSupervisor(
           .filter(({ end }) => end === null)
           .map((subagent) => viewSubagent(subagent, clock.now())),
         ...unknownOutcomes(gone),
-        ...(isCalled() ? { interrupted: 'Something was said to you; you read it next.' } : {}),
+        ...(isCalled() ? { interrupted: 'You received a message; you read it next.' } : {}),
       }
     },
     takeUnread: () => {

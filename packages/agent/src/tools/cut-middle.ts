@@ -11,7 +11,7 @@ const cleanedTimes = 4
 export function cleanAndCut(words: string, maxChars: number): PromptText {
   if (words.length <= maxChars * cleanedTimes) return cutMiddle(sanitizeForPrompt(words), maxChars)
   const pieceChars = (maxChars * cleanedTimes) / 2
-  const marker = sanitizeForPrompt(`\n[about ${words.length - maxChars} characters left out]\n`)
+  const marker = sanitizeForPrompt(`\n[about ${words.length - maxChars} characters omitted]\n`)
   const room = Math.max(0, maxChars - marker.length)
   const headChars = Math.ceil(room * 0.6)
   const head = truncatePromptText(sanitizeForPrompt(words.slice(0, pieceChars)), headChars, '')
@@ -22,7 +22,7 @@ export function cleanAndCut(words: string, maxChars: number): PromptText {
 /** Keeps the beginning and the end, where programs say what they do and how it went. Pure. */
 export function cutMiddle(text: PromptText, maxChars: number): PromptText {
   if (text.length <= maxChars) return text
-  const marker = sanitizeForPrompt(`\n[${text.length - maxChars} characters left out]\n`)
+  const marker = sanitizeForPrompt(`\n[${text.length - maxChars} characters omitted]\n`)
   const room = Math.max(0, maxChars - marker.length)
   const headChars = Math.ceil(room * 0.6)
   const head = truncatePromptText(text, headChars, '')

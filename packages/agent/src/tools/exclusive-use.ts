@@ -31,7 +31,7 @@ export function createExclusiveUse(): ExclusiveUse {
     if (held && held.subagent !== subagent) {
       const who = held.subagent === null ? 'The agent itself' : `Sub-agent ${held.subagent}`
       const until =
-        held.subagent === null ? 'try again when its call is done' : 'wait until that sub-agent has ended'
+        held.subagent === null ? 'try again when its call has ended' : 'wait until that sub-agent has ended'
       throw new Problem('conflict', {
         detail: `${who} uses the ${what}, which has one user at a time: ${until}, or go on without it.`,
       })

@@ -6,6 +6,17 @@
 export const defaultHeartbeats: readonly [string, ...string[]] = [
   `# HEARTBEAT
 
+What you check at each heartbeat.
+
+- Open tasks that were given to you: continue with what you can do, and report what blocks the others.
+- Unread signals: act on those that concern you.
+- Your disk: delete files that are no longer needed before it is full.
+- Promises of the last days that you have not kept yet.
+
+Write your own rules here. While this text is unchanged, a heartbeat runs only when there is something to check.
+`,
+  `# HEARTBEAT
+
 What you look at by yourself, each time you wake up.
 
 - Open tasks that were given to you: go on with what you can do, and say what keeps the others.

@@ -36,7 +36,7 @@ export function GiveTask({ close }: { readonly close: () => void }) {
       }
     >
       <ChoiceField label="To" unchosen="Choose an agent" value={to} onChange={setTo} choices={agents} />
-      <FormField label="What is to be done, in one line">
+      <FormField label="The task in one line">
         <input
           className="input"
           required
