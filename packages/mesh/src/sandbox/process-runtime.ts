@@ -15,6 +15,7 @@ import {
 import { measureGroups } from './process/measure-groups.ts'
 import { measureFolders } from './process/measure-folders.ts'
 import { readProcessData, signalGroup, writeProcessData } from './process/process-data.ts'
+import { removeTree } from './process/remove-tree.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 
@@ -188,7 +189,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     async remove(agentId, { data }) {
       await halt(agentId, 0)
       const folder = folderOf(agentId)
-      if (data) await rm(folder, { recursive: true, force: true })
+      if (data) await removeTree(folder)
       else await rm(join(folder, 'sandbox.json'), { force: true })
     },
 
@@ -196,7 +197,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       for (const record of await readAllRecords(options.dataRoot))
         await halt((await stateOf(record)).agentId, 0)
       await endUnrecorded()
-      await rm(options.dataRoot, { recursive: true, force: true })
+      await removeTree(options.dataRoot)
     },
 
     async inspect(agentId) {
