@@ -99,19 +99,22 @@ export function usageFrom(value: unknown): TokenUsage | null {
 }
 
 /** Other names of the members that money depends on. */
-const otherNames: Readonly<Record<string, readonly string[]>> = {
-  prompt_tokens: ['promptTokens', 'input_tokens', 'inputTokens'],
-  completion_tokens: ['completionTokens', 'output_tokens', 'outputTokens'],
-  total_tokens: ['totalTokens'],
-}
+const otherNames: readonly (readonly [string, readonly string[]])[] = [
+  ['prompt_tokens', ['promptTokens', 'input_tokens', 'inputTokens']],
+  ['completion_tokens', ['completionTokens', 'output_tokens', 'outputTokens']],
+  ['total_tokens', ['totalTokens']],
+]
 
 /** The usage with its members under the names of a chat completion; the same where they have them. Pure. */
 export function inChatNames(usage: Members): Members {
-  const named = Object.entries(otherNames).flatMap(([name, others]): (readonly [string, unknown])[] => {
+  let named: Record<string, unknown> | null = null
+  for (const [name, others] of otherNames) {
     const other = isTold(usage[name]) ? undefined : others.find((one) => isTold(usage[one]))
-    return other === undefined ? [] : [[name, usage[other]]]
-  })
-  return named.length === 0 ? usage : { ...usage, ...Object.fromEntries(named) }
+    if (other === undefined) continue
+    named ??= { ...usage }
+    named[name] = usage[other]
+  }
+  return named ?? usage
 }
 
 /**

@@ -309,7 +309,8 @@ const idMaxChars = 512
 function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
   // A character may be cut between two events; half of one that stays alone is refused by the next reader.
   const text = so.said.half + words
-  so.said.half = /[\uD800-\uDBFF]$/.exec(text)?.[0] ?? ''
+  const last = text.charCodeAt(text.length - 1)
+  so.said.half = last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : ''
   const said = { text: text.slice(0, text.length - so.said.half.length).toWellFormed(), thoughts }
   const thoughtChars = said.thoughts.reduce((sum, { text, data }) => sum + charsOf(text) + charsOf(data), 0)
   so.said.chars += said.text.length + thoughtChars
@@ -324,7 +325,9 @@ function charsOf(value: unknown): number {
 
 function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
   const groq = value['x_groq']
-  const ollama = { prompt_tokens: value['prompt_eval_count'], completion_tokens: value['eval_count'] }
+  const evaluated = value['prompt_eval_count']
+  const ollama =
+    evaluated === undefined ? null : { prompt_tokens: evaluated, completion_tokens: value['eval_count'] }
   const first: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
   // Moonshot tells it inside the last choice.
   const moonshot = isRecord(first) ? first['usage'] : null

@@ -128,8 +128,10 @@ const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'r
 
 const parts = z
   .union([
-    z.union([z.number(), z.boolean()]).transform((value) => [plain(String(value))]),
+    // Most are texts: what is tried first costs least.
     z.string().transform(plainParts),
+    z.number().transform((value) => [plain(String(value))]),
+    z.boolean().transform((value) => [plain(String(value))]),
     z.array(partSchema.nullable()).transform((list) => list.filter((part) => part !== null)),
     partSchema.transform((part) => [part]),
   ])
@@ -215,15 +217,17 @@ const choiceList = z.preprocess(
 
 /** Members under the first name are read under the second, where that has no value of its own. */
 function renaming(names: Readonly<Record<string, string>>) {
+  const pairs = Object.entries(names)
   return (value: unknown): unknown => {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
     const members = value as Readonly<Record<string, unknown>>
-    const renamed = Object.entries(names).flatMap(([from, to]) =>
-      Object.hasOwn(members, from) && (members[to] === undefined || members[to] === null)
-        ? [[to, members[from]] as const]
-        : [],
-    )
-    return renamed.length === 0 ? value : { ...members, ...Object.fromEntries(renamed) }
+    let renamed: Record<string, unknown> | null = null
+    for (const [from, to] of pairs) {
+      if (!Object.hasOwn(members, from) || (members[to] ?? null) !== null) continue
+      renamed ??= { ...members }
+      renamed[to] = members[from]
+    }
+    return renamed ?? value
   }
 }
 

@@ -77,12 +77,20 @@ export function withoutEnds(text: string, { closesLines }: { readonly closesLine
 }
 
 export function opensLine(text: string): boolean {
-  return /<s\b/i.test(text)
+  return text.includes('<') && /<s\b/i.test(text)
+}
+
+/** The characters that every mark begins with. */
+const firsts = ['<', '[', '◁']
+
+/** False for most pieces of an answer, so that no pattern is tried on them. Pure. */
+export function mayHaveMark(text: string): boolean {
+  return firsts.some((first) => text.includes(first))
 }
 
 /** Characters at the end of a text that are ends of a turn, or may become a mark. Pure. */
 export function openEndChars(text: string): number {
-  if (!/[<[◁]/.test(text.slice(-longest)) && !/>\s*$/.test(text.slice(-endsMaxChars))) return 0
+  if (!mayHaveMark(text.slice(-longest)) && !text.slice(-endsMaxChars).trimEnd().endsWith('>')) return 0
   const from = Math.max(0, text.length - longest)
   let partial = 0
   for (let at = from; at < text.length; at++) {

@@ -1,6 +1,7 @@
 import { createHarmonyChannels, mayBeHarmony } from './harmony-channels.ts'
 import {
   closingOf,
+  mayHaveMark,
   openEndChars,
   openingAt,
   opensLine,
@@ -55,7 +56,7 @@ export function createThinkingTags() {
     isBehindThinking = false
     out.text += words
     said.chars += words.length
-    said.ticks += words.split('`').length - 1
+    said.ticks += ticksIn(words)
     said.last = words.at(-1) ?? ''
     said.hasLine ||= opensLine(words)
   }
@@ -81,7 +82,8 @@ export function createThinkingTags() {
   function speak(buffer: string, out: Out): string | null {
     let text = isBehindThinking ? buffer.replace(wordsBegin, '') : buffer
     thinkingMark.lastIndex = 0
-    for (let found = thinkingMark.exec(text); found; found = thinkingMark.exec(text)) {
+    const first = mayHaveMark(text) ? thinkingMark.exec(text) : null
+    for (let found = first; found; found = thinkingMark.exec(text)) {
       const [mark] = found
       const before = text.slice(0, found.index)
       const behind = text.slice(found.index + mark.length)
@@ -113,7 +115,7 @@ export function createThinkingTags() {
 
   /** Is what follows these words within backticks, or within quotation marks? */
   function isExample(before: string): boolean {
-    const ticks = said.ticks + before.split('`').length - 1
+    const ticks = said.ticks + ticksIn(before)
     return ticks % 2 === 1 || /["'“‘«]$/.test(before === '' ? said.last : before)
   }
 
@@ -164,4 +166,10 @@ function heldChars(text: string, tag: string): number {
     if (tag.toLowerCase().startsWith(text.slice(text.length - chars).toLowerCase())) return chars
   }
   return 0
+}
+
+function ticksIn(text: string): number {
+  let ticks = 0
+  for (let at = text.indexOf('`'); at !== -1; at = text.indexOf('`', at + 1)) ticks++
+  return ticks
 }
