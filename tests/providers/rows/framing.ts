@@ -1,4 +1,4 @@
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { call, choice, chunk, data, done, end, endOfCalls, hello, whole } from '../oddity.ts'
 import type { Oddity } from '../oddity.ts'
 
@@ -15,6 +15,21 @@ export const framingOddities: readonly Oddity[] = [
     source:
       'Wei-Shaw/claude-relay-service: SSE Streaming Responses Corrupted by UTF-8 Text Processing of Binary Gzip Data',
     wire: gzipSync(stream),
+    normal: plain,
+  },
+  {
+    what: 'a stream is compressed with zstd and does not say so',
+    source: 'nodejs/undici, responses in zstd that were not asked for',
+    wire: zstdCompressSync(stream),
+    normal: plain,
+  },
+  {
+    what: 'a whole answer is compressed with zstd and says so',
+    source: 'nodejs/undici, responses in zstd that were not asked for',
+    contentEncoding: 'zstd',
+    contentType: 'application/json',
+    wire: zstdCompressSync(wholeHello),
+    openAiClient: 'the normal form',
     normal: plain,
   },
   {

@@ -10,11 +10,23 @@ interface StreamProgress {
   usage: TokenUsage | null
   /** Nothing is generated any more, so that the usage is the whole one. */
   isOver: boolean
+  /** Bytes of all whole events. */
+  bytes: number
 }
 
-/** What the whole stream has used; null while it may not have told all. Pure. */
-export function wholeUsage({ usage, isOver }: StreamProgress): TokenUsage | null {
-  return isOver ? usage : null
+/** The size of the smallest event that carries one token, bytes. */
+const eventMinBytes = 48
+/** What a stream has beside its words: the first event, the reason of its end, the usage and the end mark, bytes. */
+const framingMaxBytes = 2048
+
+/**
+ * What the whole stream has used; null while it may not have told all. An output of zero tokens beside words is counted
+ * by the bytes of the events. Pure.
+ */
+export function wholeUsage({ usage, isOver, bytes }: StreamProgress): TokenUsage | null {
+  if (!isOver || usage === null || usage.completionTokens > 0) return isOver ? usage : null
+  const saidBytes = Math.max(0, bytes - framingMaxBytes)
+  return { ...usage, completionTokens: Math.max(1, Math.ceil(saidBytes / eventMinBytes)) }
 }
 
 interface StreamRules {
@@ -45,7 +57,7 @@ export const chatStream: StreamForm = {
 }
 
 export function freshProgress(): StreamProgress {
-  return { usage: null, isOver: false }
+  return { usage: null, isOver: false, bytes: 0 }
 }
 
 const usageName = Buffer.from('"usage"')
@@ -76,6 +88,7 @@ export function createSseParser(
   return {
     take(bytes) {
       const data = events.take(bytes)
+      progress.bytes += data?.length ?? 0
       return data === null ? null : withoutUsage(data, { progress, rules, form })
     },
     rest: () => events.rest(),

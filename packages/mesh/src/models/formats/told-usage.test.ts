@@ -130,6 +130,20 @@ describe('what a provider tells of a call', () => {
     expect(usageFrom({ prompt_tokens: 1, completion_tokens: -1 })).toBeNull()
   })
 
+  test('that has no output beside words has it counted, whole and streamed, on both surfaces', async () => {
+    const usage = { prompt_tokens: 100, completion_tokens: 0, total_tokens: 100 }
+    const { ask } = await startTelling({
+      ...toldUsages[0],
+      wire: 'openai',
+      member: 'usage',
+      usage,
+    } as ToldUsage)
+    for (const path of ['/v1/chat/completions', '/v1/messages']) {
+      for (const stream of [false, true])
+        expect((await ask(path, stream)).spent, `${path} ${stream}`).toBeGreaterThan(100 * 3000)
+    }
+  })
+
   test('and is missing from a translated stream is not taken for nothing', async () => {
     const told = { ...toldUsages[2], usage: null } as unknown as ToldUsage
     const { ask } = await startTelling(told)

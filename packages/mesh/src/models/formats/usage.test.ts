@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { messagesUsageFrom } from './messages-usage.ts'
-import { usageFrom } from './usage.ts'
+import { charsIn, laterUsage, usageFrom, withCountedOutput } from './usage.ts'
 
 /** The forms as a schema says them, which is what the readers, written for speed, have to agree with. */
 const number = z.number().int().min(0).max(1_000_000_000)
@@ -184,5 +184,44 @@ describe('a usage is read', () => {
   test('without a name that reaches a prototype', () => {
     const usage: unknown = JSON.parse('{"prompt_tokens":1,"server_tool_use":{"__proto__":3,"a":2}}')
     expect(usageFrom(usage)?.serverToolCalls).toEqual({ a: 2 })
+  })
+})
+
+describe('the usage of a stream', () => {
+  test('never shrinks: what an earlier event counted stays, whatever the last one tells', () => {
+    const early = usageFrom({ prompt_tokens: 900, completion_tokens: 40 })
+    const late = usageFrom({
+      prompt_tokens: 12,
+      completion_tokens: 7,
+      prompt_tokens_details: { cached_tokens: 5 },
+    })
+    if (early === null || late === null) throw new Error('both are believable')
+    expect(laterUsage(early, late)).toMatchObject({
+      promptTokens: 900,
+      completionTokens: 40,
+      cachedTokens: 5,
+    })
+    expect(laterUsage(late, early)).toMatchObject({ promptTokens: 900, completionTokens: 40 })
+    expect(laterUsage(null, late)).toBe(late)
+  })
+
+  test.each([
+    [{ input_tokens: 10, output_tokens: 5 }],
+    [{ inputTokens: 10, outputTokens: 5 }],
+    [{ promptTokens: 10, completionTokens: 5 }],
+    [{ prompt_tokens: null, input_tokens: 10, completion_tokens: null, output_tokens: 5 }],
+    [{ prompt_tokens: 10, input_tokens: 99, completion_tokens: 5, output_tokens: 99 }],
+  ])('is read under the names %j', (usage) => {
+    expect(usageFrom(usage)).toMatchObject({ promptTokens: 10, completionTokens: 5 })
+  })
+
+  test('of zero output tokens beside words is counted from the words', () => {
+    const none = usageFrom({ prompt_tokens: 10, completion_tokens: 0 })
+    if (none === null) throw new Error('the prompt is believable')
+    expect(withCountedOutput(none, charsIn([{ message: { content: 'x'.repeat(28) } }]))).toMatchObject({
+      promptTokens: 10,
+      completionTokens: 10,
+    })
+    expect(withCountedOutput(none, 0)).toBe(none)
   })
 })

@@ -130,6 +130,25 @@ export function laterUsage(before: TokenUsage | null, later: TokenUsage): TokenU
   }
 }
 
+/** Characters of an answer that count as one token where its provider has counted none */
+const charsPerToken = 3
+
+/**
+ * The usage with an output counted from what was said, where the provider reports an output of zero tokens beside words.
+ * The same usage otherwise. Pure.
+ */
+export function withCountedOutput(usage: TokenUsage, saidChars: number): TokenUsage {
+  if (usage.completionTokens > 0 || saidChars === 0) return usage
+  return { ...usage, completionTokens: Math.ceil(saidChars / charsPerToken) }
+}
+
+/** Characters of all texts in a value. Pure. */
+export function charsIn(value: unknown): number {
+  if (typeof value === 'string') return value.length
+  if (typeof value !== 'object' || value === null) return 0
+  return Object.values(value).reduce((sum: number, inner) => sum + charsIn(inner), 0)
+}
+
 /** Returns the cost and the tool calls that the provider reports. Pure. */
 export function told(usage: Members): Pick<TokenUsage, 'toldUsd' | 'serverToolCalls'> {
   const toldUsd = usdIn(usage)

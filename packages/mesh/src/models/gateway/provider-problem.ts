@@ -58,7 +58,12 @@ const codeByStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
 /** A reply that is no answer, in the provider's words and never with a key. Reads the reply's body. */
 export async function readRefusalOf(reply: ProviderReply, by: RefusedBy): Promise<Refusal> {
   const text = await readStart(reply)
-  const source = { status: reply.status, ...placeOf(by), errorType: reply.errorType ?? null }
+  const source = {
+    status: reply.status,
+    ...placeOf(by),
+    errorType: reply.errorType ?? null,
+    repliedAt: reply.repliedAt ?? null,
+  }
   const facts = readRefusal(text, source)
   const named = reply.retryAfterSeconds === null ? null : reply.retryAfterSeconds * 1000
   return refusalFrom({ ...facts, retryAfterMs: named ?? facts.retryAfterMs }, by)

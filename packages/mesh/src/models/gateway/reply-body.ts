@@ -6,6 +6,7 @@ import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer } from '../formats/empty-answer.ts'
 import type { CallBounds, ProviderReply } from '../providers/llm-provider.ts'
 import type { Hearing } from './read-on.ts'
+import { charsIn, withCountedOutput } from '../formats/usage.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
 /** A call on its way: whose money it is. */
@@ -48,12 +49,20 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
       ? refusalInBody(answer, { by: call.model, where: 'answer' })
       : null
   if (refusal) throw refusal.problem
-  const usage = apiFormat.usageOf(answer)
+  const told = apiFormat.usageOf(answer)
+  // The texts of the answer, in a chat completion or in a message.
+  const usage =
+    told && apiFormat.hasOutput
+      ? withCountedOutput(
+          told,
+          apiFormat.saysNothing(answer) ? 0 : charsIn(answer['choices'] ?? answer['content']),
+        )
+      : told
   if (usage === null) call.account.settleUnconfirmed('no-usage')
   else call.account.settle(usage)
   if (apiFormat.saysNothing(answer)) throw emptyAnswer()
-  const told = usage === null ? null : apiFormat.usageWithCost?.(answer, call.costUsdOf(usage))
-  if (told) return Buffer.from(withUsageTold(text, answer, { ...told, ...boundWords(call.answerBound) }))
+  const priced = usage === null ? null : apiFormat.usageWithCost?.(answer, call.costUsdOf(usage))
+  if (priced) return Buffer.from(withUsageTold(text, answer, { ...priced, ...boundWords(call.answerBound) }))
   // Without a usage it is placed beside the answer.
   const hasBound = usage === null && typeof call.answerBound === 'number'
   return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)

@@ -79,6 +79,8 @@ export interface ProviderReply {
   readonly shouldRetry?: boolean
   /** The kind of error that a header names, as Amazon's does. */
   readonly errorType?: string
+  /** The date of the reply by the clock of the far end, from which a time in its words counts, milliseconds since 1970. */
+  readonly repliedAt?: number
   readonly body: AsyncIterable<Uint8Array>
   discard(): void
 }

@@ -87,14 +87,19 @@ function sayingOf(contentEncoding: string | undefined): Packing | null {
 
 /** `unknown` while there are too few bytes to tell. */
 function packingOf(bytes: Uint8Array, said: Packing | null): Packing | 'none' | 'unknown' {
-  const [first, second, third, fourth] = bytes
+  const [first, second] = bytes
   if (first === 0x1f) return second === undefined ? 'unknown' : second === 0x8b ? 'gzip' : 'none'
-  if (first === 0x28 && second === 0xb5 && third === 0x2f && fourth === 0xfd) return 'zstd'
+  if (zstdHead.every((byte, at) => bytes[at] === byte)) return 'zstd'
+  // Its first bytes may come in pieces.
+  const isCut = bytes.length < zstdHead.length && bytes.length > 0
+  if (isCut && bytes.every((byte, at) => byte === zstdHead[at])) return 'unknown'
   if (first === undefined) return 'unknown'
   if (said !== 'br' && said !== 'deflate') return 'none'
   if (bytes.length < plainHeadBytes) return 'unknown'
   return plainHead.test(Buffer.from(bytes.subarray(0, plainHeadBytes)).toString('latin1')) ? 'none' : said
 }
+
+const zstdHead = [0x28, 0xb5, 0x2f, 0xfd]
 
 /** How the answers begin that are said to be packed and are not. */
 const plainHead = /^(?:\xef\xbb\xbf)?\s*(?:data|even|id:|retr|:|[{["<])/

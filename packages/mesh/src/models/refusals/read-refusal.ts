@@ -30,6 +30,8 @@ interface RefusalSource {
   readonly host: string
   /** A header by which some name the kind of error. */
   readonly errorType?: string | null
+  /** By the clock of the provider; null where it named none. */
+  readonly repliedAt?: number | null
 }
 
 type Fields = Readonly<Record<string, unknown>>
@@ -42,7 +44,8 @@ export function readRefusal(text: string, of: RefusalSource): RefusalFacts {
   if (body === null) {
     const message = plainText(text)
     const { status, provider, host } = of
-    return { status, provider, host, codes: [...codes], message, retryAfterMs: retryAfterInWords(message) }
+    const retryAfterMs = retryAfterInWords(message, of.repliedAt)
+    return { status, provider, host, codes: [...codes], message, retryAfterMs }
   }
   return factsOf(body, of, codes)
 }
@@ -56,7 +59,7 @@ function factsOf(body: Fields, of: RefusalSource, codes: Set<string>): RefusalFa
   const read = { messages: [] as string[], retryAfterMs: null as number | null, told: 0 }
   collect(body, { codes, read, depth: 0 })
   const message = read.messages.join(': ').slice(0, messageMaxChars)
-  const retryAfterMs = read.retryAfterMs ?? retryAfterInWords(message)
+  const retryAfterMs = read.retryAfterMs ?? retryAfterInWords(message, of.repliedAt)
   const status = of.status === 200 ? read.told : of.status
   const { provider, host } = of
   return { status, provider, host, codes: [...codes].slice(0, codesMax), message, retryAfterMs }

@@ -66,6 +66,26 @@ describe('how long a provider asks to wait', () => {
     expect(retryAfterInWords(words)).toBe(expected)
   })
 
+  test.each([
+    ['Please try again at 07:05Z.', 300_000],
+    ['Try again at 2026-11-28T07:00:30Z', 30_000],
+    ['Your limit resets at 2026-11-28 08:00:00 UTC', 3_600_000],
+    ['You will regain access on 2026-11-28 at 07:10 UTC.', 600_000],
+    ['try again at 9:00+01:00', 3_600_000],
+    ['please try again after 06:00 GMT', 23 * 3_600_000],
+    ['try again in 2m30s', 150_000],
+    ['Rate limit resets in 45 seconds', 45_000],
+    ['60 requests in 1 minute are allowed', null],
+    ['try again at 25:99Z', null],
+    ['try again at noon', null],
+  ] as const)('%s, from the date of the reply', (words, expected) => {
+    expect(retryAfterInWords(words, Date.parse(date))).toBe(expected)
+  })
+
+  test('a time of day is no wait without the date of the reply', () => {
+    expect(retryAfterInWords('try again at 07:05Z')).toBeNull()
+  })
+
   test('a duration of Google is seconds and nothing else', () => {
     expect([durationMs('36s'), durationMs('0.5s'), durationMs('36'), durationMs(36)]).toEqual([
       36_000,

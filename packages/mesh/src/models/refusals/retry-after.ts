@@ -57,24 +57,52 @@ function untilDate(until: number | null, header: (name: string) => string | unde
 /** What the head of a reply says of asking again. Pure. */
 export function retryWordsIn(
   header: (name: string) => string | undefined,
-): Pick<ProviderReply, 'retryAfterSeconds' | 'shouldRetry' | 'errorType'> {
+): Pick<ProviderReply, 'retryAfterSeconds' | 'shouldRetry' | 'errorType' | 'repliedAt'> {
   const ms = retryAfterIn(header)
   const should = header('x-should-retry')
   const errorType = header('x-amzn-errortype')
+  const repliedAt = dateIn(header('date'))
   return {
     retryAfterSeconds: ms === null ? null : ms / 1000,
     ...(should === 'true' || should === 'false' ? { shouldRetry: should === 'true' } : {}),
     ...(errorType === undefined ? {} : { errorType }),
+    ...(repliedAt === null ? {} : { repliedAt }),
   }
 }
 
-/** `try again in 4.77s`, `Please retry in 1m3.2s`, `try again in 120ms`, `after 1 seconds`. Null for none. Pure. */
-export function retryAfterInWords(words: string): number | null {
+/**
+ * `try again in 4.77s`, `Please retry in 1m3.2s`, `after 1 seconds`, `in 2m30s`, and `try again at 15:00Z`, which counts
+ * from the date of the reply. Null for none. Pure.
+ */
+export function retryAfterInWords(words: string, repliedAt: number | null = null): number | null {
+  return spanInWords(words) ?? timeInWords(words, repliedAt)
+}
+
+function spanInWords(words: string): number | null {
   const found =
-    /(?:try again|retry|retrying) (?:in|after) ((?:\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|sec|s)\s?){1,4})/i.exec(
+    /(?:(?:try(?: it)? again|retry|retrying|available(?: again)?|wait(?:ing)?|resets?|renewed|come back)(?: after waiting)?(?: for| at least)?(?: in| after)?) (?:about |approximately )?((?:\d{1,9}(?:\.\d{1,9})?\s?(?:milliseconds?|ms|hours?|h|minutes?|min|m|seconds?|sec|s)\s?){1,4})/i.exec(
       words.slice(0, wordsMaxChars),
     )?.[1]
   return found === undefined ? null : spanIn(found)
+}
+
+const dayMs = 24 * 3600 * secondMs
+
+/** A full date, or an hour of the day of the reply or of the next day; a time without a zone is in UTC. */
+function timeInWords(words: string, repliedAt: number | null): number | null {
+  if (repliedAt === null) return null
+  const found = words
+    .slice(0, wordsMaxChars)
+    .match(
+      /(?:try(?: it)? again|retry|available(?: again)?|resets?|renewed|come back|access) (?:\w+ )?(?:at|on|after|until) (?:(\d{4}-\d{2}-\d{2})(?:[T ]| at ))?(\d{1,2}:\d{2}(?::\d{2})?)(?:\.\d{1,9})? ?(Z\b|UTC\b|GMT\b|[+-]\d{2}:\d{2})?/i,
+    )
+  if (!found) return null
+  const [, day, time = '', zone = 'Z'] = found
+  const offset = /^[+-]/.test(zone) ? zone : 'Z'
+  const on = day ?? new Date(repliedAt).toISOString().slice(0, 10)
+  const at = Date.parse(`${on}T${/^\d:/.test(time) ? '0' : ''}${time}${offset}`)
+  if (Number.isNaN(at)) return null
+  return bounded(day === undefined && at < repliedAt ? at + dayMs - repliedAt : at - repliedAt)
 }
 
 /** `1m3.2s`, `120ms`; null for anything else. */
@@ -107,7 +135,7 @@ function numberIn(text: string | undefined): number | null {
   return Number(text)
 }
 
-function dateIn(text: string | undefined): number | null {
+export function dateIn(text: string | undefined): number | null {
   if (text === undefined || !/[a-z]{3}/i.test(text)) return null
   const at = Date.parse(text)
   return Number.isNaN(at) ? null : at

@@ -5,7 +5,7 @@ import { parseFirst, readJsonQuietly } from '../../../intake/index.ts'
 import { redact } from '../../../credentials/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import { isRecord } from '../empty-answer.ts'
-import { inChatNames, usageFrom } from '../usage.ts'
+import { charsIn, inChatNames, usageFrom, withCountedOutput } from '../usage.ts'
 import { excerptOf } from './answer-frames.ts'
 import type { Frame } from './event-lines.ts'
 import { chatWireSchema, plainParts } from './chat-wire.ts'
@@ -173,7 +173,8 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
       }
       const settled = calls.settled(so.reason === 'length')
       if (so.said.chars === 0 && settled.length === 0 && so.strange !== null) throw unreadable(so.strange)
-      return { ...said, calls: settled, end: endFor(so, settled), usage: so.usage, isRefused: so.isRefused }
+      const usage = so.usage && counted(so.usage, so.said.chars + charsIn(settled))
+      return { ...said, calls: settled, end: endFor(so, settled), usage, isRefused: so.isRefused }
     },
   }
 }
@@ -339,6 +340,14 @@ function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
     if (usageFrom(told) !== null) return told
   }
   return null
+}
+
+/** With an output that was counted here, where the provider reports none beside words. */
+function counted(usage: Usage, saidChars: number): Usage {
+  const told = usageFrom(usage)
+  const output = told && withCountedOutput(told, saidChars).completionTokens
+  if (told === null || output === told.completionTokens) return usage
+  return { ...usage, completion_tokens: output, total_tokens: told.promptTokens + (output ?? 0) }
 }
 
 function namesOf(value: Readonly<Record<string, unknown>>): string {

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { redact } from '../../../credentials/index.ts'
 import type { Secret } from '../../../credentials/index.ts'
 import type { ProviderReply } from '../llm-provider.ts'
-import { retryAfterIn } from '../../refusals/retry-after.ts'
+import { dateIn, retryAfterIn } from '../../refusals/retry-after.ts'
 
 const messageMaxChars = 500
 const causesMax = 8
@@ -28,6 +28,7 @@ export function refusalIn(error: unknown): ProviderReply | null {
   const { message, responseBody, responseHeaders = {} } = parsed.data
   const ms = retryAfterIn((name) => responseHeaders[name])
   const errorType = responseHeaders['x-amzn-errortype']
+  const repliedAt = dateIn(responseHeaders['date'])
   // What the far end wrote says more than what the package made of it.
   const body = responseBody?.trim().startsWith('{') ? responseBody : JSON.stringify({ error: { message } })
   return {
@@ -35,6 +36,7 @@ export function refusalIn(error: unknown): ProviderReply | null {
     contentType: 'application/json',
     retryAfterSeconds: ms === null ? null : ms / 1000,
     ...(errorType === undefined ? {} : { errorType }),
+    ...(repliedAt === null ? {} : { repliedAt }),
     body: onePiece(body),
     discard: () => {},
   }

@@ -58,6 +58,7 @@ export function createSdkFetch(
       headers: {
         'content-type': reply.contentType,
         ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+        ...(reply.repliedAt === undefined ? {} : { date: new Date(reply.repliedAt).toUTCString() }),
         ...(reply.errorType === undefined ? {} : { 'x-amzn-errortype': reply.errorType }),
       },
     })
