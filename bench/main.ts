@@ -22,6 +22,7 @@ import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
 import { runsBench } from './runs.ts'
+import { promptCacheBench } from './prompt-cache.ts'
 import { renderTable } from './table.ts'
 import { wakeBench } from './wake.ts'
 import { walletBench } from './wallet.ts'
@@ -33,6 +34,7 @@ const benches: readonly Bench[] = [
   agentMemoryBench,
   agentLinkBench,
   modelGatewayBench,
+  promptCacheBench,
   egressBench,
   memoryBench,
   mindFootprintBench,

@@ -18,6 +18,7 @@ const names = [
   'events',
   'runs',
   'help',
+  'prompt-cache',
 ]
 const roundMaxMs = patient(600_000)
 

@@ -44,7 +44,13 @@ export function withholdTools(tools: readonly Tool[], withheld: WithheldTools): 
   return tools.map((tool) => (withheld.names.has(tool.definition.name) ? { ...tool, withheld: true } : tool))
 }
 
-/** The definitions that a model sees. Pure. */
+/**
+ * The definitions that a model sees, by name: a provider caches them only in the same order, and those of MCP servers and
+ * skills arrive in any. Pure.
+ */
 export function offeredDefinitions(tools: readonly Tool[]): readonly ToolDefinition[] {
-  return tools.filter((tool) => tool.withheld !== true).map((tool) => tool.definition)
+  return tools
+    .filter((tool) => tool.withheld !== true)
+    .map((tool) => tool.definition)
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
 }

@@ -18,6 +18,8 @@ import type { ModelName } from './resolve-model.ts'
 import type { ServerToolSettings } from './server-tools.ts'
 import { historyRulesOf } from '../formats/history/history-rules.ts'
 import type { HistoryRules } from '../formats/history/history-rules.ts'
+import { promptCacheOf } from '../formats/prompt-cache.ts'
+import type { PromptCache } from '../formats/prompt-cache.ts'
 import type { UsageRule } from '../formats/usage.ts'
 
 /** A model that can be called now. */
@@ -35,6 +37,7 @@ export interface CatalogModel extends PricedModel {
   readonly usageRule: UsageRule
   /** The parts of a conversation with another model that it accepts. */
   readonly history: HistoryRules
+  readonly promptCache: PromptCache
   /** Its name makes the provider add a web search; checked once for each model and not for each call. */
   readonly isGivenSearch: boolean
   /** Tools that the owner lets run at its provider. */
@@ -240,6 +243,12 @@ function describe(
       kind: setup.kind,
       baseUrl,
       takesDetails: 'extras' in setup && setup.extras.thinking === 'reasoning_details',
+    }),
+    promptCache: promptCacheOf({
+      model: name.model,
+      kind: setup.kind,
+      baseUrl,
+      takesMarks: 'extras' in setup && setup.extras.cacheControl === true,
     }),
     isGivenSearch: isGivenSearch(fullName(name)),
     serverTools: own?.server_tools ?? {},

@@ -1,5 +1,6 @@
 import type { NewId } from '@flotilla/protocol/ids'
 import { fitHistory } from '../formats/history/fit-history.ts'
+import { withPromptCache } from '../formats/prompt-cache.ts'
 import { normalReply } from '../formats/answer/normal-reply.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 import { isFromAgentProcess } from './open-call.ts'
@@ -35,14 +36,19 @@ export function readFor(
 }
 
 /**
- * The same call, whose conversation this model takes: another may have answered in it before. Only of what an agent thinks
- * by, which is in the normal form; a program of its writes for the model that it asks.
+ * The same call in the form that this model takes and caches: another model may have answered in its conversation before.
+ * Only calls of the agent process are changed; its programs write for the model that they call. A question beside the
+ * conversation is asked once, so nothing of it is stored.
  */
 export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCall): AskedCall {
-  const { model, parameters } = call
-  const { messages } = parameters.forwarded
+  const { model, parameters, purpose } = call
+  const { forwarded } = parameters
+  const { messages } = forwarded
   if (!isFromAgentProcess(deps, caller) || messages === undefined) return call
-  const fitted = deps.onShareOf(caller.agentId, () => fitHistory(messages, model.history))
-  if (fitted === messages) return call
-  return { ...call, parameters: { ...parameters, forwarded: { ...parameters.forwarded, messages: fitted } } }
+  const fitted = deps.onShareOf(caller.agentId, () => {
+    const taken = fitHistory(messages, model.history)
+    const fit = taken === messages ? forwarded : { ...forwarded, messages: taken }
+    return purpose === 'aside' ? fit : withPromptCache(fit, model.promptCache, caller.agentId)
+  })
+  return fitted === forwarded ? call : { ...call, parameters: { ...parameters, forwarded: fitted } }
 }

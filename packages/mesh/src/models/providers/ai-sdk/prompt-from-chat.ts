@@ -102,8 +102,13 @@ function toolResult(
     toolCallId: at.names.id(id),
     toolName: at.names.out(name),
     output: outputOf(message, at.rules),
-    ...marked(message, at.rules),
+    ...marked({ cache_control: message.cache_control ?? markOfLast(message) }, at.rules),
   }
+}
+
+/** A mark on the last part of a result covers the result. */
+function markOfLast({ content }: SdkMessage): SdkPart['cache_control'] {
+  return Array.isArray(content) ? content.at(-1)?.cache_control : null
 }
 
 function outputOf(message: SdkMessage, rules: SdkRules): LanguageModelV4ToolResultPart['output'] {

@@ -1,0 +1,71 @@
+import { commandsByTurn, converse, startBilledMesh, wires } from '../tests/support/billed-conversation.ts'
+import { startCachingProvider } from '../tests/support/caching-provider.ts'
+import type { Wire } from '../tests/support/caching-provider.ts'
+import type { PromptBill } from '../tests/support/prompt-prices.ts'
+import type { Bench, BenchReport } from './bench.ts'
+import { figure } from './table.ts'
+
+const agents = ['operator', 'worker'] as const
+const results = commandsByTurn.reduce((sum, count) => sum + count, 0)
+const rounds = results + commandsByTurn.length
+
+interface Measured {
+  readonly wire: Wire
+  readonly agent: (typeof agents)[number]
+  readonly bills: readonly PromptBill[]
+}
+
+export const promptCacheBench: Bench = {
+  name: 'prompt-cache',
+  claim: `input cost of a conversation of ${rounds} rounds with ${results} tool results, by the cache prices of Anthropic and OpenAI`,
+  defaultRuns: 1,
+  run: async ({ progress, signal }) => {
+    const measured: Measured[] = []
+    for (const wire of Object.keys(wires) as Wire[]) {
+      const provider = await startCachingProvider(wire)
+      try {
+        const mesh = await startBilledMesh(wire, provider)
+        try {
+          for (const agent of agents) {
+            signal.throwIfAborted()
+            progress(`${wires[wire].label}: ${agent}`)
+            measured.push({ wire, agent, bills: await converse(mesh, provider, agent) })
+          }
+        } finally {
+          await mesh.stop()
+        }
+      } finally {
+        await provider.close()
+      }
+    }
+    return reportOf(measured)
+  },
+}
+
+function reportOf(measured: readonly Measured[]): BenchReport {
+  const sum = (bills: readonly PromptBill[], field: keyof PromptBill) =>
+    bills.reduce((total, bill) => total + bill[field], 0)
+  return {
+    tables: [
+      {
+        title: `Prompt cache: a conversation of ${rounds} rounds with ${results} tool results`,
+        columns: ['', 'calls', 'first prompt', 'tokens', 'read', 'written', 'cost', 'of no cache'],
+        rows: measured.map(({ wire, agent, bills }) => [
+          `${wires[wire].label}, ${agent}`,
+          String(bills.length),
+          figure(bills[0]?.tokens ?? Number.NaN, 0),
+          figure(sum(bills, 'tokens'), 0),
+          figure(sum(bills, 'read'), 0),
+          figure(sum(bills, 'written'), 0),
+          figure(sum(bills, 'cost'), 0),
+          figure(sum(bills, 'cost') / sum(bills, 'tokens'), 2),
+        ]),
+        notes: [
+          'A token is four bytes. The cost is in tokens at the full input price: a read costs 0.1, a write 1.25 for five minutes and 2 for an hour at Anthropic and nothing more at OpenAI.',
+          'Real mesh and real agent against providers on loopback that bill by the prefix they have stored, as the providers document it.',
+        ],
+      },
+    ],
+    figures: { measured },
+  }
+}

@@ -1,0 +1,53 @@
+import type { CachingProvider, ScriptedAnswer, Wire } from './caching-provider.ts'
+import { startMesh } from './mesh-process.ts'
+import type { MeshProcess } from './mesh-process.ts'
+import type { PromptBill } from './prompt-prices.ts'
+
+/** The commands of each turn, which ends with words: 12 results in 20 rounds. */
+export const commandsByTurn: readonly number[] = [2, 1, 2, 1, 2, 1, 2, 1]
+
+export const wires: Readonly<
+  Record<Wire, { readonly kind: string; readonly model: string; readonly label: string }>
+> = {
+  anthropic: { kind: 'anthropic', model: 'claude-sonnet-5', label: 'Anthropic' },
+  openai: { kind: 'openai-compatible', model: 'gpt-5-mini', label: 'OpenAI' },
+}
+
+/** A mesh whose agents use a provider that bills; stopped by its caller. */
+export async function startBilledMesh(wire: Wire, { port }: CachingProvider): Promise<MeshProcess> {
+  const { kind, model } = wires[wire]
+  const mesh = await startMesh({
+    environment: { FLOTILLA_LOG_LEVEL: 'warn' },
+    settings: {
+      default_model: `bench/${model}`,
+      providers: { bench: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
+      models: { [`bench/${model}`]: { price: { input_per_mtok: 3, output_per_mtok: 15 } } },
+    },
+  })
+  await mesh.createWorker('worker', { budget: { daily_usd: 1000, monthly_usd: 30_000 } })
+  return mesh
+}
+
+/** One conversation of an agent, and the bills of its calls. Rejects where a turn ends in another way than scripted. */
+export async function converse(
+  mesh: MeshProcess,
+  provider: CachingProvider,
+  agent: string,
+): Promise<readonly PromptBill[]> {
+  const before = provider.bills().length
+  let commands = 0
+  for (const [turn, count] of commandsByTurn.entries()) {
+    const answers: ScriptedAnswer[] = Array.from({ length: count }, () => ({
+      // Some 6 KB of output, another for each command.
+      command: `seq ${(commands += 1) * 10_000} ${commands * 10_000 + 1000}`,
+    }))
+    provider.script([...answers, { words: `Answer ${turn}: counted.` }])
+    const run = await mesh.ask(`Question ${turn}: count for me, and say what you have seen.`, {
+      agent,
+      session: 'bench',
+    })
+    if (run.outcome?.status !== 'done') throw new Error(`a run ended as ${JSON.stringify(run.outcome)}`)
+    if (!run.outcome.text.startsWith(`Answer ${turn}`)) throw new Error(`another answer: ${run.outcome.text}`)
+  }
+  return provider.bills().slice(before)
+}

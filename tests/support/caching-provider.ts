@@ -1,0 +1,142 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { json } from 'node:stream/consumers'
+import { anthropicPrices, openaiPrices } from './prompt-prices.ts'
+import type { PromptBill } from './prompt-prices.ts'
+
+/** A scripted answer: a command to run, or words that end the turn. */
+export type ScriptedAnswer = { readonly command: string } | { readonly words: string }
+
+export interface CachingProvider {
+  readonly port: number
+  /** The bills of all requests so far. */
+  bills(): readonly PromptBill[]
+  /** Answers of the rounds from now on, in order. */
+  script(answers: readonly ScriptedAnswer[]): void
+  close(): Promise<void>
+}
+
+export type Wire = 'anthropic' | 'openai'
+
+type Body = Readonly<Record<string, unknown>>
+
+/** A provider on loopback that plays a script and bills each prompt by what it has cached. */
+export async function startCachingProvider(wire: Wire): Promise<CachingProvider> {
+  const prices = wire === 'anthropic' ? anthropicPrices() : openaiPrices()
+  const bills: PromptBill[] = []
+  let script: ScriptedAnswer[] = []
+  let rounds = 0
+
+  function next(body: Body): ScriptedAnswer {
+    // A question beside the conversation has no tools.
+    if (!Array.isArray(body['tools'])) return { words: '[]' }
+    return script.shift() ?? { words: 'The script is over.' }
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = (await json(request)) as Body
+    const bill = prices.bill(body)
+    bills.push(bill)
+    const said = { answer: next(body), round: (rounds += 1), bill }
+    const events = wire === 'anthropic' ? anthropicEvents(said) : openaiEvents(said)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(events.join(''))
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => {
+      response.writeHead(400, { 'content-type': 'application/json' })
+      const message = error instanceof Error ? error.message : String(error)
+      response.end(JSON.stringify({ type: 'error', error: { type: 'invalid_request_error', message } }))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    bills: () => bills,
+    script: (answers) => {
+      script = [...answers]
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
+
+interface Said {
+  readonly answer: ScriptedAnswer
+  readonly round: number
+  readonly bill: PromptBill
+}
+
+const outputTokens = 40
+
+function anthropicEvents({ answer, round, bill }: Said): readonly string[] {
+  const event = (type: string, fields: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+  const usage = {
+    input_tokens: bill.tokens - bill.read - bill.written,
+    cache_read_input_tokens: bill.read,
+    cache_creation_input_tokens: bill.written,
+    output_tokens: 1,
+  }
+  const message = { id: `msg_${round}`, type: 'message', role: 'assistant', model: 'm', content: [], usage }
+  const [block, delta] =
+    'words' in answer
+      ? [
+          { type: 'text', text: '' },
+          { type: 'text_delta', text: answer.words },
+        ]
+      : [
+          { type: 'tool_use', id: `toolu_${round}`, name: 'run_command', input: {} },
+          { type: 'input_json_delta', partial_json: argumentsOf(answer.command) },
+        ]
+  const stop = 'words' in answer ? 'end_turn' : 'tool_use'
+  return [
+    event('message_start', { message }),
+    event('content_block_start', { index: 0, content_block: block }),
+    event('content_block_delta', { index: 0, delta }),
+    event('content_block_stop', { index: 0 }),
+    event('message_delta', { delta: { stop_reason: stop }, usage: { output_tokens: outputTokens } }),
+    event('message_stop', {}),
+  ]
+}
+
+function openaiEvents({ answer, round, bill }: Said): readonly string[] {
+  const head = { id: `chatcmpl-${round}`, object: 'chat.completion.chunk', created: 1, model: 'm' }
+  const event = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`
+  const choice = (delta: object, finish: string | null) =>
+    event({ choices: [{ index: 0, delta, finish_reason: finish }] })
+  const usage = {
+    prompt_tokens: bill.tokens,
+    completion_tokens: outputTokens,
+    total_tokens: bill.tokens + outputTokens,
+    prompt_tokens_details: { cached_tokens: bill.read },
+  }
+  const said =
+    'words' in answer
+      ? { content: answer.words }
+      : {
+          tool_calls: [
+            {
+              index: 0,
+              id: `call_${round}`,
+              type: 'function',
+              function: { name: 'run_command', arguments: argumentsOf(answer.command) },
+            },
+          ],
+        }
+  return [
+    choice({ role: 'assistant', ...said }, null),
+    choice({}, 'words' in answer ? 'stop' : 'tool_calls'),
+    event({ choices: [], usage }),
+    'data: [DONE]\n\n',
+  ]
+}
+
+function argumentsOf(command: string): string {
+  return JSON.stringify({ command, timeout_s: 60 })
+}
