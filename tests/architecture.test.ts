@@ -85,7 +85,7 @@ describe('the architecture', () => {
     expect(offenders).toEqual([])
   })
 
-  test('the composition is a list of modules: it decides nothing and refuses nobody', () => {
+  test('the composition is a list of modules: it makes no decisions and rejects no caller', () => {
     const compose = sources.find(({ path }) => path === `${meshSources}app/compose.ts`)
     const text = withoutComments(compose?.text ?? '')
     expect(text.split('\n').length).toBeLessThan(150)
@@ -156,7 +156,7 @@ describe('the architecture', () => {
     },
   )
 
-  test(`a part of the agent's bundle stands alone: ${agentParts.why}`, () => {
+  test(`a part of the bundle of the agent is imported by no other part: ${agentParts.why}`, () => {
     const offenders = imports.filter(
       ({ from, to, typeOnly }) =>
         from.startsWith(agentParts.folder) && !typeOnly && to.startsWith('packages/'),
@@ -165,7 +165,7 @@ describe('the architecture', () => {
   })
 
   test.each(bannedCalls.map((row) => [String(row.pattern), row] as const))(
-    '%s stands only where it may',
+    '%s occurs only where it is allowed',
     (_name, row) => {
       const offenders = sources.filter(
         (file) =>
@@ -202,7 +202,7 @@ describe('the architecture', () => {
     }
   })
 
-  test('JSON is made into values by the bounded reader, or by a file that says whose text it reads', () => {
+  test('JSON is parsed by the bounded reader, or by a file that names the source of the text', () => {
     const room = 'packages/mesh/src/'
     const parsers = sources
       .filter((file) => file.path.startsWith(room))

@@ -39,7 +39,7 @@ describe('lessonOffenders', () => {
     expect(lessonOffenders(table, [])).toEqual(['lesson:1: no test heeds it, and no reason says why'])
   })
 
-  test('names a citation of a lesson that says why there is none', () => {
+  test('lessonOffenders names a citation of a lesson whose reason says that no test exists', () => {
     expect(lessonOffenders(table, heededAt(1, 2, 3))).toEqual([
       'lesson:2: x.test.ts:2 heeds it, so its reason "the wallet" is untrue',
       'lesson:3: x.test.ts:3 heeds it, so its reason "there is none" is untrue',

@@ -45,7 +45,7 @@ describe('coverageReport', () => {
     ])
   })
 
-  test('a call whose arguments cannot be read is named', () => {
+  test('a call with unreadable arguments is named', () => {
     expect(offendersOf({ unreadable: ['x.test.ts:8'] })).toEqual([
       'x.test.ts:8: what a test cites is given as plain literals only, since it is read from the source',
     ])

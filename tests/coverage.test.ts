@@ -13,7 +13,7 @@ describe('the specification ledger', () => {
     expect(coverageReport(readCoverageFacts(root, requirements)).offenders).toEqual([])
   })
 
-  test('stands in the order of the specification', () => {
+  test('the specification ledger has the order of the specification', () => {
     const lines = requirements.map((clause) => clause.line)
     expect(lines).toEqual(lines.toSorted((left, right) => left - right))
   })

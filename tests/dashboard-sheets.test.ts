@@ -45,7 +45,7 @@ const drawnWithin = (part: string): readonly string[] =>
   part.startsWith('pages/settings/') ? ['pages/settings/settings-page.tsx'] : []
 
 describe('a page of the dashboard', () => {
-  it('loads the sheets of all classes that it names, whichever page was looked at before', () => {
+  it('a page of the dashboard loads the sheets of all its classes, regardless of the page shown before', () => {
     const first = withAll('main.tsx')
     const late = sources.flatMap((name) => named(name, /import\('(\.[^']+)'\)/g))
     expect(late).toContain('pages/approvals-page.tsx')

@@ -132,7 +132,7 @@ describe('a decision page', () => {
     expect(wrong).toEqual([])
   })
 
-  test('that is named by a later page as replaced says so in its status line', () => {
+  test('a decision page that a later page replaces says so in its status line', () => {
     const named = pages.flatMap(({ text }) =>
       [...text.matchAll(/(?:This page replaces|This replaces|This amends)\b[^\n]*/g)].flatMap(([sentence]) =>
         [...sentence.matchAll(/\]\(([^)]+)\)/g)].map(([, page]) => page ?? ''),

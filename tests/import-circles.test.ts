@@ -9,7 +9,7 @@ test('files that import downwards alone make no circle, by however many ways', (
   expect(circlesOf('ab', 'ac', 'bd', 'cd')).toEqual([])
 })
 
-test('every circle is told once, with all its files and no file beside it', () => {
+test('every circle is reported once, with all its files and no other file', () => {
   expect(circlesOf('xa', 'ab', 'bc', 'ca', 'cd', 'de', 'ed', 'ey')).toEqual([
     ['a', 'b', 'c'],
     ['d', 'e'],

@@ -15,7 +15,7 @@ function classesOf(text: string): readonly string[] {
 }
 
 describe('the sheets of the dashboard', () => {
-  it('say of each class in one of them how it looks: they come with the pages, in the order these are looked at', () => {
+  it('each class is styled in one sheet: sheets load with the pages, in the order of visits', () => {
     const homes = new Map<string, Set<string>>()
     for (const sheet of sheets) {
       for (const name of classesOf(readFileSync(join(root, sheet), 'utf8'))) {

@@ -233,7 +233,7 @@ describe.skipIf(!hasBrowser)('an agent in the browser', () => {
     await context.close()
   })
 
-  it('is not written over unseen: what somebody else changed meanwhile stays, and what was typed too', async () => {
+  it('an edit in the browser does not overwrite unseen changes: the concurrent change and the typed text both stay', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     const change = async (edit: AgentEdit) =>
       mesh.call(controlEndpoints.agentEdit, { params: { id: 'courier' }, body: edit })

@@ -57,7 +57,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await context.close()
   })
 
-  it('shows the picture that the agent looked at, as it was said, from its memory, and in the trace', async () => {
+  it('a conversation shows the picture that the agent viewed, during the turn, from history, and in the trace', async () => {
     const { page, say, log, faults, picture, context } = await chatWith('courier')
     await mesh.ask('hello', { agent: 'courier' })
     await writeFile(join(mesh.dataOf('courier'), 'chart.png'), await page.screenshot())
@@ -144,7 +144,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
     await context.close()
   })
 
-  it('stands beside others, of other agents and of the same one, each with its own session', async () => {
+  it('conversations of other agents and of the same agent are shown next to each other, each with its own session', async () => {
     const { page, open, faults, picture, breaches, context } = await openPage(browser, mesh.url, {
       width: 1440,
     })

@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser || !canBeHosted)('the dashboard of a hosted machine'
     }
   })
 
-  it('does nothing that a page of somebody else wants, though its browser sends the cookie along', async () => {
+  it('the dashboard of a hosted machine rejects requests of a foreign page, although the browser sends the cookie', async () => {
     const stranger = await startWebServer((_request, response) => {
       response.setHeader('content-type', 'text/html').end('<!doctype html><title>A stranger</title>')
     })

@@ -123,7 +123,7 @@ describe.skipIf(!hasBrowser)('text of strangers, wherever it is shown', () => {
     await context.close()
   })
 
-  it('runs nothing, opens nothing and asks nobody, on any page', async () => {
+  it('hostile text runs no script, opens no page and sends no request, on any page', async () => {
     verifies('limits:dashboard-auto-escaping')
     const watched = await openPage(browser, mesh.url)
     const tabs = [

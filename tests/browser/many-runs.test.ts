@@ -28,7 +28,7 @@ describe.skipIf(!hasBrowser)('a ledger of many runs', () => {
     await mesh?.stop()
   })
 
-  it('is searched to its oldest run, page by page, with a choice that can be sent to somebody', async () => {
+  it('a ledger of many runs is searchable to its oldest run, page by page, by a link that can be shared', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/runs')
     const list = page.getByRole('region', { name: 'Runs' })

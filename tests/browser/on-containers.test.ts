@@ -213,31 +213,34 @@ withEngine(
       },
     )
 
-    it.skipIf(!hasBrowser)('a page whose socket breaks has seen all of it once it is back', async () => {
-      const { page, open, faults, context } = await openSlow()
-      const opened: string[] = []
-      let last: WebSocketRoute | undefined
-      let refused = false
-      await page.routeWebSocket(/\/ws\/events/, (socket) => {
-        opened.push(socket.url())
-        if (refused) return void socket.close()
-        last = socket
-        socket.connectToServer()
-      })
-      await open('/fleet')
-      await page.locator('[data-line=live]').waitFor()
-      refused = true
-      await last?.close()
-      await page.locator('[data-line=broken]').waitFor()
-      await mesh.createWorker('meanwhile')
-      refused = false
-      await page.locator('[data-line=live]').waitFor()
-      await page.getByRole('heading', { name: 'meanwhile' }).waitFor()
-      await page.locator('.feed').getByText('was created: Works in a test.').waitFor()
-      expect(opened.at(-1)).toMatch(/since=[1-9]/)
-      expect(faults).toEqual([])
-      await context.close()
-    })
+    it.skipIf(!hasBrowser)(
+      'a page whose socket breaks shows every missed event after it reconnects',
+      async () => {
+        const { page, open, faults, context } = await openSlow()
+        const opened: string[] = []
+        let last: WebSocketRoute | undefined
+        let refused = false
+        await page.routeWebSocket(/\/ws\/events/, (socket) => {
+          opened.push(socket.url())
+          if (refused) return void socket.close()
+          last = socket
+          socket.connectToServer()
+        })
+        await open('/fleet')
+        await page.locator('[data-line=live]').waitFor()
+        refused = true
+        await last?.close()
+        await page.locator('[data-line=broken]').waitFor()
+        await mesh.createWorker('meanwhile')
+        refused = false
+        await page.locator('[data-line=live]').waitFor()
+        await page.getByRole('heading', { name: 'meanwhile' }).waitFor()
+        await page.locator('.feed').getByText('was created: Works in a test.').waitFor()
+        expect(opened.at(-1)).toMatch(/since=[1-9]/)
+        expect(faults).toEqual([])
+        await context.close()
+      },
+    )
 
     it.skipIf(!hasBrowser)(
       'what the operator asks for is approved with the owner’s proof, and its container goes',

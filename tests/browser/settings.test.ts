@@ -66,7 +66,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     await context.close()
   })
 
-  it('make a webhook whose secret is shown once, which curl fires, and rotate it', async () => {
+  it('the settings create a webhook whose secret is shown once, which curl fires, and rotate it', async () => {
     const { page, open, faults, picture, context } = await openPage(browser, mesh.url)
     await open('/settings/integrations')
     await page.getByRole('button', { name: 'Make a webhook' }).click()
@@ -156,7 +156,7 @@ describe.skipIf(!hasBrowser)('the settings', () => {
     }
   })
 
-  it('store a credential and add a person, whose token is shown once', async () => {
+  it('the settings store a credential and add a person, whose token is shown once', async () => {
     const { page, open, faults, context } = await openPage(browser, mesh.url)
     await open('/settings/credentials')
     await page.getByLabel('Name', { exact: true }).fill('github_token')

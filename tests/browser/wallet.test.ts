@@ -99,7 +99,7 @@ describe.skipIf(!hasBrowser || anvilProgram === null)('the wallet on its page', 
   const pays = async (what: object) =>
     JSON.stringify((await mesh.invoke('scout', 'wallet_transfer', { chain: 'base', ...what })).outcome)
 
-  it('tells what was paid, what waits, what is left and what is held, with strangers’ words as text', async () => {
+  it('the wallet page shows payments, pending approvals, limits and balances, with hostile names as text', async () => {
     const looked = await openPage(browser, mesh.url)
     const { page } = looked
     await looked.openWhole('/wallet', 'Open payments')

@@ -4,7 +4,7 @@ import { createChance } from './chance.ts'
 import { startOutsideServer } from './outside-server.ts'
 import { startPlannedModel } from './planned-model.ts'
 
-test('the model does what is planned, knows what it was told, and bills each answer under its number', async () => {
+test('the planned model follows its plan, remembers its inputs, and bills each answer under its number', async () => {
   const model = await startPlannedModel({ chance: createChance(5), outside: 'http://x' })
   onTestFinished(() => model.close())
   const ask = async (messages: object[]) => {

@@ -16,7 +16,7 @@ function aLife(changes: Partial<Life>): Life {
   }
 }
 
-test('the time from a kill to ready is told with its parts', () => {
+test('the time from a kill to ready is reported with its parts', () => {
   const lines = [
     { at: 1900, said: { msg: 'the permission file can be read again; rights hold as it says' } },
     { at: 2200, said: { progress: 'Opening the agent API' } },

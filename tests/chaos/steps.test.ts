@@ -18,7 +18,7 @@ describe('a plan', () => {
     expect(readPlan('Nothing is planned.')).toBeNull()
   })
 
-  it('is made step by step, from the calls that stand in the conversation', () => {
+  it('a plan is made step by step from the calls in the conversation', () => {
     const asked = { role: 'user', content: sayPlan(plan) }
     const made = { role: 'assistant', content: '', tool_calls: [{ id: 'h7.0.4' }] }
     const result = { role: 'tool', tool_call_id: 'h7.0.4', content: '{"version":1}' }
@@ -69,7 +69,7 @@ describe('a plan', () => {
     expect(nextTurn([...heard, answered])).toMatchObject({ step: null })
   })
 
-  it('is not that of a message whose answer is told', () => {
+  it('a message with an answer in the conversation is not used as a plan', () => {
     const asked = { role: 'user', content: 'Plan c1: message=left/post.' }
     const made = { role: 'assistant', tool_calls: [{ id: 'c1.0.1' }] }
     const news = 'Your message to left ("Link c1.0.1. Plan c1-1: post.") is answered (done).\nAnswer: Done.'
@@ -78,7 +78,7 @@ describe('a plan', () => {
     expect([...readConversation(messages).answers]).toEqual([['c1.0.1', 1]])
   })
 
-  it('of a task is the description of its hand-off, and ends by closing it', () => {
+  it('the plan of a task is the description of its hand-off, and its last step closes the task', () => {
     const step = plan.steps[1] ?? { name: 'board' }
     const call = callFor(step, { id: 'h7.1.5', marker: 'h7', index: 1, outside: '' })
     expect(readPlan(JSON.stringify(call.arguments))).toEqual({
@@ -96,7 +96,7 @@ describe('a plan', () => {
   })
 })
 
-test('the words of a result tell done, refused and unknown apart', () => {
+test('the text of a result distinguishes done, refused and unknown', () => {
   expect(toldWords('{"version": 1}')).toBe('done')
   expect(toldWords('exit code 0\n')).toBe('done')
   expect(toldWords('Error (version-conflict): somebody wrote it')).toBe('refused')

@@ -77,7 +77,7 @@ test('an agent that says nothing any more is no reason to note nothing', async (
   expect(notes.tell()).toContain('agent: its log cannot be read: it has no pod')
 })
 
-test('notes are bounded, in the file and where they are told', () => {
+test('the number of notes is bounded, in the file and in the report', () => {
   const notes = openNotes(aFolder(), options)
   expect(notes.tell()).toBe('Nothing was noted.')
   for (let at = 0; at < 600; at++) notes.put({ what: `what ${at}`, evidence: {} })

@@ -129,7 +129,7 @@ withEngine(
         ).toContain('alive')
       })
 
-      it('that escape get nothing even where nobody checks them', async () => {
+      it('skills that escape get nothing even if nothing checks them', async () => {
         heedsLesson(36)
         const orders = share.map((escape) =>
           JSON.stringify({ nonce, code: uncheckedCode(escape, targets), input: { x: 'x' } }),
@@ -185,7 +185,7 @@ withEngine(
       const run = async (tool: string, input: object = {}) =>
         (await mesh.invoke('clerk', tool, input)).outcome?.text ?? ''
 
-      it('of a container are a program inside it and one outside, reached through the mesh alone', async () => {
+      it('the MCP servers of a container are a program inside it and one outside, reached only through the mesh', async () => {
         expect(await run('add', { a: 40, b: 2 })).toBe('the sum is 42')
         expect(await run('echo', { text: 'hello' })).toBe('you said hello')
         const { servers } = JSON.parse(await run('mcp_servers')) as { servers: object[] }

@@ -99,7 +99,7 @@ withEngine(
       }
     })
 
-    it('of a fleet with a hostile agent is whole, names what it skipped, and gives the others back byte for byte', async () => {
+    it('a backup of a fleet with a hostile agent is complete, names what it skipped, and restores the other agents byte for byte', async () => {
       await mesh.createWorker('hostile')
       const filled = await mesh.invoke('hostile', 'run_command', { command: hostileFiles })
       expect(JSON.stringify(filled.outcome)).toContain('filled')
@@ -141,7 +141,7 @@ withEngine(
       }
     })
 
-    it('that is killed while it reads an agent leaves it at work', async () => {
+    it('a backup that is killed while it reads an agent leaves the agent working', async () => {
       const child = spawn(
         process.execPath,
         [meshProgram(), 'backup', '--file', join(folder, 'killed'), '--home', mesh.home],
@@ -163,7 +163,7 @@ withEngine(
       expect(JSON.stringify(note.outcome)).toContain('kept')
     })
 
-    it('that held an agent when the mesh was killed lets it go on with the next life', async () => {
+    it('an agent that was paused by a backup when the mesh was killed continues with the next start', async () => {
       await mesh.kill9()
       // It may be held already, by the reading that was cut off before.
       if (!(await stateOf('keeper')).Paused) await (await containerOf(mesh, 'keeper')).pause()

@@ -147,7 +147,7 @@ withEngine(
     })
 
     describe('what one keeps', () => {
-      it('stays when it is stopped, goes with its agent, and is told where an agent went without', async () => {
+      it('the browser of an agent survives a stop, is deleted with its agent, and its absence is reported', async () => {
         // Of those that were tried before.
         for (const agentId of ['ada', 'bob']) await containers.removeProfile(agentId)
         await containers.start(specOf('living'))

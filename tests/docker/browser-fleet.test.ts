@@ -188,7 +188,7 @@ withEngine(
       },
     )
 
-    it('a kill of what serves in the container is told, costs no run, and its place is another’s at once', async () => {
+    it('a kill of the serving process is reported, fails no run, and frees its place at once', async () => {
       heedsLesson(122)
       await opened()
       const id = await waiting('service')

@@ -148,7 +148,7 @@ withEngine(
     })
 
     describe('the agent', () => {
-      it('is told it by no action, whatever the page makes of it', async () => {
+      it('the agent gets the secret from no action, whatever the page does with it', async () => {
         await search(secret)
         const texts = [
           await click('Tell'),

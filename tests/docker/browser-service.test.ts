@@ -257,7 +257,7 @@ withEngine(
         while ((await browser.status()).tabs > 1) await act('close_tab', {})
       })
 
-      it('asks nobody but for what it was sent to', () => {
+      it('a page sends requests only to its own destination', () => {
         const others = browser.proxy.asked.filter((line) => /google|gstatic|invalid/.test(line))
         expect(others).toEqual([])
       })
@@ -269,7 +269,7 @@ withEngine(
     })
 
     describe('an action', () => {
-      it('fills a form, whose secrets a snapshot does not tell', async () => {
+      it('an action fills a form whose secrets a snapshot does not show', async () => {
         await open('/form')
         const { text } = await act('snapshot', {})
         expect(text).toContain('textbox "Word" [e3]: [hidden]')
@@ -323,7 +323,7 @@ withEngine(
         expect((await act('close_tab', {})).page).toMatchObject({ url: 'about:blank', tabs: 1 })
       })
 
-      it('is held up by no dialog, and tells each', async () => {
+      it('an action is not blocked by dialogs, and reports each', async () => {
         await open('/dialogs')
         expect((await press('Ask')).dialogs).toEqual([
           { kind: 'alert', message: 'first' },
@@ -425,7 +425,7 @@ withEngine(
         expect((await browser.status()).live).toBe(false)
       })
 
-      it('types a secret on its own host alone, and tells it nowhere', async () => {
+      it('an action types a secret only on its own host, and reveals it in no result', async () => {
         const secret = { value: 'tops3cret-value', origins: ['http://shop.test'] }
         await open('/secret')
         const other = await refOf('Other')
@@ -529,7 +529,7 @@ withEngine(
         expect((await act('snapshot', {})).text).toContain('Count')
       })
 
-      it('who breaks the protocol is sent away', async () => {
+      it('a person at the screen is disconnected after a protocol violation', async () => {
         const client = await watch('control')
         client.send(Buffer.from([77, 1, 2, 3]))
         expect(await client.closed).toBe(1008)
@@ -554,7 +554,7 @@ withEngine(
       })
 
       it.each(['chromium', 'Xvnc'])(
-        'by a kill of %s is told, and the next action begins anew with its tabs',
+        'a kill of %s is reported, and the next action starts again with its tabs',
         async (name) => {
           heedsLesson(117)
           await open('/form')

@@ -13,7 +13,7 @@ withEngine(
   () => {
     // A minute or two for each ten runs: with all that is proved elsewhere, only the long proofs have time for it.
     it.runIf(soak)(
-      'does each thing once, tells everybody, and leaves nothing in the engine',
+      'the fleet does each thing once, notifies every requester, and leaves nothing in the engine',
       async () => {
         const options = {
           runtime: 'docker',

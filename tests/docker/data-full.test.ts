@@ -97,7 +97,7 @@ withEngine(
       ledger.close()
     }
 
-    it('is told by status and doctor what bounds it', async () => {
+    it('status and doctor report what limits the disk', async () => {
       const status = (await mesh.call(meshHumanEndpoints.status)).json()
       expect(status['runtime']).toMatchObject({ data_bound: bound, data_limit_mb: 64 })
       const { lines } = await mesh.command('doctor')
@@ -105,7 +105,7 @@ withEngine(
       expect(findings.find(({ id }) => id === 'data-limit')).toMatchObject({ ok: bound === 'volume' })
     })
 
-    it('hears that one file cannot be larger than its limit, and answers on', async () => {
+    it('the agent gets an error for a file above the size limit, and continues to answer', async () => {
       const run = await mesh.ask('one large file', { agent: 'clerk' })
       expect(run).toMatchObject({ state: 'done' })
       expect(run.outcome?.text).toMatch(/SIGXFSZ: it wrote a file that would be larger/)
@@ -114,7 +114,7 @@ withEngine(
     })
 
     if (bound === 'volume') {
-      it('hears of the full disk from its tools, makes room, and goes on in the same run', async () => {
+      it('the agent gets a disk-full error from its tools, frees space, and continues in the same run', async () => {
         const run = await mesh.ask('fill it', { agent: 'clerk', session: 'fill' })
         expect(run.outcome).toMatchObject({
           status: 'done',

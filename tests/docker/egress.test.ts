@@ -251,7 +251,7 @@ withEngine(
       expect(await get()).toMatch(/000 403$/)
     })
 
-    it('is shut to the door token, to guesses, and to whoever shows nothing', async () => {
+    it('the proxy rejects the agent token, guessed tokens and requests without a token', async () => {
       const doorToken = addDoorToken(mesh.home, 'clerk')
       const through = (user: string, password: string) =>
         asked(

@@ -37,7 +37,7 @@ withEngine(
     }
 
     it.each(exhaustions)(
-      'leaves the mesh ready and others at work, and comes back or is told why: $what',
+      'exhausting $what leaves the mesh ready and other agents working, and the agent recovers or its caller gets the reason',
       async ({ command, bound }) => {
         const over = new AbortController()
         const attack = say('glutton', command).finally(() => over.abort())

@@ -335,7 +335,7 @@ withEngine(
       expect(await inside('clerk', 'cat effects')).toBe('exit code 0\ndig begins\ndig ends\nafter\n')
     })
 
-    it('goes on in a new container when one is killed in mid-run, and the asker hears', async () => {
+    it('a run continues in a new container when its container is killed, and its requester gets the result', async () => {
       verifies('purpose:mesh:manages-containers')
       await inside('clerk', 'rm -f effects')
       const before = (await container('clerk').inspect()).Id
@@ -360,7 +360,7 @@ withEngine(
       ledger.close()
     })
 
-    it('fires a trigger of an agent whose container is gone, in a new container', async () => {
+    it('a trigger fires for an agent whose container was removed, in a new container', async () => {
       verifies('purpose:triggers:survive-container-restart', 'purpose:mesh:runs-cron')
       const { pid } = mesh
       await inside('other', 'rm -f beats')

@@ -201,7 +201,7 @@ describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
       })
     })
 
-    it('who may not read the access token is signed no session', async () => {
+    it('a caller without permission to read the access token gets no session', async () => {
       const inside = ['--target', String(mesh.pid), '--mount']
       // Where everybody may read the program, though only its owner may enter the folder in which it lies.
       const open = '/mnt/'

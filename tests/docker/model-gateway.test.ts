@@ -115,7 +115,7 @@ withEngine(
       expect([...chats.calls, ...anthropic.calls].map(({ body }) => body)).toEqual([])
     })
 
-    it('fetches a picture for who has the permission, sends it on as data, and asks nobody for who has not', async () => {
+    it('a picture is fetched for an agent with the permission and sent on as data, and not fetched for other agents', async () => {
       const url = `http://127.0.0.1:${web.port}/picture?d=secret`
       const hi = { type: 'text', text: 'hi' }
       const calls: Calls = {

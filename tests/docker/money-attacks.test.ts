@@ -194,7 +194,7 @@ withEngine(
       patient(240_000),
     )
 
-    it('nobody is served after the end of its run, or with the token of an earlier start', async () => {
+    it('a model call after the end of its run, or with the token of an earlier start, is rejected', async () => {
       await setBudget({ scope: 'agent', id: 'late', daily_usd: 1 })
       await setBudget({ scope: 'fleet', daily_usd: 5 })
       const start = `printf %s "$OPENAI_API_KEY" > token; (setsid node attack.mjs late ${model} background log >/dev/null 2>&1 &); sleep 3; cut -d' ' -f3- log | sort | uniq -c`

@@ -47,7 +47,7 @@ withEngine(
     beforeAll(prepare)
     afterAll(cleanUp)
     it.runIf(setsRulesItself)(
-      'that a silent program refuses to set end the start with how it ended and what to do',
+      'rules that a program fails to set without output abort the start with the exit code and the repair',
       async () => {
         const { code, err } = await flotilla('start', '-d', '--runtime', 'docker')
         expect(code).toBe(1)

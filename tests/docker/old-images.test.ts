@@ -69,7 +69,7 @@ withEngine(
     }
     const isHeld = async (id: string) => (await imageId(engine, id)) !== null
 
-    it('go, but for the last two of each home, those a container stands on, and those of others', async () => {
+    it('old images are deleted, except the last two of each home, those used by a container, and those of other homes', async () => {
       const [own, other] = [await aHome('own'), await aHome('other')]
       const [oldest, standing, shared, before, now] = await Promise.all(
         ['oldest', 'standing', 'shared', 'before', 'now'].map(made),
@@ -97,7 +97,7 @@ withEngine(
       )
     })
 
-    it('stay for fourteen days where nobody noted them, as homes of an earlier release did not', async () => {
+    it('images without a record, such as of a home of an earlier release, are kept for fourteen days', async () => {
       const unnoted = await made('unnoted')
       expect(await pruneImages(engine, directory, Date.now())).not.toContain(unnoted)
       expect(await isHeld(unnoted)).toBe(true)
@@ -144,7 +144,7 @@ withEngine(
       expect(cleaned).toEqual([])
     })
 
-    it('are made again for the next start where somebody took one away under a mesh that runs', async () => {
+    it('an image that was deleted while the mesh runs is rebuilt for the next start', async () => {
       const entry = join(directory, 'own-subject.cjs')
       await writeFile(entry, `${await readFile(await writeSubject(directory), 'utf8')}\n// ${mark}\n`)
       const home = await openDockerHome(engine, { agentEntry: entry })

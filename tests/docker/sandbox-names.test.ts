@@ -47,7 +47,7 @@ withEngine(
       return seen.text.trim().split('\n')
     }
 
-    it('nobody tells an agent where others are, by name, host name or address, and what it asks is refused at once', async ({
+    it('an agent cannot find other agents by name, host name or address, and its lookups are rejected at once', async ({
       skip,
     }) => {
       if (process.getuid?.() !== 0) skip('the name server is shut by root alone')
@@ -74,7 +74,7 @@ withEngine(
     }
     afterAll(async () => (await unshut)?.runtime.close())
 
-    it('where it cannot be shut, it knows nobody by what an agent could guess', async () => {
+    it('an agent on an open network cannot resolve other agents by any name that it can guess', async () => {
       const { state } = await (unshut ??= startUnshut())
       await theOther()
       const { homeId } = home()
@@ -99,7 +99,7 @@ withEngine(
       ])
     })
 
-    it('where it cannot be shut, it asks nobody for names of the outside, neither by datagram nor by connection', async () => {
+    it('an agent on an open network sends no lookup of outside names, neither by datagram nor by connection', async () => {
       const { runtime, state } = await (unshut ??= startUnshut())
       const gateway = runtime.listenHost()
       const outside = await startNameServer(() => ['6.6.6.6'], { host: gateway, port: 53 })
@@ -143,7 +143,7 @@ withEngine(
       expect(rules.match(/127\.0\.0\.11/g)).toHaveLength(1)
     })
 
-    it('a container of an earlier release, whose name spelled the agent, is found and renamed', async () => {
+    it('a container of an earlier release, whose name contains the agent id, is found and renamed', async () => {
       // Last, since it is looked for under its own name above.
       const state = await theOther()
       const name = sandboxName(home().homeId, 'other')

@@ -32,7 +32,7 @@ withEngine(
   (engine) => {
     const home = useDockerHome(engine)
 
-    it('an agent that takes all watches and pipes takes the watches of others, which doctor tells, and nothing else', async () => {
+    it('an agent that exhausts watches and pipes affects only the watches of other agents, which doctor reports', async () => {
       const greedy = await home().start({ agentId: 'greedy' })
       const other = await home().start({ agentId: 'other' })
       const use = async () => {

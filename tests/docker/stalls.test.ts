@@ -81,7 +81,7 @@ withEngine(
     })
     afterAll(() => digger?.mesh.stop())
 
-    it('that sends what is dear to parse stalls them by no more than honest bodies of the same length do, with a live run or without', async () => {
+    it('bodies that are expensive to parse delay people no more than plain bodies of the same length, with and without a live run', async () => {
       const { run, longestSilence } = digger
       await run('node send.cjs text 1')
       const honest = await longestSilence(run('node send.cjs text 4'))
@@ -119,7 +119,7 @@ withEngine(
     })
 
     // A machine that many use is silent for a quarter of a second by itself.
-    it('that does not wait for its answers stalls the people by no more than one that does, at its API and at the proxy', async () => {
+    it('a client that does not wait for answers delays people no more than one that does, at the agent API and at the proxy', async () => {
       const { run, longestSilence } = digger
       for (const where of ['api', 'proxy']) {
         const honest = await longestSilence(run(`node pipeline.cjs honest ${where} ${pipelineSeconds}`))

@@ -119,7 +119,7 @@ withEngine(
       for (const id of kept) await docker.getContainer(id).inspect()
     })
 
-    it('of a home that was deleted is named with its place, and all of it goes and nothing of a home that is there', async () => {
+    it('leftovers of a deleted home are named with their path and removed completely, and nothing of an existing home', async () => {
       const [gone, moved, there] = [randomBytes(8), randomBytes(8), randomBytes(8)].map((id) =>
         id.toString('hex'),
       ) as [string, string, string]

@@ -168,7 +168,7 @@ describe('a backup', () => {
     patient(150_000),
   )
 
-  it('is not made with secrets that everybody could read, unless somebody says so', async () => {
+  it('a backup with secrets readable by every user is rejected, unless it is explicitly allowed', async () => {
     const file = join(folder, 'plain')
     const refused = await command(mesh.home, 'backup', file)
     expect(refused.code).toBe(1)
@@ -203,7 +203,7 @@ describe('a backup', () => {
     expect(await readdir(empty)).toEqual([])
   })
 
-  it('that is killed leaves no file under its name, and the next is made', async () => {
+  it('a killed backup leaves no file under its name, and the next backup succeeds', async () => {
     const file = join(folder, 'killed')
     await killedAt(
       ['backup', '--file', file, ...(isSoak ? [] : ['--secrets', 'plain'])],
@@ -220,7 +220,7 @@ describe('a backup', () => {
     expect((await readdir(folder)).filter((name) => name.endsWith('.partial'))).toEqual([])
   })
 
-  it('whose restore is killed makes no home that starts, and is restored by asking again', async () => {
+  it('a killed restore leaves a home that does not start, and repeating the restore repairs it', async () => {
     const file = join(folder, isSoak ? 'to-restore' : 'spoken')
     if (isSoak) expect((await made(file)).code).toBe(0)
     const home = join(folder, 'half')
@@ -272,7 +272,7 @@ describe('a backup', () => {
     expect(await readFile(join(home, '.env'), 'utf8')).toContain('sk-planted')
   })
 
-  it('is made of a home whose mesh does not run, too', async () => {
+  it('a backup of a home whose mesh is stopped succeeds too', async () => {
     await mesh.terminate()
     const file = join(folder, 'at-rest')
     const resting = await made(file)

@@ -64,7 +64,7 @@ afterAll(async () => {
 })
 
 describe('a body that is wrong', () => {
-  it('is told what is wrong: no JSON, unknown fields, missing fields, another content type', async () => {
+  it('an invalid body gets a problem that names the fault: no JSON, unknown or missing fields, another content type', async () => {
     verifies('errors:problem-bodies')
     expectProblem(await mesh.call(chat, { ...operator, body: '{"message": "hi"' }), 'bad-json')
     // Nothing sent is no body, and what is wanted is named.

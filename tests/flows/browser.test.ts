@@ -65,7 +65,7 @@ it('a name that the browser does not know is refused when it is written', async 
   })
 })
 
-it('who answers CAPTCHAs is set up by the environment alone, and a file that holds the keys sets up nothing', async () => {
+it('a CAPTCHA solver is set up only by the environment, and a file with its keys sets up nothing', async () => {
   verifies('resources:credential:captcha-environment-only')
   const keys = {
     CAPTCHA_SOLVER_KEY: 'canary-primary',

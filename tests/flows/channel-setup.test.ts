@@ -214,7 +214,7 @@ describe('a channel that is added', () => {
     expect(again).toMatchObject({ code: 0, out: expect.stringContaining('An owner is already paired there') })
   })
 
-  it('is off at once when it is removed, and forgets its token; on again it hears again', async () => {
+  it('a removed channel is disconnected at once and its token deleted; a channel that is added again receives messages again', async () => {
     const removed = await flotilla(home(), 'channels', 'remove', 'telegram')
     expect(removed).toMatchObject({ code: 0, out: expect.stringContaining('telegram is off') })
     expect(await envFile()).not.toContain('TELEGRAM')
@@ -230,7 +230,7 @@ describe('a channel that is added', () => {
     await eventually('what was said meanwhile is answered', () => answers() === answered + 1)
   })
 
-  it('is told of what the owner chose, and when, in a terminal; what is not named stays', async () => {
+  it('a channel shows its settings and when they were changed in a terminal; settings that are not named stay', async () => {
     const notices = async (...words: string[]) => {
       const { out } = await flotilla(home(), 'channels', 'notices', ...words, '--json')
       return channelsApi.channelNotices.response.parse(JSON.parse(out))
@@ -279,7 +279,7 @@ describe('a channel that is added', () => {
     expect(await readFile(join(mesh.home, 'config', 'settings.json'), 'utf8')).toBe(before)
   })
 
-  it('that is not connected is told by doctor, with what to do', async () => {
+  it('doctor reports a channel that is not connected, with the repair', async () => {
     const found = async () => {
       const { out } = await flotilla(home(), 'doctor', '--json')
       const { findings } = JSON.parse(out) as { findings: { id: string; detail: string; repair: string }[] }
@@ -298,7 +298,7 @@ describe('a channel that is added', () => {
     await eventually('it is over', async () => (await view('telegram'))?.state === 'connected')
   })
 
-  it('makes what nobody gives, and shows it once', async () => {
+  it('a missing channel secret is generated and shown once', async () => {
     const added = await flotilla(
       home(),
       'channels',
@@ -321,7 +321,7 @@ describe('a channel that is added', () => {
   })
 
   it.each(['discord', 'slack', 'whatsapp'] as const)(
-    '%s is on at once, knows whoever shows the code, and answers what they say',
+    '%s connects at once, pairs the account that sends the code, and answers its messages',
     async (name) => {
       verifies('purpose:chat-mode:four-platforms')
       const input = `${credentialsOf[name].join('\n')}\n`

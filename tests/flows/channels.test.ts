@@ -82,7 +82,7 @@ async function standUpOnceKilled(): Promise<void> {
 }
 
 describe('a channel', () => {
-  it('is listed with its state, pairs by a code from the terminal, and refuses whom nobody knows', async () => {
+  it('a channel is listed with its state, pairs by a code from the terminal, and rejects unknown accounts', async () => {
     const reply = await mesh.call(channelEndpoints.channels)
     expect(channelsApi.channels.response.parse(reply.json()).channels).toContainEqual({
       name: 'webhook',
@@ -114,7 +114,7 @@ describe('a channel', () => {
     expect((await flotilla(home(), 'people')).out).toContain('webhook:intranet:ann')
   })
 
-  it('answers where it was asked, in the person’s name, and marks the outcome as told', async () => {
+  it('a channel answers in the conversation of the question, as that person, and marks the outcome as delivered', async () => {
     await say('use', { conversation: 'second', text: '/use clerk' })
     await say('ask', { conversation: 'second', text: 'report to me' })
     await eventually('the answer is shown', () =>

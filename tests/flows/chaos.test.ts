@@ -8,7 +8,7 @@ const soak = process.env['FLOTILLA_SOAK'] === '1'
 const tell = (text: string) => process.stderr.write(`${text}\n`)
 
 it(
-  'a fleet of plain processes under random kills does each thing once, tells everybody, and leaves nothing',
+  'a fleet of plain processes under random kills does each thing once, notifies every requester, and leaves nothing',
   async () => {
     const report = await runChaos({
       runtime: 'process',

@@ -141,7 +141,7 @@ describe('permissions through the people’s API', () => {
     )
   })
 
-  it('give spawn and wallet to a person who says so twice, and to nobody by mistake', async () => {
+  it('spawn and wallet rights are granted only after a person confirms twice', async () => {
     verifies('authentication:ceiling:human')
     const asked = await flotilla('permissions', 'set', 'edited', 'can_spawn=true')
     expect(asked.code).toBe(2)
@@ -174,7 +174,7 @@ describe('the operator', () => {
     )
   })
 
-  it('is refused what only a person may give, and it waits for nobody', async () => {
+  it('the operator is refused a right that only a person may grant, and no approval is created', async () => {
     heedsLesson(6)
     verifies('errors:ceiling:spawn-refused')
     const said = await mesh.ask('spawn', { session: 'spawn' })
@@ -221,7 +221,7 @@ describe('a deletion that the operator asks for', () => {
     expect(await readFile(permissionsPath, 'utf8')).not.toContain('"doomed"')
   })
 
-  it('does not happen when a person cancels it, and the run is told', async () => {
+  it('a deletion requested by the operator is dropped when a person cancels it, and the run is notified', async () => {
     const runId = await mesh.submit('remove spared', { session: 'spared' })
     const one = await eventually('it waits', () => pendingAbout('spared').then((found) => found ?? null))
     expect((await flotilla('cancel', one.id)).out).toContain('it will not be carried out')

@@ -157,7 +157,7 @@ describe('a conversation', () => {
     })
   })
 
-  it('that loses its mesh while it waits is a broken reply and never an empty one', async () => {
+  it('a conversation that loses its mesh while it waits gets a broken reply and never an empty one', async () => {
     heedsLesson(50)
     const asking = patientPost(mesh, 20_000).then(
       (body) => ({ body }),

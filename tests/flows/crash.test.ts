@@ -170,7 +170,7 @@ describe('a killed mesh', () => {
   })
 
   it(
-    'at any moment of a hand-off chain loses nothing and tells the asker once',
+    'a mesh killed at any point of a hand-off chain loses nothing and notifies the requester once',
     async () => {
       heedsLesson(48, 53)
       const moments = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 2

@@ -95,7 +95,7 @@ describe('the owner at the command line', () => {
     expect(await readFile(join(mesh.home, 'config', 'credentials.json'), 'utf8')).not.toContain('word')
   })
 
-  it('is told what is wrong with a value, a name or a host, and how it goes', async () => {
+  it('an invalid value, name or host is rejected with the fault and the repair', async () => {
     const short = await cli(['credentials', 'set', 'x'], 'short\n')
     expect(short).toMatchObject({ code: 1 })
     expect(short.err).toContain('fewer than 8 characters')
@@ -233,7 +233,7 @@ describe('a request for a credential', () => {
     ledger.close()
   })
 
-  it('that is denied is told as well, with the reason', async () => {
+  it('the denial of a request for a credential is delivered too, with the reason', async () => {
     await cli(['credentials', 'remove', 'wiki'])
     await mesh.ask('need a key')
     const { requests } = (await mesh.call(vaultHumanEndpoints.credentialRequests)).json() as {
@@ -247,7 +247,7 @@ describe('a request for a credential', () => {
     )
   })
 
-  it('and every use, denial and binding stand in the journal, without a value', async () => {
+  it('every request, use, denial and binding of a credential is in the journal, without its value', async () => {
     const ledger = openLedger(mesh.home)
     const rows = ledger.rows(
       "SELECT actor, action, subject, detail FROM journal WHERE action LIKE 'credential.%'",

@@ -72,7 +72,7 @@ describe('a mesh whose log cannot be written', () => {
     expect(mesh.isAlive()).toBe(true)
   })
 
-  it('works on while the reader of its log reads nothing, and tells it later what it lost', async () => {
+  it('a mesh keeps working while the reader of its log is blocked, and later logs the number of lost lines', async () => {
     const home = await aHome()
     const mesh = await startMeshOnOutput({ home, output: 'pipe' })
     await meetErrors(mesh, home, 800)

@@ -85,7 +85,7 @@ describe('a start that goes wrong', () => {
     },
   )
 
-  it('leaves a home that starts; a fault there that nobody caught ends the mesh with its problem, and it starts again', async () => {
+  it('a failed start leaves a home that starts; an uncaught error ends the mesh with its problem, and the mesh starts again', async () => {
     takeBackRefusal('mesh.stopped')
     const injected = join(home.home, 'reject.mjs')
     await writeFile(

@@ -151,7 +151,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(await readFile(`${logs}/${day}.md`, 'utf8')).not.toContain('I told you of the task.')
   })
 
-  it('that is skipped starts nothing: an agent that never ran, or that was idle and is stopped, stays stopped', async () => {
+  it('a skipped heartbeat starts nothing: an agent that never ran, or that was idle and is stopped, stays stopped', async () => {
     await mesh.createWorker('fresh')
     const processes = async () => (await mesh.agentProcesses()).filter(({ agentId }) => agentId === 'fresh')
     const state = async () => {
@@ -303,7 +303,7 @@ describe('a heartbeat of a real fleet', () => {
 })
 
 describe('the operator’s heartbeat', () => {
-  it('goes on whatever the command line, the API and a hand in the file do to it, and each is told why', async () => {
+  it('the heartbeat of the operator cannot be removed by command line, API or an edited file, and each attempt gets the reason', async () => {
     verifies('events:heartbeat:operator-locked', 'resources:operator:heartbeat-locked')
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
     const path = join(mesh.home, 'config', 'cron.json')

@@ -37,7 +37,7 @@ function next({ err }: CommandResult): string {
 }
 
 describe('at the terminal', () => {
-  it('a port that is taken is told with the process that holds it and the setting that takes another', async () => {
+  it('a port in use is reported with the process that holds it and the setting for another port', async () => {
     heedsLesson(90)
     const port = new URL(mesh.url).port
     const told = await typed(['start', '-d', '--runtime', 'process', '--home', join(folder, 'second')], {
@@ -56,14 +56,14 @@ describe('at the terminal', () => {
     expect(next(told)).not.toContain('Choose another id')
   })
 
-  it('a message of 5 MB is told with its limit and the way that files go', async () => {
+  it('a message of 5 MB is rejected with its limit and the way to send files', async () => {
     const told = await typed(['chat', 'worker-1', '-'], { input: 'a'.repeat(5_000_000) })
     expect(told.code).toBe(1)
     expect(told.err).toContain('5000000 characters; one may have 100000')
     expect(next(told)).toContain('flotilla put AGENT FILE')
   })
 
-  it('a body of 5 MB that comes by another way is told with its limit in bytes', async () => {
+  it('a body of 5 MB on another endpoint is rejected with its limit in bytes', async () => {
     const reply = await mesh.call(meshHumanEndpoints.chat, {
       params: { id: 'worker-1' },
       body: { message: 'a'.repeat(5_000_000) },
@@ -75,7 +75,7 @@ describe('at the terminal', () => {
     })
   })
 
-  it('a budget outside of its range is told with the range and the command', async () => {
+  it('a budget outside of its range is rejected with the range and the command', async () => {
     for (const [whose, form] of [
       ['worker-1', 'flotilla budget AGENT --daily USD'],
       ['fleet', 'flotilla budget fleet --daily USD, or none'],
@@ -88,7 +88,7 @@ describe('at the terminal', () => {
     }
   })
 
-  it('a chat that failed is told with what to set and the run that tells more', async () => {
+  it('a failed chat prints what to set and the run with details', async () => {
     await mesh.createWorker('lost', { model: 'scripted/errors' })
     await rm(join(mesh.home, 'cassettes', 'errors.json'))
     const told = await typed(['chat', 'lost', 'hello'])
@@ -100,7 +100,7 @@ describe('at the terminal', () => {
   })
 
   it.each(['/proc/flotilla/home', '/dev/null/home'])(
-    'a home that cannot be made is told as that: %s',
+    'a home that cannot be created is reported as such: %s',
     async (home) => {
       for (const words of [['start', '-d'], ['doctor']]) {
         const { code, out, err } = await typed([...words, '--home', home])
@@ -111,7 +111,7 @@ describe('at the terminal', () => {
     },
   )
 
-  it('a mesh that does not run is told as that, with how to start it', async () => {
+  it('a mesh that is not running is reported as such, with the command to start it', async () => {
     for (const place of [
       ['--port', '1'],
       ['--url', 'http://127.0.0.1:1'],

@@ -89,7 +89,7 @@ it('the right key is kept, its model thinks for the fleet, and the first agent a
   expect((await typed(['agents'])).out).toMatch(/scout .*openai\/hello/)
 })
 
-it('the recording takes the place of a model that works only with --yes where nobody can be asked', async () => {
+it('without a terminal the recording replaces a working model only with --yes', async () => {
   const before = (await typed(['agents'])).out
   const { code, out, err } = await typed(['init', '--demo'])
   expect({ code, out }).toEqual({ code: 2, out: '' })
@@ -100,7 +100,7 @@ it('the recording takes the place of a model that works only with --yes where no
   expect((await typed(['agents'])).out).toBe(before)
 })
 
-it('and asks first where somebody sits at the terminal; no other word than yes does it', async () => {
+it('at a terminal the recording replaces a model only after the answer yes', async () => {
   const screen = newcomer('init', '--demo')
   await screen.shows(/^Replace the model openai\/hello with the scripted model of the demo\? Type yes:$/)
   screen.type('\r')
@@ -397,7 +397,7 @@ describe('a server of one’s own', () => {
     expect(said).not.toContain('Type yes')
   })
 
-  it('whose price nobody has said is kept, and what to write is told before an agent is refused', async () => {
+  it('a server without a stated price is saved, and the price setting is named before a call is rejected', async () => {
     const own = await startKeyedProvider({ models: ['own-unpriced'] })
     try {
       const screen = await takeOffer()
@@ -416,7 +416,7 @@ describe('a server of one’s own', () => {
     }
   })
 
-  it('that does not answer is told, and nothing of it is kept', async () => {
+  it('an unreachable server is reported, and nothing of it is saved', async () => {
     await typed(['delete', 'helper', '--yes'])
     const gone = await startKeyedProvider({ models: ['own'] })
     await gone.close()

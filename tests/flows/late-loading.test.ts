@@ -97,7 +97,7 @@ describe('the bundle of an agent', () => {
     expect(loaded()).toContain('./parts/mcp.cjs')
   })
 
-  it('has sub-agents, whose code is loaded late', async () => {
+  it('the bundle of an agent has sub-agents, whose code is loaded late', async () => {
     const reply = (await chat('run_4', 4, 'in parts')).json()
     expect(reply).toMatchObject({ status: 'complete' })
     expect(reply['response']).toContain('done by a part')

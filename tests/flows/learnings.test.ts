@@ -53,7 +53,7 @@ describe('the learnings of an agent', () => {
     await mesh?.close()
   })
 
-  it('what failed and what was corrected stands in the prompt of the next session', async () => {
+  it('failures and corrections are in the prompt of the next session', async () => {
     verifies(
       'purpose:learnings:injected',
       'purpose:learnings:errors-file',

@@ -72,7 +72,7 @@ describe(`a conversation of ${turns} turns`, () => {
   )
 
   it(
-    'finds the fact on its disk when the summary holds nothing of it, with a window that was told wrong',
+    'the agent finds a fact on its disk that the summary lacks, with a misreported window',
     async () => {
       const { model, mesh } = await aFleet({ forgets: true, context: 128_000 })
       expect(await converse(mesh)).toContain('It is green.')

@@ -123,7 +123,7 @@ describe('an agent with a program as its MCP server', () => {
     expect(chat.outcome?.text).toBe('new here')
   })
 
-  it('is told that it died in a call, and has it again after a rest', async () => {
+  it('an agent gets an error when its MCP server dies during a call, and can use it again after the cooldown', async () => {
     const died = await run('clerk', 'die')
     expect(died).toContain('the effect of the call is unknown')
     expect(died).toContain('exit code 7')
@@ -161,7 +161,7 @@ describe('servers of the older protocol', () => {
 })
 
 describe('servers that do harm', () => {
-  it('that never answer hold up the first run for their time, and no other server', async () => {
+  it('servers that never answer delay the first run by their timeout, and no other server', async () => {
     heedsLesson(39)
     await anAgent('patient', {
       mute: local('silent', { startupTimeoutMs: 2000 }),
@@ -179,7 +179,7 @@ describe('servers that do harm', () => {
     expect(await run('patient', 'add', { a: 1, b: 2 })).toBe('the sum is 3')
   })
 
-  it('that describe their tools at length are cut, cleaned and marked as strangers’ words', async () => {
+  it('long tool descriptions of servers are truncated, cleaned and marked as untrusted', async () => {
     heedsLesson(39)
     await anAgent('wary', { hostile: local('hostile') })
     expect((await run('wary', 'helpful')).length).toBeLessThan(21_000)
@@ -209,7 +209,7 @@ describe('an MCP server on the network', () => {
     expect(servers.find(({ name }) => name === 'old')?.state).toMatch(/running|stopped/)
   })
 
-  it('that redirects to a private address leads nowhere', async () => {
+  it('a redirect of an MCP server to a private address is not followed', async () => {
     const away = (await list('reader')).servers.find(({ name }) => name === 'away')
     expect(away?.state).toMatch(/failed|starting/)
     expect(away?.detail).toContain('redirect')

@@ -134,7 +134,7 @@ describe('budgets', () => {
     expect(monthly.spent_usd).toBe(daily.spent_usd)
   })
 
-  it('of a project and of the fleet stop their agents too, from the next call on', async () => {
+  it('budgets of a project and of the fleet stop their agents too, from the next call on', async () => {
     const set = (body: object) => mesh.call(moneyEndpoints.budgetSet, { body })
     expect((await streams(mesh, 'member', 1))[0]).toEqual({ pieces: 20 })
     const spent = (await budgetOf(mesh, 'project', 'acme')).daily.spent_usd
@@ -219,7 +219,7 @@ describe('budgets', () => {
     expect(shown.out).toContain('member')
   })
 
-  it('let go of what was set aside when whoever holds it is killed', async () => {
+  it('a reservation is released when its holder is killed', async () => {
     heedsLesson(65)
     await mesh.createWorker('held', { model: 'fake/pours' })
     const run = mesh.invoke('held', 'run_command', {
@@ -236,7 +236,7 @@ describe('budgets', () => {
     expect((await run).state).toBe('failed')
   })
 
-  it('of a task that goes in circles is its own cap: it ends blocked with the reason, and its asker is told', async () => {
+  it('a task that repeats itself stops at its own cap: it ends blocked with the reason, and its requester is notified', async () => {
     heedsLesson(87)
     await mesh.createWorker('spinner')
     const asked = await mesh.ask('go')
@@ -249,7 +249,7 @@ describe('budgets', () => {
   })
 
   // The last of its mesh: the limit holds for a moment longer than it is in the file.
-  it('that a rate limit protects answer 429 with Retry-After, to the official client too', async () => {
+  it('a budget with a rate limit answers 429 with Retry-After, to the official client too', async () => {
     const path = join(mesh.home, 'config', 'settings.json')
     const whole = await readFile(path, 'utf8')
     await writeFile(path, JSON.stringify(settings({ rate_limits: { llm: 2 } })))
@@ -327,7 +327,7 @@ describe('the first start of a fleet', () => {
 })
 
 describe('the limit of the fleet', () => {
-  it('that nobody changed refuses the call that no longer fits, of an agent with a thousand left', async () => {
+  it('the default limit of the fleet rejects the call that no longer fits, of an agent with a thousand left', async () => {
     const upstream = await startLlmUpstream()
     onTestFinished(() => upstream.close())
     upstream.answerWith((call, response) => {

@@ -36,7 +36,7 @@ describe('a name that no agent has', () => {
 })
 
 describe('an agent that is given work by itself', () => {
-  it('is deleted only by who was told by what', async () => {
+  it('an agent that triggers name can be deleted only with a confirmation that lists these triggers', async () => {
     const folder = join(mesh.home, 'inbox')
     await mkdir(folder)
     const rule = { path: folder, pattern: '*.txt', agent: 'worker', message: 'Read {filename}.' }

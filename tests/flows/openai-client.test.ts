@@ -83,7 +83,7 @@ describe('the official OpenAI client inside an agent', () => {
     expect(JSON.stringify(costs)).toContain('"agent_id":"coder"')
   })
 
-  it('sees each refusal as the error class that its status stands for', async () => {
+  it('the official OpenAI client inside an agent raises the error class of each status', async () => {
     verifies(
       'authentication:zone-1:no-llm-keys',
       'purpose:agents:no-llm-keys',

@@ -69,7 +69,7 @@ describe('a mesh whose port for agents was taken while it was dead', () => {
 })
 
 describe('doctor', () => {
-  it('looks at a running mesh and gives every finding an id, a level and, where it is bad, a repair', async () => {
+  it('doctor checks a running mesh and gives every finding an id, a level and, where it is bad, a repair', async () => {
     const { code, lines } = await mesh.command('doctor')
     expect(code).toBe(0)
     const findings = lines.at(-1)?.['findings'] as {

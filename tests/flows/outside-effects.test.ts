@@ -77,7 +77,7 @@ describe('a request that changes something outside is sent once, and its agent h
     expect(sent()).toBe(1)
   })
 
-  it('where the agent is killed and the far end never answers: nobody knows, and it is told so', async () => {
+  it('a request of a killed agent without an answer is reported as of unknown outcome', async () => {
     const { sent, send, arrived, kill } = await aSender()
     const run = await send('POST', 1000)
     await arrived()
@@ -94,7 +94,7 @@ describe('a request that changes something outside is sent once, and its agent h
   })
 
   it.each(['kill9', 'terminate'] as const)(
-    'where the mesh ends by %s: nobody knows, and it is told so',
+    'a request interrupted by %s of the mesh is reported as of unknown outcome',
     async (end) => {
       const { sent, send, arrived, answer } = await aSender()
       const run = await send('POST')

@@ -126,7 +126,7 @@ test(
   patient(300_000),
 )
 
-test('an agent whose start is cut off right after its process began ends by itself, over many meshes', async () => {
+test('an agent whose start is interrupted right after its process began ends by itself, over many meshes', async () => {
   const whole = aPlace()
   await runStarter(whole, '')
   const first = stepsOf(whole).indexOf('spawn')

@@ -60,7 +60,7 @@ describe.skipIf(programs === null)('a real Prometheus beside a mesh', () => {
     return answer.data
   }
 
-  it('takes what the mesh tells, which its own check finds no fault with', async () => {
+  it('a real Prometheus accepts the metrics of the mesh, and its linter finds no fault', async () => {
     await eventually('the mesh is scraped', async () => {
       const up = z
         .object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) })
@@ -91,7 +91,7 @@ describe.skipIf(programs === null)('a real Prometheus beside a mesh', () => {
     })
   })
 
-  it('answers every question of the dashboard, whose metrics the mesh all tells', async () => {
+  it('a real Prometheus answers every query of the dashboard, and the mesh exports all its metrics', async () => {
     const dashboard = dashboardSchema.parse(
       JSON.parse(await readFile(join(operations, 'grafana-dashboard.json'), 'utf8')),
     )

@@ -91,7 +91,7 @@ it('takes what other homes left only out of an engine that answers', async () =>
   expect([code, err]).toEqual([1, expect.stringContaining('no container engine answers')])
 })
 
-it('takes nothing of a home that was never started, whose agents nobody knows', async () => {
+it('prune deletes nothing of a home that was never started and whose agents are unknown', async () => {
   const home = join(caches, 'new-home')
   const left = await leave(join(home, 'data', 'agents', hex('someone'), 'data', 'notes.txt'))
   const environment = { XDG_CACHE_HOME: caches, FLOTILLA_ENGINE_SOCKET: join(caches, 'none.sock') }

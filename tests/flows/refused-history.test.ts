@@ -29,7 +29,7 @@ const says = (word: string) => (call: UpstreamCall) =>
     .slice(1)
     .some(({ content }) => JSON.stringify(content).includes(word))
 
-it('a conversation whose history is refused is set right once, and its next message is not refused', async () => {
+it('a conversation whose history was rejected is repaired once, and its next message is accepted', async () => {
   const upstream = await startLlmUpstream()
   const { ask } = await aMesh(upstream)
   expect(await ask('remember the zebra')).toMatchObject({ status: 'done' })

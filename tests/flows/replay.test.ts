@@ -194,7 +194,7 @@ describe('a run that is played again', () => {
     expect(entries[0]?.version).toBe(before.split('\n').length - 1)
   })
 
-  it('is played turn by turn where it waited for others, whose work is not done again', async () => {
+  it('a run that waited for others is replayed turn by turn, and the work of others is not repeated', async () => {
     const run = await mesh.ask('give it away', { session: 'handoff' })
     expect(run.outcome?.text).toBe('Done by another.')
     const tasks = (await mesh.tasks()).length
@@ -207,7 +207,7 @@ describe('a run that is played again', () => {
     expect((await mesh.tasks()).length).toBe(tasks)
   })
 
-  it('of a task ends where the task was completed', async () => {
+  it('the replay of a task ends where the task was completed', async () => {
     const task = (await mesh.runs()).find(
       ({ kind, agent_id: agent }) => kind === 'task' && agent === 'counter',
     )
@@ -218,7 +218,7 @@ describe('a run that is played again', () => {
     expect(compared.differences.map(({ what }) => what)).toEqual(['prompt'])
   })
 
-  it('of a task whose agent was reminded to close it goes on as it did then', async () => {
+  it('the replay of a task whose agent was reminded to close it continues as the original did', async () => {
     const run = await mesh.ask('remind it', { session: 'reminded' })
     expect(run.outcome?.text).toBe('Reminded.')
     const task = (await mesh.runs()).find(({ outcome }) => outcome?.text === 'closed when reminded')
@@ -340,7 +340,7 @@ describe('the command line', () => {
     expect(wrong.err).toContain('unprocessable')
   })
 
-  it('tells by its exit code that a run goes otherwise today', async () => {
+  it('replay reports by its exit code that a run now differs', async () => {
     const id = await countOnce()
     // The record as it is, and an end that was another: as of a run that something else had cut short.
     // The mesh writes there too; whoever comes second waits.

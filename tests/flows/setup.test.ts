@@ -37,7 +37,7 @@ describe('a home without a provider', () => {
     expect(JSON.stringify(setup)).toContain('"name":"ollama"')
   })
 
-  it('plays the recorded demo: a first answer, whose tools were real', async () => {
+  it('a home without a provider plays the recorded demo: a first answer, with real tool calls', async () => {
     const demo = (await mesh.call(endpoints.setupDemo)).json()
     expect(demo).toMatchObject({ default_model: { name: 'scripted/first-look' }, template: 'starter' })
     await mesh.call(templateEndpoints.templateApply, { params: { name: String(demo['template']) } })
@@ -45,7 +45,7 @@ describe('a home without a provider', () => {
     expect(JSON.stringify(run.outcome)).toContain('first-look.md')
   })
 
-  it('refuses a wrong key in the words of the provider, keeps nothing of it and tells it to nobody', async () => {
+  it('a wrong key is rejected with the message of the provider, and neither saved nor shown', async () => {
     for (const endpoint of [endpoints.setupCheck, endpoints.setupProvider]) {
       const refused = await mesh.call(endpoint, candidate({ key: wrongKey }))
       expect(refused.json()).toMatchObject({ code: 'provider-refused' })
@@ -71,7 +71,7 @@ describe('a home without a provider', () => {
     expect(setup.json()['providers']).toContainEqual(expect.objectContaining({ name: 'openai', key: 'file' }))
   })
 
-  it('sends a key that is kept to no other address, whoever asks', async () => {
+  it('a saved key is sent to no other address', async () => {
     const elsewhere = await startKeyedProvider({ key: rightKey, models: ['hello'] })
     try {
       const added = await mesh.call(peopleAdminEndpoints.personAdd, {

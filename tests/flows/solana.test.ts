@@ -85,7 +85,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     }
   })
 
-  it('stand beside those of the official client, which finds nothing odd about the chain', async () => {
+  it('payments on Solana match those of the official client, which accepts the state of the chain', async () => {
     const rpc = createSolanaRpc(server.url)
     const to = aWallet()
     await issuer.send([
@@ -100,7 +100,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     expect(await chainAt(server).balances([to.address], never)).toEqual([2n * sol])
   })
 
-  it('move exactly what was planned, at no more than the fee that was told', async () => {
+  it('payments on Solana move exactly the planned amounts, at no more than the stated fee', async () => {
     const [from, to] = [aRichWallet(), aWallet()]
     const plan = await planOf(from, to.address, 3n * sol)
     expect(plan).toMatchObject({
@@ -129,7 +129,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     expect(plan.feeMaxRaw).toBeLessThan(110_000n)
   })
 
-  it('that are equal are two transactions', async () => {
+  it('two equal payments on Solana are two transactions', async () => {
     const [from, to] = [aRichWallet(), aWallet()]
     const plans = [await planOf(from, to.address, sol), await planOf(from, to.address, sol)]
     expect(new Set(plans.map(({ place }) => JSON.stringify(place))).size).toBe(1)
@@ -140,7 +140,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
   })
 
   it.each([6, 9])(
-    'of a token with %d decimals make the account of whoever has none, at a cost that is told',
+    'a payment of a token with %d decimals creates the missing account of the recipient, at the stated cost',
     async (decimals) => {
       const [from, to] = [aRichWallet(), aWallet()]
       const mint = await issuer.mint({ decimals })
@@ -167,7 +167,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     },
   )
 
-  it('of a token that keeps a fee cost what was ordered, and tell what is kept back', async () => {
+  it('a payment of a token with a transfer fee costs the ordered amount, and the withheld amount is stated', async () => {
     const [from, to] = [aRichWallet(), aWallet()]
     const mint = await issuer.mint({ decimals: 6, extensions: [transferFee(250, 5_000n)] })
     await issuer.give(mint, from.address, 10_000_000n)
@@ -182,7 +182,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     expect(await issuer.holds(mint, to.address)).toBe(97_500n + 995_000n)
   })
 
-  it('of tokens that strangers have a hand in are refused or told of', async () => {
+  it('payments of tokens under the control of strangers are refused or marked', async () => {
     const [from, to, stranger] = [aRichWallet(), aWallet(), aWallet()]
     const refused = async (mint: string, words: RegExp) => {
       await issuer.give(mint, from.address, 5n).catch(() => {})
@@ -207,7 +207,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     expect(await issuer.holds(mint, to.address)).toBe(5n)
   })
 
-  it('to where nobody would get them are refused', async () => {
+  it('payments to unusable addresses are refused', async () => {
     const [from, to] = [aRichWallet(), aWallet()]
     const mint = await issuer.mint({ decimals: 6 })
     await issuer.give(mint, from.address, 5n)
@@ -232,7 +232,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     }
   })
 
-  it('that would fail say so before, and cost their fee alone where they are sent all the same', async () => {
+  it('failing payments are predicted, and cost only their fee if they are sent all the same', async () => {
     const [from, to] = [aRichWallet(sol), aWallet()]
     // Its fee is wanted too.
     expect((await planOf(from, to.address, sol)).simulation).toMatchObject({
@@ -260,7 +260,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     expect(await issuer.holds(mint, from.address)).toBe(5n)
   })
 
-  it('tell what they did once they stay, and what else left with them', async () => {
+  it('a final payment reports its effects and every other amount that left with it', async () => {
     const [from, to] = [aRichWallet(), aWallet()]
     const mint = await issuer.mint({ decimals: 6 })
     await issuer.give(mint, from.address, 1_000n)
@@ -317,7 +317,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       server.disturb('getSignaturesForAddress', null)
     })
 
-    it('are all looked at in turn, however many strangers send it something', async () => {
+    it('all transactions of a shared key are checked in turn, however many strangers send it something', async () => {
       const [from, sender] = [aRichWallet(), aRichWallet()]
       let { seen } = await looked(from.address, null)
       for (let times = 0; times < 30; times++) {
@@ -391,7 +391,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
   })
 
   describe('over a far end', () => {
-    it('of another chain are neither planned nor sent', async () => {
+    it('payments over an RPC of another chain are neither planned nor sent', async () => {
       const main = await startSolana('5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d')
       const from = aWallet()
       const order = { do: 'transfer', asset: null, to: aWallet().address, raw: 1n } as const
@@ -407,7 +407,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       await main.close()
     })
 
-    it('that says it failed are followed to where they landed, once', async () => {
+    it('payments that the RPC reports as failed are tracked until they are final, once', async () => {
       const [from, to] = [aRichWallet(), aWallet()]
       const chain = chainAt(server)
       const plan = await planOf(from, to.address, sol)
@@ -427,7 +427,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       expect(holds(to)).toBe(sol)
     })
 
-    it('that names another transaction are not taken for sent', async () => {
+    it('an RPC answer that names another transaction does not count as sent', async () => {
       const from = aRichWallet()
       const chain = chainAt(server)
       const plan = await planOf(from, aWallet().address, sol)
@@ -459,7 +459,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       server.disturb(method, null)
     })
 
-    it('that does not tell what becomes of the accounts are of unknown effect', async () => {
+    it('payments without account changes in the simulation have an unknown effect', async () => {
       const from = aRichWallet()
       server.disturb('simulateTransaction', {
         kind: 'says',
@@ -469,7 +469,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       server.disturb('simulateTransaction', null)
     })
 
-    it('that is silent are waited for ten seconds', async () => {
+    it('an RPC without an answer is awaited for ten seconds', async () => {
       const clock = createManualClock()
       const from = aRichWallet()
       const plan = await planOf(from, aWallet().address, sol)

@@ -161,7 +161,7 @@ function inDatabase(sql: string): void {
 }
 
 describe('an agent that an agent has made', () => {
-  it('does its task in a process of its own, tells its parent once, and is gone with all it had', async () => {
+  it('a spawned agent does its task in its own process, reports once to its parent, and is deleted with all it had', async () => {
     verifies('resources:tool:spawn-fleet-agent')
     const run = await mesh.ask('count', { agent: 'boss' })
     expect(run.outcome?.text).toBe('It says: It is 42.')
@@ -197,7 +197,7 @@ describe('an agent that an agent has made', () => {
     expect(await childrenOf()).toEqual([])
   })
 
-  it('ends with its life, also where the mesh was dead when that was over, and its parent is told why', async () => {
+  it('a spawned agent ends with its lifetime, even if the mesh was down at that time, and its parent gets the reason', async () => {
     const run = await mesh.submit('count for long', { agent: 'boss' })
     await eventually('the child works', async () =>
       (await mesh.runs()).some(({ agent_id: id, state }) => id.startsWith('spawn_') && state === 'running'),
@@ -224,7 +224,7 @@ describe('an agent that an agent has made', () => {
     await gone()
   })
 
-  it('is given no other work, and its name is nobody else’s', async () => {
+  it('a spawned agent gets no other work, and its name is never used again', async () => {
     await mesh.submit('count for long', { agent: 'boss' })
     const id = await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
     const asked = await mesh.call(meshHumanEndpoints.chat, { params: { id }, body: { message: 'hello' } })
@@ -233,7 +233,7 @@ describe('an agent that an agent has made', () => {
     expect(taken).toMatchObject({ status: 400 })
   })
 
-  it('belongs to the project of its parent, follows it into another, and is moved by nobody', async () => {
+  it('a spawned agent belongs to the project of its parent, follows it into another, and cannot be moved', async () => {
     await mesh.submit('count for long', { agent: 'boss' })
     const child = await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
     const move = (id: string, project: string) =>
@@ -252,7 +252,7 @@ describe('an agent that an agent has made', () => {
     expect(await reads('projects/acme/plan')).toBe(true)
   })
 
-  it('ends where its parent is archived, and whoever waits hears that', async () => {
+  it('a spawned agent ends when its parent is archived, and waiting callers are notified', async () => {
     const run = await mesh.submit('count for long', { agent: 'boss' })
     await eventually('the child is there', async () => (await childrenOf())[0] ?? null)
     expect((await mesh.call(controlEndpoints.agentArchive, { params: { id: 'boss' } })).status).toBe(200)

@@ -229,7 +229,7 @@ describe('a steer', () => {
     expect(refused.status).toBe(400)
   })
 
-  it('of the agent that gave the work reaches the one that does it', async () => {
+  it('a steer of the agent that gave the work reaches the agent that does it', async () => {
     const run = await mesh.ask('delegate')
     expect(run.outcome).toMatchObject({ status: 'done' })
     const [task] = await mesh.tasks()
@@ -240,7 +240,7 @@ describe('a steer', () => {
     ])
   })
 
-  it('of any other agent is denied, whatever it may message', async () => {
+  it('a steer of any other agent is denied, even if that agent may send messages', async () => {
     await mesh.createWorker('right')
     const id = await atWork(untilItMayGo, 'denied')
     const run = await mesh.invoke('right', 'steer_agent', { to: 'left', text: 'also mine' })
@@ -279,7 +279,7 @@ describe('between acceptance and taking', () => {
     await expectReadOnce(said, await allEnded())
   })
 
-  it('a mesh that stays away while the agent takes it hears of it later', async () => {
+  it('a mesh that was down while the agent applied the steer is informed after its restart', async () => {
     const id = await atWork(untilItMayGo, 'away')
     const said = await steer('also brown', { session: 'away' })
     await isHeard(said)

@@ -159,7 +159,7 @@ describe('the stream of events', () => {
     }
   })
 
-  it('goes on over a restart, also for a reader whose number was never given', async () => {
+  it('the stream of events continues over a restart, also for a reader without a last event number', async () => {
     const marker = await mesh.ask('hello', { session: 'before the restart' })
     const reader = await events()
     const newest = Number((await untilRunEnds(reader, marker.id)).at(-1)?.id)

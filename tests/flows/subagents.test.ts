@@ -160,7 +160,7 @@ describe('sub-agents', () => {
     ])
   })
 
-  it('that a killed agent had are not begun again, and it is told that their outcome is unknown', async () => {
+  it('sub-agents of a killed agent are not restarted, and the agent gets the notice that their outcome is unknown', async () => {
     const mesh = await fleet()
     const id = await mesh.submit('crash', { agent: 'lead' })
     await eventually('the sub-agent works', async () => (await linesOf(mesh, 'slow')).length > 0)

@@ -125,7 +125,7 @@ test('flotilla stop ends the agents of a mesh that has crashed with its supervis
   expect((await fleet.start()).code).toBe(0)
 })
 
-test('a mesh that is asked to end, or whose settings only an owner can mend, is not started again', async () => {
+test('a mesh that is asked to end, or whose settings only an owner can repair, is not started again', async () => {
   const { fleet } = await aFleet()
   process.kill(await fleet.meshPid(), 'SIGTERM')
   await eventually('its supervisor has ended', async () => (await askSupervisor(fleet.home)) === null)

@@ -117,7 +117,7 @@ describe('a task', () => {
     expect(steps.length).toBe(20)
   })
 
-  it('whose agent only talks, although reminded, is closed by none of its words', async () => {
+  it('the text of an agent never closes a task, even after a reminder', async () => {
     heedsLesson(46)
     const before = questions().length
     expect(await work(4, 'only talk')).toMatchObject({

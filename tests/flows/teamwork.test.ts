@@ -131,7 +131,7 @@ describe('a task', () => {
     expect((await learned()).split('You never looked').length).toBe(2)
   })
 
-  it('that asked stays blocked when the turn of its agent has ended', async () => {
+  it('a task with an open question stays blocked when the turn of its agent has ended', async () => {
     const id = await give({ to: 'left', title: 'Ask' })
     await is(id, 'blocked')
     const run = await eventually('its run has ended', async () => {
@@ -144,7 +144,7 @@ describe('a task', () => {
     expect(history.at(-1)).toMatchObject({ action: 'block' })
   })
 
-  it('that needs another begins after it, and a watcher is told, once, through a mesh that was killed', async () => {
+  it('a dependent task starts after its predecessor, and a watcher is notified once, through a mesh that was killed', async () => {
     heedsLesson(49)
     const watch = { agent_id: 'right', pattern: 'output/**', tell: 'run' }
     await mesh.call(blackboardHumanEndpoints.blackboardWatchSet, { body: watch })

@@ -62,7 +62,7 @@ describe.skipIf(!isSoak)('a mesh at telegram-test-api', () => {
     await server?.stop()
   })
 
-  it('connects, hears what a person says once, and answers', async () => {
+  it('a mesh at telegram-test-api connects, receives a message once, and answers', async () => {
     await eventually('it is connected', async () => {
       const { channels } = (await mesh.call(channelEndpoints.channels)).json() as {
         channels: { name: string; state: string; people: number }[]

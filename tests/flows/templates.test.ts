@@ -187,7 +187,7 @@ describe('the fleet', () => {
     expect(await entry('output/review/latest')).toMatchObject({ findings: '2' })
   })
 
-  it('site-monitor says nothing at first, and tells the owner of the change by its schedule', async () => {
+  it('site-monitor reports nothing at first, and notifies the owner of the change by its schedule', async () => {
     await apply('site-monitor')
     const line = `lamp http://127.0.0.1:${web.port}/lamp <b class=.price.>([^<]+)</b>\n`
     await put('site-watcher', 'watchlist.txt', line)
@@ -201,7 +201,7 @@ describe('the fleet', () => {
     expect(await entry('output/sites/lamp')).toMatchObject({ now: 'EUR 17.50', before: 'EUR 19.90' })
   })
 
-  it('inbox-triage sorts what comes by its webhook, and tells only what is urgent', async () => {
+  it('inbox-triage sorts what arrives by its webhook, and reports only urgent items', async () => {
     const { secrets } = await apply('inbox-triage')
     const hook = secrets[0]!
     const first = await deliver(hook, {
@@ -296,7 +296,7 @@ describe('the fleet', () => {
     expect(other.json()).toMatchObject({ run_id: null })
   })
 
-  it('on-call looks at the service as the runbook says and tells the owner what it saw', async () => {
+  it('on-call checks the service as the runbook says and reports the result to the owner', async () => {
     const { secrets } = await apply('on-call')
     const runbook = await eventually('the runbook is laid down', async () => {
       // The first thing that reaches an agent brings its files.

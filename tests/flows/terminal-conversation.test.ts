@@ -151,7 +151,7 @@ describe('at the prompt of a conversation', () => {
     program.kill()
   })
 
-  it('Ctrl-C at a question ends the question alone, Ctrl-D the conversation too, and neither is told as a fault', async () => {
+  it('Ctrl-C at a question cancels only the question, Ctrl-D also ends the conversation, and neither is an error', async () => {
     const program = chat()
     await atPrompt(program, 'teller ›')
     program.type('/remove writer\r')

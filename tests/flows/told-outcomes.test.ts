@@ -29,7 +29,7 @@ function told(): Record<string, unknown> {
 }
 
 describe('an outcome', () => {
-  it('that its reader did not say it has read is told again after the mesh was killed, of the same run', async () => {
+  it('an outcome that its reader did not confirm is delivered again after the mesh was killed, for the same run', async () => {
     const ask = async () => {
       const reply = await mesh.call(meshHumanEndpoints.chat, {
         params: { id: operatorAgentId },
@@ -50,7 +50,7 @@ describe('an outcome', () => {
     expect(told()).toEqual({ [id]: 'delivered' })
   })
 
-  it('that the command line printed counts as told, for each command that waits for one', async () => {
+  it('an outcome that the command line printed counts as delivered, for each command that waits for one', async () => {
     await mesh.standUp()
     const before = Object.keys(told())
     for (const words of [

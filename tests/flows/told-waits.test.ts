@@ -77,7 +77,7 @@ async function nextWait(reader: SseReader, state: Delayed['state']): Promise<Del
 }
 
 describe('a model call that waits', () => {
-  it('is told to whoever asked while a rate limit lasts, and nothing of the words of the provider', async () => {
+  it('a wait for a rate limit is reported to the caller, without any text of the provider', async () => {
     const reader = await ask('limited')
     const wait = await nextWait(reader, 'retries')
     expect(wait).toMatchObject({
@@ -93,7 +93,7 @@ describe('a model call that waits', () => {
     expect(JSON.stringify(await reader.all())).not.toContain(marker)
   })
 
-  it('is told while the agent itself waits for the end of a rate limit', async () => {
+  it('a wait for a rate limit is reported while the agent itself waits', async () => {
     const reader = await ask('limited-long')
     const wait = await nextWait(reader, 'retries')
     expect(wait).toMatchObject({ state: 'retries', provider: 'fake', provider_status: 429, seconds: 11 })
@@ -101,7 +101,7 @@ describe('a model call that waits', () => {
     expect((await reader.all()).at(-1)?.data).toMatchObject({ run: { outcome: { text: 'Hello there' } } })
   })
 
-  it('is told while a provider is silent, and told as over when it answers', async () => {
+  it('a wait for a silent provider is reported, and its end too', async () => {
     const reader = await ask('hangs')
     const first = await nextWait(reader, 'silent')
     expect(first).toMatchObject({ state: 'silent', model: 'fake/hangs', provider: 'fake', code: null })

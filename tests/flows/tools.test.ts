@@ -97,7 +97,7 @@ describe('the tools of an agent', () => {
     await web?.close()
   })
 
-  it('search the web, tell how the agent stands, and bring back what it kept', async () => {
+  it('the tools of an agent search the web, show its status, and read saved artifacts', async () => {
     const run = await mesh.ask('look around', { agent: 'scout' })
     const text = run.outcome?.text ?? ''
     expect(text.split('|')).toEqual([
@@ -161,7 +161,7 @@ describe('the tools of an agent', () => {
     }
   })
 
-  it('are withheld from an agent that may not use them, which is told why when it tries', async () => {
+  it('a withheld tool is rejected with the reason when the agent calls it', async () => {
     verifies('resources:worker:tools-by-permission')
     const file = join(mesh.home, 'config', 'permissions.json')
     const before = await readFile(file, 'utf8')

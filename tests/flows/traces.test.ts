@@ -150,7 +150,7 @@ describe('traces', () => {
     expect(none.code).toBe(1)
   })
 
-  it('outlive a mesh that was killed: the run stands in them, with what was written', async () => {
+  it('traces survive a killed mesh: the run is in them, with its written spans', async () => {
     const [run] = await mesh.runs(50).then((all) => all.filter(({ parent_id }) => parent_id === null))
     const before = await traceOf(mesh, run?.id ?? '')
     await mesh.kill9()

@@ -56,7 +56,7 @@ const says = 'The mesh answers on'
 
 const rounds = process.env['FLOTILLA_SOAK'] === '1' ? [1, 2, 3] : [1]
 
-it.each(rounds)('of two detached starts on a new home exactly one wins, round %i', async () => {
+it.each(rounds)('exactly one of two detached starts on a new home wins, round %i', async () => {
   const { home, start, mesh } = await aHome()
   const ends: readonly [End, End] = await Promise.all([start('-d').ended, start('-d').ended])
   expect(
@@ -82,7 +82,7 @@ it.each(rounds)('of two detached starts on a new home exactly one wins, round %i
   expect(await mesh()).toMatchObject({ pid })
 })
 
-it('of two starts in the foreground exactly one wins, and the other disturbs nothing', async () => {
+it('exactly one of two foreground starts wins, and the other disturbs nothing', async () => {
   const { home, start, mesh } = await aHome()
   const both = [start(), start()]
   const first = await Promise.race(both.map(async (one) => ({ one, end: await one.ended })))

@@ -58,7 +58,7 @@ function chat(columns: number): PtyProgram {
 }
 
 describe('what a person types at a terminal while an answer streams', () => {
-  it('stands in a row of its own, and the answer reads as the agent said it, once', async () => {
+  it('typed text stays in its own row while an answer streams, and the answer is printed once and unchanged', async () => {
     const program = chat(100)
     await program.shows(/^teller ›/)
     program.type('tell me a story\r')
@@ -115,7 +115,7 @@ describe('what a person types at a terminal while an answer streams', () => {
     program.kill()
   })
 
-  it('stands alone below an answer of wide letters, and nothing is left of earlier rows', async () => {
+  it('typed text stays below an answer of wide characters, and no earlier row remains', async () => {
     const program = chat(24)
     await program.shows(/^teller ›/)
     program.type('write\r')

@@ -61,7 +61,7 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
     close: async () => {},
   }))
 
-  it('tells its owner what each address holds, through the filter, and of the chain alone that was meant', async () => {
+  it('the owner sees the balance of each address, fetched through the egress filter, of the configured chain only', async () => {
     const cli = () => flotilla({ url: mesh.url, home: mesh.home }, 'wallet', 'balances')
     expect((await cli()).err).toContain('flotilla wallet init')
     // The seed of development chains: its index 1 is `rich`.
@@ -84,7 +84,7 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
     expect(told.out).toMatch(/sepolia +scout +1 +0x7099\w+ +12345\.000000000000000001 ETH/)
   })
 
-  it('tells an agent of its own address alone, and only where a person let it look', async () => {
+  it('an agent sees only its own address, and only if a person allowed it', async () => {
     const told = async (tool: string, chain: string) =>
       JSON.stringify((await mesh.invoke('scout', tool, { chain })).outcome)
     expect(await told('wallet_balance', 'sepolia')).toContain('can_use_wallet')

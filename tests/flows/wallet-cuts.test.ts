@@ -294,7 +294,7 @@ describe.each([
       })
     })
 
-    test('after a person allowed it is carried out once, by whoever starts next', async () => {
+    test('an approved payment is carried out once after a kill, by the next start', async () => {
       const confirms = ({ modules: { control } }: Composed) => {
         const [row] = control.api.approvals.list(owner, { open: true, limit: 9 })
         if (row?.state !== 'pending') return null

@@ -91,7 +91,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     }
   })
 
-  it('tells what tokens say of themselves, and reads contracts', async () => {
+  it('a chain of the EVM reports token metadata, and contracts can be read', async () => {
     expect(await chain.token(at.dollar, never)).toEqual({ decimals: 6, symbol: 'USDX' })
     expect(await chain.token(at.coin, never)).toEqual({ decimals: 18, symbol: 'WETX' })
     await expect(chain.token(friend, never)).rejects.toMatchObject({ code: 'bad-request' })
@@ -156,7 +156,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     })
   })
 
-  it('names a call by its types, and whom it names or enriches beside those that it pays', async () => {
+  it('a call is described by its types, and by the addresses that it names or benefits next to its payees', async () => {
     const approves = call(at.dollar, 'approve(address to_our_shop, uint nothing)', [at.taker, '900'])
     expect(await plan(approves)).toMatchObject({ called: 'approve(address,uint256)' })
     const others = async (order: Order) => {
@@ -204,7 +204,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     rpc.trick = () => null
   })
 
-  it('counts what a transaction may cost beside its gas on a rollup, and refuses where that is not told', async () => {
+  it('the cost beyond gas on a rollup counts, and a chain that does not report it is refused', async () => {
     const { feeMaxRaw, unsigned } = await plan(transfer(null, 5n))
     const { gasLimit, maxFeePerGas } = JSON.parse(unsigned) as { gasLimit: string; maxFeePerGas: string }
     const gas = BigInt(gasLimit) * BigInt(maxFeePerGas)
@@ -302,7 +302,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     await anvil.rpc('evm_setAutomine', [true])
   })
 
-  it('tells what a transaction did by its own record', async () => {
+  it('the effect of a transaction is read from its own receipt', async () => {
     const done = await sent(transfer(at.dollar, 77n))
     expect(await fate(done)).toMatchObject({
       kind: 'landed',

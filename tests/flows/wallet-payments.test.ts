@@ -179,7 +179,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     expect(await history()).toHaveLength(2)
   })
 
-  it('that an RPC says failed after it sent them are found, and those of another chain are not signed', async () => {
+  it('payments that an RPC reports as failed after sending are found, and those of another chain are not signed', async () => {
     const before = await balance(friend)
     rpc.trick = ({ method, id, pass }) =>
       method === 'eth_sendRawTransaction'
@@ -283,7 +283,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     },
   )
 
-  it('that no block takes are replaced by their owner, at a higher fee or by nothing, and count once', async () => {
+  it('payments that are not included are replaced by their owner, at a higher fee or by an empty one, and count once', async () => {
     const before = await balance(friend)
     const count = (await history()).length
     await anvil.rpc('evm_setAutomine', [false])

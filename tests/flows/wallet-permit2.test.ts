@@ -145,7 +145,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
     expect(await effects(call(permit2, name, [payer, batch, wrong]))).toMatchObject({ kind: 'fails' })
   })
 
-  it('pays whom a signed permit names deep in its call: one, several, and with a witness', async () => {
+  it('payees of a signed permit deep in a call are found: one, several, and with a witness', async () => {
     const one = { token: at.dollar, amount: 60n }
     const witnessed =
       'permitWitnessTransferFrom(((address,uint256),uint256,uint256),(address,uint256),address,bytes32,string,bytes)'
@@ -239,7 +239,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
     ).toMatchObject(leaves)
   })
 
-  it('pays whom a call names that is nested in another one', async () => {
+  it('payees of a nested call are found', async () => {
     await landed(allows(at.dollar, multicall3, '100'))
     const nested = (to: string, raw: number) => [permit2, false, takes(to, raw)]
     const name = 'aggregate3((address,bool,bytes)[])'
@@ -252,7 +252,7 @@ describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
     expect(await landed(both)).toMatchObject({ payees: [lower(thief), lower(other)] })
   })
 
-  it('pays whom a contract hands on to what it was given, coins or tokens', async () => {
+  it('payees of a contract that forwards what it received are found, in coins or tokens', async () => {
     const name = 'aggregate3Value((address,bool,uint256,bytes)[])'
     const args = [
       [

@@ -68,7 +68,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     await server?.close()
   })
 
-  it('tells its owner what each address holds there, of the chain alone that was meant', async () => {
+  it('the owner sees the balance of each Solana address, of the configured chain only', async () => {
     const reply = await mesh.call(walletEndpoints.walletBalances, { query: { agent_id: 'scout' } })
     const { balances } = walletApi.walletBalances.response.parse(reply.json())
     expect(
@@ -102,7 +102,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     ).stopped
   const held = (wallet: TestWallet) => server.chain.svm.account(wallet.bytes)?.lamports ?? 0n
 
-  it('tells an agent of its own address there, where a person let it look', async () => {
+  it('an agent sees only its own Solana address, if a person allowed it', async () => {
     expect(await told('wallet_balance', { chain: 'solana' })).toContain('can_use_wallet')
     await editPermissions(mesh, 'scout', { can_use_wallet: true, wallet_allowed_chains: ['solana'] })
     expect(await told('wallet_address', { chain: 'solana' })).toContain(scouts)

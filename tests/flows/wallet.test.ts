@@ -107,7 +107,7 @@ describe('the wallet of a fleet', () => {
   })
 
   it(
-    'survives a kill, stays shut until its passphrase is given, and shows its words to nobody again',
+    'a wallet survives a kill, stays locked until its passphrase is given, and never shows its words again',
     async () => {
       verifies(
         'endpoints:wallet:seed-gone',
@@ -238,7 +238,7 @@ describe('the wallet of a fleet', () => {
   )
 
   it(
-    'whose files are lost makes no other in their place, and comes back by its words alone',
+    'a wallet whose files are lost creates no replacement, and is restored only by its words',
     async () => {
       const before = (await mesh.call(walletEndpoints.walletAddresses)).json()
       await mesh.terminate()

@@ -185,7 +185,7 @@ describe('the size of a body', () => {
     ])
   })
 
-  it('is given to the agent without what nobody sees, and of that the first 3,000 characters', async () => {
+  it('an agent gets the body without invisible characters, and of that the first 3,000 characters', async () => {
     verifies(
       'endpoints:webhook:forwarded-to-agent',
       'endpoints:webhook:truncated-after-sanitizing',
@@ -323,7 +323,7 @@ describe('what is no delivery', () => {
     expect(rows.some((row) => row.state === 'refused' && row.count > 1)).toBe(true)
   })
 
-  it('is told apart from hooks that are off, archived or unknown', async () => {
+  it('invalid deliveries are distinguished from hooks that are off, archived or unknown', async () => {
     heedsLesson(81)
     const { hook, secret, url } = await aHook()
     const signed = (body: string) => deliver(url, body, { [headerNames.webhookSignature]: hex(secret, body) })

@@ -101,7 +101,7 @@ describe('a command that means home A where the mesh of home B answers', () => {
 })
 
 describe('the mesh of home B', () => {
-  it('answers whoever means it, and whoever says nothing of a home', async () => {
+  it('the mesh of home B answers requests for itself, and requests that name no home', async () => {
     expect(await flotilla({ home: b.home }, 'status', '--port', port)).toMatchObject({ code: 0 })
     expect(await flotilla({ home: b.home }, 'status')).toMatchObject({ code: 0 })
     expect((await fetch(`${b.url}${meshHumanEndpoints.status.path}`)).status).toBe(200)

@@ -119,7 +119,7 @@ it(
 )
 
 it(
-  'starts an agent elsewhere when its node is cut off, and tells the asker how its run ended',
+  'an agent is started on another node when its node is disconnected, and its requester gets the outcome of the run',
   async () => {
     // Walls of a node that came back are tried with the next round, and no agent is put there before.
     const [elsewhere] = nodes

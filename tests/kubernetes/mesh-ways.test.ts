@@ -80,7 +80,7 @@ it(
 )
 
 it(
-  'tells what idle agents take there',
+  'the resources of idle agents are measured',
   async () => {
     const names = Array.from({ length: idlers }, (_, index) => `idler-${index + 1}`)
     for (const name of names) {

@@ -50,7 +50,7 @@ afterAll(async () => {
 }, patient(120_000))
 
 it(
-  'refuses a second mesh of a home while the first lives, however they are told apart',
+  'a second mesh of a home is rejected while the first runs, however they are distinguished',
   async () => {
     const { code, lines } = await second.command('serve')
     expect(code).toBe(1)

@@ -78,7 +78,7 @@ sandboxRuntimeConformance('kubernetes', async () => {
   }
 })
 
-it('tries the walls of every node, and tells which fall where nothing enforces them', async () => {
+it('the walls of every node are tested, and unenforced ones are reported', async () => {
   const listener = createServer((socket) => socket.on('error', () => undefined).end())
   listener.listen(meshPort, fabric.address)
   await once(listener, 'listening')
@@ -105,7 +105,7 @@ it('tries the walls of every node, and tells which fall where nothing enforces t
   expect(fallen).toEqual(expect.arrayContaining(['host-ports-closed', 'other-sandboxes-closed']))
 })
 
-it('tells a lack of memory by name, and leaves nothing of a home that is erased', async () => {
+it('a lack of memory is reported as such, and an erased home leaves nothing', async () => {
   const runtime = await open('memory')
   const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
   onTestFinished(async () => {
@@ -175,7 +175,7 @@ it('leaves a namespace alone in which others live', async () => {
   expect(policies).toMatchObject({ items: [] })
 })
 
-it('tells at once that nodes lack the image or the profile, and what to do', async () => {
+it('nodes without the image or the profile are reported at once, with the repair', async () => {
   const lacking = (given: object) =>
     createKubernetesRuntime({ ...optionsOf('lacking'), ...given }).prepare({ progress: () => {} })
   const repair = /Repair: bring the image[^]*flotilla image FILE/

@@ -127,7 +127,7 @@ async function probe(namespace: string, node: string) {
 }
 
 describe('walls around pods', () => {
-  it('nothing but a policy stands between a pod and what it must not reach', async () => {
+  it('a policy is the only barrier between a pod and forbidden destinations', async () => {
     const { attempts } = await probe('without-policies', nodes[0]?.name ?? '')
     const reached = attempts.filter(({ group }) => group !== 'sibling' && group !== 'names')
     expect(reached.map(({ target, outcome }) => `${target} ${outcome}`)).toEqual(

@@ -108,38 +108,41 @@ describe('an odd answer', () => {
     },
   )
 
-  test.each(oddities)('is made or told by the loop of an agent, where $what', async (oddity) => {
-    answerOddly(oddity)
-    const made: unknown[] = []
-    const look = defineTool({
-      name: 'look',
-      description: 'looks',
-      parameters: { at: text('where', { maxChars: 100 }) },
-      effect: 'none',
-      timeoutMs: 5000,
-      run: async (input) => succeeded(made.push(input)),
-    })
-    const { ended, state } = await runAgentAt(gateway.rootUrl, model, [look])
-    const { normal } = oddity
-    if ('problem' in normal) {
-      expect(ended).toMatchObject({ kind: 'failed', code: normal.agentCode ?? normal.problem })
-      return
-    }
-    if (!normal.calls) {
-      if ((normal.text ?? '') === '') expect(ended).toMatchObject({ kind: 'failed', code: 'model-failed' })
-      // A zero character is invisible, and no prompt has it.
-      else expect(ended).toEqual({ kind: 'answered', text: normal.text?.replaceAll('\0', '') })
-      return
-    }
-    expect(ended).toEqual({ kind: 'answered', text: 'Hello there' })
-    const usable = normal.calls.flatMap(([name, written]) => {
-      const input = inputOf(written)
-      return name === 'look' && isJsonObject(input) && typeof input['at'] === 'string' ? [input] : []
-    })
-    expect(made).toEqual(usable)
-    expect(state.toolOutputs).toHaveLength(normal.calls.length)
-    expect(state.toolOutputs.filter(({ ok }) => ok)).toHaveLength(usable.length)
-  })
+  test.each(oddities)(
+    'an odd answer is created or reported by the loop of an agent, where $what',
+    async (oddity) => {
+      answerOddly(oddity)
+      const made: unknown[] = []
+      const look = defineTool({
+        name: 'look',
+        description: 'looks',
+        parameters: { at: text('where', { maxChars: 100 }) },
+        effect: 'none',
+        timeoutMs: 5000,
+        run: async (input) => succeeded(made.push(input)),
+      })
+      const { ended, state } = await runAgentAt(gateway.rootUrl, model, [look])
+      const { normal } = oddity
+      if ('problem' in normal) {
+        expect(ended).toMatchObject({ kind: 'failed', code: normal.agentCode ?? normal.problem })
+        return
+      }
+      if (!normal.calls) {
+        if ((normal.text ?? '') === '') expect(ended).toMatchObject({ kind: 'failed', code: 'model-failed' })
+        // A zero character is invisible, and no prompt has it.
+        else expect(ended).toEqual({ kind: 'answered', text: normal.text?.replaceAll('\0', '') })
+        return
+      }
+      expect(ended).toEqual({ kind: 'answered', text: 'Hello there' })
+      const usable = normal.calls.flatMap(([name, written]) => {
+        const input = inputOf(written)
+        return name === 'look' && isJsonObject(input) && typeof input['at'] === 'string' ? [input] : []
+      })
+      expect(made).toEqual(usable)
+      expect(state.toolOutputs).toHaveLength(normal.calls.length)
+      expect(state.toolOutputs.filter(({ ok }) => ok)).toHaveLength(usable.length)
+    },
+  )
 })
 
 /** Lines of the wire that go on as they are. */

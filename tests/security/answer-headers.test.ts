@@ -53,7 +53,7 @@ function headOf(
 }
 
 describe("every answer of the people's API", () => {
-  it('has all headers, on every path that there is, whoever asks and however', async () => {
+  it('every answer of the API for people has all headers, on every path and for every caller', async () => {
     const endpoints = [...(await allEndpoints()).values()]
     const statuses = new Set<number>()
     const manners: readonly Record<string, string>[] = [

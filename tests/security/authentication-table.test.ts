@@ -10,7 +10,7 @@ let home: CutHome
 beforeAll(async () => void (home = await aCutHome([])))
 afterAll(() => home.close())
 
-test('every route stands behind the gate that the table names, and none behind two', async () => {
+test('every route has exactly the gate that the table names', async () => {
   const offered = await home.with(({ modules }) => offeredRoutes(Object.values(modules)))
   const { people, ...others } = authenticationTable
   expect(offered).toEqual({ ...others, people: Object.keys(people) })

@@ -107,7 +107,7 @@ describe('the journal of a running mesh', () => {
     for (const line of lines) expect((JSON.parse(line) as Row).type).toMatch(/^flotilla\.journal\.agent\./)
   })
 
-  it('that was cut at its end, with a head made to fit, is found at the next start; a person may accept it', async () => {
+  it('a journal truncated at its end, with a matching head, is detected at the next start; a person may accept it', async () => {
     const mesh = await aStoppedMesh()
     tamper(
       mesh,
@@ -147,7 +147,7 @@ describe('the journal of a running mesh', () => {
     expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(0)
   })
 
-  it('that somebody made anew with right hashes is not taken: they do not know the secret', async () => {
+  it('a journal rebuilt with valid hashes is rejected, because its author does not know the secret', async () => {
     const mesh = await aKilledMesh()
     tamper(mesh, "UPDATE journal_head SET seal = '0000'")
     expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).out).toContain(

@@ -196,7 +196,7 @@ async function flood(by: AgentAtWork, { call, atOnce = callsAtOnce }: Flood): Pr
 
 describe('a flood of one agent', () => {
   it.each(floods.map((one, index) => [one.what, one, `flooder-${index}`] as const))(
-    'of %s leaves the loop to others',
+    'a flood of %s leaves the event loop to other agents',
     async (_what, one, id) => {
       const by = await aFlooder(id, one.reads ?? [])
       await stretches()

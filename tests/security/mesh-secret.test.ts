@@ -85,7 +85,7 @@ describe('the secret of the mesh', () => {
     expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
   })
 
-  it('that is lost lets no mesh start, until a person begins anew, which is told ever after', async () => {
+  it('a mesh without its secret does not start until a person begins anew, which is reported from then on', async () => {
     const mesh = await aLivedHome()
     const secret = await readFile(secretOf(mesh), 'utf8')
     await rm(secretOf(mesh))
@@ -120,7 +120,7 @@ describe('the secret of the mesh', () => {
   })
 
   const other = 'o'.repeat(43)
-  it('that is another lets no mesh start, and is kept aside when a person begins anew', async () => {
+  it('a mesh with another secret does not start, and the file is kept aside when a person begins anew', async () => {
     const mesh = await aLivedHome()
     await writeFile(secretOf(mesh), `${other}\n`)
     expect(await refusal(mesh)).toMatchObject({
@@ -136,7 +136,7 @@ describe('the secret of the mesh', () => {
     await isTheHomesNow(mesh)
   })
 
-  it('that others could read is closed to them, with a warning; in .env, where one stands again, it counts for nothing', async () => {
+  it('a secret readable by other users is made private with a warning; a second one in .env is ignored', async () => {
     const mesh = await aLivedHome()
     await chmod(secretOf(mesh), 0o644)
     await appendFile(envOf(mesh), `FLOTILLA_SYSTEM_MESH_SECRET=${other}\n`)
@@ -166,7 +166,7 @@ describe('the secret of the mesh', () => {
   })
 
   // What is on the disk after each step is the same as after a kill there: the next one fails instead.
-  it('that was written when beginning anew was cut off is replaced by beginning anew again', async () => {
+  it('a secret from an interrupted new beginning is replaced by the next one', async () => {
     const mesh = await aLivedHome()
     await rm(secretOf(mesh))
     change(mesh, "CREATE TRIGGER cut BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'cut off'); END")

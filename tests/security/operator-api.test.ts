@@ -194,7 +194,7 @@ describe('behind the operator-or-internal gate', () => {
     }
   })
 
-  it('is the archive, to be looked at, filled and emptied', async () => {
+  it('the archive can be listed, filled and emptied behind the operator-or-internal gate', async () => {
     verifies('endpoints:operator:archive', 'endpoints:operator:paths')
     const archived = () => askAtTheGate('/mesh/operator/archive')
     for (const found of await archived()) expect(found).toEqual({ agents: [] })
@@ -258,7 +258,7 @@ describe('the archive, behind the operator-or-internal gate', () => {
   const { archive, archived, unarchive } = operatorArchiveEndpoints
   const internal = { params: { id: 'target' }, headers: { [headers.meshInternal]: '1' } }
 
-  it('is the operator’s and this machine’s own, and nobody else’s', async () => {
+  it('the archive is available only to the operator and to this machine', async () => {
     verifies('authentication:operator-or-internal:archive')
     for (const endpoint of [archived, archive, unarchive]) {
       expectProblem(await knock(endpoint, { who: ann }), 'denied')
@@ -366,7 +366,7 @@ describe('the ceiling on the wire', () => {
     }
   })
 
-  it('leaves it to a person whose budget a new worker is charged to', async () => {
+  it('the operator cannot choose the budget that a new worker is charged to', async () => {
     const create = { id: 'charged', role: 'x', project: 'acme' }
     expectProblem(await knock(operatorEndpoints.agentCreate, { who: operator, body: create }), 'bad-request')
     expect((await record())['charged']).toBeUndefined()
@@ -487,7 +487,7 @@ describe('money on the wire: the operator lowers and never raises', () => {
     expect(await config()).toMatchObject({ budget: { daily_usd: 10 } })
   })
 
-  it('judges by what stands, not by what it saw: an amount of yesterday raises one of today', async () => {
+  it('the check compares with the current budget: an older amount can be a raise today', async () => {
     expect((await byPerson(2)).status).toBe(200)
     expectProblem(await edit(budget('{"daily_usd":3}')), 'human-only')
     expect((await edit(budget('{"daily_usd":2}'))).status).toBe(200)

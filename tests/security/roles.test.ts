@@ -98,7 +98,7 @@ describe.each(personRoles.filter((role) => role !== 'owner'))('over the wire, a 
   })
 })
 
-test('a token that nobody has opens no route, also from where none is wanted', async () => {
+test('an unknown token opens no route, even if the route needs none', async () => {
   const found = await Promise.all(routes.map(([route]) => ask(route, 'flp_nobody')))
   expect(found.filter(({ status }) => status !== 401)).toEqual([])
 })
@@ -227,7 +227,7 @@ describe('people with curl', () => {
     expect(journal).not.toContain(tokens['ann'])
   })
 
-  test('hear nothing more once their token is another, or they are gone; an open stream ends', async () => {
+  test('an open stream ends and nothing more is sent once a token is replaced or its person removed', async () => {
     await add('eve', 'viewer')
     const old = tokens['eve'] ?? ''
     const stream = await fetch(`${mesh.url}/api/events`, { headers: { authorization: `Bearer ${old}` } })
@@ -246,7 +246,7 @@ describe('people with curl', () => {
     expect(await ask('GET /api/status', fresh)).toMatchObject({ status: 401 })
   })
 
-  test('come in no more while the file is broken, which the owner is told with its line', async () => {
+  test('people are rejected while the file is broken, and the owner sees the line', async () => {
     const path = join(mesh.home, 'config', 'people.json')
     const whole = await readFile(path, 'utf8')
     await writeFile(path, whole.replace('"viewer"', '"voyeur"'))

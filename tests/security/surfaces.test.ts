@@ -196,7 +196,7 @@ describe('what a page of the dashboard does', () => {
     expect(Object.keys(unprovedWrites).filter((route) => !writes.includes(route))).toEqual([])
   })
 
-  it('is refused without it on each of those routes, before anything is looked at', async () => {
+  it('a write of the dashboard without its proof is rejected on each of those routes, before any other check', async () => {
     for (const route of provedRoutes) {
       const [method, path] = route.split(' ') as [Endpoint['method'], Endpoint['path']]
       const reply = await mesh.call({ method, path, summary: '' }, { params, headers: page() })
@@ -422,7 +422,7 @@ describe("an agent's own server", () => {
     },
   )
 
-  it('believes the mesh, and tells anyone that it lives', async () => {
+  it('the server of an agent trusts the mesh, and answers liveness checks of any caller', async () => {
     verifies('endpoints:agent:get-status')
     const proof = `Bearer ${(await identityOf(mesh.home)).signFor('ann')}`
     const status = await knock(agentEndpoints.status, proof)

@@ -24,7 +24,7 @@ const hooks = async () =>
   webhookApi.webhooks.response.parse((await mesh.call(webhookEndpoints.webhooks)).json()).webhooks
 
 describe('a webhook', () => {
-  it('is made by a person at the dashboard’s API and by nobody else, on whatever API they knock', async () => {
+  it('a webhook can be created only by a person at the API of the dashboard', async () => {
     verifies('resources:webhook:created-in-dashboard', 'endpoints:webhook:created-in-dashboard')
     const { method, path } = webhookEndpoints.webhookCreate
     for (const id of ['ann', 'operator']) {
@@ -49,7 +49,7 @@ describe('a webhook', () => {
     expect(await hooks()).toHaveLength(1)
   })
 
-  it('is changed, tested and deleted there alone, and looked at from the command line', async () => {
+  it('a webhook can be changed, tested and deleted only there, and listed from the command line', async () => {
     const [hook] = await hooks()
     const id = hook?.id ?? ''
     const terminal = { 'user-agent': 'flotilla-cli/1' }

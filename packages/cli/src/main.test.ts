@@ -322,7 +322,7 @@ describe('flotilla, as a process', () => {
     expect(err).toContain('code cancelled')
   })
 
-  it('refuses to reset without a confirmation that nobody can give', async () => {
+  it('flotilla refuses to reset without a confirmation when standard input is not a terminal', async () => {
     const { code, err } = await flotilla('reset')
     expect(code).toBe(2)
     expect(err).toContain('--yes')

@@ -181,7 +181,7 @@ describe('operands of chat', () => {
 })
 
 describe('interrupts', () => {
-  it('go to the newest listener first, and end the command when it is told twice', () => {
+  it('an interrupt goes to the newest listener first, and a second one ends the command', () => {
     let now = 0
     const interrupts = createInterrupts(() => now)
     const told: string[] = []
@@ -200,7 +200,7 @@ describe('interrupts', () => {
     expect(interrupts.signal.aborted).toBe(true)
   })
 
-  it('that arrive together are one keystroke', () => {
+  it('interrupts that arrive together count as one keystroke', () => {
     const interrupts = createInterrupts(() => 5000)
     const told: string[] = []
     interrupts.onInterrupt(() => told.push('cancel'))

@@ -37,7 +37,7 @@ describe('a program is started as it was built', () => {
     expect(programFile(fs, root, 'cli')).toBe(`${root}/packages/cli/src/main.ts`)
   })
 
-  test('where its sources are those of the build, and from them where there is none', () => {
+  test('a program starts as it was built from its sources, and from the sources without a build', () => {
     const { root, main } = aCheckout()
     expect(programFile(fs, root, 'mesh')).toBe(main)
     expect(programFile(fs, root, 'cli')).toBe(`${root}/packages/cli/src/main.ts`)

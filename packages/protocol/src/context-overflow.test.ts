@@ -147,7 +147,7 @@ const said: readonly (readonly [string, string, number | null, number | null])[]
 
 describe('a refusal because of length', () => {
   test.each(said)(
-    'of %s is known, and what it states is taken',
+    'a length rejection of %s is recognized, and its stated limit is used',
     (_who, words, ...[windowTokens, promptTokens]) => {
       expect(saysTooLong(words)).toBe(true)
       expect(statedWindow(words)).toEqual(windowTokens === null ? null : { windowTokens, promptTokens })

@@ -7,7 +7,7 @@ import { chatStreamFrameSchema } from './mesh-human-api.ts'
 const schemas = { chatFrameSchema, chatStreamFrameSchema, fleetEventBodySchema }
 
 describe('frames of streams', () => {
-  test.each(Object.entries(schemas))('of %s all have a type of their own', (_name, schema) => {
+  test.each(Object.entries(schemas))('frames of %s all have a type of their own', (_name, schema) => {
     heedsLesson(100)
     const types = schema.def.options.map((option) => option.def.shape.type.def.values[0])
     expect(types.length).toBeGreaterThan(2)
@@ -15,7 +15,7 @@ describe('frames of streams', () => {
     for (const type of types) expect(type).toMatch(/^[a-z._]+$/)
   })
 
-  test('that say how a run failed have one too, and without it are none', () => {
+  test('a frame that reports a failed run has a type, and without the failure is invalid', () => {
     heedsLesson(100)
     const result = {
       run_id: 'run_1',

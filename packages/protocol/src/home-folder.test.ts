@@ -17,7 +17,7 @@ describe('making the home', () => {
     expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o700)
   })
 
-  it('says what stands in the way where a file does', () => {
+  it('creating the home reports the obstacle if a file has its path', () => {
     writeFileSync(join(folder, 'file'), '')
     expect(() => makeHome(fs, join(folder, 'file', 'home'))).toThrow(
       expect.objectContaining({
@@ -36,7 +36,7 @@ describe('making the home', () => {
     )
   })
 
-  it('is content with a folder that somebody else made in the same moment', () => {
+  it('creating the home accepts a folder that another process created at the same moment', () => {
     let made = false
     const files = {
       mkdirSync: () => {

@@ -71,7 +71,7 @@ describe('an identity', () => {
     expect(identitySchema.safeParse(identity).success).toBe(false)
   })
 
-  test('that is none is answered with one of each channel', () => {
+  test('an invalid identity is answered with an example of each channel', () => {
     const { error } = identitySchema.safeParse('fax:123')
     expect(error?.issues[0]?.message).toContain(`of a channel: ${examples.join(', ')}`)
   })
@@ -80,7 +80,7 @@ describe('an identity', () => {
 describe('a person', () => {
   const least = { name: 'ann', role: 'viewer' }
 
-  test('of whom the file says no more has nothing, and is known by nothing', () => {
+  test('a person without further entries has no rights and no identities', () => {
     expect(personSchema.parse(least)).toEqual({
       ...least,
       agents: [],
@@ -111,7 +111,7 @@ describe('a token', () => {
     expect(state(digest, '2026-01-02T00:00:00Z')).toBe('expired')
   })
 
-  test('that was never given out is none, whatever stands beside it', () => {
+  test('a token that was never issued is invalid, whatever entries are next to it', () => {
     expect(state(null, null)).toBe('none')
     expect(state(null, '2026-01-01T00:00:00Z')).toBe('none')
   })
@@ -125,7 +125,7 @@ describe('the file', () => {
     }))
   const vic = { name: 'vic', role: 'viewer' }
 
-  test('knows no token by two people: whose calls would those be?', () => {
+  test('the file rejects one token for two people', () => {
     const digest = 'a'.repeat(64)
     expect(
       issuesOf({ ...vic, token_sha256: digest }, { name: 'bob', role: 'owner', token_sha256: digest }),
@@ -133,7 +133,7 @@ describe('the file', () => {
     expect(issuesOf(vic, { name: 'bob', role: 'owner' })).toEqual([])
   })
 
-  test('says of whom it gives an owner’s identity without the role', () => {
+  test('the file names the person that has the identity of an owner without the role', () => {
     expect(issuesOf(vic, { name: 'bob', role: 'member', identities: ['local'] })).toEqual([
       { path: ['people', 1], message: 'local and session are identities of owners alone' },
     ])

@@ -29,7 +29,7 @@ describe('sanitizeForPrompt', () => {
     },
   )
 
-  test('what stands around flags comes once and in its order, however long it is', () => {
+  test('text around flags is kept once and in order, however long it is', () => {
     const flag = '🏴\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}'
     const long = 'what stands before, between and after '.repeat(3)
     expect(sanitizeForPrompt(`${long}\u200B${flag}${long}\u200B${flag}${long}`)).toBe(

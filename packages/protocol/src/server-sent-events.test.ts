@@ -92,7 +92,7 @@ describe('server-sent events', () => {
     expect(read(...Array.from({ length: 50 }, () => text))).toHaveLength(50)
   })
 
-  test('of single characters cost no more looks than of blocks', () => {
+  test('events that arrive by single characters cost no more scans than whole blocks', () => {
     const parser = createServerSentEventParser(2_000_000)
     const text = `data: ${'x'.repeat(1_000_000)}\n\n`
     let events = 0

@@ -92,7 +92,7 @@ describe('of askers, the checks find', () => {
     expect(foundIn(changes)).toContain(check)
   })
 
-  it('nothing about whoever left, as long as the letter waits', () => {
+  it('the checks find no fault when the person left and the letter still waits', () => {
     const changes = {
       asked: [anAsker({ way: 'leaves', told: null })],
       letters: [aLetter({ state: 'pending' })],
@@ -151,7 +151,7 @@ describe('of effects, the checks find', () => {
     expect([foundIn({ calls }), foundIn({ calls, effects: [] })]).toEqual([[], []])
   })
 
-  it('nothing about a job whose plan is said again by each firing', () => {
+  it('the checks find no fault in a job whose plan is repeated by each firing', () => {
     const calls = ['j1.0.1', 'j1.0.2'].map((id) => aCall({ id, marker: 'j1' }))
     const effects = calls.map(({ id }) => ({ callId: id, where: 'journal' }))
     expect(foundIn({ calls, effects })).toEqual([])
@@ -174,13 +174,13 @@ describe('of hand-offs, the checks find', () => {
     expect(foundIn(changes)).toContain(check)
   })
 
-  it('nothing where the parent was told once, or had ended before', () => {
+  it('the checks find no fault if the parent was notified once, or had ended before', () => {
     const givenUp = { ...letter, state: 'undeliverable' }
     expect(foundIn(good)).toEqual([])
     expect(foundIn({ ...good, notes: [], letters: [aLetter(), givenUp] })).toEqual([])
   })
 
-  it('nothing in a question that was told before the end', () => {
+  it('the checks find no fault in a question that was delivered before the end', () => {
     const asked = { ...told, source: 'task:task_1:blocked' }
     expect(foundIn({ ...good, notes: [asked, told] })).toEqual([])
     expect(foundIn({ ...good, notes: [asked] })).toEqual(['parent-told-not-once'])
@@ -203,7 +203,7 @@ describe('of messages, the checks find', () => {
     expect(foundIn(changes)).toContain(check)
   })
 
-  it('nothing where the run was told once, had ended before, or the message is kept for a heartbeat', () => {
+  it('the checks find no fault if the run was notified once, had ended before, or the message is kept for a heartbeat', () => {
     const givenUp = { ...letter, state: 'undeliverable' }
     expect(foundIn(good)).toEqual([])
     expect(foundIn({ ...good, notes: [], letters: [aLetter(), givenUp] })).toEqual([])
@@ -263,7 +263,7 @@ describe('of money, the checks find', () => {
     expect(foundIn(changes)).toContain(check)
   })
 
-  it('nothing where an answer that was cut off stands in what was booked unconfirmed', () => {
+  it('the checks find no fault if the cost of an interrupted answer is recorded as unconfirmed', () => {
     const unconfirmed = aSpend({
       id: 'call_2',
       costNano: 900,
@@ -302,7 +302,7 @@ describe('of money, the checks find', () => {
   })
 })
 
-test('what is left over is a finding as it stands', () => {
+test('each leftover is reported as a finding', () => {
   const leftovers = [{ check: 'orphan' as const, what: 'process 7' }]
   expect(checkAll(someFacts({ leftovers }))).toEqual([{ check: 'orphan', what: 'process 7', evidence: [] }])
 })

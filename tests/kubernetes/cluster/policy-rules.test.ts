@@ -22,7 +22,7 @@ const rulesOf = (cluster: PolicyCluster, chain: string): readonly string[] =>
     .map((line) => line.slice(`-A ${chain} `.length))
 
 describe('filterTable', () => {
-  it('leaves a pod alone that no policy selects, and drops what comes from an address of nobody', () => {
+  it('filterTable leaves an unselected pod alone, and drops traffic from unknown addresses', () => {
     const cluster = aCluster({ podSelector: { matchLabels: { role: 'other' } }, policyTypes: ['Egress'] })
     expect(rulesOf(cluster, 'FROM-10.91.1.2')).toEqual([])
     expect(rulesOf(cluster, 'SENDERS')).toEqual([

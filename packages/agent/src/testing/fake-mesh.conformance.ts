@@ -87,9 +87,12 @@ export function describeAgentApi(name: string, make: MakeAgentApi): void {
       expectProblem(reply, 403, 'model-not-allowed')
     })
 
-    test.each([null, '', 'of-nobody'])('a call with the token %j is that of nobody', async (token) => {
-      expectProblem(await asks([{ text: 'hi' }], { token }), 401, 'unauthenticated')
-    })
+    test.each([null, '', 'of-nobody'])(
+      'a call with the token %j is rejected as unauthenticated',
+      async (token) => {
+        expectProblem(await asks([{ text: 'hi' }], { token }), 401, 'unauthenticated')
+      },
+    )
 
     test('what is not there is a problem too', async () => {
       expectProblem(await asks([{ text: 'hi' }], { path: '/mesh/nothing-like-this' }), 404, 'not-found')

@@ -29,7 +29,7 @@ test('a copy that takes longer than a second says at a terminal how far it is', 
 })
 
 test.each([{ isTTY: false }, { isTTY: true, json: true }])(
-  'nothing is said of it where nobody watches: %j',
+  'the command prints no notice when standard error is not a terminal: %j',
   async (options) => {
     expect((await watched(options)).whole).toBe('')
   },

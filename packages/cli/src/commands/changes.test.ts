@@ -6,7 +6,7 @@ const change = (field: ChangeView['field'], before: ChangeView['before']) =>
   wasBefore({ field, agent_id: 'auditor', before } as ChangeView)
 
 describe('an undone change', () => {
-  test('is told as a sentence where there was nothing before', () => {
+  test('undoing a change to a field that had no value is printed as a sentence', () => {
     expect(change('model', null)).toBe('auditor uses the model of the fleet again.')
     expect(change('SOUL.md', null)).toBe('auditor has no SOUL.md of its own again, as before.')
   })

@@ -3,7 +3,7 @@ import { createColor } from '../terminal/color.ts'
 import { linesAfter, logLine, ofAgent } from './logs.ts'
 
 describe('what the container of an agent prints', () => {
-  it('is shown as lines of that agent, whoever they say they are of', () => {
+  it('container output is printed as lines of its agent, even if a line names another agent', () => {
     const said = JSON.stringify({
       time: 0,
       level: 'warn',
@@ -23,7 +23,7 @@ describe('what the container of an agent prints', () => {
     )
   })
 
-  it('says nothing in the name of the mesh, and no moment that is none', () => {
+  it('container output never prints lines of the mesh or invalid timestamps', () => {
     for (const time of [1e30, 'soon', -1e30]) {
       const said = JSON.stringify({ time, ready: true, url: 'http://elsewhere', msg: 'hello' })
       expect(logLine(ofAgent(said, 'scout'), createColor(false))).toMatch(/scout hello$/)

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { openCanaryListener } from './canary-listener.ts'
 
 describe('canary listener', () => {
-  it('counts whoever connects and is gone after close', async () => {
+  it('the listener counts every connection and stops listening after close', async () => {
     const canary = await openCanaryListener()
     const before = canary.connections()
     expect(before).toBeGreaterThan(0)

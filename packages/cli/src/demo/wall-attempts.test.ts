@@ -112,7 +112,7 @@ describe('wall attempts', () => {
     expect(judge('find-secrets', { ...search, program_token_status: 200 }).held).toBe(false)
   })
 
-  it('those that are made at once report each for themselves, whoever of them fails or is silent', () => {
+  it('concurrent attempts report separately, even if another attempt fails or stays silent', () => {
     const say = (id: string, line: string): WallAttempt => ({ ...wallAttempts[0]!, id, command: () => line })
     const together = [
       say('first', `echo noise; echo 'RESULT {"a":1}'; exit 3`),

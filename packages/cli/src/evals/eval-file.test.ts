@@ -15,7 +15,7 @@ cases:
 `
 
 describe('a file of cases', () => {
-  test('has its defaults, and asks whom each case, the file or the line names', () => {
+  test('a case takes its agent from the case, the file or the command line, and has defaults for the rest', () => {
     const file = readEvalFile(whole, undefined)
     expect(file).toMatchObject({ bar: 1, concurrency: 2 })
     expect(file.cases.map(({ agent }) => agent)).toEqual(['auditor', 'other'])

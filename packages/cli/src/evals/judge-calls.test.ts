@@ -27,7 +27,7 @@ describe('expected calls', () => {
     expect(callFailures({ tools: call({ list: [1] }), never: [] }, made)).toHaveLength(1)
   })
 
-  test('that must not be made are named', () => {
+  test('forbidden calls that were made are named in the verdict', () => {
     expect(callFailures({ tools: [], never: ['run_command', 'x'] }, made)).toEqual(['run_command was called'])
   })
 

@@ -22,7 +22,7 @@ describe('the unit of the mesh', () => {
     expect(unit).toContain('NoNewPrivileges=yes')
   })
 
-  test('of one user asks for nothing that only the system can give', () => {
+  test('the unit of one user requests nothing that only the system manager can grant', () => {
     expect(systemdUnit({ ...place, system: false })).not.toMatch(/ProtectSystem|docker\.service/)
   })
 

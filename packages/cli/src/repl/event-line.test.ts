@@ -40,7 +40,7 @@ describe('an event as a line', () => {
     expect(line).toContain('ls')
   })
 
-  it('is left out for states that other events tell', () => {
+  it('an event is omitted when other events already show its state', () => {
     const changed = { type: 'run.changed', agent_id: 'a', run_id: 'r', parent_id: null } as const
     expect(eventLine({ ...changed, state: 'running', outcome: null }, color, 'flotilla ')).toBeNull()
     expect(

@@ -94,7 +94,7 @@ describe('a run shown as it happens', () => {
     expect((await shown([accepted, done], true)).err).toBe('')
   })
 
-  it('tells its own end once, and that of another run beside it', async () => {
+  it('the end of a run is printed once, and the end of another run is printed too', async () => {
     const outcome: RunOutcome = { status: 'failed', text: 'no key', code: 'not-configured' }
     const failed = (id: string): ChatStreamFrame => ({
       type: 'event',
@@ -137,13 +137,13 @@ describe('a run shown as it happens', () => {
     })
   })
 
-  it('tells a run that failed as an error with its code and repair', async () => {
+  it('a failed run is printed as an error with its code and repair', async () => {
     const { out, err } = await shown([ended({ status: 'failed', text: 'no key', code: 'provider-refused' })])
     expect(out).toBe('')
     expect(err).toMatch(/✗ no key\n {2}code provider-refused\n {2}next .*key/)
   })
 
-  it('tells a wait as a line where no line can change', async () => {
+  it('a wait is printed as a line when the terminal cannot rewrite lines', async () => {
     const frames = [wait('silent', 1), wait('silent', 2), wait('retries'), wait('over'), text('Hi')]
     const { out, err } = await shown([...frames, ended({ status: 'done', text: 'Hi' })], true)
     expect(out).toBe('Hi\n')
@@ -152,7 +152,7 @@ describe('a run shown as it happens', () => {
     )
   })
 
-  it('tells a wait as one line that goes when it is over, at a terminal', async () => {
+  it('a wait is printed at a terminal as one line that is removed at its end', async () => {
     const { out, err } = await shown(
       [wait('silent', 1), text('Hi'), ended({ status: 'done', text: 'Hi' })],
       true,
@@ -162,7 +162,7 @@ describe('a run shown as it happens', () => {
     expect(err).toBe('\r\u001B[Kwaits for openai\uFFFD[2J: no answer for 1 s\r\u001B[K')
   })
 
-  it('tells a run that waits for its turn, until it begins', async () => {
+  it('a queued run is printed as queued until it starts', async () => {
     let now = 0
     const clock: Clock = {
       now: () => now,

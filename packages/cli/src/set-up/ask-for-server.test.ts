@@ -5,7 +5,7 @@ import { tellUnpriced } from './ask-for-server.ts'
 
 const failing = { call: () => Promise.reject(new Problem('agent-busy', { detail: 'the mesh is busy' })) }
 
-it('what fails once the server is kept is told, and does not fail the choice', async () => {
+it('a failed check after the server was saved is reported and does not undo the choice', async () => {
   const { terminal, err } = keepTerminal()
   const { signal } = new AbortController()
   await tellUnpriced({ terminal, signal }, failing as never, 'openai/own')

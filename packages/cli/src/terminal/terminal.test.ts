@@ -28,7 +28,7 @@ describe('terminal', () => {
     expect(err.text()).toBe('beside\n')
   })
 
-  it('in JSON mode says nothing that a terminal obeys, and the same to whoever parses it', () => {
+  it('JSON output contains no control sequences, and every parser reads the same value', () => {
     const { terminal, out } = keepTerminal({ json: true })
     const value = { name: 'a\u001B[2J\u009B31m\u007F\u009D0;title\u009C' }
     terminal.printJson(value)
@@ -46,7 +46,7 @@ describe('terminal', () => {
     expect(colored({ isTTY: true, colors: 'on', json: true })).toBe(false)
   })
 
-  it('shows progress as plain lines on standard error where nobody watches', () => {
+  it('progress is printed as plain lines on standard error without a terminal', () => {
     const { terminal, out, err } = keepTerminal()
     terminal.progress.step('Building the image')
     terminal.progress.done()
@@ -54,7 +54,7 @@ describe('terminal', () => {
     expect(out.text()).toBe('')
   })
 
-  it('marks a step that failed while the work goes on, and says why, whoever watches', () => {
+  it('a failed step of continuing work is marked with its reason, with and without a terminal', () => {
     for (const isTTY of [true, false]) {
       const { terminal, err } = keepTerminal({ isTTY, colors: 'auto' })
       terminal.progress.step('Fetching it')
@@ -91,7 +91,7 @@ describe('work of which nothing else is told', () => {
     }
   }
 
-  it('is told of from its first second on, and goes without a trace', async () => {
+  it('work without progress of its own shows a note from its first second, which is removed at the end', async () => {
     const { terminal, err } = keepTerminal({ isTTY: true, colors: 'off', clock: secondsOf(2) })
     const ended = terminal.working(() => 'Waiting for the mesh')
     expect(err.text()).toBe('')
@@ -101,7 +101,7 @@ describe('work of which nothing else is told', () => {
     expect(err.text().endsWith('\r\u001B[K')).toBe(true)
   })
 
-  it('is silent where nobody watches, for a program, beside a step and at a prompt', async () => {
+  it('the note is not shown without a terminal, for a program, during a step or at a prompt', async () => {
     const wordsOf = async (
       options: Parameters<typeof keepTerminal>[0],
       first: (terminal: Terminal) => void = () => undefined,
@@ -122,7 +122,7 @@ describe('work of which nothing else is told', () => {
     expect(await wordsOf({ isTTY: true }, prompt)).not.toContain('Waiting')
   })
 
-  it('gives way to what a command tells itself', () => {
+  it('the note is hidden while the command prints its own progress', () => {
     const { terminal, err } = keepTerminal({ isTTY: true, colors: 'off', clock: secondsOf(0) })
     const ended = terminal.working(() => 'Waiting for the mesh')
     terminal.status(() => 'Copying')
@@ -228,7 +228,7 @@ describe('an error', () => {
     ])
   })
 
-  it('of an unknown kind still names a next step', () => {
+  it('an error of an unknown kind still names a next step', () => {
     expect(formatError('odd')).toMatchObject({
       code: 'internal-error',
       repair: expect.stringContaining('doctor') as string,

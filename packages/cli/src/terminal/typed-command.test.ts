@@ -49,7 +49,7 @@ it('is how hints and errors name commands, and leaves what other people wrote', 
 const asItIs = new Set(['print', 'printText', 'note', 'stream'])
 const sources = join(import.meta.dirname, '..')
 
-it('is asked wherever a command prints words of ours that name one', () => {
+it('every message of the CLI that names a command uses the typed command', () => {
   const bare = globSync('**/*.ts', { cwd: sources })
     .filter((name) => !name.includes('.test.'))
     .flatMap((name) =>

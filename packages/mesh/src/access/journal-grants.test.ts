@@ -42,7 +42,7 @@ describe('grants in the journal', () => {
     ])
   })
 
-  test('that a hand made while the mesh was down are found at the next start', () => {
+  test('grants that were edited by hand while the mesh was down are recorded at the next start', () => {
     const database = migrated()
     const journal = collectJournal()
     createJournalGrants({ database, journal, log: silentLog })({ scout: record() }, 'system')

@@ -29,7 +29,7 @@ const anyKey = fc.array(fc.constantFrom('a', 'b', 'a/', 'b/'), { minLength: 1, m
 
 describe('the cost of a pattern at its bound on the longest key', () => {
   test.each(['key', 'credential'] as const)(
-    'of a %s is a fixed number of steps for each character',
+    'matching %s takes a fixed number of steps per character',
     (kind) => {
       fc.assert(
         fc.property(anyPattern, anyKey, (pattern, key) => {
@@ -44,7 +44,7 @@ describe('the cost of a pattern at its bound on the longest key', () => {
     expect(matchingSteps('key', '**/a'.repeat(50), 'b/'.repeat(255).concat('b'))).toBeGreaterThan(511)
   })
 
-  test('of which no other can be made: a longer key matches nothing', () => {
+  test('a key longer than the bound matches no pattern', () => {
     const key = `${'a/'.repeat(keyMaxChars / 2)}a`
     expect(key.length).toBeGreaterThan(keyMaxChars)
     expect(keyMatches('**', key)).toBe(false)

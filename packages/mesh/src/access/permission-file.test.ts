@@ -36,7 +36,7 @@ async function opened(text: string | null, more: Partial<PermissionFileDeps> = {
 }
 
 describe('the permission file', () => {
-  test('that is missing denies everything', async () => {
+  test('a missing permission file denies everything', async () => {
     verifies(
       'authentication:permissions:missing-file',
       'errors:permissions:missing-file',
@@ -139,7 +139,7 @@ describe('the permission file', () => {
     await store.close()
   })
 
-  test('that is broken is not overwritten by an edit', async () => {
+  test('an edit does not overwrite a broken permission file', async () => {
     const { path, store } = await opened('{ "permissions": {} ')
     await expect(store.edit((records) => ({ ...records }))).rejects.toMatchObject({
       code: 'unprocessable',

@@ -57,24 +57,27 @@ describe('a viewer', () => {
 })
 
 describe('a member', () => {
-  test.each([...looking, ...onAda, ...byMembers])('of ada may $do', (action) => {
+  test.each([...looking, ...onAda, ...byMembers])('a member with the agent ada may $do', (action) => {
     expect(may(person('member', ['ada']), action).allowed).toBe(true)
   })
 
-  test.each(onAda)('of other agents may not $do on ada, and the refusal names their agents', (action) => {
-    expect(may(person('member', ['bob']), action)).toEqual({
-      allowed: false,
-      field: null,
-      reason: 'agent ada is not granted; ann is a member of bob',
-    })
-    expect(may(person('member'), action).allowed).toBe(false)
-  })
+  test.each(onAda)(
+    'a member of other agents may not $do on ada, and the refusal names their agents',
+    (action) => {
+      expect(may(person('member', ['bob']), action)).toEqual({
+        allowed: false,
+        field: null,
+        reason: 'agent ada is not granted; ann is a member of bob',
+      })
+      expect(may(person('member'), action).allowed).toBe(false)
+    },
+  )
 
   test.each(ownersAlone)('may not $do', (action) => {
     expect(may(person('member', ['*', 'ada']), action).allowed).toBe(false)
   })
 
-  test('of * acts on every worker and not on the operator, who must be named', () => {
+  test('a member of * may act on every worker but on the operator only if it is named', () => {
     const operator = { do: 'submit-run', to: 'operator' } as const
     expect(may(person('member', ['*']), { do: 'submit-run', to: 'zoe' }).allowed).toBe(true)
     expect(may(person('member', ['*']), operator).allowed).toBe(false)
@@ -97,7 +100,7 @@ describe('a route', () => {
     expect(open).toEqual([['viewer', 'member', 'owner'], ['member', 'owner'], ['owner']])
   })
 
-  test('that states no role is closed', () => {
+  test('a route without a role is closed', () => {
     for (const role of personRoles) {
       expect(may(person(role), { do: 'call-route', role: null }).allowed).toBe(false)
     }

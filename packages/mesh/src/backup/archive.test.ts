@@ -29,13 +29,16 @@ const refusedAtAll = expect.objectContaining({
 const unusable = expect.objectContaining({ code: 'unprocessable' })
 
 describe('a sealed archive', () => {
-  test.each([0, 1, 262_143, 262_144, 262_145, 1_000_000])('of %d bytes is opened as it was', async (size) => {
-    const content = randomBytes(size)
-    expect((await open(await seal(content, null), null)).equals(content)).toBe(true)
-    const closed = await seal(content, 'a passphrase')
-    expect((await open(closed, 'a passphrase')).equals(content)).toBe(true)
-    if (size > 16) expect(closed.includes(content.subarray(0, 16))).toBe(false)
-  })
+  test.each([0, 1, 262_143, 262_144, 262_145, 1_000_000])(
+    'a sealed archive of %d bytes opens with its original content',
+    async (size) => {
+      const content = randomBytes(size)
+      expect((await open(await seal(content, null), null)).equals(content)).toBe(true)
+      const closed = await seal(content, 'a passphrase')
+      expect((await open(closed, 'a passphrase')).equals(content)).toBe(true)
+      if (size > 16) expect(closed.includes(content.subarray(0, 16))).toBe(false)
+    },
+  )
 
   test('takes the right passphrase and no other', async () => {
     const closed = await seal(Buffer.from('content'), 'a passphrase')
@@ -139,7 +142,7 @@ describe('the content of a backup', () => {
     })
   })
 
-  test('of more files than one is read with is not made', async () => {
+  test('a backup is not created with more files than a restore accepts', async () => {
     const many = async function* files() {
       for (let count = 0; count <= entriesMax; count += 1) yield file(`config/${count}`, '')
     }
@@ -189,7 +192,7 @@ describe('the content of a backup', () => {
     await expect(read(await frames(file(path)))).rejects.toEqual(unusable)
   })
 
-  test('that names a place twice, breaks off or goes on is refused', async () => {
+  test('content with a duplicate path, a truncated end or trailing bytes is rejected', async () => {
     await expect(read(await frames(file('.env'), file('.env')))).rejects.toEqual(unusable)
     const good = await frames(file('.env'), file('config/x'))
     for (let length = 0; length < good.length; length += 7) {
@@ -198,7 +201,7 @@ describe('the content of a backup', () => {
     await expect(read(Buffer.concat([good, good]))).rejects.toEqual(unusable)
   })
 
-  test('of any bytes at all is refused in words, and nothing else happens', async () => {
+  test('content of arbitrary bytes is rejected with a problem and has no other effect', async () => {
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), async (bytes) => {
         await expect(read(Buffer.from(bytes))).rejects.toEqual(unusable)

@@ -178,7 +178,7 @@ test.each([1000, 700_000])(
   },
 )
 
-test('an agent whose data cannot be written is listed, and the others are restored', async () => {
+test('a restore lists an agent whose data cannot be written and restores the others', async () => {
   const home = await aHome({ a: () => kept(randomBytes(3_000_000)), b: () => kept(randomBytes(10)) })
   await home.make()
   const { data, leftOut } = await restored(home, { fails: ['a'] })

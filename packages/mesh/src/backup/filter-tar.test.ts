@@ -230,7 +230,7 @@ describe('the data of an agent', () => {
     )
   })
 
-  test('of any bytes at all is refused in words, or gives an archive that is taken whole', () => {
+  test('a data archive of arbitrary bytes is rejected with a problem or filtered to a valid archive', () => {
     const parts = fc.array(
       fc.oneof(
         fc.uint8Array({ maxLength: 600 }).map((bytes) => Buffer.from(bytes)),

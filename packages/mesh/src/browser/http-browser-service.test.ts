@@ -59,7 +59,7 @@ test('an answer without end is hung up on', async () => {
   })
 })
 
-test('an answer of megabytes is parsed on the share of the agent whose browser it is', async () => {
+test('parsing an answer of megabytes is charged to the share of the agent that owns the browser', async () => {
   const text = JSON.stringify({ ok: true, data: { texts: Array.from({ length: 500_000 }, () => 'a') } })
   const far = await startHostileFarEnd((response) => response.end(text))
   closing.push(far.close)

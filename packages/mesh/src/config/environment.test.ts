@@ -3,7 +3,7 @@ import { verifies } from '../../../../tests/verifies.ts'
 import { readEnvironment } from './environment.ts'
 
 describe('the environment', () => {
-  test('that is empty gives the defaults', () => {
+  test('an empty environment gives the defaults', () => {
     expect(readEnvironment({ PATH: '/bin', FLOTILLA_PORT: '' }, '/home/a')).toMatchObject({
       home: '/home/a/.flotilla',
       port: 8420,
@@ -51,7 +51,7 @@ describe('the environment', () => {
     })
   })
 
-  test('of a mesh in a pod sets its addresses, whatever a file from another machine says', () => {
+  test('the environment of a pod sets its addresses, even if a configuration file names others', () => {
     const file = new Map([
       ['FLOTILLA_PORT', '9000'],
       ['FLOTILLA_AGENT_PORT', 'nine'],

@@ -40,7 +40,7 @@ test('two names of one home are one lock', async () => {
   await lock.release()
 })
 
-test('of many that come at once one holds it', async () => {
+test('exactly one of many concurrent starts acquires the home lock', async () => {
   const home = `/nowhere/${process.pid}-many`
   const ends = await Promise.allSettled(Array.from({ length: 20 }, () => lockHome(home, own)))
   const held = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))

@@ -28,7 +28,7 @@ describe('the isolation level of an agent', () => {
     })
   })
 
-  test.each(['none', 'Gvisor', ''])('of %j is refused', (isolation) => {
+  test.each(['none', 'Gvisor', ''])('the isolation level %j is rejected', (isolation) => {
     expect(() => parseSettings(JSON.stringify({ isolation }))).toThrow(/isolation/)
   })
 })

@@ -18,7 +18,7 @@ describe('the limit on the data of an agent', () => {
     expect(dataLimitBytes(settings, 'other')).toBe(100 * 1024 ** 2)
   })
 
-  test.each([63, 64.5, 1_048_577, '5GB'])('of %s is refused', async (limit) => {
+  test.each([63, 64.5, 1_048_577, '5GB'])('a data limit of %s is rejected', async (limit) => {
     await expect(reading(JSON.stringify({ data_limit_mb: limit }))).rejects.toMatchObject({
       code: 'unprocessable',
     })
@@ -26,7 +26,7 @@ describe('the limit on the data of an agent', () => {
 })
 
 describe('the settings file', () => {
-  test('that is missing gives the defaults', async () => {
+  test('a missing settings file gives the defaults', async () => {
     expect(await readSettingsFile('/nowhere/settings.json')).toEqual(defaultSettings)
     expect(defaultSettings.rate_limits.llm).toBe(600)
   })

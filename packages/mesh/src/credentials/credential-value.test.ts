@@ -22,7 +22,7 @@ describe('the value of a credential', () => {
     expect(readCredentialValue(' \tsk-live 12345\r\n')).toBe('sk-live 12345')
   })
 
-  test('that is too short after trimming is refused with the required length', () => {
+  test('a value that is too short after trimming is rejected with the required length', () => {
     expect(() => readCredentialValue(`   ${'x'.repeat(valueMinChars - 1)}   `)).toThrow(
       expect.objectContaining({ code: 'unprocessable', detail: expect.stringContaining('fewer than 8') }),
     )

@@ -288,7 +288,7 @@ test('a credential that is removed while its binding cannot be is gone, and that
 describe('a request for a credential', () => {
   const asked = { name: 'GitHub', service: 'GitHub, api.github.com', description: 'open\nissues\u202E' }
 
-  test('of a deleted agent is removed, and an agent re-created under its id is not notified', async () => {
+  test('a request of a deleted agent is removed, and an agent re-created under its id is not notified', async () => {
     const { requests, manage, told, lane } = await aHarness()
     requests.request(agent('lead'), asked)
     lane.full = true
@@ -340,7 +340,7 @@ describe('a request for a credential', () => {
     expect(() => requests.deny(owner, 'cred_0', '')).toThrow(expect.objectContaining({ code: 'not-found' }))
   })
 
-  test('whose answer meets a full lane is delivered later', async () => {
+  test('an answer that meets a full lane is delivered later', async () => {
     const { requests, lane, told } = await aHarness()
     const { id } = requests.request(agent('lead'), asked)
     lane.full = true
@@ -372,7 +372,7 @@ describe('a request for a credential', () => {
     expect(told).toHaveLength(61)
   })
 
-  test('of a missing agent is not retried forever', async () => {
+  test('a request of a missing agent is not retried forever', async () => {
     const { requests, lane, told } = await aHarness()
     const { id } = requests.request(agent('lead'), asked)
     lane.gone = true

@@ -19,7 +19,7 @@ describe('a handle', () => {
     expect(handleNames('no handle')).toEqual([])
   })
 
-  test('that is malformed is refused even beside valid ones, so nothing is sent half filled', () => {
+  test('a malformed handle is rejected even next to valid ones, so a request is never filled in partially', () => {
     for (const text of ['$CRED{a} $CRED{', '$CRED{$CRED{a}} $CRED{b}', '$CRED{_a} $CRED{b}'])
       expect(() => handleNames(text), text).toThrow(
         expect.objectContaining({

@@ -80,7 +80,7 @@ test.each<[string, (path: string) => Promise<unknown>, RegExp]>([
   expect(await readFile(home.envFilePath, 'utf8')).toBe(`${line}\n`)
 })
 
-test('that of .env moves into the file, and the environment wins over it', async () => {
+test('a secret in .env moves into the file, and the environment overrides the file', async () => {
   const home = await aHome()
   await writeFile(home.envFilePath, `A=1\n${line}`)
   expect((await home.open()).reveal()).toBe(known)

@@ -49,7 +49,7 @@ describe('a stored credential', () => {
     expect(again.system('github')?.reveal()).toBe('of-the-mesh')
   })
 
-  test('of the environment is neither replaced nor removed', async () => {
+  test('a credential from the environment is neither replaced nor removed', async () => {
     const { vault } = await aHome('', { FLOTILLA_CRED_A: 'from-environment' })
     expect(vault.sourceOf('A')).toBe('environment')
     await expect(vault.storeAgent('a', 'other-value')).rejects.toMatchObject({ code: 'conflict' })

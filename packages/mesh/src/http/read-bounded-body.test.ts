@@ -70,7 +70,7 @@ describe('a bounded body', () => {
     expect(await reader.end(0)).toBe('body-too-large')
   })
 
-  test('that comes drop by drop is late after its whole time, however busy it looks', async () => {
+  test('a body that arrives slowly is rejected at its total deadline, even if bytes keep arriving', async () => {
     const reader = await aReader()
     const socket = reader.open('content-length: 900')
     await reader.begun(1)
@@ -81,7 +81,7 @@ describe('a bounded body', () => {
     expect(await reader.end(0)).toBe('body-late')
   })
 
-  test('that breaks off ends at once', async () => {
+  test('a body whose connection breaks ends at once', async () => {
     const reader = await aReader()
     const socket = reader.open('content-length: 900')
     await reader.begun(1)

@@ -72,7 +72,7 @@ describe('an export of the journal', () => {
     expect((await exported(filter)).map(({ seq }) => seq)).toEqual(seqs)
   })
 
-  test('of many rows gives each once, in order, also after pruning, and stops when the reader leaves', async () => {
+  test('an export of many rows contains each once, in order, also after pruning, and stops when the reader leaves', async () => {
     const { database, exported } = await aJournal(2500)
     database.exec('DELETE FROM journal WHERE seq <= 1200')
     const seqs = (await exported()).map(({ seq }) => seq)

@@ -106,7 +106,7 @@ describe('a sealed journal', () => {
     expect(mesh.verify().detail).toContain('journal-anchors.jsonl')
   })
 
-  test('of an older release, which sealed nothing, is taken once', async () => {
+  test('an unsealed journal of an older release is accepted once', async () => {
     const mesh = await aJournalHarness({ bareHead: true })
     createJournal({ database: mesh.database, clock: mesh.clock }).append({
       actor: 'system',
@@ -142,7 +142,7 @@ describe('a broken journal', () => {
     )
   })
 
-  test('that a person accepted is verified from there on, and later changes are detected', async () => {
+  test('a broken journal that a person accepted is verified from there on, and later changes are detected', async () => {
     const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
@@ -296,7 +296,7 @@ describe('pruning', () => {
     expect(rows).toBeLessThanOrEqual(1002)
   })
 
-  test('of everything leaves a chain that still holds and goes on', async () => {
+  test('pruning all rows leaves a valid chain that accepts new rows', async () => {
     const mesh = await aJournalHarness({ keepDays: 1 })
     mesh.write(5)
     await mesh.clock.advance(3 * dayMs)

@@ -311,7 +311,7 @@ describe('who takes a lease', () => {
     await expect(taken).rejects.toThrow(/third holds its lease/)
   })
 
-  test('of two that waited for the same one, one has it', async () => {
+  test('exactly one of two waiting processes acquires the lease', async () => {
     const records = createFakeLeaseRecords()
     const machine = aMachine()
     records.overwrite({ holder: 'dead', epoch: 1 })

@@ -107,7 +107,7 @@ function aLongRun(questions: number, chars: number): Exchange[] {
   })
 }
 
-test('a record of several megabytes holds nobody up while it is read', async () => {
+test('reading a record of several megabytes does not block the event loop', async () => {
   const of = aLongRun(200, 20_000)
   const secrets = Array.from({ length: 20 }, (_one, at) => createSecret('a', `value-00${at}-of-a-secret`))
   /** The longest time in which no other task had a turn, as a share of the whole. */

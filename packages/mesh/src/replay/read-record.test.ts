@@ -32,7 +32,7 @@ const begin = [system, user('go')]
 const second = [...begin, asked('c1'), result('c1', 'seen')]
 
 describe('the record of a run', () => {
-  test('has the results that stand behind each answer', () => {
+  test('the record of a run has the results that follow each answer', () => {
     const { steps, turns } = readRecord([exchange(0, begin), exchange(1, second, last)])
     expect(steps.map(({ results }) => results)).toEqual([['seen'], []])
     expect(turns).toEqual([{ from: 0, to: 2, asked: 'go', history: [] }])
@@ -78,7 +78,7 @@ describe('the record of a run', () => {
     expect(steps.map(({ said }) => said)).toEqual([[], ['close it'], ['steer', 'again'], [], []])
   })
 
-  test('leaves out what stands beside the conversation', () => {
+  test('the record of a run omits calls that are not part of the conversation', () => {
     const beside = exchange(1, [user('sum it up')], { purpose: 'aside' })
     expect(readRecord([exchange(0, begin), beside, exchange(2, second, last)])).toMatchObject({ beside: 1 })
   })

@@ -125,7 +125,7 @@ function twoTurns(question: string): Exchange[] {
 const askedFor = (replay: ReturnType<typeof aReplay>, messages: readonly object[]) =>
   replay.standIn({ runId: 'run_2', purpose: 'loop', parameters: { messages } } as never)
 
-test('an agent that plays a run is told nothing that has become a secret since it was written', async () => {
+test('a replaying agent receives no value that has become a secret since the recording', async () => {
   const replay = aReplay(twoTurns('go on'), { turn: 1 })
   const heard = JSON.stringify([(await replay.history()).messages, await replay.recordedCall('recorded_1_0')])
   expect(heard.match(/\[secret\]/g)).toHaveLength(3)
@@ -162,7 +162,7 @@ test.each([
   })
 })
 
-test('what was said in the middle of the played turn is told with the answers before it, up to where a fork begins', async () => {
+test('a steer of the replayed turn is delivered with the answers before it, up to the fork', async () => {
   const [first, ...others] = twoTurns('go on')
   const later = others.at(-1)!
   const of = [

@@ -102,7 +102,7 @@ withEngine(
       expect(ends).toEqual([expect.objectContaining({ agentId: 'eater', outOfMemory: true })])
     })
 
-    it('whose kernel is killed is reported as ended, and starts again with its data', async () => {
+    it('a microVM whose kernel is killed is reported as ended, and starts again with its data', async () => {
       const state = await start('killed')
       await subjectHands.writeFile(state, 'kept', 'yes')
       const ends: unknown[] = []

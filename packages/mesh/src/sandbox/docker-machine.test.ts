@@ -206,7 +206,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
     })
 
     it.runIf(isSoak)(
-      'whose QEMU is killed is reported as ended, and starts again with its data',
+      'a microVM whose QEMU is killed is reported as ended, and starts again with its data',
       { timeout: slowMs },
       async () => {
         const state = await start('killed')
@@ -223,7 +223,7 @@ open('/data/much', 'wb').write(bytes(20_000_000))
     )
 
     it.runIf(isSoak)(
-      'whose kernel panics is reported as ended with an error',
+      'a microVM whose kernel panics is reported as ended with an error',
       { timeout: slowMs },
       async () => {
         await start('panicked')

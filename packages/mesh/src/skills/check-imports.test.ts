@@ -35,7 +35,7 @@ describe('a module', () => {
   })
 
   test.each(['import', 'export * from', 'export { own } from'])(
-    'that nobody knows is refused with those that are there, after %s',
+    'an unknown module is rejected with the list of known modules, after %s',
     (words) => {
       const there = '@flotilla/skill, node:path, node:querystring, node:url'
       for (const name of ['left-pad', 'path', './own.js', 'toString', 'osmosis']) {
@@ -47,7 +47,7 @@ describe('a module', () => {
   )
 
   test.each(['fs', 'node:fs', 'fs/promises', 'node:fs/promises', '../fs/own.js'])(
-    'that is forbidden is refused with what it would open: %s',
+    'a forbidden module is rejected with the access that it would open: %s',
     (name) => {
       expect(faultsOf(`import { own } from '${name}'`)).toEqual([
         {

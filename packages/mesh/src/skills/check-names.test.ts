@@ -56,12 +56,15 @@ describe('a name that a skill declares', () => {
   })
 
   // Scopes are not told apart: a second `Symbol` in one place would let `x[Symbol.iterator]` be any key in another.
-  test.each(declarations)('is none that already means something: %s', (_what, body, before) => {
-    const global = (source: string) => source.replaceAll('own', 'Symbol')
-    expect(faultsOf(global(body), global(before))).toContain(
-      'unknown-name: Symbol already means something everywhere; choose another name',
-    )
-  })
+  test.each(declarations)(
+    'a skill cannot declare a name that already has a meaning: %s',
+    (_what, body, before) => {
+      const global = (source: string) => source.replaceAll('own', 'Symbol')
+      expect(faultsOf(global(body), global(before))).toContain(
+        'unknown-name: Symbol already means something everywhere; choose another name',
+      )
+    },
+  )
 
   test.each([
     ['Function', 'forbidden-call', 'runs text as code'],
@@ -71,7 +74,7 @@ describe('a name that a skill declares', () => {
     expect(faultsOf(`const ${name} = 1`)).toEqual([`${rule}: ${name} may not be declared: it ${reason}`])
   })
 
-  test('hides a forbidden one from nobody: each use is told too', () => {
+  test('a declared name does not hide a forbidden one: each use is reported too', () => {
     expect(faultsOf('let process = 1\nvoid process')).toEqual([
       'unknown-name: process already means something everywhere; choose another name',
     ])
@@ -128,7 +131,7 @@ describe('a name that nobody declares', () => {
   })
 })
 
-test('what nobody declares is not exported: no such source is read', () => {
+test('an undeclared name cannot be exported: no such source is read', () => {
   for (const name of ['lost', 'process', 'eval'])
     expect(faultsOf('', `export { ${name} as found }`)).toEqual([expect.stringMatching(/^syntax/)])
 })
@@ -226,7 +229,7 @@ describe('what is no name but leads out', () => {
   })
 })
 
-test('faults are told in the order in which they stand in the source, the outer before the inner', () => {
+test('faults are reported in source order, the outer before the inner', () => {
   const verdict = checkSkill(wrap('void [first, [second], third]\n  void fourth(fifth)'))
   const found = verdict.ok ? [] : verdict.faults
   expect(found.map(({ message }) => message.split(' ')[0])).toEqual([

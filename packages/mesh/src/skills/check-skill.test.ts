@@ -184,7 +184,7 @@ describe('what is refused', () => {
     expect(rulesOf(source)).toContain('declaration')
   })
 
-  test('the decorator of other languages, for which the call of skill stands', () => {
+  test('the decorator of other languages is rejected, and the message names the call of skill', () => {
     verifies('resources:skill:declaration')
     const decorated = `import { skill } from '@flotilla/skill'
 class Skills { @skill('count_words', 'Counts words', {}) async run() { return {} } }
@@ -199,14 +199,14 @@ export default Skills`
     expect(rulesOf('('.repeat(50))).toEqual(['syntax'])
   })
 
-  test('text that is a program of no module, with the place from which it is none', () => {
+  test('text that is not a module is rejected with the position of the fault', () => {
     expect(checkSkill('const a = 1\n  export { lost }')).toEqual({
       ok: false,
       faults: [{ line: 2, column: 12, rule: 'syntax', message: expect.stringContaining("Export 'lost'") }],
     })
   })
 
-  test('text that is not even that, from its beginning: what takes the types out tells the place in words', () => {
+  test('text that cannot be parsed is rejected from its start, with the position that the type stripper reports', () => {
     const verdict = checkSkill('const a = 1\nconst = 2')
     expect(verdict).toMatchObject({ ok: false, faults: [{ line: 1, column: 1, rule: 'syntax' }] })
   })
@@ -220,7 +220,7 @@ export default Skills`
     )
   })
 
-  test('a fault says where it stands and what to write instead', () => {
+  test('each fault has its position and a replacement', () => {
     const verdict = checkSkill(wrap('const k = text\n  return { v: [1][k] }'))
     expect(verdict).toEqual({
       ok: false,

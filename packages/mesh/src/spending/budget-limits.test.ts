@@ -57,7 +57,7 @@ describe('the limits that a call is paid from', () => {
     expect(limits({})).toEqual([...own, ownAsked])
   })
 
-  test('are those of its project too, while the agent belongs to it, each limit that somebody has set', () => {
+  test('the limits of a call include those of its project, each limit that was set', () => {
     const project = { name: 'p', daily_usd: 3, monthly_usd: null }
     expect(limits({ project }, { project: 'p' })).toEqual([
       ...own,
@@ -111,7 +111,7 @@ describe('the limits that a call is paid from', () => {
     ])
   })
 
-  test('of a run are summed over all that works for it, money and tokens', () => {
+  test('the limits of a run are summed over all runs that work for it, money and tokens', () => {
     const sums = { a: 1, b: 10 }
     const spend = {
       total: (scope: string) => {
@@ -150,7 +150,7 @@ describe('the tightest limit', () => {
 })
 
 describe('a budget that has no money for a call', () => {
-  test('says whose it is, what is left, what is needed and when it starts anew', () => {
+  test('an exhausted budget reports its owner, the rest, the required amount and the start of the next period', () => {
     expect(exhausted(aLimit(), 250_000_000, 750_000_000)).toMatchObject({
       code: 'budget-exhausted',
       detail:

@@ -20,7 +20,7 @@ function aHome(journaled: readonly string[] = []) {
   return { give, table, set, database }
 }
 
-test('a fleet that nobody has limited gets its daily limit, once', () => {
+test('a fleet without a limit gets its daily limit, once', () => {
   const { give, set, table } = aHome()
   expect(give()).toBe(20)
   expect(set).toEqual([['system', 'fleet', { daily_usd: 20 }]])
@@ -46,7 +46,7 @@ test('a fleet with a limit for the month alone is left as its owner has it', () 
   expect(table.read('fleet')).toEqual({ dailyUsd: null, monthlyUsd: 50 })
 })
 
-test('a limit that an older release let go without a trace but in the journal stays away', () => {
+test('a limit that an older release removed, recorded only in the journal, stays removed', () => {
   const { give, set, table } = aHome(['fleet'])
   expect(give()).toBeNull()
   expect(set).toEqual([])

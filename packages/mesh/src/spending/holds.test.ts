@@ -111,7 +111,7 @@ describe('hold', () => {
     await expect(reservations.reserve(wish())).rejects.toMatchObject({ code: 'budget-exhausted' })
   })
 
-  test('that a crash left open is settled in full, on its own day', async () => {
+  test('a reservation that a crash left open is settled in full, on its own day', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'hold-'))
     const path = join(folder, 'mesh.db')
     const before = aLedger({ path })
@@ -132,7 +132,7 @@ describe('hold', () => {
     await rm(folder, { recursive: true })
   })
 
-  test('of a call that ends twice is counted once', async () => {
+  test('the reservation of a call that ends twice is counted once', async () => {
     const { reservations, wish, settle, total } = aLedger()
     const reservation = await reservations.reserve(wish())
     settle(reservation, 700)

@@ -29,7 +29,7 @@ const readers: Record<string, object> = {
 
 describe('a call that names the greatest number there is as its bound', () => {
   test.each(Object.keys(readers))(
-    'and tells no usage leaves a ledger that is read, written and begun with again (%s)',
+    'a call with the greatest number as its bound and without usage leaves a readable and writable ledger (%s)',
     async (name) => {
       const database = migrated()
       const upstream = await startLlmUpstream()
@@ -67,11 +67,14 @@ describe('a call that names the greatest number there is as its bound', () => {
 })
 
 describe('what a provider tells of its usage', () => {
-  test.each([1e15, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])('is none where it says %d', (count) => {
-    expect(usageFrom({ prompt_tokens: count, completion_tokens: 1 })).toBeNull()
-    expect(usageFrom({ prompt_tokens: 1, completion_tokens: count })).toBeNull()
-    expect(messagesUsageFrom({ input_tokens: 1, output_tokens: count })).toBeNull()
-  })
+  test.each([1e15, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY])(
+    'a reported usage of %d counts as no usage',
+    (count) => {
+      expect(usageFrom({ prompt_tokens: count, completion_tokens: 1 })).toBeNull()
+      expect(usageFrom({ prompt_tokens: 1, completion_tokens: count })).toBeNull()
+      expect(messagesUsageFrom({ input_tokens: 1, output_tokens: count })).toBeNull()
+    },
+  )
 
   test('is booked up to what the ledger takes, whatever it adds up to, and the log says so', () => {
     const paid: SpendClosing[] = []
@@ -112,7 +115,7 @@ describe('what a provider tells of its usage', () => {
 })
 
 describe('a ledger in which an earlier release has booked more than a number holds', () => {
-  test('is begun with, paid from, reported and told to the journal', async () => {
+  test('a ledger with sums beyond a number is loaded, charged, reported and recorded in the journal', async () => {
     const database = migrated()
     const day = today()
     const huge = 144_115_188_075_855_856n

@@ -123,7 +123,7 @@ describe('a call', () => {
     },
   )
 
-  test('of another agent takes what a busy one keeps ahead in a shared limit', async () => {
+  test('a call of another agent uses what a busy agent holds in reserve in a shared limit', async () => {
     const { reservations, wish, settle, clock, total } = aFleet({ fleetNano: 1_000_000 })
     for (let call = 0; call < 20; call++) settle(await reservations.reserve(wish('a')))
     await clock.advance(50)
@@ -143,7 +143,7 @@ describe('a call', () => {
     await expect(reservations.reserve(wish('a'))).rejects.toMatchObject({ code: 'budget-exhausted' })
   })
 
-  test('of an agent that changes its project is charged to the new one, and what was open to the old', async () => {
+  test('a call of an agent that changes its project is charged to the new one, and open calls to the old one', async () => {
     const database = migrated()
     const spend = createSpendTable(database)
     const events = collectEvents()
@@ -224,7 +224,7 @@ describe('a task', () => {
 })
 
 describe('a budget that runs low', () => {
-  test('is told at 80 and at 100 per cent, once in a period, and anew when it is changed', async () => {
+  test('a budget is reported at 80 and at 100 per cent, once in a period, and again when it is changed', async () => {
     const { reservations, wish, settle, events, journal, limits, clock } = aFleet({ agentNano: 10_000 })
     const spendOne = async () => {
       settle(await reservations.reserve(wish('a', 100)))
@@ -259,7 +259,7 @@ describe('a budget that runs low', () => {
     expect(told().at(-1)).toEqual([80, '2026-11-22'])
   })
 
-  test('is not told again by the next life of the mesh', async () => {
+  test('a reported budget is not reported again after a restart of the mesh', async () => {
     const database = migrated()
     const limit = {
       name: 'daily',

@@ -55,7 +55,7 @@ const rowOfTask = {
 const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('what is set aside for a call', () => {
-  test('stands in the table under whose money it is, on the day it began', async () => {
+  test('a reservation is stored under its budget, on the day it started', async () => {
     const { reservations, clock } = aLedger()
     const reservation = await reservations.reserve(aWish({ run: ofTask }))
     expect(reservation).toMatchObject({
@@ -73,7 +73,7 @@ describe('what is set aside for a call', () => {
     expect(outside.id).not.toBe(reservation.id)
   })
 
-  test('is nothing for a call that costs nothing, which is let go also by a budget that is overdrawn', async () => {
+  test('a free call reserves nothing and is admitted even by an overdrawn budget', async () => {
     const { reservations, total, clock } = aLedger({ dayNano: 0 })
     const reservation = await reservations.reserve(aWish({ ...free, run: ofTask, maxTokens: 7 }))
     expect(reservation).toEqual({
@@ -105,7 +105,7 @@ describe('what is set aside for a call', () => {
 })
 
 describe('a call that is over', () => {
-  test('is written within a twentieth of a second, with what stands or falls with it', async () => {
+  test('a settled call is written within a twentieth of a second, with the changes that depend on it', async () => {
     const { reservations, clock, total, settle, runCosts } = aLedger()
     let also = 0
     settle(await reservations.reserve(aWish({ run: ofTask })), () => also++)
@@ -117,7 +117,7 @@ describe('a call that is over', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  test('and cannot be written stays set aside and is told, and the others of its round are written', async () => {
+  test('a settlement that fails to be written stays reserved and is reported, and the others of its batch are written', async () => {
     const { reservations, total, settle, errors } = aLedger()
     const [first, second, third] = [
       await reservations.reserve(aWish()),
@@ -140,7 +140,7 @@ describe('a call that is over', () => {
     ])
   })
 
-  test('alone, and cannot be written, is told once', async () => {
+  test('a single settlement that fails to be written is reported once', async () => {
     const { reservations, total, settle, errors } = aLedger()
     settle(await reservations.reserve(aWish()), () => {
       throw new Error('what goes with it cannot be written')
@@ -178,7 +178,7 @@ describe('a call that is over', () => {
     expect(errors).toEqual([])
   })
 
-  test('is told where nothing wakes the writer any more', async () => {
+  test('a settlement is reported even if nothing wakes the writer any more', async () => {
     const database = migrated()
     const errors: string[] = []
     const reservations = createReservations({

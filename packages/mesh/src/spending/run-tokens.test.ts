@@ -56,7 +56,7 @@ describe('the tokens of a run', () => {
     )
   })
 
-  test('are asked of the table once, and then counted here: open calls do not stand there', () => {
+  test('the tokens of a run are read from the table once, and then counted in memory, as open calls are not in the table', () => {
     const { take, ended, asked } = aCount({ 'run:run': 10 })
     const capped = run('run', 100)
     take(capped, one(50))
@@ -65,7 +65,7 @@ describe('the tokens of a run', () => {
     expect(asked).toEqual(['run'])
   })
 
-  test('that a run above has left bound a call too, and are not taken where another run refuses', () => {
+  test('the remaining tokens of a parent run limit a call too, and are not taken if another run rejects it', () => {
     const { take } = aCount()
     const top = run('top', 50)
     const below = (runId: string, cap: number) => ({ ...run(runId, cap), capsAbove: [top] })
@@ -86,7 +86,7 @@ describe('the tokens of a run', () => {
     expect(take(capped, one(1000))).toBe(100)
   })
 
-  test('of a thousand runs are remembered; the one without calls for longest is asked of the table again', () => {
+  test('the tokens of a thousand runs are cached; the least recently used run is read from the table again', () => {
     const { take, ended, asked } = aCount({ 'run:run_0': 40, 'run:run_1': 50 })
     const call = (runId: string) => {
       take(run(runId, 100), one(1))
@@ -102,7 +102,7 @@ describe('the tokens of a run', () => {
     expect(asked.slice(1000)).toEqual(['run_1000', 'run_1'])
   })
 
-  test('of more than a thousand are forgotten again once their calls are over', () => {
+  test('cached tokens above a thousand runs are dropped once their calls are over', () => {
     const { take, ended, asked } = aCount()
     const names = Array.from({ length: 1500 }, (_, at) => `run_${at}`)
     for (const name of names) take(run(name, 100), one(1))
@@ -115,7 +115,7 @@ describe('the tokens of a run', () => {
     expect(asked.slice(before)).toEqual(['run_500'])
   })
 
-  test('are not forgotten while a call is open, whose tokens stand in no table: no cap is given twice', () => {
+  test('the tokens of a run with an open call stay cached, so no cap is granted twice', () => {
     const { take, ended, asked } = aCount()
     const long = run('long', 100)
     take(long, one(60))

@@ -67,7 +67,7 @@ const fleet = { scope: 'fleet', id: '' } as const
 const acme = { scope: 'project', id: 'acme' } as const
 
 describe('setting a budget', () => {
-  test('of one period leaves the other', () => {
+  test('setting a budget of one period leaves the other unchanged', () => {
     heedsLesson(85)
     const { set, rows, rebalanced } = aRoom()
     expect(set(owner, scout, { daily_usd: 5 })).toEqual({
@@ -125,7 +125,7 @@ describe('setting a budget', () => {
     )
   })
 
-  test('of a project and of the fleet can be taken away, of an agent never', () => {
+  test('a budget of a project and of the fleet can be removed, of an agent never', () => {
     const { set, table, database } = aRoom()
     set(owner, acme, { daily_usd: 5, monthly_usd: 50 })
     set(owner, acme, { daily_usd: null })
@@ -311,7 +311,7 @@ describe('the project of an agent', () => {
     expect(asked.at(-1)).toBe('manage-fleet')
   })
 
-  test('that has a limit lets nobody out but a person at the terminal', () => {
+  test('an agent leaves a project with a limit only by a person at the terminal', () => {
     const { set, setProject, rows } = aRoom()
     set(owner, acme, { monthly_usd: 5 })
     const moves = others.filter(({ kind }) => kind !== 'agent')

@@ -100,7 +100,7 @@ describe('the ledger of money at a start', () => {
     })
   })
 
-  test('changes no sum when a hold that somebody else closed ends, and lets the next call open another', async () => {
+  test('a reservation that another process settled changes no sum when it ends, and the next call can reserve', async () => {
     const { reservations, spend, database, differences } = aLife()
     const lost = await reservations.reserve(wishOf())
     // Another life settles what is open, as one that was started beside this one would.
@@ -169,7 +169,7 @@ describe('the ledger of money at a start', () => {
     expect(next.differences()).toEqual(none)
   })
 
-  test('looks at each call a fixed number of times, however many runs there were', () => {
+  test('settling at a start reads each call a fixed number of times, however many runs there were', () => {
     const { database } = aLife()
     const plans = checkedStatements.map((statement) =>
       database

@@ -101,7 +101,7 @@ describe('effects', () => {
     expect(seen).toEqual(['now'])
   })
 
-  test('that throw do not block others, and each error is reported', () => {
+  test('throwing effects do not block others, and each error is reported', () => {
     const heard: unknown[] = []
     const seen: string[] = []
     const database = aDatabase((error) => heard.push((error as Error).message))
@@ -119,7 +119,7 @@ describe('effects', () => {
     expect(numbers(database)).toEqual([1])
   })
 
-  test('that throw without a listener are thrown together, and the commit is kept', () => {
+  test('throwing effects without a listener are thrown together, and the commit is kept', () => {
     const database = aDatabase()
     const work = () => {
       insert(database, 1)
@@ -133,7 +133,7 @@ describe('effects', () => {
     expect(numbers(database)).toEqual([1])
   })
 
-  test('of a transaction inside an effect wait behind those that came before', () => {
+  test('effects of a transaction inside an effect run after those that were queued before', () => {
     const database = aDatabase()
     const seen: string[] = []
     database.transaction(() => {

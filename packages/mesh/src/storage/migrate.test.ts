@@ -40,7 +40,7 @@ describe('migrations', () => {
     expect(newestOf(database)).toBe(30)
   })
 
-  test('that fill a gap below the newest run too', () => {
+  test('a migration that fills a gap below the newest runs too', () => {
     const database = openDatabase(':memory:')
     migrate(database, [step(1), step(30)])
     migrate(database, [step(1), step(2), step(30)])
@@ -55,7 +55,7 @@ describe('migrations', () => {
     expect(tablesOf(database)).toEqual(['t1'])
   })
 
-  test('that fail leave nothing of their step, and keep the steps before', () => {
+  test('a failing migration leaves nothing of its step, and keeps the steps before', () => {
     const database = openDatabase(':memory:')
     const broken = step(2, 'CREATE TABLE t2 (id INTEGER); CREATE TABLE t1 (id INTEGER)')
     migrate(database, [step(1)])
@@ -66,7 +66,7 @@ describe('migrations', () => {
     expect(tablesOf(database)).toEqual(['t1', 't2', 't3'])
   })
 
-  test('that fail in a new file leave nothing at all', () => {
+  test('a failing migration in a new file leaves nothing at all', () => {
     const database = openDatabase(':memory:')
     const broken = step(2, 'CREATE TABLE t2 (id INTEGER); CREATE TABLE t1 (id INTEGER)')
     expect(() => migrate(database, [step(1), broken])).toThrow('t1')

@@ -44,7 +44,7 @@ describe('SYSTEM.md', () => {
     }
   })
 
-  test('of the operator says to hand off, end the turn and let results come', () => {
+  test('SYSTEM.md of the operator says to hand off, end the turn and wait for results', () => {
     const permissions = record({ can_message: ['*'], can_route_tasks: true })
     const text = systemBrief({ agent: { ...agent, kind: 'operator' }, colleagues: [], permissions })
     expect(text).toMatch(/hand_off.*end your turn.*comes back to you by itself/s)

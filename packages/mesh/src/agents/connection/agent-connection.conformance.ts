@@ -126,7 +126,7 @@ export function describeAgentLine(name: string, make: () => Promise<AgentUnderTe
     )
 
     test(
-      'a run that is cancelled ends so, and one under another fence does not hear of it',
+      'a cancelled run ends as cancelled, and a run under another fence is not cancelled',
       withAgent(async (agent) => {
         const { result } = chat(agent, ask('run_1', 3))
         await agent.working()

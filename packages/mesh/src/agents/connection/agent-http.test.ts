@@ -285,7 +285,7 @@ describe('a file of an agent', () => {
     file.giveBack()
   })
 
-  test('that says it is too long is not read, and the repair is said', async () => {
+  test('a file that states an excessive length is not read, and the problem names the repair', async () => {
     const { line } = await anAgent((_request, response) => bytes(response, Buffer.from('x'), 9 * 1024 * 1024))
     await expect(line.readFile('big', patient)).rejects.toMatchObject({
       code: 'body-too-large',
@@ -293,7 +293,7 @@ describe('a file of an agent', () => {
     })
   })
 
-  test('that goes on for longer than it may is hung up on', async () => {
+  test('the connection is closed when a file exceeds its maximum length', async () => {
     const { line } = await anAgent((_request, response) => {
       response.writeHead(200)
       response.end(Buffer.alloc(9 * 1024 * 1024))
@@ -301,7 +301,7 @@ describe('a file of an agent', () => {
     await expect(line.readFile('endless', patient)).rejects.toMatchObject({ code: 'agent-unavailable' })
   })
 
-  test('that is not there is said to be so, in the agent’s words', async () => {
+  test('a missing file is reported with the detail of the agent', async () => {
     const { line } = await anAgent((_request, response) =>
       json(response, { code: 'not-found', detail: 'There is no such file.' }, 404),
     )

@@ -107,7 +107,7 @@ describe('starting an agent', () => {
     expect(harness.runtime.started).toHaveLength(1)
   })
 
-  test('a caller whose time is up learns that the agent is still starting', async () => {
+  test('a caller whose deadline passes is informed that the agent is still starting', async () => {
     harness = await aWorker()
     const gate = promiseGate()
     harness.runtime.beforeStart = () => gate.passed
@@ -350,7 +350,7 @@ describe('the isolation of an agent', () => {
     expect(harness.runtime.started.map(({ isolation }) => isolation)).not.toContain('container')
   })
 
-  test('that is wished otherwise counts from its next run on, and outlives the mesh', async () => {
+  test('a changed isolation level takes effect with the next run and survives a restart of the mesh', async () => {
     let wanted: IsolationRung = 'container'
     const adopted: IsolationRung[] = []
     harness = await aWorker({

@@ -85,7 +85,7 @@ describe('creating an agent', () => {
     expect(harness.grants.get('w')).toEqual({ can_use_browser: true })
   })
 
-  test('of twenty at once exactly one is created', async () => {
+  test('twenty concurrent creations of one agent create exactly one', async () => {
     heedsLesson(67)
     harness = await aFleet()
     const tries = Array.from({ length: 20 }, () => harness.fleet.admin.create(owner, { id: 'w', role: 'x' }))
@@ -94,7 +94,7 @@ describe('creating an agent', () => {
     expect(harness.events).toHaveLength(1)
   })
 
-  test('of ten at once exactly one takes the last place of the fleet', async () => {
+  test('ten concurrent creations at the agent limit create exactly one', async () => {
     heedsLesson(67)
     harness = await aFleet()
     const row = harness.database.prepare(

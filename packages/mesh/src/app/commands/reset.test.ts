@@ -104,7 +104,7 @@ test('folders of a home that others could read become private', async () => {
 })
 
 test.each(['docker', 'process'] as const)(
-  'a home whose agents live in a cluster is not removed as one of %s: nothing would name them any more',
+  'a home with agents in a cluster is not removed as a home of %s, because the agents would be orphaned',
   async (runtime) => {
     const home = await aFolder()
     const paths = dataPaths(home)

@@ -112,7 +112,7 @@ describe('a CAPTCHA where a solver is set up', () => {
     expect(harness.money('ada').spentNano).toBe(2_990_000)
   })
 
-  test('that comes to nothing goes to a person, as without one', async () => {
+  test('a CAPTCHA that the solver cannot solve goes to a person, as without a solver', async () => {
     const shop = await atShop()
     const { harness, run, browser } = shop
     harness.solver.answer = () => refused

@@ -198,7 +198,7 @@ describe('the trail of what waits for a person', () => {
 })
 
 describe('a confirmed action', () => {
-  test('that throws an internal error fails without revealing the error', async () => {
+  test('an internal error of a confirmed action marks it as failed without revealing the error', async () => {
     const { approvals, ask } = aDesk(async () => {
       throw new Error('secret path /home/owner')
     })
@@ -254,7 +254,7 @@ describe('a confirmed action', () => {
     })
   })
 
-  test('that expired is recorded without an actor', async () => {
+  test('an expired action is recorded without an actor', async () => {
     const { approvals, ask, clock, journal } = aDesk()
     const row = ask()
     await clock.advance(approvalWaitsMs)
@@ -262,7 +262,7 @@ describe('a confirmed action', () => {
     expect(journal.entries.at(-1)).toMatchObject({ actor: 'system', action: 'approval.expired' })
   })
 
-  test('that is confirmed again is refused with its state and time', async () => {
+  test('confirming an action again is rejected with its state and time', async () => {
     const { approvals, ask, clock } = aDesk()
     const row = ask()
     const done = await approvals.confirm(person, row)
@@ -276,7 +276,7 @@ describe('a confirmed action', () => {
 })
 
 describe('a request', () => {
-  test('that is repeated after its expiry becomes a new approval', async () => {
+  test('a request that is repeated after its expiry becomes a new approval', async () => {
     const { ask, clock, table, journal } = aDesk()
     const row = ask()
     await clock.advance(approvalWaitsMs - 1)

@@ -166,7 +166,7 @@ describe('what waits for a person', () => {
     expect(done).toEqual([])
   })
 
-  test('that fails is failed, in words, and not tried again', async () => {
+  test('a failed action is marked as failed with a reason and is not retried', async () => {
     const { approvals, ask, breakIt } = aHarness()
     breakIt()
     const row = ask()
@@ -200,7 +200,7 @@ describe('what waits for a person', () => {
     expect(approvals.read(person, first.id).state).toBe('pending')
   })
 
-  test('of another asker looks as if it were not there', () => {
+  test('an approval of another requester is reported as not found', () => {
     heedsLesson(43)
     const { ask, approvals } = aHarness()
     const other: Caller = { ...operator, agentId: 'other' }
@@ -227,7 +227,7 @@ describe('what waits for a person', () => {
     expect(asked).toEqual(['manage-fleet', 'manage-fleet', 'manage-fleet', 'manage-fleet'])
   })
 
-  test('that was confirmed when the mesh died is resumed at the next start', async () => {
+  test('an action that was confirmed when the mesh died is resumed at the next start', async () => {
     const { ask, approvals, database, done } = aHarness()
     const { id } = ask()
     database
@@ -274,7 +274,7 @@ describe('a confirmed action that is carried out after a restart', () => {
   })
 })
 
-test('that was completed when the mesh died is not repeated or refused', async () => {
+test('an action that was completed when the mesh died is not repeated or rejected', async () => {
   const { ask, approvals, database, done, breakIt } = aHarness()
   const { id } = ask('what is gone')
   database.prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' WHERE id = ?").run(id)

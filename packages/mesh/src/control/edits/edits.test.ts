@@ -28,7 +28,7 @@ const soul = (value: string): AgentEdit => ({ field: 'SOUL.md', value, reason: '
 const role = (value: string): AgentEdit => ({ field: 'role', value, reason: '' })
 
 describe('an edit', () => {
-  test('of each field takes effect at once, gives its undo deadline, and can be undone', async () => {
+  test('an edit of each field takes effect at once, gives its undo deadline, and can be undone', async () => {
     const { edits, harness, texts } = made
     texts.set('w/SOUL.md', 'old soul')
     const all: readonly [AgentEdit, minutes: number, now: () => unknown, undoneBy?: Caller][] = [
@@ -62,7 +62,7 @@ describe('an edit', () => {
     }
   })
 
-  test('of one budget period leaves the other', async () => {
+  test('an edit of one budget period leaves the other unchanged', async () => {
     heedsLesson(85)
     const { edits, harness } = made
     await edits.apply(atTerminal, 'w', { edit: { field: 'budget', value: { daily_usd: 3 }, reason: '' } })
@@ -132,7 +132,7 @@ describe('an edit', () => {
     }
   })
 
-  test('of the operator by itself is refused, and by a person is not', async () => {
+  test('an edit of the operator by itself is rejected, and by a person is accepted', async () => {
     heedsLesson(124)
     const { edits } = made
     await expect(edits.apply(operator, 'operator', { edit: role('king') })).rejects.toMatchObject({
@@ -153,7 +153,7 @@ describe('an edit', () => {
     }
   })
 
-  test('that breaks off leaves no change that could be undone', async () => {
+  test('an interrupted edit leaves no change that could be undone', async () => {
     const { edits } = made
     await writeFile(made.permissionsPath, '{')
     await expect(
@@ -162,7 +162,7 @@ describe('an edit', () => {
     expect(edits.list(atTerminal, { limit: 10 })).toEqual([])
   })
 
-  test('of model or role re-creates a running sandbox before its next run, and never under one', async () => {
+  test('an edit of model or role re-creates a running sandbox before its next run, and never during a run', async () => {
     const { edits, harness } = made
     await harness.fleet.connection.ensureRunning('w', patient)
     const change = await edits.apply(operator, 'w', {
@@ -269,7 +269,7 @@ describe('an undoing', () => {
     expect(harness.fleet.registry.find('w')?.role).toBe('works')
   })
 
-  test('of a person’s change is hidden from the operator', async () => {
+  test('undoing an edit of a person is hidden from the operator', async () => {
     heedsLesson(43)
     const { edits } = made
     const byPerson = await edits.apply(atTerminal, 'w', { edit: role('a') })

@@ -62,7 +62,7 @@ test.each<[string, Caller, number]>([
   expect(callers).toEqual(status === 200 ? [caller] : [])
 })
 
-test('who is not admitted is answered before a body is read', async () => {
+test('a caller without access is answered before a body is read', async () => {
   const { url } = await aServer(internal, new Problem('unauthenticated'))
   expect(await statusOf(url)).toBe(401)
 })

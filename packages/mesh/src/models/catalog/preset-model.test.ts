@@ -9,7 +9,7 @@ const nothing = {
 } as const
 
 describe('the model of agents that name none', () => {
-  it('is told with what chose it, the owner before the keys', () => {
+  it('the default model is reported with its source, and the owner setting precedes the keys', () => {
     expect(presetModel(nothing)).toBeNull()
     const held = { ...nothing, hasSystemCredential: (name: string) => name === 'openai_api_key' }
     expect(presetModel(held)).toEqual({

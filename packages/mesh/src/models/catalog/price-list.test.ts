@@ -25,7 +25,7 @@ describe('a price', () => {
     expect(price.costNano({ promptTokens: 1000, completionTokens: 10, cachedTokens: 1000 })).toBe(81_000)
   })
 
-  test('of a model with tiers is bounded by its dearest one', () => {
+  test('a price with tiers is bounded by its most expensive tier', () => {
     const price = priceOf(
       aModel({ id: 'anthropic/claude-sonnet-4-5', provider: 'anthropic', model: 'claude-sonnet-4-5' }),
       now,
@@ -39,7 +39,7 @@ describe('a price', () => {
     expect(price.costNano({ promptTokens: 3, completionTokens: 2, cachedTokens: 3 })).toBe(22_000)
   })
 
-  test('nobody knows is refused, and a free model needs none', () => {
+  test('a model with an unknown price is rejected, and a free model needs no price', () => {
     expect(() => priceOf(aModel({ id: 'openai/x', model: 'x' }), now)).toThrow(
       'no price is known for openai/x',
     )

@@ -61,7 +61,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.spentNano()).toBe(20_000_000)
   })
 
-  test('is paid by the count that a usage tells', async () => {
+  test('a server tool is charged by the count in the usage', async () => {
     const model = 'anthropic/claude-haiku-4-5'
     const { gateway, post } = await aServer('anthropic', model, {
       serverTools: { web_search_20250305: terms },
@@ -93,7 +93,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.upstream.calls).toEqual([])
   })
 
-  test('is paid by its bound where its answer tells no usage', async () => {
+  test('a server tool is charged by its bound if the answer has no usage', async () => {
     const { gateway, post } = await aServer('openai', 'openrouter/m', {
       serverTools: { 'openrouter:web_fetch': terms },
     })
@@ -138,7 +138,7 @@ describe('a tool that runs at the provider', () => {
     expect(gateway.upstream.calls).toEqual([])
   })
 
-  test('is told back with what it did, and only where it is there', async () => {
+  test('calls of server tools are returned with their results, and only where the tool is offered', async () => {
     const model = 'anthropic/claude-haiku-4-5'
     const { gateway, post } = await aServer('anthropic', model, {
       serverTools: { web_search_20250305: terms },

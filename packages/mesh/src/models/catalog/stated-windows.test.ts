@@ -18,7 +18,7 @@ function someWindows() {
 }
 
 describe('what providers state of windows', () => {
-  test('is told of the agent that heard it and of no other, over restarts', () => {
+  test('a stated window applies to the agent that received it, to no other agent, and survives restarts', () => {
     const { clock, open, windows } = someWindows()
     windows.refused('scout', refusal(small))
     const told = [{ agent_id: 'scout', tokens: 8192, until: clock.now() + contextLimits.learnedWindowMs }]
@@ -48,7 +48,7 @@ describe('what providers state of windows', () => {
   })
 
   test.each(['prompt is too long', 'maximum context length is 5 tokens', 'context length exceeded: 9000'])(
-    'without a limit in it is told as that: %s',
+    'a rejection without a limit in it changes no window: %s',
     (words) => {
       const { windows } = someWindows()
       windows.refused('scout', refusal(words))
@@ -74,7 +74,7 @@ describe('what providers state of windows', () => {
     expect(windows.of('lab/499')).toHaveLength(1)
   })
 
-  test('costs nobody an answer when it cannot be written', () => {
+  test('a failed write of a stated window does not fail the answer', () => {
     const { database, windows } = someWindows()
     database.exec('DROP TABLE stated_windows')
     expect(() => windows.refused('scout', refusal(small))).not.toThrow()

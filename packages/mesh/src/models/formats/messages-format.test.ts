@@ -43,7 +43,7 @@ describe('the parameters of a message', () => {
   })
 
   test.each(['web_search_20250305', 'web_fetch_20250910', 'code_execution_20250825', 'mcp_toolset'])(
-    'have a tool that runs at the provider told apart: %s',
+    'a tool that runs at the provider is distinguished from the tools of the agent: %s',
     (type) => {
       const { prompt } = read({ model: 'm', max_tokens: 1, messages, tools: [{ type, name: 'x' }] })
       expect(prompt.serverTools).toEqual([{ index: 0, type }])

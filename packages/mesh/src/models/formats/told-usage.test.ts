@@ -124,7 +124,7 @@ describe('what a provider tells of a call', () => {
     expect(messagesUsageFrom(parts)?.cacheWriteTokens).toBe(100)
   })
 
-  test('that is nothing at all is no usage, so that the call is paid by its estimate', () => {
+  test('an empty usage counts as no usage, so the call is charged by its estimate', () => {
     expect(usageFrom({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })).toBeNull()
     expect(messagesUsageFrom({ input_tokens: 0, output_tokens: 0 })).toBeNull()
     expect(usageFrom({ prompt_tokens: 1, completion_tokens: -1 })).toBeNull()

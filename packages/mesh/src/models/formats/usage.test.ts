@@ -157,7 +157,7 @@ function messagesBySchema(value: unknown) {
 }
 
 describe('a usage is read', () => {
-  test('of a chat as its schema says, whatever was told', () => {
+  test('the usage of a chat is read as its schema says, for any value', () => {
     fc.assert(
       fc.property(
         fc.oneof({ weight: 20, arbitrary: chatUsage }, { weight: 1, arbitrary: anything }),
@@ -169,7 +169,7 @@ describe('a usage is read', () => {
     )
   })
 
-  test('of a message as its schema says, whatever was told', () => {
+  test('the usage of a message is read as its schema says, for any value', () => {
     fc.assert(
       fc.property(
         fc.oneof({ weight: 20, arbitrary: messagesUsage }, { weight: 1, arbitrary: anything }),

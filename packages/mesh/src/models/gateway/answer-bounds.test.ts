@@ -36,7 +36,7 @@ describe('what is remembered of answers', () => {
     expect(bounds.boundFor('a', 'm', 16_384)).toBe(1200)
   })
 
-  test('are those of two thousand agents and models; whoever was silent for longest is forgotten', () => {
+  test('answer sizes of two thousand agents and models are remembered; the least recently used is forgotten', () => {
     const bounds = createAnswerBounds()
     const sawTen = (agentId: string) => {
       for (let answer = 0; answer < 10; answer++) bounds.saw(agentId, 'm', 500)
@@ -82,7 +82,7 @@ describe('a call whose asker can ask again', () => {
     return { ask, made, parts, upstream, close }
   }
 
-  test('is bounded by what was learned, sets no more aside, and is told so; nobody else is', async () => {
+  test('a call that can be repeated is limited to its learned size, reserves no more, and only its caller gets that limit', async () => {
     const { ask, parts, close } = await aPath()
     expect(await ask(true)).toEqual({ sent: 16_384, told: 'null' })
     for (let call = 0; call < 9; call++) await ask(true)
@@ -97,7 +97,7 @@ describe('a call whose asker can ask again', () => {
     await close()
   })
 
-  test('that was cut by what was learned has four times the room the next time', async () => {
+  test('a call that was truncated at the learned size gets four times the room next time', async () => {
     const { ask, made, close } = await aPath()
     for (let call = 0; call < 10; call++) await ask(true)
     made.tokens = 3000
@@ -107,7 +107,7 @@ describe('a call whose asker can ask again', () => {
   })
 
   test.each(['a stream', 'one piece'])(
-    'is told its bound also where the provider tells no usage (%s)',
+    'a repeatable call gets its limit even if the provider reports no usage (%s)',
     async (form) => {
       const { ask, upstream, close } = await aPath()
       for (let call = 0; call < 10; call++) await ask(true)

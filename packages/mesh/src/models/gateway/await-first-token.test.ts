@@ -91,7 +91,7 @@ describe('a stream before its first words', () => {
     expect(await reading).toContain('Hi')
   })
 
-  test('that never says anything is a failure of the model, paid by the usage it told', async () => {
+  test('a stream that never starts counts as a failure of the model, charged by its reported usage', async () => {
     heedsLesson(103)
     const source = aSource()
     const { account, closed, hearing } = anAccount()
@@ -103,7 +103,7 @@ describe('a stream before its first words', () => {
     expect(source.asked.discarded).toBe(1)
   })
 
-  test('that breaks is told as what broke it, and paid by what was set aside', async () => {
+  test('a stream that breaks before its first token reports the cause and is charged the reservation', async () => {
     const source = aSource()
     const { account, closed, hearing } = anAccount()
     const begun = awaitFirstToken(source.reply, { account, hearing, secrets: [], apiFormat: chatFormat })
@@ -113,7 +113,7 @@ describe('a stream before its first words', () => {
     expect(closed).toEqual(['broken-off'])
   })
 
-  test('that tells an error is one, and no key gets out with it', async () => {
+  test('a stream that starts with an error event is an error, and the error contains no key', async () => {
     const source = aSource()
     const begun = awaitFirstToken(source.reply, {
       ...anAccount(),

@@ -27,7 +27,7 @@ function refusalIn(reply: Reply): string {
   return refusalSchema.parse(reply.json()).error.message
 }
 
-test('a model that searches the web by itself is nobody’s but by its own name', async () => {
+test('a model that searches the web by itself is available only under its own name', async () => {
   const gateway = await startLlmGateway('openai', 'perplexity/plain', {
     models: ['perplexity/*', 'openai/*', '*', 'perplexity/sonar-pro'],
   })

@@ -181,7 +181,7 @@ describe('an answer that nobody waits for', () => {
     })
   })
 
-  test('of a free model is booked with no more tokens than its answers had room for in the window', async () => {
+  test('an abandoned answer of a free model is recorded with at most the tokens that fit the window', async () => {
     const settings = { models: { 'openai/gpt-4o-mini': { local: true, context: 8000 } } }
     await withModelPath({ settings }, async (at) => {
       at.upstream.answerWith(() => {})
@@ -212,7 +212,7 @@ describe('an answer that nobody waits for', () => {
     }
   })
 
-  test('is booked whole, not by what it had told so far, where each piece tells the usage up to it', async () => {
+  test('an abandoned answer is charged in full where each piece reports the usage so far', async () => {
     await withModelPath({ readOnLimits: { maxMs: 80 } }, async (at) => {
       at.upstream.answerWith((_call, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -248,7 +248,7 @@ describe('an answer that nobody waits for', () => {
     })
   })
 
-  test('of a model that costs nothing is cut off at once', async () => {
+  test('an abandoned answer of a free model is aborted at once', async () => {
     await withModelPath({ settings: { models: { 'openai/gpt-4o-mini': { local: true } } } }, async (at) => {
       at.upstream.answerWith(() => {})
       await (

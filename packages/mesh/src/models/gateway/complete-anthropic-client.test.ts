@@ -140,14 +140,17 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     if (code === 'prompt-too-long') expect(String(error)).toContain('prompt is too long')
   })
 
-  test.each(['break', 'overload', 'stop'])('hears of a stream that fails on the way (%s)', async (words) => {
-    const stream = client.messages.stream({
-      model,
-      max_tokens: 9000,
-      messages: [{ role: 'user', content: words }],
-    })
-    await expect(stream.finalMessage()).rejects.toThrow(/\w/)
-  })
+  test.each(['break', 'overload', 'stop'])(
+    'a stream that fails midway is reported to the client as an error (%s)',
+    async (words) => {
+      const stream = client.messages.stream({
+        model,
+        max_tokens: 9000,
+        messages: [{ role: 'user', content: words }],
+      })
+      await expect(stream.finalMessage()).rejects.toThrow(/\w/)
+    },
+  )
 
   test('has the provider heard out for a while when it goes, and then cut off', async () => {
     const leaving = new AbortController()

@@ -200,7 +200,7 @@ describe('a chain of three models', () => {
     expect(health('two/m')).toBe('ok')
   })
 
-  test('a model outside the agent’s own list, without a price or not set up never stands in', async () => {
+  test('a model outside the list of the agent, without a price or without a provider is never a fallback', async () => {
     const settings = {
       models: {
         'one/m': { price, fallback: ['two/m', 'nowhere/m', 'three/dear', 'three/m'] },
@@ -216,7 +216,7 @@ describe('a chain of three models', () => {
     expect(upstreams.three.calls[0]?.body['model']).toBe('m')
   })
 
-  test('a stand-in that the budget does not reach is left out, and nothing is overspent', async () => {
+  test('a fallback model that the budget does not cover is skipped, and nothing is overspent', async () => {
     const dear = { input_per_mtok: 50_000, output_per_mtok: 50_000 }
     const settings = {
       models: {
@@ -282,13 +282,13 @@ describe('an empty answer', () => {
     }
   })
 
-  test('of the only model is told as one', async () => {
+  test('an empty answer of the only model is reported as empty', async () => {
     const { upstreams, ask } = await aChain({ settings: { models: { 'one/m': { price } } } })
     upstreams.one.answerWith((_call, response) => answerWhole(response, { role: 'assistant', content: null }))
     await expect(ask()).rejects.toMatchObject({ code: 'model-failed', extra: { attempts: 3 } })
   })
 
-  test('that the caller’s own bound cut is an answer', async () => {
+  test('an answer truncated by the limit of the caller is an answer', async () => {
     const { upstreams, ask, calls } = await aChain()
     upstreams.one.answerWith((_call, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -300,7 +300,7 @@ describe('an empty answer', () => {
 })
 
 describe('a stream', () => {
-  test('that has said a word is never asked for again: one call, one typed error', async () => {
+  test('a stream that has sent a token is never repeated: one call, one typed error', async () => {
     heedsLesson(86)
     const { upstreams, ask, calls, health, spent } = await aChain()
     upstreams.one.answerWith((_call, response) => {
@@ -316,7 +316,7 @@ describe('a stream', () => {
     expect(spent().spentNano).toBeGreaterThan(0)
   })
 
-  test('that breaks before its first word is given by another', async () => {
+  test('a stream that breaks before its first token is replaced by one of another provider', async () => {
     const { upstreams, ask, calls } = await aChain()
     upstreams.one.answerWith((_call, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -330,7 +330,7 @@ describe('a stream', () => {
     expect(calls()).toEqual([3, 1, 0])
   })
 
-  test('of a provider that hangs up unread is booked as set aside, as a whole answer is', async () => {
+  test('a stream that the provider closes unread is charged its reservation, as a whole answer is', async () => {
     for (const more of [{}, streaming]) {
       const { upstreams, ask, spent } = await aChain({ settings: { models: { 'one/m': { price } } } })
       upstreams.one.answerWith((_call, response) => void response.destroy())
@@ -343,7 +343,7 @@ describe('a stream', () => {
     }
   })
 
-  test('whose headers went before anybody had answered says in a comment who did', async () => {
+  test('a stream whose headers were sent before an answer names the answering model in a comment', async () => {
     const { upstreams, ask } = await aChain({ overrides: { keepAliveMs: 20 } })
     const slow = Promise.withResolvers<() => void>()
     upstreams.one.answerWith((call, response) => slow.resolve(() => answerStream(call, response)))
@@ -402,7 +402,7 @@ describe('a client that goes', () => {
   })
 })
 
-test('a port that nobody listens on is told without having cost anything', async () => {
+test('a refused connection is reported without a cost', async () => {
   const dead = createServer().listen(0, '127.0.0.1')
   await once(dead, 'listening')
   const { port } = dead.address() as AddressInfo

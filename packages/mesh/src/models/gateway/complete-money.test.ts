@@ -72,7 +72,7 @@ describe('money on the model path', () => {
     })
   })
 
-  test("a month's budget refuses beside a day's that has plenty, and lets go with the month", async () => {
+  test('the monthly budget rejects a call although the daily budget has plenty, and admits it in the next month', async () => {
     verifies('limits:budget-monthly:before-dispatch')
     const clock = createManualClock('2026-11-30T23:59:00Z')
     const options = { dailyUsd: 10, monthlyUsd: 0.0000499, overrides: { clock } }
@@ -109,7 +109,7 @@ describe('money on the model path', () => {
     })
   })
 
-  test('a streamed call tells and costs what a plain one does, with input and output apart', async () => {
+  test('a streamed call reports and costs what a plain one does, with input and output apart', async () => {
     heedsLesson(88)
     await withModelPath({}, async ({ parts }) => {
       for (const stream of [false, true]) {
@@ -167,7 +167,7 @@ describe('money on the model path', () => {
     })
   })
 
-  test('a reader that stops in the middle is a client that left, though nobody aborts', async () => {
+  test('a client that stops reading midway counts as disconnected, even without an abort', async () => {
     await withModelPath(
       { readOnLimits: { share: { max: 1, perAgentMax: 0, floor: 1, reserveMax: 1 } } },
       async ({ upstream, parts }) => {
@@ -188,7 +188,7 @@ describe('money on the model path', () => {
     )
   })
 
-  test('a client that goes away when nobody may be heard out cuts the provider off and pays all that was set aside', async () => {
+  test('a client that leaves when no answer may be read on aborts the provider call and pays the reservation', async () => {
     await withModelPath(
       { readOnLimits: { share: { max: 0, perAgentMax: 1, floor: 1, reserveMax: 0 } } },
       async ({ upstream, parts }) => {
@@ -219,7 +219,7 @@ describe('money on the model path', () => {
     )
   })
 
-  test('a stream that nobody ever reads is settled when its client goes', async () => {
+  test('a stream that is never read is settled when its client disconnects', async () => {
     await withModelPath({}, async ({ parts }) => {
       const leaving = new AbortController()
       await parts.complete(workerCaller, { body: completionBody({ stream: true }), signal: leaving.signal })
@@ -272,7 +272,7 @@ describe('money on the model path', () => {
     await rm(folder, { recursive: true })
   })
 
-  test("a run's own cap holds beside the agent's budgets, and its cost is told to the run", async () => {
+  test('the cap of a run applies together with the budgets of the agent, and its cost is reported to the run', async () => {
     const run = {
       runId: 'run_1',
       agentId: 'scout',

@@ -114,7 +114,7 @@ describe('the official OpenAI client', () => {
     expect(JSON.stringify(error) + String(error)).not.toMatch(/sk-re/)
   })
 
-  test('is told which model it may not use', async () => {
+  test('the official OpenAI client is informed which model it may not use', async () => {
     const error = await client.chat.completions
       .create({ model: 'gpt-4o', messages })
       .catch((thrown: unknown) => thrown)

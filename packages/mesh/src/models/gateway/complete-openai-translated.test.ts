@@ -109,14 +109,17 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     expect(JSON.stringify(error) + String(error)).not.toContain('sk-upstream-key')
   })
 
-  test.each(['break', 'overload'])('hears of a stream that fails on the way (%s)', async (words) => {
-    const stream = client.chat.completions.stream({
-      model,
-      max_completion_tokens: 9000,
-      messages: [{ role: 'user', content: words }],
-    })
-    await expect(stream.finalChatCompletion()).rejects.toThrow(/\w/)
-  })
+  test.each(['break', 'overload'])(
+    'a stream that fails midway is reported to the client as an error (%s)',
+    async (words) => {
+      const stream = client.chat.completions.stream({
+        model,
+        max_completion_tokens: 9000,
+        messages: [{ role: 'user', content: words }],
+      })
+      await expect(stream.finalChatCompletion()).rejects.toThrow(/\w/)
+    },
+  )
 
   test('has the provider heard out for a while when it goes, and then cut off', async () => {
     const leaving = new AbortController()
@@ -275,7 +278,7 @@ describe('embeddings by the official OpenAI client', () => {
   })
 })
 
-test('one model is told by its full and by its bare name', async () => {
+test('one model is accepted by its full and by its bare name', async () => {
   const gateway = await startLlmGateway('openai', 'openai/m')
   const client = new OpenAI({ baseURL: `${gateway.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
   const told = { id: 'openai/m', object: 'model', owned_by: 'openai' }

@@ -84,7 +84,7 @@ describe('a refusal that stays', () => {
     await expect(ask()).rejects.toMatchObject({ code: refused.code })
   })
 
-  test('of the account is not asked for at each call, is asked again after its cool-down, and recovers', async () => {
+  test('a rejected account is not called until its cooldown ends, is retried then, and recovers', async () => {
     const { one, ask, clock, parts } = await aPair([])
     one.answerWith((_call, response) => refuseWith(response, 429, noCredit))
     await expect(ask()).rejects.toMatchObject({
@@ -120,7 +120,7 @@ describe('a refusal that stays', () => {
     expect((await ask()).status).toBe(200)
   })
 
-  test('that a filter made is no refusal of the key: nothing cools, and nobody else is asked', async () => {
+  test('a rejection by a content filter does not affect the key: no cooldown, and no fallback', async () => {
     const { one, two, ask, parts } = await aPair(['two/m'])
     const metadata = { reasons: ['violence'], flagged_input: 'hi' }
     one.answerWith((_call, response) =>
@@ -134,7 +134,7 @@ describe('a refusal that stays', () => {
     expect(parts.deps.watch.find('one/m')).toBeNull()
   })
 
-  test('that the provider calls final is not asked again', async () => {
+  test('a rejection that the provider calls final is not retried', async () => {
     const { one, ask } = await aPair([])
     one.answerWith((_call, response) => {
       response.writeHead(503, { 'content-type': 'application/json', 'x-should-retry': 'false' })

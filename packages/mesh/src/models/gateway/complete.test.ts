@@ -103,7 +103,7 @@ describe('a completion', () => {
     })
   })
 
-  test('of a provider that is not there says so', async () => {
+  test('a completion of an unreachable provider reports that it is unreachable', async () => {
     const upstream = await startLlmUpstream()
     await upstream.close()
     const parts = aModelPath({ baseUrl: upstream.baseUrl, overrides: { clock: hurried } })
@@ -112,7 +112,7 @@ describe('a completion', () => {
     await parts.close()
   })
 
-  test('that is long in coming starts with comments and still tells a refusal', async () => {
+  test('a slow completion starts with comments and still reports a rejection', async () => {
     const clock = createManualClock()
     await withModelPath({ overrides: { clock } }, async ({ upstream, parts }) => {
       const asked = Promise.withResolvers<(status: number) => void>()
@@ -143,7 +143,7 @@ describe('a completion', () => {
     })
   })
 
-  test('keeps the lease of its run while it is open, and lets go at its end', async () => {
+  test('a completion renews the lease of its run while it is open, and stops at its end', async () => {
     let held = 0
     const holdLease = () => {
       held++

@@ -129,7 +129,7 @@ describe('the estimate of a prompt', () => {
     )
   })
 
-  test('of a document is all that the window holds, where that is more than the text beside it', () => {
+  test('the estimate of a document is the bound of documents if that exceeds the text next to it', () => {
     const prompt = { ...nothingFound(), documents: 1, dataBytes: 100 }
     const bounds = { ...boundsOf('openai', 'gpt-4o', null), documentTokens: 1000, addedTokens: 5 }
     const at = (bodyBytes: number, more: object = {}) =>
@@ -143,7 +143,7 @@ describe('the estimate of a prompt', () => {
     expect(promptTokensAtMost(prompt, 600, none)).toBe(505)
   })
 
-  test('has no bytes of a picture in it, and for Grok what it is told beforehand', () => {
+  test('the estimate excludes the bytes of pictures, and includes the preamble that Grok adds', () => {
     const url = `data:image/png;base64,${data(png, 300_000)}`
     const content = [{ type: 'image_url', image_url: { url } }]
     const { prompt } = readParameters(

@@ -54,7 +54,7 @@ describe('the next step after a failure', () => {
     expect(nextStep(standing({ failure }))).toEqual({ do: 'give-up' })
   })
 
-  test('what is permanent never cascades, whoever stands ready', () => {
+  test('a permanent failure never falls back, even if other models are ready', () => {
     heedsLesson(128)
     expect(nextStep(standing({ failure: aFailure(null), others: [rested] }))).toEqual({ do: 'give-up' })
   })
@@ -67,7 +67,7 @@ describe('the next step after a failure', () => {
     ])
   })
 
-  test('Retry-After is waited for where nobody else could answer, within its bound', () => {
+  test('Retry-After is awaited, within its bound, when no other model can answer', () => {
     const wait = (seconds: number, others: readonly Candidate[]) =>
       nextStep(standing({ failure: aFailure('rate-limited', seconds * 1000), others }))
     expect(wait(7, [])).toEqual({ do: 'retry', waitMs: 7000 })
@@ -105,7 +105,7 @@ describe('the choice of a model', () => {
     expect(chooseModel([shut])).toBeNull()
   })
 
-  test('is the least remaining where all cool, and nobody where there is nobody', () => {
+  test('with all models in cooldown the one with the shortest remaining time is chosen; without models none is', () => {
     expect(chooseModel([cooling(0, 50), cooling(1, 20)])).toEqual({ index: 1, isLastResort: true })
     expect(chooseModel([])).toBeNull()
   })

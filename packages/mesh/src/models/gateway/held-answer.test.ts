@@ -37,7 +37,7 @@ test('every byte of a whole answer is counted as kept', async () => {
   expect(kept).toBeGreaterThan(100)
 })
 
-test('an answer that there is no room for is told once, asked for no second time, and paid', async () => {
+test('an answer without room to hold it is reported once, not requested again, and charged', async () => {
   const { upstream, ask, spent } = await aCall()
   const full = () => {
     throw new Problem('rate-limited', { detail: 'too much is kept', retryAfterSeconds: 2 })

@@ -111,7 +111,7 @@ describe("an agent's own model that may search the web by itself", () => {
   })
 
   test.each(['ollama/qwen3:4b', 'vertex/claude-opus-4@20250514', 'search/m', 'openrouter/m:free'])(
-    '%s is none, and is its own to use',
+    '%s cannot search the web by itself, and its agent may use it',
     async (own) => {
       const parts = aModelPath({ agentModel: own })
       expect(allowedModel(parts.deps, 'scout', own)).toMatchObject({ provider: own.split('/')[0] })
@@ -136,7 +136,7 @@ describe('the window of a model', () => {
     expect(windowOfModel(settings, name)).toBe(tokens)
   })
 
-  test('is told with the name', async () => {
+  test('the window of a model is listed with its name', async () => {
     const own = { agents: { scout: { models: ['lab/own'] } }, models: { 'lab/own': { context: 5000 } } }
     const parts = aModelPath({ settings: own, agentModel: 'lab/other' })
     const list = await createListModels(parts.deps).list(workerCaller, 'openai')

@@ -18,7 +18,7 @@ function askedByStranger(headers: Record<string, string>) {
   })
 }
 
-test('whom the gate refuses is refused in the words of its client', async () => {
+test('a caller that the gate rejects gets the error format of its client', async () => {
   const detail = 'no token of a running agent'
   const asOpenAi = await askedByStranger({})
   expect(asOpenAi.status).toBe(401)

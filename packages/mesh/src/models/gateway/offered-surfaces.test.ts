@@ -113,7 +113,7 @@ describe('a surface that is not offered', () => {
     expect(JSON.parse(text)).toMatchObject({ error: { code: 'surface-not-offered' } })
   })
 
-  test('is nothing that a stranger is told of', async () => {
+  test('a surface that is not offered is not revealed to unauthenticated callers', async () => {
     const { status, text } = await firstLine('/v1/responses', {
       authorization: 'Bearer nobody',
       'content-length': '10',
@@ -133,7 +133,7 @@ describe('a surface that is not offered', () => {
   })
 })
 
-test('an agent that may call no model is refused as that where it sends something, and told what is offered where it reads', async () => {
+test('an agent that may call no model is rejected when it sends a prompt, and sees the offered surfaces when it reads', async () => {
   const denied = await startLlmGateway('openai', model, {
     guard: () => {
       throw new Problem('denied', { detail: 'no models for this one' })

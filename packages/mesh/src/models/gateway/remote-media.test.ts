@@ -61,7 +61,7 @@ describe('what a prompt names by its address', () => {
     expect(sent().split(png.toString('base64'))).toHaveLength(3)
   })
 
-  test('stands in its own place, among others and within a result of a tool', async () => {
+  test('media given by address replaces its own part, among other parts and within a tool result', async () => {
     const { gateway, post } = await aServer('anthropic', 'anthropic/claude-haiku-4-5')
     const result = { type: 'tool_result', tool_use_id: 't', content: [hi, picture(`${site}/picture`)] }
     const reply = await post('/v1/messages', [result, paper(`${site}/paper`), hi])

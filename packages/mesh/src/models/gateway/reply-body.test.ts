@@ -33,7 +33,7 @@ describe('a usage that is told with its cost', () => {
     expect(spliced(text)).toEqual({ ...(JSON.parse(text) as object), usage: told })
   })
 
-  test('is told in any answer as if the answer were printed anew', () => {
+  test('the usage with its cost is inserted into any answer as if the answer were serialized again', () => {
     const answer = fc.dictionary(fc.constantFrom('a', 'usage', 'id', 'b'), fc.jsonValue({ maxDepth: 3 }))
     fc.assert(
       fc.property(answer, fc.constantFrom(undefined, 1), (before, space) => {

@@ -27,7 +27,7 @@ function aTeller() {
 }
 
 describe('a wait of a model call', () => {
-  test('is told where it reaches into its second second, and not before', () => {
+  test('a wait is reported once it reaches its second second, and not before', () => {
     const { model, begin, told, events } = aTeller()
     const call = begin()
     call.retrying(model, failure, { waitMs: 500, elapsedMs: 20 })
@@ -42,7 +42,7 @@ describe('a wait of a model call', () => {
     expect(JSON.stringify(events.bodies)).not.toContain('words of a provider')
   })
 
-  test('in silence is told after 1, 2, 4, 8 seconds, and anew after words', async () => {
+  test('a silent wait is reported after 1, 2, 4, 8 seconds, and again after new output', async () => {
     const { model, clock, begin, told } = aTeller()
     const waited = begin().asking(model)
     for (let second = 0; second < 9; second++) await clock.advance(1000)
@@ -57,7 +57,7 @@ describe('a wait of a model call', () => {
     expect(told()).toHaveLength(6)
   })
 
-  test('is told as over once, and only where it was told', () => {
+  test('the end of a wait is reported once, and only if the wait was reported', () => {
     const { model, begin, told } = aTeller()
     const call = begin()
     call.over(model)
@@ -67,7 +67,7 @@ describe('a wait of a model call', () => {
     expect(told()).toEqual(['retries 3', 'over 0'])
   })
 
-  test('is told to nobody once whoever asked has left', async () => {
+  test('a wait is not reported after its caller has disconnected', async () => {
     const { model, clock, begin, told, leave } = aTeller()
     const call = begin()
     call.asking(model)
@@ -85,7 +85,7 @@ describe('a wait of a model call', () => {
     }
   }
 
-  test('is told twenty times for one call and forty times a second for one agent, and no more', async () => {
+  test('waits are reported at most twenty times per call and forty times a second per agent', async () => {
     const teller = aTeller()
     flood(teller, 'scout', 1)
     expect(teller.told()).toHaveLength(20)
@@ -96,7 +96,7 @@ describe('a wait of a model call', () => {
     expect(teller.told()).toHaveLength(60)
   })
 
-  test('is told to an agent’s people however much others have to tell, within a bound of all', async () => {
+  test('an agent can report a wait, within the total bound, however many waits other agents report', async () => {
     const teller = aTeller()
     const others = Array.from({ length: 20 }, (_, n) => `other-${n}`)
     for (const agentId of others) flood(teller, agentId, 10)
@@ -106,7 +106,7 @@ describe('a wait of a model call', () => {
     expect(bodies.length).toBeLessThanOrEqual(200)
   })
 
-  test('that was told is told as over, however little room there is', async () => {
+  test('the end of a reported wait is always reported, even at the bound', async () => {
     const teller = aTeller()
     const { model, begin, told } = teller
     const call = begin()

@@ -55,7 +55,7 @@ describe('a voice note that is written down', () => {
     expect(server.notes).toMatchObject([{ model: 'whisper-1', fileName: 'x.ogg', mediaType: 'audio/ogg' }])
   })
 
-  test('leaves as a form under a name of ours, and is paid for by the length that was told, by its agent and by no run', async () => {
+  test('a voice note is sent as a form under a generated name, and its agent pays by the reported length, outside of any run', async () => {
     const { server, parts, say, spent, called } = await open()
     expect(await say()).toEqual({ text: 'Hello there' })
     expect(server.notes).toEqual([
@@ -110,7 +110,7 @@ describe('a voice note that is written down', () => {
     expect('unconfirmed' in called()[0]!).toBe(nano === 8 * secondNano)
   })
 
-  test('is paid for by tokens where those are told, and the public list knows their price', async () => {
+  test('a voice note is charged by tokens if they are reported and the public list has their price', async () => {
     const { server, say, spent } = await open()
     const usage = {
       type: 'tokens',
@@ -167,7 +167,7 @@ describe('a voice note that is not', () => {
     expect(spent()).toMatchObject({ spentNano: 0, openNano: 0, calls: 0 })
   })
 
-  test('because the budget is used up never leaves, and that is told', async () => {
+  test('a voice note is not sent if the budget is used up, and the refusal is reported', async () => {
     const { server, say } = await open({ dailyUsd: (7 * secondNano) / 1e9 })
     expect(await say()).toMatchObject({ failed: { code: 'budget-exhausted' }, waitMs: null })
     expect(server.notes).toEqual([])
@@ -230,7 +230,7 @@ describe('a voice note that is not', () => {
     expect(spent()).toMatchObject({ spentNano: 8 * secondNano, openNano: 0 })
   })
 
-  test('because whoever asked has left is read on, and paid for by what it tells', async () => {
+  test('the answer to a voice note is read to its end after its caller left, and charged by its usage', async () => {
     const { server, say, spent } = await open()
     const leaving = new AbortController()
     const release = Promise.withResolvers<void>()

@@ -90,7 +90,7 @@ describe('the watch on models', () => {
   })
 })
 
-test('people see each model with price, health, stand-ins, and who may use it', async () => {
+test('people see each model with price, health, fallbacks, and the agents that may use it', async () => {
   const { clock, watch, parts, model } = aWatch()
   watch.failed(model, outage, clock.now())
   const list = createWatchedModels({

@@ -181,7 +181,7 @@ for (const kind of kinds) {
 
 describe('thinking', () => {
   test.each(['anthropic', 'bedrock'] as const)(
-    'of %s comes with its signature and goes back with it',
+    'thinking of %s is received with its signature and sent back with it',
     async (kind) => {
       const harness = await aHarness(kind)
       const { details, thought, content } = joined(
@@ -199,7 +199,7 @@ describe('thinking', () => {
     },
   )
 
-  test('of google hangs on the call and goes back with it', async () => {
+  test('thinking of google is attached to the call and sent back with it', async () => {
     const harness = await aHarness('google')
     const { details } = joined((await ask(harness, 'plan', { stream: true })).text)
     const sealed = details.find((detail) => 'id' in detail) as { id: string } | undefined

@@ -29,7 +29,7 @@ function aSink(room: () => boolean = () => true) {
 }
 
 describe('a stream of bytes', () => {
-  test('that is iterated gives every piece and then ends', async () => {
+  test('an iterated stream gives every piece and then ends', async () => {
     const { stream, sink } = aSource()
     const reading = Array.fromAsync(stream, (piece) => Buffer.from(piece).toString())
     sink().write(bytes('a'))
@@ -38,7 +38,7 @@ describe('a stream of bytes', () => {
     expect(await reading).toEqual(['a', 'b'])
   })
 
-  test('that fails throws after the pieces that came before', async () => {
+  test('a failing stream throws after the pieces that arrived before', async () => {
     const { stream, sink } = aSource()
     const seen: string[] = []
     const reading = (async () => {
@@ -78,14 +78,14 @@ describe('a source without a pipe', () => {
     await expect.poll(() => heard).toEqual(['a', 'b', 'end'])
   })
 
-  test('tells nothing more once it is cut', async () => {
+  test('a source without a pipe emits nothing after it is aborted', async () => {
     const { heard, sink } = aSink(() => false)
     pipeBytes(pieces(), sink).cut()
     await new Promise((resolve) => setImmediate(resolve))
     expect(heard.filter((word) => word !== 'a')).toEqual([])
   })
 
-  test('tells a failure of its own', async () => {
+  test('a source without a pipe reports its own failure', async () => {
     const { heard, sink } = aSink()
     // oxlint-disable-next-line require-yield -- a source that fails at once
     async function* failing(): AsyncGenerator<Uint8Array> {

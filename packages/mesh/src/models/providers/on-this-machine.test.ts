@@ -148,7 +148,7 @@ describe.each([
   })
 
   test.each(['https://ollama.com/v1', 'http://192.168.1.20:8000/v1', 'http://gpu.lan:8000/v1'])(
-    'at %s is called by nobody who has said neither a price nor that it is theirs',
+    '%s is called only if the owner stated a price or that the server is theirs',
     async (address) => {
       const id = `${name}/${model}`
       const unpriced = await seen(address)

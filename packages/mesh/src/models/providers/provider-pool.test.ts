@@ -85,7 +85,7 @@ describe('connections to a provider', () => {
     expect(new Set(await Promise.all(held))).toEqual(new Set(['left']))
   })
 
-  test('of one agent are used by its next calls, which wait while another agent is served', async () => {
+  test('connections of one agent are reused by its next calls, which wait while another agent is served', async () => {
     const sent: string[] = []
     const { ask, sockets } = await aFarEnd((socket, request) => {
       const who = /who: (\w+)/.exec(request)?.[1] ?? ''
@@ -104,7 +104,7 @@ describe('connections to a provider', () => {
     await Promise.all(held)
   })
 
-  test('are ended by what nobody asked for, which is no answer to the next call', async () => {
+  test('a connection is closed by unrequested bytes, which are no answer to the next call', async () => {
     const { ask, sockets } = await aFarEnd((socket, _request, nth) => {
       socket.write(answer(nth === 0 ? 'mine' : 'unseen'))
       if (sockets.length === 1) socket.write(answer('poison'))
@@ -114,7 +114,7 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  test('that the far end has closed meanwhile fail no call', async () => {
+  test('a connection that the server has closed meanwhile fails no call', async () => {
     const { ask, sockets } = await aFarEnd((socket) => socket.write(answer('yes')))
     expect(await ask()).toBe('yes')
     const closed = once(sockets[0]!, 'close')
@@ -133,7 +133,7 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  test('end with the call whose asker leaves, and with no other', async () => {
+  test('a connection closes with the call whose caller disconnects, and with no other', async () => {
     const { ask, sockets } = await aFarEnd((socket, _request, nth) => {
       if (sockets.length > 1 || nth > 0) socket.write(answer('yes'))
     })
@@ -147,7 +147,7 @@ describe('connections to a provider', () => {
     expect(sockets).toHaveLength(2)
   })
 
-  test('send nothing of a call whose asker left before its connection was open', async () => {
+  test('a call whose caller left before its connection was open sends nothing', async () => {
     const requests: string[] = []
     const { ask } = await aFarEnd((socket, request) => {
       requests.push(request)
@@ -161,7 +161,7 @@ describe('connections to a provider', () => {
     expect(requests.map((request) => /who: (\w+)/.exec(request)?.[1])).toEqual(['stayed'])
   })
 
-  test('keep no place for a call whose asker has left', async () => {
+  test('a call whose caller has left occupies no connection slot', async () => {
     const { ask, sockets } = await aFarEnd((socket, request) => {
       if (!request.includes('who: held')) socket.write(answer('yes'))
     })
@@ -180,7 +180,7 @@ describe('connections to a provider', () => {
     await Promise.all(held)
   })
 
-  test('are not opened for a call that nobody wants any more', async () => {
+  test('no connection is opened for a call that was cancelled', async () => {
     const { ask, sockets, pool } = await aFarEnd((socket) => socket.write(answer('yes')))
     const nothing = () => {}
     const answering = { onSent: nothing, onHead: nothing, onData: nothing, onEnd: nothing, onError: nothing }
@@ -210,7 +210,7 @@ describe('connections to a provider', () => {
     await closed
   })
 
-  test('tell what was sent and not answered from what never left', async () => {
+  test('a request sent without an answer is distinguished from a request that was never sent', async () => {
     const { ask, pool } = await aFarEnd((socket) => socket.destroy())
     await expect(ask()).rejects.toMatchObject({ code: 'upstream-failed' })
     await pool.destroy()

@@ -61,7 +61,7 @@ describe('a known provider', () => {
     })
   })
 
-  test('at the top of the list whose key is there gives the usual model, which has a price', () => {
+  test('the first known provider with a key gives the default model, which has a price', () => {
     for (const [name, preset] of Object.entries(providerPresets)) {
       if (preset.usualModel === undefined) continue
       const catalog = aCatalog({ [`${name}_api_key`]: 'k' })
@@ -74,7 +74,7 @@ describe('a known provider', () => {
 })
 
 describe('a model', () => {
-  test('whose provider has no key is refused with the list of those that have', () => {
+  test('a model whose provider has no key is rejected with the list of those that have one', () => {
     heedsLesson(131)
     const catalog = aCatalog({ anthropic_api_key: 'k', groq_api_key: 'k' })
     expect(() => catalog.requireUsable('anthropic/claude-sonnet-5')).not.toThrow()

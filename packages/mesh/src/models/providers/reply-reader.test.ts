@@ -45,7 +45,7 @@ function cutAt(text: string, places: readonly number[]): Uint8Array[] {
 const chunkedHead = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
 
 describe('an answer', () => {
-  test('of a stated length is read, and leaves its connection', () => {
+  test('an answer of a stated length is read, and its connection is reused', () => {
     const { head, body, reuse } = whole(
       'HTTP/1.1 429 Too Many\r\nretry-after: 7\r\ncontent-length: 5\r\n\r\nhello',
     )
@@ -69,7 +69,7 @@ describe('an answer', () => {
     )
   })
 
-  test('of any chunks is what they carry', () => {
+  test('an answer in any chunks is read as their content', () => {
     const chunks = fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), {
       maxLength: 20,
     })
@@ -91,7 +91,7 @@ describe('an answer', () => {
     expect(whole(text, true)).toMatchObject({ body: 'all of it', reuse: { isKept: false } })
   })
 
-  test('that is announced is waited for', () => {
+  test('the answer after an interim one (status 1xx) is awaited', () => {
     const { head, body } = whole(
       'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi',
     )
@@ -194,7 +194,7 @@ describe('an answer', () => {
     expect(heard(inPieces(answer(bound + 1))).isBroken).toBe(true)
   })
 
-  test.each([204, 304])('of status %i has no body, whatever length it states', (status) => {
+  test.each([204, 304])('an answer of status %i has no body, whatever length it states', (status) => {
     const text = `HTTP/1.1 ${status} \r\ncontent-length: 5\r\n\r\n`
     expect(whole(text)).toMatchObject({ head: { status }, body: '', reuse: { isKept: true } })
   })
@@ -210,7 +210,7 @@ describe('an answer', () => {
     expect(reuses).toHaveLength(2)
   })
 
-  test('tells the first of a header that comes twice, by its small name, without blanks', () => {
+  test('the first of a repeated header counts, with a lower-case name and without blanks', () => {
     const { head } = whole('HTTP/1.1 200 OK\r\nX-A:  one \r\nx-a: two\r\nempty:\r\ncontent-length: 0\r\n\r\n')
     expect([...(head?.headers ?? [])]).toEqual([
       ['x-a', 'one'],
@@ -218,7 +218,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('needs no reason beside its status, and tells of no body where there is none', () => {
+  test('an answer needs no reason phrase, and reports no body where there is none', () => {
     expect(whole('HTTP/1.1 200\r\ncontent-length: 2\r\n\r\nhi')).toMatchObject({ body: 'hi', pieces: 1 })
     expect(whole('HTTP/1.1 200\r\ncontent-length: 0\r\n\r\n')).toMatchObject({ isBroken: false, pieces: 0 })
   })
@@ -312,7 +312,7 @@ describe('an answer', () => {
     expect(heard(bytes)).toMatchObject({ isBroken: true, reuse: null })
   })
 
-  test('without a length is whole though nothing of it came, and no second end is told', () => {
+  test('an answer without a length is complete though it is empty, and its end is reported once', () => {
     const reuses: object[] = []
     const reader = createReplyReader()
     reader.begin({ head: () => {}, data: () => {}, over: (reuse) => reuses.push(reuse) })
@@ -326,12 +326,12 @@ describe('an answer', () => {
     expect(whole(`${chunkedHead}2\r\nhi\r\nnonsense\r\n`)).toMatchObject({ body: 'hi', isBroken: true })
   })
 
-  test('that nobody asked for is refused', () => {
+  test('an answer without a request is rejected', () => {
     const reader = createReplyReader()
     expect(() => reader.take(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toThrow(BrokenReply)
   })
 
-  test('of any bytes throws nothing but that it is broken', () => {
+  test('an answer of arbitrary bytes throws only the error for broken answers', () => {
     const pieces = fc.constantFrom(
       'HTTP/1.1 200 OK',
       '\r\n',

@@ -132,7 +132,7 @@ describe('a cassette', () => {
     await close()
   })
 
-  test('that is broken is refused with its line', async () => {
+  test('a broken cassette is rejected with its line', async () => {
     const broken = '{\n "version": 1,\n "tracks": [\n  { "when": "(", "turns": [{ "content": "x" }] }\n ]\n}'
     const { ask, close } = await playing({ broken })
     await expect(ask([{ role: 'user', content: 'x' }], 'scripted/broken')).rejects.toThrow(

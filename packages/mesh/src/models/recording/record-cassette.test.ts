@@ -8,7 +8,7 @@ import { createCassetteRecorder } from './record-cassette.ts'
 const open = () => new AbortController().signal
 
 describe('a recording', () => {
-  test('of a real conversation plays the same conversation', async () => {
+  test('the recording of a real conversation plays the same conversation', async () => {
     const upstream = await startLlmUpstream()
     const recorder = createCassetteRecorder()
     const provider = recorder.wrap(

@@ -222,7 +222,7 @@ describe('a refusal', () => {
     expect({ means: judged.means, part: judged.part }).toEqual({ means, part })
   })
 
-  test('of a router carries the words of the provider behind it', () => {
+  test('a rejection by a router contains the message of the provider behind it', () => {
     const raw = JSON.stringify(error('the inner reason'))
     const { message } = judgeBody(400, error('Provider returned error', { code: 400, metadata: { raw } }))
     expect(message).toBe('Provider returned error: the inner reason')
@@ -238,7 +238,7 @@ describe('a refusal', () => {
     expect(wide.message.length).toBeLessThanOrEqual(2000)
   })
 
-  test('that names no status in a body with status 200 has none', () => {
+  test('a rejection with status 200 and no status in its body has no status', () => {
     expect(judgeBody(200, error('odd', { code: 'weird' })).status).toBe(0)
   })
 })

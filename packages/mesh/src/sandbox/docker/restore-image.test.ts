@@ -46,7 +46,7 @@ test('an image that the engine holds is left as it is', async () => {
   expect(told).toEqual([])
 })
 
-test('of an engine that does not answer nothing is believed to be gone', async () => {
+test('an unresponsive engine does not count as proof that an image is gone', async () => {
   const { restore, told } = await restoring()
   expect(
     await restore(

@@ -56,7 +56,7 @@ describe('a pod that starts', () => {
     expect(waitsFor(waiting('ContainerCreating'))).toBe('Unschedulable no node; ContainerCreating not found')
   })
 
-  it('that ended instead says so in its last words, where its cluster has them', () => {
+  it('a pod that ended during its start reports its last output, if the cluster has it', () => {
     const terminated = { exitCode: 78, reason: 'Error', message: 'not bounded\n' }
     expect(
       waitsFor(aPod({ phase: 'Failed', containerStatuses: [{ name: 'probe', state: { terminated } }] })),

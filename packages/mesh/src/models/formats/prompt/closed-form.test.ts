@@ -76,7 +76,7 @@ const words = new Set([
 describe.each(['chat', 'messages'] as const)('the closed form of %s', (form) => {
   const read = readers[form]
 
-  test('lets nothing through that names an address, whatever stands in a prompt, and fails by a refusal alone', () => {
+  test('the closed form of a prompt admits no member that names an address, and fails only with a refusal', () => {
     fc.assert(
       fc.property(fc.array(value, { maxLength: 3 }), fc.boolean(), (content, inMessage) => {
         const messages = inMessage ? [{ role: 'user', content }] : content

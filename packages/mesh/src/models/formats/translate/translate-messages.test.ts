@@ -322,7 +322,7 @@ describe('a whole chat as a message', () => {
 })
 
 describe('thinking between turns', () => {
-  test('comes back from a block as it went in, whoever sealed it', () => {
+  test('thinking between turns is returned unchanged, also if another provider signed it', () => {
     const format = fc.constantFrom('anthropic-claude-v1', 'google-gemini-v1', 'bedrock-v1')
     const sealed = fc.base64String({ minLength: 4 })
     fc.assert(

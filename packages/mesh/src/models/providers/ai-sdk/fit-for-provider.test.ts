@@ -34,7 +34,7 @@ describe('names and ids of tools', () => {
     )
   })
 
-  test('of nine letters are kept for Mistral, and others are made so', () => {
+  test('ids of nine letters are kept for Mistral, and other ids are replaced by nine letters', () => {
     heedsLesson(130)
     const { id } = createToolNames(sdkRules.mistral, [])
     expect(id('gSIMJiOkT')).toBe('gSIMJiOkT')
