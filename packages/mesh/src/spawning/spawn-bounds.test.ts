@@ -8,7 +8,7 @@ const room = (asked: Partial<SpawnRoom> = {}): SpawnRoom => ({
   parentId: 'scout',
   parent: null,
   ofParent: 2,
-  ofFleet: 19,
+  ofFleet: 14,
   bounds: { per_parent: 3, fleet: 20 },
   ...asked,
 })
@@ -26,6 +26,14 @@ describe('room for one more spawned agent', () => {
     expect(whyBusy(room({ bounds: { per_parent: 3, fleet: 0 }, ofFleet: 0 }))).toContain(
       'has 0 spawned agents',
     )
+  })
+
+  test('the last quarter of the fleet is for agents that have spawned none', () => {
+    expect(whyBusy(room({ ofFleet: 15 }))).toContain('the last 5 of 20 are for agents that have none')
+    expect(whyBusy(room({ ofFleet: 15, ofParent: 0, parent: spawned() }))).toContain('the last 5 of 20')
+    expect(whyBusy(room({ ofFleet: 19, ofParent: 0 }))).toBeNull()
+    expect(whyBusy(room({ ofFleet: 20, ofParent: 0 }))).toContain('the fleet already has 20')
+    expect(whyBusy(room({ ofFleet: 2, bounds: { per_parent: 3, fleet: 3 } }))).toBeNull()
   })
 
   test('agents cannot be spawned more than two levels deep', () => {

@@ -1,6 +1,9 @@
 import { spawnLimits } from '@flotilla/protocol/limits'
 import type { SpawnedAgent } from './spawned-table.ts'
 
+/** The part of the fleet's limit for the first spawned agent of an agent, so that a few parents cannot take all. */
+const reservedPart = 0.25
+
 /** The state on which the decision about one more agent depends. */
 export interface SpawnRoom {
   readonly parentId: string
@@ -26,6 +29,10 @@ export function whyBusy({ parentId, parent, ofParent, ofFleet, bounds }: SpawnRo
   }
   if (ofFleet >= bounds.fleet) {
     return `the fleet already has ${bounds.fleet} spawned agents, the most for the fleet`
+  }
+  const othersMax = bounds.fleet - Math.floor(bounds.fleet * reservedPart)
+  if ((parent !== null || ofParent > 0) && ofFleet >= othersMax) {
+    return `the fleet already has ${ofFleet} spawned agents, and the last ${bounds.fleet - othersMax} of ${bounds.fleet} are for agents that have none`
   }
   return null
 }

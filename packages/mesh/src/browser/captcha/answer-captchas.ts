@@ -175,7 +175,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
       const caps = { mostNano, perHour: settings.per_hour, dailyNano: nanoFromUsd(settings.daily_usd) }
       const now = clock.now()
       const day = utcDay(now)
-      const early = beginSolve(state.read(), { now, day }, caps)
+      const early = beginSolve(state.read(), { now, day, agentId }, caps)
       if (typeof early === 'string') return leave(asked, early)
       const reservation = await spending
         .reserve({
@@ -194,7 +194,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
         })
       if (reservation instanceof Problem) return leave(asked, reservation.code)
       const begun = database.transaction(() => {
-        const next = beginSolve(state.read(), { now, day }, caps)
+        const next = beginSolve(state.read(), { now, day, agentId }, caps)
         if (typeof next === 'string') return next
         const handOver = handOvers.beginSolving(agentId, page)
         if (handOver === null) return 'a person has it'

@@ -6,8 +6,14 @@ const minute = 60_000
 const day = '2026-11-23'
 const caps = { mostNano: 10, perHour: 3, dailyNano: 25 }
 
+const agentId = 'scout'
+
 function begun(state: SolverState, at: number | { now: number; day: string }, of = caps): SolverState {
-  const next = beginSolve(state, typeof at === 'number' ? { now: at, day } : at, of)
+  const next = beginSolve(
+    state,
+    { agentId, ...(typeof at === 'number' ? { now: at, day, agentId } : at) },
+    of,
+  )
   if (typeof next === 'string') throw new Error(next)
   return next
 }
@@ -19,13 +25,13 @@ describe('what may be asked', () => {
   test('is so many an hour, whichever they came to, and again when the first is an hour ago', () => {
     const free = { ...caps, mostNano: 0 }
     const full = [0, 1, 2].reduce((state, at) => begun(state, at * minute, free), freshSolverState)
-    expect(beginSolve(full, { now: 59 * minute, day }, free)).toBe('its hour is full')
+    expect(beginSolve(full, { now: 59 * minute, day, agentId }, free)).toBe('its hour is full')
     expect(begun(full, 60 * minute, free).startedAt).toEqual([1, 2, 60].map((at) => at * minute))
   })
 
   test('is a daily amount that counts reservations until the cost is known', () => {
     const two = begun(begun(freshSolverState, 0), 1)
-    expect(beginSolve(two, { now: 2, day }, caps)).toBe('its day is spent')
+    expect(beginSolve(two, { now: 2, day, agentId }, caps)).toBe('its day is spent')
     const { state } = ended(two, 3, true)
     expect(state.dayNano).toBe(14)
     expect(begun(state, 4).dayNano).toBe(24)
@@ -39,7 +45,51 @@ describe('what may be asked', () => {
   })
 
   test('is zero if the owner sets no amount', () => {
-    expect(beginSolve(freshSolverState, { now: 0, day }, { ...caps, dailyNano: 0 })).toBe('its day is spent')
+    expect(beginSolve(freshSolverState, { now: 0, day, agentId }, { ...caps, dailyNano: 0 })).toBe(
+      'its day is spent',
+    )
+  })
+})
+
+describe('the share of one agent', () => {
+  const hour = 60 * minute
+  /** Noon of a day, so that the hour before is on the same day. */
+  const noon = 12 * hour
+  const asked = (state: SolverState, of: { agentId: string; now: number }, limits: typeof caps) =>
+    beginSolve(state, { ...of, day }, limits)
+
+  test('is three quarters of an hour’s calls if others have had none', () => {
+    const limits = { mostNano: 0, perHour: 20, dailyNano: 0 }
+    let state = freshSolverState
+    for (let call = 0; call < 15; call++) state = begun(state, noon, limits)
+    expect(asked(state, { agentId, now: noon }, limits)).toBe('the rest of its hour is for other agents')
+    expect(asked(state, { agentId: 'other', now: noon }, limits)).toMatchObject({ lastOf: { other: noon } })
+    expect(asked(state, { agentId, now: noon + hour }, limits)).toMatchObject({ startedAt: [noon + hour] })
+  })
+
+  test('is three quarters of a day’s amount if others have had none', () => {
+    const limits = { mostNano: 10, perHour: 500, dailyNano: 85 }
+    let state = freshSolverState
+    for (let call = 0; call < 6; call++) state = begun(state, noon, limits)
+    // Two of eight answers are reserved, and 25 of 85 are left.
+    expect(asked(state, { agentId, now: noon + 2 * hour }, limits)).toBe(
+      'the rest of its day is for other agents',
+    )
+    expect(asked(state, { agentId: 'other', now: noon }, limits)).toMatchObject({ dayNano: 70 })
+    // Its last call was on the day before.
+    const next = { ...state, day, dayNano: 60, lastOf: { [agentId]: -hour } }
+    expect(asked(next, { agentId, now: noon }, limits)).toMatchObject({ dayNano: 70 })
+  })
+
+  test('forgets agents after a day', () => {
+    const limits = { mostNano: 0, perHour: 20, dailyNano: 0 }
+    const state = begun({ ...freshSolverState, lastOf: { old: 0, late: 1 } }, 24 * hour, limits)
+    expect(state.lastOf).toEqual({ late: 1, [agentId]: 24 * hour })
+  })
+
+  test('a state that was stored without it is read', () => {
+    const { lastOf: _, ...stored } = freshSolverState
+    expect(solverStateSchema.parse(stored)).toEqual(freshSolverState)
   })
 })
 
@@ -52,11 +102,13 @@ describe('three failures in a row', () => {
     const second = failed(first.state, 1)
     const third = failed(second.state, 2)
     expect([first.rests, second.rests, third.rests]).toEqual([false, false, true])
-    expect(beginSolve(third.state, { now: 30 * minute + 1, day }, free)).toBe('it rests after failures')
+    expect(beginSolve(third.state, { now: 30 * minute + 1, day, agentId }, free)).toBe(
+      'it rests after failures',
+    )
     // One more call is tried then; if it fails, the cooldown starts again without a notification.
     const fourth = failed(third.state, 30 * minute + 2)
     expect(fourth.rests).toBe(false)
-    expect(beginSolve(fourth.state, { now: 31 * minute, day }, free)).toBe('it rests after failures')
+    expect(beginSolve(fourth.state, { now: 31 * minute, day, agentId }, free)).toBe('it rests after failures')
   })
 
   test('failures with a success among them are not consecutive', () => {
@@ -69,10 +121,11 @@ describe('three failures in a row', () => {
 
 test('the state fits its form at the largest cap', () => {
   const free = { mostNano: 0, perHour: 500, dailyNano: 0 }
-  const full = Array.from({ length: 500 }).reduce<SolverState>(
-    (state) => begun(state, 1, free),
-    freshSolverState,
-  )
+  const full = Array.from({ length: 500 }).reduce<SolverState>((state, _one, at) => {
+    const next = beginSolve(state, { now: 1, day, agentId: `agent-${at}` }, free)
+    if (typeof next === 'string') throw new Error(next)
+    return next
+  }, freshSolverState)
   expect(solverStateSchema.parse(full)).toEqual(full)
-  expect(beginSolve(full, { now: 2, day }, free)).toBe('its hour is full')
+  expect(beginSolve(full, { now: 2, day, agentId }, free)).toBe('its hour is full')
 })

@@ -2,6 +2,9 @@ import { captchaSolverBounds as bounds } from '@flotilla/protocol/limits'
 import * as z from 'zod'
 
 const hourMs = 60 * 60_000
+const dayMs = 24 * hourMs
+/** The part of an hour and of a day for agents that had no call in it, so that one agent cannot take all. */
+const reservedPart = 0.25
 
 /**
  * The state of the limits and the circuit breaker, over all agents together. Times are milliseconds since
@@ -16,6 +19,8 @@ export const solverStateSchema = z.strictObject({
   dayNano: z.int().nonnegative(),
   failuresInARow: z.int().nonnegative(),
   restsUntil: z.int().nullable(),
+  /** The time of each agent's last call in the last 24 hours. */
+  lastOf: z.record(z.string(), z.int()).default({}),
 })
 export type SolverState = z.output<typeof solverStateSchema>
 
@@ -25,19 +30,26 @@ export const freshSolverState: SolverState = {
   dayNano: 0,
   failuresInARow: 0,
   restsUntil: null,
+  lastOf: {},
 }
 
 export interface SolverMoment {
   readonly now: number
   readonly day: string
+  readonly agentId: string
 }
 
-export type SolverRefusal = 'it rests after failures' | 'its hour is full' | 'its day is spent'
+export type SolverRefusal =
+  | 'it rests after failures'
+  | 'its hour is full'
+  | 'its day is spent'
+  | 'the rest of its hour is for other agents'
+  | 'the rest of its day is for other agents'
 
 /** The state with one more call and its reservation of `mostNano`; or why the solver is not called. Pure. */
 export function beginSolve(
   state: SolverState,
-  { now, day }: SolverMoment,
+  { now, day, agentId }: SolverMoment,
   caps: { readonly mostNano: number; readonly perHour: number; readonly dailyNano: number },
 ): SolverState | SolverRefusal {
   if (state.restsUntil !== null && now < state.restsUntil) return 'it rests after failures'
@@ -45,8 +57,18 @@ export function beginSolve(
   if (startedAt.length >= caps.perHour) return 'its hour is full'
   const dayNano = (state.day === day ? state.dayNano : 0) + caps.mostNano
   if (dayNano > caps.dailyNano) return 'its day is spent'
-  return { ...state, startedAt: [...startedAt, now], day, dayNano, restsUntil: null }
+  const since = now - (state.lastOf[agentId] ?? -Infinity)
+  if (since < hourMs && startedAt.length >= caps.perHour - reserved(caps.perHour))
+    return 'the rest of its hour is for other agents'
+  const ofOthers = caps.mostNano === 0 ? 0 : reserved(caps.dailyNano / caps.mostNano) * caps.mostNano
+  if (since <= now % dayMs && dayNano > caps.dailyNano - ofOthers)
+    return 'the rest of its day is for other agents'
+  const recent = Object.entries(state.lastOf).filter(([, at]) => now - at < dayMs)
+  const lastOf = { ...Object.fromEntries(recent), [agentId]: now }
+  return { ...state, startedAt: [...startedAt, now], day, dayNano, restsUntil: null, lastOf }
 }
+
+const reserved = (calls: number): number => Math.floor(calls * reservedPart)
 
 /** The state after the result of a call. `rests`: a cooldown starts with this failure. Pure. */
 export function endSolve(
