@@ -68,7 +68,14 @@ const azureSchema = z.strictObject({
 })
 
 const modelSchema = z.strictObject({
-  price: z.strictObject({ input_per_mtok: usdPerMtok, output_per_mtok: usdPerMtok }).optional(),
+  price: z
+    .strictObject({
+      input_per_mtok: usdPerMtok,
+      output_per_mtok: usdPerMtok,
+      /** Tokens that the provider reads from its prompt cache; the full price where it is left out. */
+      cached_input_per_mtok: usdPerMtok.optional(),
+    })
+    .optional(),
   local,
   /** Whether it accepts pictures; if omitted, it is tried, and pictures are replaced by text after a refusal. */
   images: z.boolean().optional(),

@@ -39,6 +39,17 @@ describe('a price', () => {
     expect(price.costNano({ promptTokens: 3, completionTokens: 2, cachedTokens: 3 })).toBe(22_000)
   })
 
+  test("a cached read costs the owner's cached price, and a cache write its own factor", () => {
+    const own = { input_per_mtok: 3, output_per_mtok: 15, cached_input_per_mtok: 0.3 }
+    const price = priceOf(aModel({ model: 'claude-sonnet-5', price: own }), now)
+    const usage = { promptTokens: 1000, completionTokens: 0, cachedTokens: 800, cacheWriteTokens: 100 }
+    // 100 at full price, 100 written at 1.25 of it, 800 read at a tenth.
+    expect(price.costNano(usage)).toBe(300_000 + 375_000 + 240_000)
+    expect(price.inputNanoPerToken).toBe(6000)
+    const dearer = priceOf(aModel({ price: { ...own, cached_input_per_mtok: 5 } }), now)
+    expect(dearer.inputNanoPerToken).toBe(5000)
+  })
+
   test('a model with an unknown price is rejected, and a free model needs no price', () => {
     expect(() => priceOf(aModel({ id: 'openai/x', model: 'x' }), now)).toThrow(
       'no price is known for openai/x',

@@ -23,7 +23,14 @@ export interface PricedModel {
   /** See `free-because.ts`. */
   readonly free: boolean
   /** The owner's own price, US dollars per million tokens. */
-  readonly price: { readonly input_per_mtok: number; readonly output_per_mtok: number } | null
+  readonly price: OwnPrice | null
+}
+
+interface OwnPrice {
+  readonly input_per_mtok: number
+  readonly output_per_mtok: number
+  /** Tokens that the provider reads from its cache; the full price where the owner gives none. */
+  readonly cached_input_per_mtok?: number | undefined
 }
 
 const tokensPerMtok = 1_000_000
@@ -72,22 +79,30 @@ const cacheWriteLongFactor = 2
 /** Models whose providers charge for it. */
 const writesDear = /claude/i
 
-function ownPrice(price: { input_per_mtok: number; output_per_mtok: number }, model: string): Price {
-  const inputNano = (price.input_per_mtok * nanoPerUsd) / tokensPerMtok
-  const outputNanoPerToken = (price.output_per_mtok * nanoPerUsd) / tokensPerMtok
+function ownPrice(price: OwnPrice, model: string): Price {
+  const inputNano = nanoPerToken(price.input_per_mtok)
+  const cachedNano = nanoPerToken(price.cached_input_per_mtok ?? price.input_per_mtok)
+  const outputNanoPerToken = nanoPerToken(price.output_per_mtok)
+  const dearestNano = writesDear.test(model) ? inputNano * cacheWriteLongFactor : inputNano
   return {
-    inputNanoPerToken: writesDear.test(model) ? inputNano * cacheWriteLongFactor : inputNano,
+    inputNanoPerToken: Math.max(dearestNano, cachedNano),
     outputNanoPerToken,
     callNano: 0,
     costNano: (usage) => {
-      const { written, long } = cacheParts(usage)
-      const input =
-        usage.promptTokens +
+      const { read, written, long } = cacheParts(usage)
+      const full =
+        usage.promptTokens -
+        read +
         written * (cacheWriteFactor - 1) +
         long * (cacheWriteLongFactor - cacheWriteFactor)
-      return Math.ceil(input * inputNano + usage.completionTokens * outputNanoPerToken - 1e-3)
+      const input = full * inputNano + read * cachedNano
+      return Math.ceil(input + usage.completionTokens * outputNanoPerToken - 1e-3)
     },
   }
+}
+
+function nanoPerToken(usdPerMtok: number): number {
+  return (usdPerMtok * nanoPerUsd) / tokensPerMtok
 }
 
 function listedPrice(model: PricedModel, now: number): Price | null {
