@@ -30,3 +30,12 @@ test('what was learnt comes after the files and before the day', () => {
   expect(prompt.indexOf('be kind')).toBeLessThan(prompt.indexOf('the sea is wet'))
   expect(prompt.indexOf('the sea is wet')).toBeLessThan(prompt.indexOf('Today is'))
 })
+
+test('runs of every kind share the prompt up to the end of the bootstrap files', () => {
+  const prompts = (['chat', 'task', 'heartbeat'] as const).map((mode) =>
+    buildSystemPrompt({ ...parts, mode }),
+  )
+  const [shared = ''] = prompts.map((prompt) => prompt.slice(0, prompt.indexOf('be kind') + 'be kind'.length))
+  for (const prompt of prompts) expect(prompt.startsWith(shared)).toBe(true)
+  expect(shared).toMatch(/be kind$/)
+})

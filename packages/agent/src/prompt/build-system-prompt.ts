@@ -20,9 +20,9 @@ export interface SystemPromptParts {
 }
 
 /**
- * The system prompt. Pure. What never changes comes first, then what the agent and its owner change, then its
- * learnings, and last the date, so that provider caches match as much as possible. What changes every minute
- * is not part of it (`moment-message`).
+ * The system prompt. Pure. What all runs of the agent share comes first, up to the bootstrap files, so that a provider's
+ * prompt cache of one run also serves runs of other kinds. Then come the rules of this kind, the learnings, and last the
+ * date. What changes every minute is not part of it (`moment-message`).
  */
 export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
   const sections: PromptText[] = [
@@ -30,8 +30,8 @@ export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
     // Its sub-agents cannot hand work off.
     parts.kind === 'operator' && parts.mode !== 'subagent' ? operatorRules : workerRules,
     commonRules,
-    modeRules[parts.mode],
     parts.bootstrap,
+    modeRules[parts.mode],
     parts.observations,
     parts.learnings,
     sanitizeForPrompt(`Today is ${new Date(parts.now).toISOString().slice(0, 10)} (UTC).`),
