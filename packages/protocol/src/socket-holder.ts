@@ -6,6 +6,11 @@ export interface ProcFiles {
   statSync(path: string): { readonly uid: number }
 }
 
+export interface Listener {
+  readonly name: string
+  readonly inode: string
+}
+
 /** Flag of a socket that listens, in /proc/net/unix. */
 const listens = '00010000'
 
@@ -19,14 +24,38 @@ export function trustedHolder(
   name: string,
   trustedUids: readonly number[],
 ): { readonly pid: number } | null {
-  const inodes = inodesOf(files, name)
-  if (inodes.length === 0) return null
-  const links = inodes.map((inode) => `socket:[${inode}]`)
+  const inodes = listenersOn(files, (other) => other === name).map(({ inode }) => inode)
+  return inodes.length === 0 ? null : holderOf(files, inodes, trustedUids)
+}
+
+/** Abstract sockets with a listener, by name; a name begins with a NUL. Linux alone. */
+export function listenersOn(
+  files: Pick<ProcFiles, 'readFileSync'>,
+  isWanted: (name: string) => boolean,
+): readonly Listener[] {
+  return files
+    .readFileSync('/proc/net/unix', 'utf8')
+    .split('\n')
+    .flatMap((line) => {
+      const [, , , flags, , , inode, path] = line.trim().split(/\s+/)
+      if (flags !== listens || inode === undefined || path?.startsWith('@') !== true) return []
+      const name = `\0${path.slice(1)}`
+      return isWanted(name) ? [{ name, inode }] : []
+    })
+}
+
+/** The first process of a trusted user that holds one of these sockets; null if this process can read none such. */
+export function holderOf(
+  files: ProcFiles,
+  inodes: readonly string[],
+  trustedUids: readonly number[],
+): { readonly pid: number; readonly inode: string } | null {
   for (const pid of files.readdirSync('/proc')) {
     if (!/^\d+$/.test(pid)) continue
     try {
       if (!trustedUids.includes(files.statSync(`/proc/${pid}`).uid)) continue
-      if (holds(files, pid, links)) return { pid: Number(pid) }
+      const inode = heldBy(files, pid, inodes)
+      if (inode !== undefined) return { pid: Number(pid), inode }
     } catch {
       // It has ended, or may not be read: then it is not one that can be trusted.
     }
@@ -34,23 +63,14 @@ export function trustedHolder(
   return null
 }
 
-function inodesOf(files: ProcFiles, name: string): readonly string[] {
-  const shown = `@${name.slice(1)}`
-  return files
-    .readFileSync('/proc/net/unix', 'utf8')
-    .split('\n')
-    .flatMap((line) => {
-      const [, , , flags, , , inode, path] = line.trim().split(/\s+/)
-      return path === shown && flags === listens && inode !== undefined ? [inode] : []
-    })
-}
-
-function holds(files: ProcFiles, pid: string, links: readonly string[]): boolean {
-  return files.readdirSync(`/proc/${pid}/fd`).some((file) => {
+function heldBy(files: ProcFiles, pid: string, inodes: readonly string[]): string | undefined {
+  for (const file of files.readdirSync(`/proc/${pid}/fd`)) {
     try {
-      return links.includes(files.readlinkSync(`/proc/${pid}/fd/${file}`))
+      const [, inode] = /^socket:\[(\d+)\]$/.exec(files.readlinkSync(`/proc/${pid}/fd/${file}`)) ?? []
+      if (inode !== undefined && inodes.includes(inode)) return inode
     } catch {
-      return false
+      // The descriptor was closed meanwhile.
     }
-  })
+  }
+  return undefined
 }

@@ -5,7 +5,10 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { lockHome, lockSocket } from './home-lock.ts'
+import { lockHome } from './home-lock.ts'
+import { lockNames } from './lock-holder.ts'
+
+const lockSocket = (home: string): string => [...lockNames(home)][0] ?? ''
 
 const own = { pid: process.pid, deed: 'starting' } as const
 

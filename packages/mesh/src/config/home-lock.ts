@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
-import { connect, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
 import { Problem } from '@flotilla/protocol/problem'
+import { findHolder, lockNames } from './lock-holder.ts'
 
 /** Describes what the holder of a lock does with the home, for a second process. */
 const deeds = {
@@ -27,9 +27,6 @@ export interface HomeLock {
 
 /** If the holder ends between the refused lock and the question about it, the lock is tried again this often. */
 const attemptsMax = 5
-/** A Flotilla process answers at once; a slower holder is reported as another program. */
-const answerMaxMs = 5000
-const answerMaxChars = 64
 /** Askers that are answered at the same time; further ones are turned away. */
 const askersMax = 16
 /** The answer fits into the kernel's buffer, so a client that has not received it by then is not a Flotilla process. */
@@ -39,19 +36,35 @@ const tellMaxMs = 2000
  * Locks a home for this process. The lock is an abstract socket: taking it is atomic, and the kernel releases it when
  * the process ends in any way. The holder answers on it with its process id and its activity. Throws the Problem
  * `home-in-use` while another process holds it. Links are resolved, so that two names of one home are one lock.
+ * Every user of the machine can take such a name, so a name that a process of another user holds is passed over.
  */
 export async function lockHome(
   home: string,
   own: { readonly pid: number; readonly deed: Deed },
 ): Promise<HomeLock> {
-  const socket = lockSocket(await realpath(home).catch(() => home))
-  for (let attempt = 1; ; attempt++) {
-    const lock = await take(socket, own)
+  const place = await realpath(home).catch(() => home)
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
+    const lock = await takeFreeName(place, { home, own })
     if (lock) return lock
-    const holder = await askHolder(socket)
-    if (holder === null && attempt < attemptsMax) continue
-    throw inUse(home, holder)
   }
+  throw inUse(home, null)
+}
+
+/** Null if a holder has ended since its name was refused. */
+async function takeFreeName(
+  place: string,
+  { home, own }: { readonly home: string; readonly own: { readonly pid: number; readonly deed: Deed } },
+): Promise<HomeLock | null> {
+  for (const name of lockNames(place)) {
+    const lock = await take(name, own)
+    const holder = await findHolder(place, lock ? { except: name } : { of: name })
+    if (holder === 'stranger' && !lock) continue
+    if (holder === null || holder === 'stranger') return lock
+    // A process that came while a stranger held this name has another one.
+    await lock?.release()
+    throw inUse(home, { pid: holder.pid, deed: deedOf(holder.word) ?? 'running' })
+  }
+  return null
 }
 
 function inUse(home: string, holder: { readonly pid: number; readonly deed: Deed } | null): Problem {
@@ -64,14 +77,13 @@ function inUse(home: string, holder: { readonly pid: number; readonly deed: Deed
   })
 }
 
+function deedOf(word: string): Deed | undefined {
+  return Object.keys(deeds).find((known): known is Deed => known === word)
+}
+
 /** Whether it is a mesh, or what may be one, that a home was refused for by `lockHome`. Pure. */
 export function isHeldByMesh({ extra }: Problem): boolean {
   return deedsOfMesh.includes(extra['deed'])
-}
-
-/** The abstract socket of a home with a resolved path. Any user of this machine can connect to it. Pure. */
-export function lockSocket(place: string): string {
-  return `\0flotilla-${createHash('sha256').update(place).digest('hex').slice(0, 32)}`
 }
 
 /**
@@ -108,29 +120,4 @@ function take(name: string, own: { readonly pid: number; readonly deed: Deed }):
       })
     })
   })
-}
-
-/** Null if the holder has ended, or does not answer like a Flotilla process. */
-function askHolder(name: string): Promise<{ readonly pid: number; readonly deed: Deed } | null> {
-  return new Promise((resolve) => {
-    let said = ''
-    const socket = connect(name)
-    const end = () => {
-      socket.destroy()
-      resolve(parseHolder(said))
-    }
-    socket.setTimeout(answerMaxMs, end)
-    socket.on('data', (piece: Buffer) => {
-      said += piece.toString('utf8')
-      if (said.length > answerMaxChars) end()
-    })
-    socket.on('end', end)
-    socket.on('error', end)
-  })
-}
-
-function parseHolder(said: string): { pid: number; deed: Deed } | null {
-  const [, pid = '', word = ''] = /^(\d{1,10}) ([a-z-]+)\n$/.exec(said) ?? []
-  const deed = Object.keys(deeds).find((known): known is Deed => known === word)
-  return deed === undefined ? null : { pid: Number(pid), deed }
 }

@@ -1,4 +1,14 @@
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { checkpointSchema } from './journal-checkpoints.ts'
 import type { Checkpoint } from './journal-checkpoints.ts'
 
@@ -25,11 +35,18 @@ export function createAnchorFile(path: string): JournalAnchors {
       : []
   }
 
+  /** Adds the whole text or nothing: half a line, as a full disk leaves it, would look like a forged anchor. */
   function write(target: string, flags: string, text: string): void {
     const file = openSync(target, flags, 0o600)
     try {
-      writeSync(file, text)
-      fsyncSync(file)
+      const { size } = fstatSync(file)
+      try {
+        writeFileSync(file, text)
+        fsyncSync(file)
+      } catch (error) {
+        ftruncateSync(file, size)
+        throw error
+      }
     } finally {
       closeSync(file)
     }

@@ -30,7 +30,7 @@ function restoreInto(folder: string, more: Readonly<Record<string, string>>) {
 /** Restores into a home that another process uses. */
 async function beside(deed: Parameters<typeof lockHome>[1]['deed'], pod: Readonly<Record<string, string>>) {
   const folder = await aFolder()
-  const lock = await lockHome(folder, { pid: 7, deed })
+  const lock = await lockHome(folder, { pid: process.pid, deed })
   onTestFinished(() => lock.release())
   return restoreInto(folder, pod)
 }
@@ -38,7 +38,7 @@ async function beside(deed: Parameters<typeof lockHome>[1]['deed'], pod: Readonl
 const inPod = { FLOTILLA_KUBERNETES_SERVICE: '10.96.0.5' }
 
 test('a restore beside a running mesh is refused, and in its pod with instructions to stop it', async () => {
-  const refused = { code: 'home-in-use', detail: expect.stringContaining('process 7') }
+  const refused = { code: 'home-in-use', detail: expect.stringContaining(`process ${process.pid}`) }
   expect(await beside('running', {})).toMatchObject({
     ...refused,
     repair: expect.not.stringContaining('kubectl'),
@@ -55,7 +55,7 @@ test.each(['restoring', 'backing-up', 'removing'] as const)(
   async (deed) => {
     expect(await beside(deed, inPod)).toMatchObject({
       code: 'home-in-use',
-      repair: 'Wait until process 7 has ended, then try again.',
+      repair: `Wait until process ${process.pid} has ended, then try again.`,
     })
   },
 )

@@ -1,0 +1,134 @@
+import { createHash, randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { connect } from 'node:net'
+import process from 'node:process'
+import { holderOf, listenersOn } from '@flotilla/protocol/socket-holder'
+import type { Listener } from '@flotilla/protocol/socket-holder'
+
+/** Names that are the same for every process, so that only one process can take one. */
+const fixedNamesMax = 16
+/** A Flotilla process answers at once; what a slower holder does is not known. */
+const answerMaxMs = 5000
+const answerMaxChars = 64
+/** Listeners whose process cannot be read that are asked who they are. */
+const askedMax = 32
+
+export interface LockHolder {
+  readonly pid: number
+  /** What it says that it does; empty if it does not answer like a Flotilla process. */
+  readonly word: string
+}
+
+/**
+ * The abstract sockets of the lock of a home with a resolved path, in the order in which they are tried. The last one is
+ * random: no other user can take all names in advance.
+ */
+export function* lockNames(place: string): Generator<string> {
+  const first = firstName(place)
+  yield first
+  for (let number = 1; number < fixedNamesMax; number++) yield `${first}-${number}`
+  yield `${first}-${randomBytes(16).toString('hex')}`
+}
+
+function firstName(place: string): string {
+  return `\0flotilla-${createHash('sha256').update(place).digest('hex').slice(0, 32)}`
+}
+
+/**
+ * The trusted process that holds a name of the lock: root, the user of this process or the owner of the home runs it.
+ * `stranger` if only processes of other users do, null if no process does.
+ */
+export async function findHolder(
+  place: string,
+  names: { readonly of: string } | { readonly except: string },
+): Promise<LockHolder | 'stranger' | null> {
+  const first = firstName(place)
+  const isWanted = (name: string): boolean =>
+    'of' in names
+      ? name === names.of
+      : name !== names.except && (name === first || name.startsWith(`${first}-`))
+  let listeners: readonly Listener[]
+  try {
+    listeners = listenersOn(fs, isWanted)
+  } catch {
+    // This system does not say who holds a socket: the answer of the holder has to do.
+    return 'of' in names ? answerOf(names.of) : null
+  }
+  if (listeners.length === 0) return null
+  const trusted = trustedUids(place)
+  const inodes = listeners.map(({ inode }) => inode)
+  const holder = holderOf(fs, inodes, trusted)
+  if (holder === null) return (await unreadableHolder(place, { listeners, trusted })) ?? 'stranger'
+  const held = listeners.find(({ inode }) => inode === holder.inode)
+  const answer = held === undefined ? null : await answerOf(held.name)
+  return { pid: holder.pid, word: answer?.pid === holder.pid ? answer.word : '' }
+}
+
+/** Root, the user of this process, and the owner of the home. */
+function trustedUids(place: string): readonly number[] {
+  const own = [0, process.getuid?.() ?? 0]
+  try {
+    return [...own, fs.statSync(homeIn(place)).uid]
+  } catch {
+    return own
+  }
+}
+
+/** A lock beside the one of the home has a NUL and its own name after the path. */
+function homeIn(place: string): string {
+  return place.split('\0', 1)[0] ?? place
+}
+
+/**
+ * Only root can read which sockets a process of another user holds. So a mesh that root runs on the home of a user is
+ * recognized by its answer and by its command line, which names this home.
+ */
+async function unreadableHolder(
+  place: string,
+  { listeners, trusted }: { readonly listeners: readonly Listener[]; readonly trusted: readonly number[] },
+): Promise<LockHolder | null> {
+  const uid = process.getuid?.() ?? 0
+  if (uid === 0) return null
+  const asked = await Promise.all(listeners.slice(0, askedMax).map(({ name }) => answerOf(name)))
+  for (const answer of asked) {
+    if (answer === null) continue
+    try {
+      const other = fs.statSync(`/proc/${answer.pid}`).uid
+      if (other !== uid && trusted.includes(other) && namesHome(answer.pid, place)) return answer
+    } catch {
+      // It has ended.
+    }
+  }
+  return null
+}
+
+function namesHome(pid: number, place: string): boolean {
+  const words = fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  const at = words.indexOf('--home')
+  const home = at === -1 ? undefined : words[at + 1]
+  return home !== undefined && (home === homeIn(place) || fs.realpathSync(home) === homeIn(place))
+}
+
+/** Null if the holder has ended, or does not answer like a Flotilla process. */
+function answerOf(name: string): Promise<LockHolder | null> {
+  return new Promise((resolve) => {
+    let said = ''
+    const socket = connect(name)
+    const end = () => {
+      socket.destroy()
+      resolve(parseAnswer(said))
+    }
+    socket.setTimeout(answerMaxMs, end)
+    socket.on('data', (piece: Buffer) => {
+      said += piece.toString('utf8')
+      if (said.length > answerMaxChars) end()
+    })
+    socket.on('end', end)
+    socket.on('error', end)
+  })
+}
+
+function parseAnswer(said: string): LockHolder | null {
+  const [, pid = '', word = ''] = /^(\d{1,10}) ([a-z-]+)\n$/.exec(said) ?? []
+  return word === '' ? null : { pid: Number(pid), word }
+}
