@@ -5,18 +5,10 @@ import type { Log } from '@flotilla/protocol/json-log'
 
 /** Writes one JSON line per event to standard output. */
 export function createLog(clock: Clock): Log {
-  return createJsonLog({ clock, write: writeLine, wordsOf })
+  return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), wordsOf })
 }
 
 /** The first line: what follows it in an error of Playwright's may hold words of the page. */
 function wordsOf(err: unknown): string {
   return String(err).split('\n')[0]?.slice(0, 300) ?? ''
-}
-
-function writeLine(line: string): void {
-  try {
-    writeSync(1, line)
-  } catch {
-    // A reader that went away, or a full pipe, must not stop the work.
-  }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from './clock.ts'
+import { createLineOutput, lossSentence } from './line-output.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
@@ -9,17 +10,28 @@ export interface Log {
   error(fields: LogFields, sentence: string): void
 }
 
-/** Writes one line of JSON for each event to the given writer. `wordsOf` decides what of an error it may contain. */
+/**
+ * Writes one line of JSON for each event. A line that cannot be written is dropped and counted, and the count is written
+ * as a line of its own as soon as there is room again. `wordsOf` decides what of an error a line may contain.
+ */
 export function createJsonLog(options: {
-  readonly clock: Pick<Clock, 'now'>
-  readonly write: (line: string) => void
+  readonly clock: Pick<Clock, 'now' | 'sleep'>
+  /** Writes some of the bytes and returns their number; throws the system's error on failure. */
+  readonly writeSome: (bytes: Uint8Array) => number
   readonly wordsOf: (err: unknown) => unknown
 }): Log {
-  const { clock, write, wordsOf } = options
+  const { clock, writeSome, wordsOf } = options
+  const lineOf = (level: string, sentence: string, fields: LogFields): string =>
+    `${JSON.stringify({ time: clock.now(), level, msg: sentence, ...fields })}\n`
+  const output = createLineOutput({
+    writeSome,
+    lossLine: (dropped, code) => lineOf('warn', lossSentence(dropped, code), { dropped }),
+    later: (work, ms) => void clock.sleep(ms).then(work),
+  })
   const at = (level: string) => (fields: LogFields, sentence: string) => {
     const { err, ...rest } = fields
     const words = err === undefined ? {} : { err: wordsOf(err) }
-    write(`${JSON.stringify({ time: clock.now(), level, msg: sentence, ...rest, ...words })}\n`)
+    output.write(lineOf(level, sentence, { ...rest, ...words }))
   }
   return { info: at('info'), warn: at('warn'), error: at('error') }
 }

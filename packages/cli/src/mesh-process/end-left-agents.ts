@@ -9,7 +9,7 @@ const answerSchema = z.looseObject({ ended: z.array(z.string()), left: z.nullabl
 export interface LeftAgents {
   /** Agents that still ran and were ended. */
   readonly ended: readonly string[]
-  /** The command that ends agents in containers or pods, which may still run; null if none can. */
+  /** The command that ends agents in pods, or in an engine that does not answer; null if none still runs. */
   readonly left: string | null
 }
 

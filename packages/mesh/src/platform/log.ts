@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import type { LineOutput } from './line-output.ts'
+import type { LineOutput } from '@flotilla/protocol/line-output'
 
 /** Facts with fields: `log.info({ agentId }, 'agent started')`. */
 export interface Log {

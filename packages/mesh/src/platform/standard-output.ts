@@ -1,8 +1,8 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 import process from 'node:process'
+import { createLineOutput, lossSentence } from '@flotilla/protocol/line-output'
+import type { LineOutput } from '@flotilla/protocol/line-output'
 import { systemClock } from './system-clock.ts'
-import { createLineOutput } from './line-output.ts'
-import type { LineOutput } from './line-output.ts'
 
 /** A command waits this long for a reader that takes nothing, milliseconds. */
 const readerMaxMs = 30_000
@@ -24,22 +24,12 @@ export function openCommandOutput(pid: number): LineOutput {
   return lineOutputOn(writeWaiting, pid)
 }
 
-function lineOutputOn(writeSome: (bytes: Buffer) => number, pid: number): LineOutput {
+function lineOutputOn(writeSome: (bytes: Uint8Array) => number, pid: number): LineOutput {
   return createLineOutput({
     writeSome,
     lossLine: (lines, code) => lossLine({ lines, code, pid, at: systemClock.now() }),
     later: (work, ms) => void setTimeout(work, ms).unref(),
   })
-}
-
-const reasons: Readonly<Record<string, string>> = {
-  ENOSPC: 'no space left',
-  EDQUOT: 'the disk quota is used up',
-  EROFS: 'the file system is read-only',
-  EIO: 'the disk reports an error',
-  EFBIG: 'the file has reached its size limit',
-  EPIPE: 'the reader of the log has gone',
-  EAGAIN: 'the reader of the log is too slow',
 }
 
 /** A line of the log in the log's own form. Pure. */
@@ -50,7 +40,7 @@ export function lossLine(loss: {
   readonly at: number
 }): string {
   const { lines, code, pid } = loss
-  const msg = `dropped ${lines} log lines: ${reasons[code] ?? 'the log could not be written'} (${code})`
+  const msg = lossSentence(lines, code)
   return `${JSON.stringify({ level: 40, time: new Date(loss.at).toISOString(), pid, dropped: lines, msg })}\n`
 }
 
@@ -77,7 +67,7 @@ function isSocket(): boolean {
   }
 }
 
-function writeWaiting(bytes: Buffer): number {
+function writeWaiting(bytes: Uint8Array): number {
   for (let waitedMs = 0; ; waitedMs += readerPollMs) {
     try {
       return writeSync(1, bytes)

@@ -13,7 +13,7 @@ export interface LineOutput {
 
 export interface LineOutputOptions {
   /** Writes some of the bytes and returns their number; throws the system's error on failure. */
-  readonly writeSome: (bytes: Buffer) => number
+  readonly writeSome: (bytes: Uint8Array) => number
   /** The line that reports a loss, with its line feed. */
   readonly lossLine: (lines: number, code: string) => string
   /** Calls `work` after `ms` milliseconds. */
@@ -28,7 +28,8 @@ export const fullRetryMs = 50
 export const failedRetryMs = 1000
 
 export function createLineOutput(options: LineOutputOptions): LineOutput {
-  const held: Buffer[] = []
+  const encoder = new TextEncoder()
+  const held: Uint8Array[] = []
   let heldBytes = 0
   let total = 0
   /** Dropped lines that no line has reported yet, and the code of the last error. */
@@ -52,7 +53,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
   }
 
   /** Writes as many bytes as the destination accepts; returns the rest, or the code of the error. */
-  function put(bytes: Buffer): { readonly left: Buffer; readonly code: string | null } {
+  function put(bytes: Uint8Array): { readonly left: Uint8Array; readonly code: string | null } {
     let left = bytes
     while (left.length > 0) {
       try {
@@ -71,7 +72,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
   /** Says how many lines were dropped; false where that cannot be written yet. */
   function reportLoss(): boolean {
     if (loss.lines === 0) return true
-    const { code } = put(Buffer.from(`${isTorn ? '\n' : ''}${options.lossLine(loss.lines, loss.code)}`))
+    const { code } = put(encoder.encode(`${isTorn ? '\n' : ''}${options.lossLine(loss.lines, loss.code)}`))
     if (code === null) loss = { lines: 0, code: '' }
     else tryLater(code === 'EAGAIN' ? fullRetryMs : failedRetryMs)
     return code === null
@@ -79,7 +80,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
 
   function flush(): void {
     while (held.length > 0) {
-      const { left, code } = put(held[0] ?? Buffer.alloc(0))
+      const { left, code } = put(held[0] ?? new Uint8Array())
       if (code === null) heldBytes -= held.shift()?.length ?? 0
       else if (code === 'EAGAIN') {
         heldBytes -= (held[0]?.length ?? 0) - left.length
@@ -99,7 +100,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
     flush,
     dropped: () => total,
     write(line) {
-      const bytes = Buffer.from(line)
+      const bytes = encoder.encode(line)
       flush()
       // What was lost is reported where it is missing: no later line comes before that report.
       if (held.length === 0 && loss.lines > 0) return drop(1, loss.code)
@@ -109,6 +110,21 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
       flush()
     },
   }
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'no space left',
+  EDQUOT: 'the disk quota is used up',
+  EROFS: 'the file system is read-only',
+  EIO: 'the disk reports an error',
+  EFBIG: 'the file has reached its size limit',
+  EPIPE: 'the reader of the log has gone',
+  EAGAIN: 'the reader of the log is too slow',
+}
+
+/** The sentence that reports a loss. Pure. */
+export function lossSentence(lines: number, code: string): string {
+  return `dropped ${lines} log lines: ${reasons[code] ?? 'the log could not be written'} (${code})`
 }
 
 function codeOf(error: unknown): string {

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { createLineOutput, failedRetryMs, fullRetryMs, heldMaxBytes } from './line-output.ts'
-import { lossLine } from './standard-output.ts'
 
 /** A destination of bytes that a test lets fail, and the timers that wait for it. */
 function aDestination() {
@@ -13,7 +12,7 @@ function aDestination() {
         throw Object.assign(new Error(), { code: place.fault })
       const taken = bytes.subarray(0, Math.min(bytes.length, place.roomBytes))
       place.roomBytes -= taken.length
-      place.text += taken.toString()
+      place.text += new TextDecoder().decode(taken)
       return taken.length
     },
     lossLine: (lines, code) => `lost ${lines} (${code})\n`,
@@ -89,15 +88,4 @@ test('a destination that takes nothing without an error is tried again later and
   output.write('a\n')
   expect(place.tries).toBeLessThan(5)
   expect(timers.length).toBe(1)
-})
-
-test('the report of a loss is a line of the log in its own form, and names the cause', () => {
-  const line = lossLine({ lines: 12, code: 'ENOSPC', pid: 7, at: 0 })
-  expect(JSON.parse(line)).toEqual({
-    level: 40,
-    time: '1970-01-01T00:00:00.000Z',
-    pid: 7,
-    dropped: 12,
-    msg: 'dropped 12 log lines: no space left (ENOSPC)',
-  })
 })
