@@ -39,6 +39,8 @@ export function createEventLines(eventMaxChars: number): EventLines {
   let isFirst = true
   let event = ''
   let data: string[] = []
+  /** Whether the first data line is a whole JSON text: determined once, because any number of lines may follow it. */
+  let isWholeText = false
   let stray = ''
   let count = 0
 
@@ -78,9 +80,12 @@ export function createEventLines(eventMaxChars: number): EventLines {
     const plain = repeatedField.test(text) ? text.replace(repeatedField, 'data:') : text
     const value = colon < 0 ? '' : plain.slice(plain[colon + 1] === ' ' ? colon + 2 : colon + 1)
     const isNext = field === 'data' ? jsonBegins.test(value) || /^\[?done\]?$/i.test(value) : true
-    if (isNext && data.length === 1 && wholeJson.test(data[0] ?? '')) dispatch(into)
-    if (field === 'data') data.push(value)
-    else event = value
+    if (isNext && data.length === 1 && isWholeText) dispatch(into)
+    if (field === 'event') event = value
+    else {
+      if (data.length === 0) isWholeText = wholeJson.test(value)
+      data.push(value)
+    }
   }
 
   return {

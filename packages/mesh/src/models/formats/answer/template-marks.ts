@@ -69,6 +69,16 @@ export function closingOf(opening: string): string {
   return closingByOpening.get(opening.toLowerCase()) ?? ''
 }
 
+const closingPatterns = new Map(
+  thinkingPairs.map(([, closing]) => [closing, new RegExp(escaped([closing]), 'i')]),
+)
+
+/** The index of the closing tag; -1 for none. Reads no further than to it. Pure. */
+export function closingAt(text: string, closing: string): number {
+  const pattern = closingPatterns.get(closing)
+  return pattern === undefined ? -1 : text.search(pattern)
+}
+
 /** The text without the ends of a turn behind it. `closesLines`: the text has an opening tag `s` before. Pure. */
 export function withoutEnds(text: string, { closesLines }: { readonly closesLines: boolean }): string {
   const at = Math.max(0, text.length - endsMaxChars)
@@ -81,11 +91,11 @@ export function opensLine(text: string): boolean {
 }
 
 /** The characters that every mark begins with. */
-const firsts = ['<', '[', '◁']
+const firsts = /[<[◁]/
 
 /** False for most pieces of an answer, so that no pattern is tried on them. Pure. */
 export function mayHaveMark(text: string): boolean {
-  return firsts.some((first) => text.includes(first))
+  return firsts.test(text)
 }
 
 /** Characters at the end of a text that are ends of a turn, or may become a mark. Pure. */

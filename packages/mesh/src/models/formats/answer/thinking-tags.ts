@@ -1,5 +1,6 @@
 import { createHarmonyChannels, mayBeHarmony } from './harmony-channels.ts'
 import {
+  closingAt,
   closingOf,
   mayHaveMark,
   openEndChars,
@@ -17,6 +18,9 @@ export interface TaggedText {
   /** All text before this piece turned out to be thinking. */
   readonly retracts: boolean
 }
+
+/** A mark within backticks or behind one of these is an example. */
+const quotes: ReadonlySet<string> = new Set(['"', "'", '“', '‘', '«'])
 
 /** Words are kept so long to see whether a closing tag without its opening one follows, characters. */
 const unopenedHeldChars = 160
@@ -62,7 +66,7 @@ export function createThinkingTags() {
   }
 
   function think(buffer: string, out: Out): string | null {
-    const at = buffer.toLowerCase().indexOf(closing.toLowerCase())
+    const at = closingAt(buffer, closing)
     const thought =
       at === -1 ? buffer.slice(0, buffer.length - heldChars(buffer, closing)) : buffer.slice(0, at)
     if (later === null) out.thought += thought
@@ -83,18 +87,24 @@ export function createThinkingTags() {
     let text = isBehindThinking ? buffer.replace(wordsBegin, '') : buffer
     thinkingMark.lastIndex = 0
     const first = mayHaveMark(text) ? thinkingMark.exec(text) : null
+    // Backticks are counted from mark to mark, because one text may hold thousands of marks.
+    let ticks = said.ticks
+    let countedTo = 0
     for (let found = first; found; found = thinkingMark.exec(text)) {
       const [mark] = found
       const before = text.slice(0, found.index)
       const behind = text.slice(found.index + mark.length)
-      if (hasThought && found.groups?.['opening'] !== undefined && !isExample(before)) {
+      ticks += ticksIn(text.slice(countedTo, found.index))
+      countedTo = found.index
+      const isExample = ticks % 2 === 1 || quotes.has(text[found.index - 1] ?? said.last)
+      if (hasThought && found.groups?.['opening'] !== undefined && !isExample) {
         say(before, out)
         later = { tag: mark, pieces: [] }
         closing = closingOf(mark)
         phase = 'thinking'
         return behind
       }
-      if (!hasThought && !said.hasOpening && found.groups?.['closing'] !== undefined && !isExample(before)) {
+      if (!hasThought && !said.hasOpening && found.groups?.['closing'] !== undefined && !isExample) {
         out.retracts = said.chars > out.text.length
         out.thought += out.text + before
         out.text = ''
@@ -102,6 +112,8 @@ export function createThinkingTags() {
         isBehindThinking = true
         text = behind.replace(wordsBegin, '')
         thinkingMark.lastIndex = 0
+        ticks = said.ticks
+        countedTo = 0
         continue
       }
       said.hasOpening ||= found.groups?.['opening'] !== undefined
@@ -111,12 +123,6 @@ export function createThinkingTags() {
     say(text.slice(0, text.length - open), out)
     held = text.slice(text.length - open)
     return null
-  }
-
-  /** Is what follows these words within backticks, or within quotation marks? */
-  function isExample(before: string): boolean {
-    const ticks = said.ticks + ticksIn(before)
-    return ticks % 2 === 1 || /["'“‘«]$/.test(before === '' ? said.last : before)
   }
 
   function begin(buffer: string): string | null {
