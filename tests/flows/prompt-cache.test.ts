@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
-import { commandsByTurn, converse, startBilledMesh } from '../support/billed-conversation.ts'
+import { askScripted, commandsByTurn, converse, startBilledMesh } from '../support/billed-conversation.ts'
 import { startCachingProvider } from '../support/caching-provider.ts'
+import { editPermissions } from '../support/edit-permissions.ts'
 
 const costShareMax = 0.25
 
@@ -16,8 +17,17 @@ test.each(['anthropic', 'openai'] as const)(
     const sum = (field: 'tokens' | 'cost') => bills.reduce((total, bill) => total + bill[field], 0)
     expect(sum('cost') / sum('tokens')).toBeLessThan(costShareMax)
     // Each call reads all that the one before it sent, but for what a provider rounds off.
-    for (const [at, bill] of bills.entries()) {
-      if (at > 0) expect(bill.read).toBeGreaterThan((bills[at - 1]?.tokens ?? 0) * 0.9)
-    }
+    const readsAllOf = (at: number, of = bills) =>
+      expect(of[at]?.read).toBeGreaterThan((of[at - 1]?.tokens ?? 0) * 0.9)
+    for (let at = 1; at < bills.length; at += 1) readsAllOf(at)
+
+    // A changed permission changes the tools: nothing is read once, and then everything again.
+    await editPermissions(mesh, 'operator', { can_edit_agent_config: false })
+    const turn = commandsByTurn.length
+    const later = await askScripted(mesh, provider, { agent: 'operator', turn, commands: 2 })
+    expect(later).toHaveLength(3)
+    expect(later[0]?.read).toBeLessThan((bills.at(-1)?.tokens ?? 0) * 0.5)
+    readsAllOf(1, later)
+    readsAllOf(2, later)
   },
 )

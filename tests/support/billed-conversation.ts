@@ -21,33 +21,46 @@ export async function startBilledMesh(wire: Wire, { port }: CachingProvider): Pr
     settings: {
       default_model: `bench/${model}`,
       providers: { bench: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
-      models: { [`bench/${model}`]: { price: { input_per_mtok: 3, output_per_mtok: 15 } } },
+      // A large window, so that no fact is asked for beside the conversation.
+      models: {
+        [`bench/${model}`]: { context: 1_000_000, price: { input_per_mtok: 3, output_per_mtok: 15 } },
+      },
     },
   })
   await mesh.createWorker('worker', { budget: { daily_usd: 1000, monthly_usd: 30_000 } })
   return mesh
 }
 
-/** One conversation of an agent, and the bills of its calls. Rejects where a turn ends in another way than scripted. */
+/** One conversation of an agent, and the bills of its calls. */
 export async function converse(
   mesh: MeshProcess,
   provider: CachingProvider,
   agent: string,
 ): Promise<readonly PromptBill[]> {
-  const before = provider.bills().length
-  let commands = 0
-  for (const [turn, count] of commandsByTurn.entries()) {
-    const answers: ScriptedAnswer[] = Array.from({ length: count }, () => ({
-      // Some 6 KB of output, another for each command.
-      command: `seq ${(commands += 1) * 10_000} ${commands * 10_000 + 1000}`,
-    }))
-    provider.script([...answers, { words: `Answer ${turn}: counted.` }])
-    const run = await mesh.ask(`Question ${turn}: count for me, and say what you have seen.`, {
-      agent,
-      session: 'bench',
-    })
-    if (run.outcome?.status !== 'done') throw new Error(`a run ended as ${JSON.stringify(run.outcome)}`)
-    if (!run.outcome.text.startsWith(`Answer ${turn}`)) throw new Error(`another answer: ${run.outcome.text}`)
+  const bills: PromptBill[] = []
+  for (const [turn, commands] of commandsByTurn.entries()) {
+    bills.push(...(await askScripted(mesh, provider, { agent, turn, commands })))
   }
+  return bills
+}
+
+/** One turn of that conversation, with so many commands. Rejects where it ends in another way than scripted. */
+export async function askScripted(
+  mesh: MeshProcess,
+  provider: CachingProvider,
+  { agent, turn, commands }: { readonly agent: string; readonly turn: number; readonly commands: number },
+): Promise<readonly PromptBill[]> {
+  const before = provider.bills().length
+  const done = commandsByTurn.slice(0, turn).reduce((sum, count) => sum + count, 0)
+  const answers: ScriptedAnswer[] = Array.from({ length: commands }, (_, at) => {
+    // Some 6 KB of output, another for each command.
+    const first = (done + at + 1) * 10_000
+    return { command: `seq ${first} ${first + 1000}` }
+  })
+  provider.script([...answers, { words: `Answer ${turn}: counted.` }])
+  const question = `Question ${turn}: count for me, and say what you have seen.`
+  const run = await mesh.ask(question, { agent, session: 'bench' })
+  if (run.outcome?.status !== 'done') throw new Error(`a run ended as ${JSON.stringify(run.outcome)}`)
+  if (!run.outcome.text.startsWith(`Answer ${turn}`)) throw new Error(`another answer: ${run.outcome.text}`)
   return provider.bills().slice(before)
 }
