@@ -183,10 +183,10 @@ describe('a heartbeat of a real fleet', () => {
       const reply = await mesh.call(cronHumanEndpoints.cronJobs)
       return cronHumanApi.cronJobs.response.parse(reply.json()).jobs.find(({ agent }) => agent === 'punctual')
     }
-    expect(await job()).toMatchObject({ heartbeat: true, enabled: true, schedule: 'every 15m' })
+    expect(await job()).toMatchObject({ heartbeat: true, enabled: false, schedule: 'every 15m' })
     await mesh.call(cronHumanEndpoints.cronUpdate, {
       params: { id: (await job())?.id ?? 'none' },
-      body: { schedule: 'every 5s' },
+      body: { schedule: 'every 5s', enabled: true },
     })
     await eventually('the clock lets it pass', async () => ((await job())?.skip_count ?? 0) > 0)
     expect(await job()).toMatchObject({ heartbeat: true, schedule: 'every 5s', run_count: 0 })

@@ -26,8 +26,8 @@ export const heartbeatScheduleSchema = z.string().check(
   z.refine((text) => minutesOf(text) <= 7 * 24 * 60, 'a heartbeat is at most a week apart'),
 )
 
-/** Pure; of a schedule that has the form. */
-function minutesOf(schedule: string): number {
+/** Minutes between two heartbeats of a schedule that has the form. Pure. */
+export function minutesOf(schedule: string): number {
   const [, count = '0', unit = 'm'] = /^every (\d+)([mhd])$/.exec(schedule) ?? []
   return Number(count) * ({ m: 1, h: 60, d: 24 * 60 }[unit] ?? 1)
 }

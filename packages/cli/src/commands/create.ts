@@ -1,3 +1,4 @@
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import type { Command } from 'commander'
 import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
@@ -8,6 +9,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { readValue } from '../read-value.ts'
 import { oneLine } from '../terminal/color.ts'
 import { formatUsd } from '../terminal/format.ts'
+import { heartbeatCost } from './heartbeat.ts'
 
 const nameColumnsMax = 60
 
@@ -70,6 +72,10 @@ export async function createWorker(
   terminal.printJson(agent)
   terminal.hint(
     `${agent.id} is created, with ${formatUsd(agent.budget.daily_usd)} a day and ${formatUsd(agent.budget.monthly_usd)} a month. Talk to it with: flotilla chat ${agent.id}`,
+  )
+  if (terminal.json) return
+  terminal.hint(
+    `Its heartbeat is off. flotilla heartbeat ${agent.id} --every 15m switches it on: ${await heartbeatCost(context, agent.id, defaultHeartbeatSchedule)}`,
   )
 }
 

@@ -1,4 +1,5 @@
 import type { HeartbeatFire, HeartbeatView } from '@flotilla/protocol/heartbeat-api'
+import { describeHeartbeatCost } from '@flotilla/protocol/heartbeat-cost'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
@@ -51,6 +52,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
     const view = await client.call('heartbeatSet', { params: { id: agentId }, body: { schedule }, signal })
     terminal.printJson(view)
     rows([view]).forEach((row) => terminal.print(row))
+    if (view.schedule !== null) terminal.hint(await heartbeatCost(context, agentId, view.schedule))
     return
   }
   terminal.progress.step(`Running the heartbeat of ${agentId}`)
@@ -68,6 +70,21 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   if (!end.run) return
   await sayRead(client, end.run)
   context.setExitCode(exitCodeOfRun(end.run))
+}
+
+/** What a day of this heartbeat costs at the price of the agent's model. */
+export async function heartbeatCost(
+  { mesh, signal }: CommandContext,
+  agentId: string,
+  schedule: string,
+): Promise<string> {
+  const client = await mesh()
+  const [{ agents }, { models }] = await Promise.all([
+    client.call('status', { signal }),
+    client.call('models', { signal }),
+  ])
+  const name = agents.find(({ id }) => id === agentId)?.model
+  return describeHeartbeatCost(schedule, models.find(({ id }) => id === name) ?? null)
 }
 
 /** Says why the heartbeat was skipped, and how to run it. */

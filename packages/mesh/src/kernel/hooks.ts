@@ -54,7 +54,7 @@ export interface SandboxGone {
 /** An agent that is about to be created; its row does not exist yet. */
 interface PlannedAgent {
   readonly agentId: string
-  /** The heartbeat schedule; null for none, undefined for the default. */
+  /** The heartbeat schedule; null for none, undefined if not said, which is off for a worker. */
   readonly heartbeat: string | null | undefined
 }
 

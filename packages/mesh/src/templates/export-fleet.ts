@@ -1,4 +1,3 @@
-import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { templateLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -106,7 +105,6 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
 
     function agentOf(worker: StandingAgent) {
       const { record, heartbeat, mcpServers, files } = worker
-      const schedule = heartbeat?.enabled === true ? heartbeat.schedule : 'off'
       const skills = Object.entries(files).filter(([path]) => skillPath.test(path))
       const others = Object.entries(files).filter(([path]) => !skillPath.test(path))
       return {
@@ -117,7 +115,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
         ...unlessEmpty('permissions', permissionsOf(worker)),
         ...(record.project === null ? {} : { project: record.project }),
         ...unlessEmpty('mcpServers', mcpServers),
-        ...(schedule === defaultHeartbeatSchedule ? {} : { heartbeat: schedule }),
+        ...(heartbeat?.enabled === true ? { heartbeat: heartbeat.schedule } : {}),
         ...budgetOf(worker),
         ...unlessEmpty('settings', settingsOf(worker)),
         ...unlessEmpty('skills', Object.fromEntries(skills.map(([path, text]) => [path.slice(7), text]))),

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -201,7 +200,7 @@ function draftNewcomer(agent: TemplateAgent, wanted: Readonly<Record<string, unk
     create: { id, role, instructions, model, budget, project, mcpServers, files: filesOf(agent) },
     permissions: [id, permissions],
     ...(Object.keys(settings).length === 0 ? {} : { settings: [id, settings] }),
-    heartbeat: [id, agent.heartbeat === undefined ? defaultHeartbeatSchedule : agent.heartbeat],
+    heartbeat: [id, agent.heartbeat ?? null],
   }
 }
 

@@ -2,6 +2,8 @@ import { Dialog, DialogHeading } from '@ariakit/react/dialog'
 import { Tab, TabList, TabPanel, TabProvider } from '@ariakit/react/tab'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
+import { describeHeartbeatCost } from '@flotilla/protocol/heartbeat-cost'
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
 import { useAction, useMesh } from '../../data/use-mesh.ts'
@@ -44,6 +46,7 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
   const [role, setRole] = useState('')
   const [model, setModel] = useState('')
   const [instructions, setInstructions] = useState('')
+  const chosen = model.trim() === '' ? status.data?.default_model?.name : model.trim()
   const fault = id === '' ? null : faultOfId(id)
   return (
     <form
@@ -117,6 +120,13 @@ function ByHand({ onClose }: { readonly onClose: () => void }) {
           onChange={(event) => setInstructions(event.target.value)}
         />
       </FormField>
+      <p className="small muted">
+        Its heartbeat is off. Switch it on in its Schedule tab, for example{' '}
+        {describeHeartbeatCost(
+          defaultHeartbeatSchedule,
+          models.data?.models.find(({ id: name }) => name === chosen) ?? null,
+        )}
+      </p>
       <div className="actions">
         <button type="button" className="button" onClick={onClose}>
           Cancel

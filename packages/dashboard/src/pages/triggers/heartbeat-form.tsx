@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
-import { useAction, useServices } from '../../data/use-mesh.ts'
+import { describeHeartbeatCost } from '@flotilla/protocol/heartbeat-cost'
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
+import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { EditDialog } from '../../design/edit-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import { formatSchedule } from './format-schedule.ts'
-
-const usual = 'every 30m'
 
 /** Changes the interval of a heartbeat and shows the difference; the change can be undone. */
 export function HeartbeatForm({
@@ -19,6 +19,9 @@ export function HeartbeatForm({
   readonly onClose: () => void
 }) {
   const { client } = useServices()
+  const status = useMesh('status')
+  const models = useMesh('models')
+  const model = status.data?.agents.find(({ id }) => id === agentId)?.model
   // As it was when the form was opened, whatever is told of it meanwhile.
   const [before] = useState(schedule)
   const [after, setAfter] = useState(before)
@@ -49,7 +52,7 @@ export function HeartbeatForm({
         <input
           type="checkbox"
           checked={after !== null}
-          onChange={(event) => setAfter(event.target.checked ? (before ?? usual) : null)}
+          onChange={(event) => setAfter(event.target.checked ? (before ?? defaultHeartbeatSchedule) : null)}
         />
         Heartbeat on
       </label>
@@ -58,7 +61,7 @@ export function HeartbeatForm({
           label="How often"
           hint={
             read?.success === true
-              ? `${formatSchedule(after)}, counted from when it is saved.`
+              ? `${formatSchedule(after)}, counted from when it is saved. ${describeHeartbeatCost(after, models.data?.models.find(({ id }) => id === model) ?? null)}`
               : 'Such as every 15m, every 2h or every 1d; a minute to a week apart.'
           }
         >

@@ -28,7 +28,7 @@ export interface NewAgent {
   readonly model?: string | undefined
   readonly budget?: AgentBudget | undefined
   readonly project?: string | undefined
-  /** Interval of its heartbeat; null for none, undefined for the default. */
+  /** Interval of its heartbeat; null or undefined for none. */
   readonly heartbeat?: string | null | undefined
   readonly permissions?: Partial<PermissionRecord> | undefined
   readonly mcpServers?: McpServers | undefined

@@ -40,6 +40,23 @@ export function createRunQueries(database: Database) {
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND state IN ('queued', 'running') ORDER BY position`,
         agentId,
       ),
+    /**
+     * True if a chat or task of the agent was submitted or ended since its last heartbeat that started, or if no
+     * heartbeat ever started. Calls of tools without a model do not count.
+     */
+    actedSinceHeartbeat: (agentId: string): boolean => {
+      const last = one(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND started_at IS NOT NULL ORDER BY position DESC LIMIT 1`,
+        agentId,
+      )
+      if (!last) return true
+      const newer = database
+        .prepare(
+          `SELECT 1 FROM runs WHERE agent_id = ? AND kind IN ('chat', 'task') AND (position > (SELECT position FROM runs WHERE id = ?) OR ended_at > ?) LIMIT 1`,
+        )
+        .get(agentId, last.id, last.createdAt)
+      return newer !== undefined
+    },
     /** The run that uses a session now or will continue in it. */
     runIn: (agentId: string, name: string) =>
       one(

@@ -15,6 +15,8 @@ export interface RunQueue {
   proactiveOf(agentId: string): readonly RunRecord[]
   /** Queued and running heartbeats of the agent, oldest first; none that waits for work that it handed off. */
   heartbeatsUnderWay(agentId: string): readonly RunRecord[]
+  /** True if a chat or task of the agent was submitted or ended since its last heartbeat that started, or if none did. */
+  actedSinceHeartbeat(agentId: string): boolean
   /** Releases runs that a pause held; joins the caller's transaction. */
   releaseProactive(agentId: string): void
 }
@@ -34,6 +36,7 @@ export function createRunQueue(deps: {
     laneOf: table.laneOf,
     proactiveOf: table.proactiveOf,
     heartbeatsUnderWay: table.heartbeatsUnderWay,
+    actedSinceHeartbeat: table.actedSinceHeartbeat,
     releaseProactive: (agentId) => {
       table.requeueProactive(agentId, clock.now())
       database.afterCommit(() => notifier.tell(agentId))

@@ -4,7 +4,7 @@ interface HeartbeatFacts {
   readonly manual: boolean
   /** True if HEARTBEAT.md still has its default content. */
   readonly defaultRules: boolean
-  /** True if people, tasks or other agents gave it work in the last days. */
+  /** True if people, tasks or other agents gave it work since its last heartbeat that ran. */
   readonly recentActivity: boolean
   readonly probeTriggered: boolean
 }

@@ -3,12 +3,13 @@ import type { Log } from '../../platform/index.ts'
 import { heldJob } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
-/** The heartbeat that the creator of an agent wants: a schedule, null for none, undefined for the default. */
+/** The heartbeat that the creator of an agent wants: a schedule, null for none, undefined if not said. */
 type WantedHeartbeat = string | null | undefined
 
 /**
- * Gives an agent without a heartbeat its heartbeat, and the operator its fixed one. Idempotent: an existing job stays
- * as its owner set it, also a disabled one. Rejects as the port does.
+ * Writes the heartbeat of an agent that has no job for it: for a worker it is off unless a schedule is given, because
+ * it spends money; for the operator it is the fixed one. Idempotent: an existing job stays as its owner set it.
+ * Rejects as the port does.
  */
 type EnsureHeartbeat = (agentId: string, wanted?: WantedHeartbeat) => Promise<void>
 
@@ -18,7 +19,7 @@ export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }
     const asked = found ?? {
       agentId,
       schedule: wanted ?? defaultHeartbeatSchedule,
-      enabled: wanted !== null,
+      enabled: typeof wanted === 'string',
     }
     const held = heldJob(asked)
     if (found?.schedule === held.schedule && found.enabled === held.enabled) return
@@ -28,14 +29,14 @@ export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }
 
 /**
  * Writes the heartbeat of an agent that will be created. Repeating it writes the same; an existing job belongs to an
- * agent whose creation failed. Rejects if a specific request cannot be written: the default that the next start adds
- * would wake an agent that should have none. If the default was requested, the next start is soon enough.
+ * agent whose creation failed. Rejects if a specific request cannot be written. If nothing was requested, the next start
+ * is soon enough.
  */
 export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJobs; readonly log: Log }) {
   return async (agentId: string, wanted: WantedHeartbeat): Promise<void> => {
     const schedule = wanted ?? defaultHeartbeatSchedule
     try {
-      await jobs.put(heldJob({ agentId, schedule, enabled: wanted !== null }))
+      await jobs.put(heldJob({ agentId, schedule, enabled: typeof wanted === 'string' }))
     } catch (error) {
       if (wanted !== undefined) throw error
       log.error(

@@ -47,6 +47,8 @@ interface HeartbeatRuns {
   /** Queued and running heartbeats of the agent, oldest first. */
   heartbeatsUnderWay(agentId: string): readonly RunRecord[]
   isLaneFull(place: LanePlace): boolean
+  /** True if a chat or task of the agent was submitted or ended since its last heartbeat that started. */
+  actedSinceHeartbeat(agentId: string): boolean
 }
 
 /** The state of the fleet from which the operator's changes are computed. */
@@ -96,11 +98,16 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
         changes: changes ?? [],
         diskUsedPercent: facts?.diskUsedPercent ?? null,
       })
+    // The agent knows what the last two days brought; the ledger knows what came after the last heartbeat.
     const nothingToDo = (facts: KnownContext): boolean =>
-      isSkipped({ ...facts, manual: due.manual, probeTriggered: alertsFor(facts).length > 0 })
+      isSkipped({
+        ...facts,
+        recentActivity: facts.recentActivity && deps.runs.actedSinceHeartbeat(agentId),
+        manual: due.manual,
+        probeTriggered: alertsFor(facts).length > 0,
+      })
     const reading = await deps.readContext(agentId, nothingToDo)
-    const isUnasked = reading.from === 'nowhere' || reading.from === 'started'
-    if (!isUnasked && nothingToDo(reading.facts)) return skip('nothing-to-do')
+    if (reading.from !== 'nowhere' && nothingToDo(reading.facts)) return skip('nothing-to-do')
     const context = 'context' in reading ? reading.context : null
     const alerts = alertsFor(reading.from === 'nowhere' ? null : reading.facts)
     const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks, messages, changes })

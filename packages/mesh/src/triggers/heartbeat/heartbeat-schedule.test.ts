@@ -37,10 +37,10 @@ describe('heartbeats in memory', () => {
 })
 
 describe("a worker's heartbeat", () => {
-  test("a worker's heartbeat is every 15 minutes by default, and stays as it was set", async () => {
+  test("a worker's heartbeat is off until a schedule is set, every 15 minutes by default, and stays as it was set", async () => {
     const { jobs, set, ensure } = aHarness()
     await ensure('scout')
-    expect(await jobs.find('scout')).toEqual({ agentId: 'scout', schedule: 'every 15m', enabled: true })
+    expect(await jobs.find('scout')).toEqual({ agentId: 'scout', schedule: 'every 15m', enabled: false })
     await set(person, 'scout', 'every 2h')
     await ensure('scout')
     expect(await jobs.find('scout')).toMatchObject({ schedule: 'every 2h', enabled: true })
@@ -63,7 +63,7 @@ agents:
     for (const agent of template.agents) await ensure(agent.id, agent.heartbeat)
     expect(await jobs.find('seldom')).toMatchObject({ schedule: 'every 2h', enabled: true })
     expect(await jobs.find('never')).toMatchObject({ enabled: false })
-    expect(await jobs.find('plain')).toMatchObject({ schedule: 'every 15m', enabled: true })
+    expect(await jobs.find('plain')).toMatchObject({ schedule: 'every 15m', enabled: false })
     const broken = `name: x\ndescription: x\nagents: [{ id: a, role: a, instructions: '', heartbeat: every 5s }]`
     expect(() => parseTemplate('x', broken)).toThrow(/heartbeat/)
   })

@@ -8,11 +8,10 @@ import type { KnownContexts } from './known-contexts.ts'
 const readMaxMs = 120_000
 
 /**
- * The facts about an agent: from a running agent, from memory if it was not used since, from an agent that was
- * started for it, or none.
+ * The facts about an agent: from the agent itself, from memory if it was not used since, or none.
  */
 type HeartbeatReading =
-  | { readonly from: 'agent' | 'started'; readonly context: HeartbeatContext; readonly facts: KnownContext }
+  | { readonly from: 'agent'; readonly context: HeartbeatContext; readonly facts: KnownContext }
   | { readonly from: 'memory'; readonly facts: KnownContext }
   | { readonly from: 'nowhere' }
 
@@ -21,8 +20,8 @@ const untouched: KnownContext = { defaultRules: true, recentActivity: false, dis
 
 /**
  * Reads the facts that decide a heartbeat. A running agent is asked. For a stopped one, stored facts decide. Only if
- * they do not show that there is nothing to do, the agent is started, and then the heartbeat runs in any case. Never
- * rejects: unreadable facts are unknown.
+ * they do not show that there is nothing to do, the agent is started and asked. Never rejects: unreadable facts are
+ * unknown.
  */
 export function createReadContext(deps: {
   readonly connections: Pick<AgentConnections, 'connectIfRunning'> & {
@@ -55,9 +54,7 @@ export function createReadContext(deps: {
       const standing = connections.standing(agentId)
       const facts = standing === 'new' ? untouched : known.recall(agentId)
       if (standing !== 'starting' && facts && nothingToDo(facts)) return { from: 'memory', facts }
-      const started = await ask(agentId, await connections.reach(agentId, signal), signal)
-      // Another caller started the agent, so it is treated as a running one.
-      return { from: standing === 'starting' ? 'agent' : 'started', ...started }
+      return { from: 'agent', ...(await ask(agentId, await connections.reach(agentId, signal), signal)) }
     } catch (error) {
       deps.log.warn(
         { agentId, err: error },
