@@ -29,6 +29,7 @@ const expected: Readonly<Record<TaskActionName, readonly [string, string, TaskAc
   reroute: ['pawb', 'pending', 'router', 'manage_task'],
   cancel: ['pawb', 'cancelled', 'giver', 'manage_task'],
   begin: ['pab', 'working', 'mesh', null],
+  assume: ['paw', 'done', 'mesh', null],
   lose: ['paw', 'blocked', 'mesh', null],
 }
 const names = Object.keys(expected) as TaskActionName[]

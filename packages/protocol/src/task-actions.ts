@@ -92,6 +92,14 @@ export const taskActions = {
     words: 'cancels an open task together with its subtasks',
   },
   begin: { from: [...notWorked, 'blocked'], to: 'working', by: 'mesh', tool: null, words: 'its run began' },
+  assume: {
+    from: unblocked,
+    to: 'done',
+    by: 'mesh',
+    tool: null,
+    words:
+      'its agent ended without complete_task although reminded; its last words are the unconfirmed result',
+  },
   lose: {
     from: unblocked,
     to: 'blocked',
@@ -155,6 +163,25 @@ export function isTaskOpen(state: TaskState): boolean {
 export function mayAct(name: TaskActionName, state: TaskState): boolean {
   const action: TaskAction = taskActions[name]
   return action.from.includes(state)
+}
+
+/** The beginning of the summary of a task that its agent did not close itself. */
+const unconfirmedStart = 'Unconfirmed (the agent ended without complete_task). Its last words: '
+
+/** The summary of a task whose agent answered and did not call `complete_task`. Pure. */
+export function unconfirmedSummary(lastWords: string): string {
+  return `${unconfirmedStart}${lastWords}`
+}
+
+/** True if the task is done by the last words of its agent and its giver has not judged it yet. Pure. */
+export function isUnconfirmed(task: {
+  readonly state: TaskState
+  readonly summary: string | null
+  readonly outcome: TaskOutcome | null
+}): boolean {
+  return (
+    task.state === 'done' && task.outcome === null && (task.summary?.startsWith(unconfirmedStart) ?? false)
+  )
 }
 
 /** The verdict of the giver of a task. */

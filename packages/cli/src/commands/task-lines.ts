@@ -1,3 +1,4 @@
+import { isUnconfirmed } from '@flotilla/protocol/task-actions'
 import type { TaskDetailView } from '@flotilla/protocol/task-api'
 import { oneLine } from '../terminal/color.ts'
 import { formatTime, formatUsd } from '../terminal/format.ts'
@@ -8,7 +9,10 @@ const wordsMax = 300
 /** Formats one task for people. Pure. */
 export function taskLines({ task, history, children }: TaskDetailView): string[] {
   const facts: [string, string | null][] = [
-    ['task', `${task.id}, ${task.state}${task.blocked_by === null ? '' : ` (${task.blocked_by})`}`],
+    [
+      'task',
+      `${task.id}, ${task.state}${task.blocked_by === null ? '' : ` (${task.blocked_by})`}${isUnconfirmed(task) ? ' (unconfirmed)' : ''}`,
+    ],
     ['title', task.title],
     ['from', task.creator],
     ['to', task.assignee],

@@ -1,3 +1,4 @@
+import { isUnconfirmed } from '@flotilla/protocol/task-actions'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -257,17 +258,34 @@ describe('a hand-off', () => {
     expect(messagesTo(harness, parent.id)[1]).toContain('is blocked')
   })
 
-  test('an assignee that ends without complete_task is reminded once, and then the task fails with its last text', async () => {
+  test('an assignee that ends without complete_task is reminded once, and then its last words are the unconfirmed result', async () => {
     heedsLesson(46)
-    const { harness, given, child } = await aHandOff()
+    const { harness, parent, given, child } = await aHandOff()
+    harness.agents.finish('operator')
     harness.agents.finish('worker', { response: 'I think it is seven' })
     await harness.clock.settle()
     expect(messagesTo(harness, child.id)[1]).toContain('Call complete_task now')
     harness.agents.finish('worker', { response: 'seven, really' })
     await harness.clock.settle()
     const task = harness.taskTable.find(given.task_id)
-    expect(task).toMatchObject({ state: 'failed' })
-    expect(task?.summary).toContain('seven, really')
+    expect(task).toMatchObject({ state: 'done', result: null })
+    expect(task?.summary).toMatch(/^Unconfirmed \(.*seven, really$/)
+    expect(task && isUnconfirmed(task)).toBe(true)
+    expect(task && isUnconfirmed({ ...task, outcome: 'accepted' })).toBe(false)
+    expect(messagesTo(harness, parent.id)[1]).toContain('Unconfirmed')
+  })
+
+  test('an assignee that ends without complete_task and without a word fails its task', async () => {
+    heedsLesson(47)
+    const { harness, given } = await aHandOff()
+    for (const response of ['I think it is seven', ' ']) {
+      harness.agents.finish('worker', { response })
+      await harness.clock.settle()
+    }
+    expect(harness.taskTable.find(given.task_id)).toMatchObject({
+      state: 'failed',
+      summary: 'The agent ended without complete_task and without an answer.',
+    })
   })
 
   test('a blocked hand-off notifies its parent at once and is not waited for', async () => {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { TaskAnswer } from '@flotilla/protocol/task'
 import type { RunOutcome } from '@flotilla/protocol/run'
+import { unconfirmedSummary } from '@flotilla/protocol/task-actions'
 import type { Blocker, TaskActionName, TaskState } from '@flotilla/protocol/task-actions'
 import type { RunRecord, RunTasks, NotifyRun } from '../runs/index.ts'
 import type { MoveTask } from './move-task.ts'
@@ -8,7 +9,7 @@ import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
 /** The summary of a task that failed although its run succeeded. */
-const endedOpen = 'The agent ended without complete_task. Its last text: '
+const endedSilent = 'The agent ended without complete_task and without an answer.'
 /** The limits of the history that an agent gets when it continues or takes over a task. */
 const earlierMax = 20
 const earlierMaxChars = 2000
@@ -20,7 +21,8 @@ const earlierMaxChars = 2000
 const ownFailures: readonly string[] = ['rounds-exhausted', 'tool-loop-terminated', 'context-exhausted']
 
 /**
- * The interface of tasks for the run ledger. The end of a run never closes a task as done; only `complete_task` does.
+ * The interface of tasks for the run ledger. Only `complete_task` confirms that a task is done. If a run ends well
+ * without it, although its agent was reminded, its last words become the result, marked as unconfirmed.
  */
 export function createTasksOfRuns({
   table,
@@ -146,7 +148,7 @@ function answerTo(rows: readonly TaskHistoryRow[]): TaskAnswer | null {
 }
 
 interface TaskEnd {
-  readonly action: Extract<TaskActionName, 'fail' | 'cancel' | 'lose'>
+  readonly action: Extract<TaskActionName, 'assume' | 'fail' | 'cancel' | 'lose'>
   readonly summary: string
   readonly blocker: Blocker | null
 }
@@ -161,7 +163,8 @@ function endOf(outcome: RunOutcome, state: TaskState): TaskEnd | null {
   switch (status) {
     case 'done':
       if (state === 'blocked') return null
-      return { action: 'fail', summary: `${endedOpen}${text}`, blocker: null }
+      if (text.trim() === '') return { action: 'fail', summary: endedSilent, blocker: null }
+      return { action: 'assume', summary: unconfirmedSummary(text), blocker: null }
     case 'cancelled':
       return { action: 'cancel', summary: text, blocker: null }
     case 'failed':

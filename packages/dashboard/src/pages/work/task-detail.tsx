@@ -1,3 +1,4 @@
+import { isUnconfirmed } from '@flotilla/protocol/task-actions'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
 import type { TaskDetailView } from '@flotilla/protocol/task-api'
@@ -21,6 +22,7 @@ export function TaskDetail({ id }: { readonly id: string }) {
       <div className="row">
         <h2 className="clip">{task.title}</h2>
         <Badge tone={taskTone(task.state)}>{task.state}</Badge>
+        {isUnconfirmed(task) && <Badge tone="warn">unconfirmed</Badge>}
         {task.outcome !== null && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}
       </div>
       <TaskButtons task={task} again={givenAnew(others.data?.tasks ?? [])} />

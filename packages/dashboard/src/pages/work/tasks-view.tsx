@@ -1,7 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { useRef } from 'react'
 import { Link } from 'wouter'
-import { taskStates } from '@flotilla/protocol/task-actions'
+import { isUnconfirmed, taskStates } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import { useChoice } from '../../data/use-choice.ts'
 import { useMesh } from '../../data/use-mesh.ts'
@@ -144,6 +144,7 @@ function TaskCard({ task, again }: { readonly task: TaskView; readonly again: Re
         </span>
       </div>
       {task.blocked_by !== null && <Badge tone="warn">{task.blocked_by}</Badge>}
+      {isUnconfirmed(task) && <Badge tone="warn">unconfirmed</Badge>}
       {task.outcome !== null && <Badge tone={outcomeTone(task.outcome)}>{task.outcome}</Badge>}
       {says !== null && says !== '' && <p className="small muted few-lines">{says}</p>}
       <TaskButtons task={task} again={again} />

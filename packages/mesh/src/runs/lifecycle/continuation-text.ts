@@ -62,7 +62,7 @@ function noteText(note: RunNote): PromptText {
       )
     case 'task-reminder':
       return sanitizeForPrompt(
-        `Your turn ended, but task ${note.taskId} "${titleOf(note.title)}" is still open. Call complete_task now with what you found, or with status failed or blocked and the reason. If you end without it, the task fails.`,
+        `Your turn ended, but task ${note.taskId} "${titleOf(note.title)}" is still open. Call complete_task now with what you found, or with status failed or blocked and the reason. If you end without it, your last words are given to the requester as an unconfirmed result.`,
       )
     case 'message-answer':
       return sanitizeForPrompt(
