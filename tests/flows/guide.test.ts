@@ -101,7 +101,11 @@ async function filled(line: string): Promise<string> {
     const undoable = (await rows('changes')).find(({ undo_token: token }) => typeof token === 'string')
     return own.replace('TOKEN', undoable?.undo_token ?? 'none')
   }
-  if (line.includes('JOB')) return own.replace('JOB', (await rows('cron list scout'))[0]?.id ?? 'none')
+  if (line.includes('JOB')) {
+    // The heartbeat of scout, which is off, is in the list too.
+    const job = (await rows('cron list scout')).find(({ heartbeat }) => heartbeat !== true)
+    return own.replace('JOB', job?.id ?? 'none')
+  }
   if (line.includes('RUN')) return own.replace('RUN', await answeredRun())
   if (line.includes('TASK')) return own.replace('TASK', await endedTask())
   if (line.includes('DELIVERY')) {

@@ -70,13 +70,13 @@ export async function createWorker(
   }
   const agent = await (await context.mesh()).call('agentCreate', { body, signal })
   terminal.printJson(agent)
+  if (terminal.json) return
+  // Read first: a conversation takes the next input as soon as these lines are shown.
+  const cost = await heartbeatCost(context, agent.id, defaultHeartbeatSchedule)
   terminal.hint(
     `${agent.id} is created, with ${formatUsd(agent.budget.daily_usd)} a day and ${formatUsd(agent.budget.monthly_usd)} a month. Talk to it with: flotilla chat ${agent.id}`,
   )
-  if (terminal.json) return
-  terminal.hint(
-    `Its heartbeat is off. flotilla heartbeat ${agent.id} --every 15m switches it on: ${await heartbeatCost(context, agent.id, defaultHeartbeatSchedule)}`,
-  )
+  terminal.hint(`Its heartbeat is off. flotilla heartbeat ${agent.id} --every 15m switches it on. ${cost}`)
 }
 
 function budgetOf(line: CommandLine) {

@@ -72,19 +72,23 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   context.setExitCode(exitCodeOfRun(end.run))
 }
 
-/** What a day of this heartbeat costs at the price of the agent's model. */
+/** What a day of this heartbeat costs at the price of the agent's model. It never rejects: a caller may not see prices. */
 export async function heartbeatCost(
   { mesh, signal }: CommandContext,
   agentId: string,
   schedule: string,
 ): Promise<string> {
-  const client = await mesh()
-  const [{ agents }, { models }] = await Promise.all([
-    client.call('status', { signal }),
-    client.call('models', { signal }),
-  ])
-  const name = agents.find(({ id }) => id === agentId)?.model
-  return describeHeartbeatCost(schedule, models.find(({ id }) => id === name) ?? null)
+  try {
+    const client = await mesh()
+    const [{ agents }, { models }] = await Promise.all([
+      client.call('status', { signal }),
+      client.call('models', { signal }),
+    ])
+    const name = agents.find(({ id }) => id === agentId)?.model
+    return describeHeartbeatCost(schedule, models.find(({ id }) => id === name) ?? null)
+  } catch {
+    return describeHeartbeatCost(schedule, null)
+  }
 }
 
 /** Says why the heartbeat was skipped, and how to run it. */
