@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { DatabaseSync } from 'node:sqlite'
+import { gzipSync } from 'node:zlib'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { mcpAgentEndpoints } from '@flotilla/protocol/mcp-api'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { permissionListLimits } from '@flotilla/protocol/permission-record'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -32,6 +34,9 @@ const callsAtOnce = 16
 /** In the place of a status, for an answer that broke off. */
 const cutOff = 0
 
+/** 64 MB of text in 64 KB. */
+const bomb = gzipSync('%4'.repeat(32 * 1024 * 1024))
+
 let folder: string
 let mesh: MeshProcess
 let web: WebServer
@@ -44,7 +49,17 @@ const worstPatterns = Array.from({ length: permissionListLimits.entriesMax }, (_
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'flotilla-stretches-'))
-  web = await startWebServer((_request, response) => {
+  web = await startWebServer((request, response) => {
+    if (request.url === '/compressed') {
+      response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' })
+      response.end(bomb)
+      return
+    }
+    if (request.url?.startsWith('/hop') === true) {
+      response.writeHead(302, { location: `/hop${'%20'.repeat(300)}` })
+      response.end()
+      return
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.end(`data: ${'%4'.repeat(1.75 * 1024 * 1024)}\n\n`)
   })
@@ -166,6 +181,14 @@ const floods: readonly Flood[] = [
         }),
       }),
   },
+  ...['compressed', 'hop'].map((path) => ({
+    what: `answers of a website: ${path}`,
+    call: (by: AgentAtWork) =>
+      knock(by, {
+        ...meshAgentEndpoints.httpRequest,
+        body: { url: `http://127.0.0.1:${web.port}/${path}` },
+      }),
+  })),
   {
     what: 'answers of an MCP server',
     // More are too much to hold for one agent, and break off.
