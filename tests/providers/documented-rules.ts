@@ -7,6 +7,8 @@ interface DocumentedRules {
   readonly members: readonly string[]
   readonly needsThinking?: boolean
   readonly needsSeal?: boolean
+  /** "Unexpected role 'user' after role 'tool'", code 3230. */
+  readonly answersResults?: boolean
 }
 
 const chat = ['role', 'content', 'tool_calls', 'refusal', 'name']
@@ -16,7 +18,7 @@ const openAiId = /^.{1,40}$/
 const documented: Readonly<Record<string, DocumentedRules>> = {
   openai: { id: openAiId, members: chat },
   groq: { id: openAiId, members: chat },
-  mistral: { id: /^[a-zA-Z0-9]{9}$/, members: chat },
+  mistral: { id: /^[a-zA-Z0-9]{9}$/, members: chat, answersResults: true },
   deepseek: { id: openAiId, members: [...chat, 'reasoning_content'], needsThinking: true },
   kimi: {
     id: /^functions\.[a-zA-Z0-9_-]{1,64}:\d+$/,
@@ -57,6 +59,8 @@ export function documentedFaults(messages: readonly JsonObject[], provider: stri
     }
     if (open.length > 0) faults.push(`message ${index}: ${open.length} calls have no result`)
     open = []
+    if (rules.answersResults && role === 'user' && messages[index - 1]?.['role'] === 'tool')
+      faults.push(`message ${index}: user behind results`)
     if (role === 'user' && words.trim() === '') faults.push(`message ${index}: empty content`)
     if (role !== 'assistant') continue
     const calls = (message['tool_calls'] ?? []) as unknown as readonly Call[]

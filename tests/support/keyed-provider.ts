@@ -52,6 +52,7 @@ export async function startKeyedProvider(options: {
         path: request.url ?? '',
         headers: request.headers,
         body: parameters,
+        text: JSON.stringify(parameters),
         closed: new Promise((resolve) => response.on('close', () => resolve())),
       }
       if (parameters['stream'] === true) answerStream(call, response)

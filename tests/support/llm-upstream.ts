@@ -7,6 +7,8 @@ export interface UpstreamCall {
   readonly path: string
   readonly headers: IncomingMessage['headers']
   readonly body: Record<string, unknown>
+  /** The body as it came. */
+  readonly text: string
   /** Resolves when the caller has hung up or the answer is through. */
   readonly closed: Promise<void>
 }
@@ -35,6 +37,7 @@ export async function startLlmUpstream(): Promise<LlmUpstream> {
       path: request.url ?? '',
       headers: request.headers,
       body: JSON.parse(body.toString()) as Record<string, unknown>,
+      text: body.toString(),
       closed: new Promise((resolve) => response.on('close', () => resolve())),
     }
     calls.push(call)

@@ -1,4 +1,4 @@
-import { parseAsWritten } from '@flotilla/protocol/json-as-written'
+import { parseAsWritten, parseLargeAsWritten } from '@flotilla/protocol/json-as-written'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import type { JsonBounds } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -55,12 +55,17 @@ export function readJsonQuietly(source: Uint8Array | string, bounds: JsonBounds)
 
 /**
  * Does the same for a request body, where a name that reaches a prototype is rejected too: copying such a member
- * would change the prototype. Throws the problem `bad-request` for that. Pure.
+ * would change the prototype. Throws the problem `bad-request` for that. With `keepsDigits`, whole numbers beyond
+ * 2^53 stay as they are written (`writtenNumber`). Pure.
  */
-export function readJsonBody(bytes: Uint8Array, bounds: JsonBounds): JsonValue {
+export function readJsonBody(
+  bytes: Uint8Array,
+  bounds: JsonBounds,
+  { keepsDigits = false }: { readonly keepsDigits?: boolean } = {},
+): JsonValue {
   const { fault, hasOddName } = measureJson(bytes, bounds)
   if (fault !== null) throw new Problem('body-too-large', { detail: `the JSON ${fault}; send less at once` })
-  const value = parsed(bytes)
+  const value = keepsDigits ? withDigits(bytes) : parsed(bytes)
   if (hasOddName && reachesPrototype(value)) {
     throw new Problem('bad-request', { detail: 'no field may be named __proto__, or constructor.prototype' })
   }
@@ -71,6 +76,14 @@ function parsed(source: Uint8Array | string, revive?: typeof digitsOfLargeNumber
   try {
     // JSON.parse returns only JSON values.
     return JSON.parse(typeof source === 'string' ? source : utf8.decode(source), revive) as JsonValue
+  } catch (error) {
+    throw new Problem('bad-json', { cause: error })
+  }
+}
+
+function withDigits(bytes: Uint8Array): JsonValue {
+  try {
+    return parseLargeAsWritten(utf8.decode(bytes)) as JsonValue
   } catch (error) {
     throw new Problem('bad-json', { cause: error })
   }

@@ -1,3 +1,5 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { parseLargeAsWritten, writtenNumber } from '@flotilla/protocol/json-as-written'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
@@ -12,12 +14,17 @@ export function wholeNumber(value: JsonValue | undefined, name: string, max: num
   return value
 }
 
-/** The JSON object in a body. Throws the Problem `bad-json`, `body-too-large` or `bad-request`. Pure. */
+/** The JSON object in a body; whole numbers beyond 2^53 stay as they are written. Throws the Problem `bad-json`, `body-too-large` or `bad-request`. Pure. */
 export function parseJsonBody(bytes: Uint8Array): JsonObject {
-  const body = readJsonBody(bytes, jsonLimits.modelBody)
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw badRequest('an object is expected')
+  const body = readJsonBody(bytes, jsonLimits.modelBody, { keepsDigits: true })
+  if (!isJsonObject(body) || writtenNumber(body) !== null) throw badRequest('an object is expected')
   return body
+}
+
+/** The body of a call that the gateway has read and printed itself, for a translation of it. Pure. */
+export function printedBody({ body }: { readonly body: string | Uint8Array }): JsonObject {
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+  return parseLargeAsWritten(text) as JsonObject
 }
 
 export function badRequest(detail: string): Problem {

@@ -1,6 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
-import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import type { LanguageModelV4StreamPart } from '@ai-sdk/provider'
 import type { TunnelProxy } from '../../platform/index.ts'
@@ -8,6 +7,7 @@ import type { Secret } from '../../credentials/index.ts'
 import { createChatChunks } from './ai-sdk/chat-from-parts.ts'
 import { chatFromResult } from './ai-sdk/chat-from-result.ts'
 import { readSdkRequest } from './ai-sdk/chat-request.ts'
+import { markEventNumbers } from './ai-sdk/mark-event-numbers.ts'
 import { mendClaudeEvents } from './ai-sdk/mend-claude-events.ts'
 import { embedWithSdk } from './ai-sdk/embed-with-sdk.ts'
 import { loadSdk } from './ai-sdk/load-sdk.ts'
@@ -18,7 +18,7 @@ import { createSdkFetch, fetchingFor } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
 import type { LlmProvider, ModelForm, ProviderReply, ProviderRequest } from './llm-provider.ts'
-import { badRequest } from '../formats/json-body.ts'
+import { badRequest, printedBody } from '../formats/json-body.ts'
 import { spendIn } from './collect-reply.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
@@ -39,8 +39,7 @@ interface AiSdkConfig extends SdkAccess {
 export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const base = new URL(config.baseUrl)
   const pool = openProviderPool(base.origin, config.timeouts, config.proxy)
-  const mend = config.kind === 'anthropic' ? mendClaudeEvents : undefined
-  const fetch = createSdkFetch(pool, base, mend)
+  const fetch = createSdkFetch(pool, base, mendBy[config.kind])
   const secrets = secretsOf(config)
   let loading: Promise<SdkModels> | null = null
   const forms: ModelForm[] = config.kind === 'anthropic' ? ['chat'] : ['chat', 'embeddings']
@@ -70,6 +69,12 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   }
 }
 
+/** What the package of a kind cannot read of a stream as it came. */
+const mendBy: Readonly<Partial<Record<SdkAccess['kind'], typeof mendClaudeEvents>>> = {
+  anthropic: (body) => markEventNumbers(mendClaudeEvents(body)),
+  google: markEventNumbers,
+}
+
 /** Packages put the name into the path of a request, so it must not lead to another one. */
 function requirePlainName(model: string): void {
   if (/^[\w.:@/+-]{1,200}$/.test(model) && !model.includes('..')) return
@@ -86,7 +91,8 @@ interface Call {
 async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise<ProviderReply> {
   const { request, signal } = call
   const rules = sdkRules[config.kind]
-  const parsed = readSdkRequest(bodyOf(request))
+  // Only the body contains the bound on the answer.
+  const parsed = readSdkRequest(printedBody(request))
   const names = createToolNames(
     rules,
     (parsed.tools ?? []).flatMap((tool) => tool.function?.name ?? []),
@@ -117,12 +123,6 @@ async function chat(config: AiSdkConfig, models: SdkModels, call: Call): Promise
     ...replyOf('text/event-stream', body),
     discard: () => void stream.cancel().catch(() => {}),
   }
-}
-
-/** Only the body contains the bound on the answer. */
-function bodyOf({ body }: ProviderRequest): JsonObject {
-  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
-  return JSON.parse(text) as JsonObject
 }
 
 async function* streamed(

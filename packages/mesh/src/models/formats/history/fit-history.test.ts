@@ -124,6 +124,22 @@ describe('a conversation for its next reader', () => {
     expect(answer).toEqual(turn([call('c1')]))
   })
 
+  test('has an answer between results and the next words of the user for Mistral, and for no other', () => {
+    const steered = [ask, turn([call('abcdefghi')]), result('abcdefghi'), { role: 'user', content: 'stop' }]
+    expect(fit(steered, 'mistral').map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ])
+    expect(documentedFaults(fit(steered, 'mistral'), 'mistral')).toEqual([])
+    expect(fit(steered, 'openai')).toBe(steered)
+    // A result without its call becomes words of the user, also behind other results.
+    const lost = [ask, turn([call('abcdefghi')]), result('abcdefghi'), result('gone')]
+    expect(documentedFaults(fit(lost, 'mistral'), 'mistral')).toEqual([])
+  })
+
   test('gives a server of the owner’s what it has sent itself, in the same place', () => {
     const messages = (from: string) => [
       ask,

@@ -16,6 +16,7 @@ import { thoughtsFor } from './thoughts-for.ts'
  * - names of tools that the model made up are written as a name may be;
  * - arguments are the text of an object;
  * - each call has one result, right behind the calls of its answer, and no result is without its call;
+ * - where the provider wants it, results and the user's next message have an answer between them;
  * - no text has half of a surrogate pair, and none that must have words is empty;
  * - thinking goes to the provider that made it, in the form in which it came.
  *
@@ -45,7 +46,22 @@ export function fitHistory(messages: JsonValue, rules: HistoryRules): JsonValue 
       fitted.push(plain)
     }
   }
-  return isChanged ? fitted : messages
+  const answered = rules.answersResults ? withAnswers(fitted) : fitted
+  return isChanged || answered.length !== fitted.length ? answered : messages
+}
+
+/** What the model says to results behind which the user speaks at once. */
+const resultsTaken = '[results received]'
+
+function withAnswers(messages: readonly JsonValue[]): JsonValue[] {
+  return messages.flatMap((message, at) => {
+    const isOpen = roleOf(messages[at - 1]) === 'tool' && roleOf(message) === 'user'
+    return isOpen ? [{ role: 'assistant', content: resultsTaken }, message] : [message]
+  })
+}
+
+function roleOf(message: JsonValue | undefined): JsonValue | undefined {
+  return isJsonObject(message) ? message['role'] : undefined
 }
 
 /** Whose call is gone: as words, for a result without its call is refused. */

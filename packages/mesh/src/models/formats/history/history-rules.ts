@@ -9,6 +9,8 @@ export interface HistoryRules {
   readonly callIdChars: number
   /** Ids are the names and places of the calls, which this model reads in its history. */
   readonly countsCalls: boolean
+  /** Rejects a message of the user directly behind the results of tools. */
+  readonly answersResults: boolean
   /** How it takes what was thought before. */
   readonly thinking: ThinkingRule
 }
@@ -68,6 +70,7 @@ export function historyRulesOf(at: {
     callId: isMistral ? mistralId : plainId,
     callIdChars: isMistral ? 9 : 24,
     countsCalls: kimiModels.test(model),
+    answersResults: isMistral,
     thinking: thinkingRule(at),
   }
 }

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { writtenNumber } from '@flotilla/protocol/json-as-written'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { Problem } from '@flotilla/protocol/problem'
 import { badRequest } from '../json-body.ts'
@@ -43,9 +44,17 @@ export const text: Rule = (value, reading) => {
 }
 
 export const number: Rule = (value, reading) => {
+  // The model's data keeps its digits; a parameter is computed with.
+  const written = writtenNumber(value)
+  if (written !== null) return number(Number(written), reading)
   // One beyond the range is read as infinity, which JSON writes as null.
   if (!Number.isFinite(value)) throw refused(reading, 'a number is expected, within the range of a double')
   return value
+}
+
+/** An object, and not a number that is kept as it was written. */
+export function isObject(value: JsonValue): value is JsonObject {
+  return isJsonObject(value) && writtenNumber(value) === null
 }
 
 export const flag: Rule = (value, reading) => {
@@ -97,7 +106,7 @@ export function objectOf(
   const rules = new Map(Object.entries(members))
   const { required = [], strict = false } = options
   return (value, reading) => {
-    if (!isJsonObject(value)) throw refused(reading, 'an object is expected')
+    if (!isObject(value)) throw refused(reading, 'an object is expected')
     let copy: Record<string, JsonValue> | null = null
     const depth = reading.path.length
     for (const name in value) {
@@ -129,7 +138,7 @@ export function kindOf(by: string, kinds: Readonly<Record<string, Rule>>): Rule 
   const rules = new Map(Object.entries(kinds))
   const names = Object.keys(kinds).join(', ')
   return (value, reading) => {
-    if (!isJsonObject(value)) throw refused(reading, 'an object is expected')
+    if (!isObject(value)) throw refused(reading, 'an object is expected')
     const kind = value[by]
     const rule = typeof kind === 'string' ? rules.get(kind) : undefined
     if (rule !== undefined) return rule(value, reading)

@@ -1,6 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonValue } from '@flotilla/protocol/json-value'
-import { refused, shown } from './closed-form.ts'
+import { isObject, refused, shown } from './closed-form.ts'
 import type { Rule } from './closed-form.ts'
 
 const nameMaxChars = 200
@@ -43,7 +43,7 @@ const knownSchema = /^https?:\/\/json-schema\.org\/[a-z0-9/-]+#?$/
 
 /** A JSON Schema; its references must point into itself. */
 export const schema: Rule = (value, reading) => {
-  if (!isJsonObject(value)) throw refused(reading, 'a JSON Schema is expected')
+  if (!isObject(value)) throw refused(reading, 'a JSON Schema is expected')
   const waiting: { readonly part: JsonValue; readonly holdsNames: boolean }[] = [
     { part: value, holdsNames: false },
   ]

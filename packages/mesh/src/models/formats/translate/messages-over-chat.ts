@@ -9,6 +9,7 @@ import type {
 } from '../../providers/llm-provider.ts'
 import { spendIn } from '../../providers/collect-reply.ts'
 import type { Secret } from '../../../credentials/index.ts'
+import { printedBody } from '../json-body.ts'
 import type { UsageRule } from '../usage.ts'
 import { createMessageWriter } from './message-from-chat.ts'
 import { chatFromMessages } from './messages-to-chat.ts'
@@ -58,8 +59,9 @@ export function messagesOverChat(
   }
 }
 
+/** Only the body contains the bound on the answer. */
 function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => JsonObject): ProviderRequest {
-  const { model: _model, ...parameters } = fit(chatFromMessages(parsedBody(request)))
+  const { model: _model, ...parameters } = fit(chatFromMessages(printedBody(request)))
   return {
     form: 'chat',
     agentId: request.agentId,
@@ -68,12 +70,6 @@ function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => Jso
     parameters,
     body: JSON.stringify({ model: request.model, ...parameters }),
   }
-}
-
-/** Only the body contains the bound on the answer. */
-function parsedBody({ body }: ProviderRequest): JsonObject {
-  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
-  return JSON.parse(text) as JsonObject
 }
 
 /** What is kept of a whole answer until its end counts as held. */

@@ -1,4 +1,5 @@
 import type { LanguageModelV4StreamPart, SharedV4ProviderMetadata } from '@ai-sdk/provider'
+import { unmarked } from '@flotilla/protocol/json-as-written'
 import { chatUsageOf, finishReasonOf, tellsUsage } from './chat-envelope.ts'
 import { imageOf } from './chat-from-result.ts'
 import type { ChatHead } from './chat-from-result.ts'
@@ -73,7 +74,7 @@ export function createChatChunks(at: {
     const call = calls.get(callId)
     if (!call || text === '') return ''
     call.hasArguments = true
-    return chunk({ tool_calls: [{ index: call.index, function: { arguments: text } }] })
+    return chunk({ tool_calls: [{ index: call.index, function: { arguments: unmarked(text) } }] })
   }
 
   function callPart(part: Extract<LanguageModelV4StreamPart, { type: 'tool-call' }>): string {

@@ -1,4 +1,5 @@
 import type { LanguageModelV4GenerateResult } from '@ai-sdk/provider'
+import { unmarked } from '@flotilla/protocol/json-as-written'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { chatUsageOf, finishReasonOf, tellsUsage } from './chat-envelope.ts'
 import { detailOf, sealIn } from './sdk-reasoning.ts'
@@ -31,7 +32,7 @@ export function chatFromResult(
       thought += part.text
       details.push(detailOf({ text: part.text, ...seal, index: details.length, rules }))
     } else if (part.type === 'tool-call' && part.providerExecuted !== true) {
-      const call = { name: names.back(part.toolName), arguments: part.input }
+      const call = { name: names.back(part.toolName), arguments: unmarked(part.input) }
       calls.push({ id: part.toolCallId, type: 'function', function: call })
       if (seal.signature) {
         details.push(detailOf({ sealed: seal.signature, callId: part.toolCallId, rules }))

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { withMarkedNumbers } from '@flotilla/protocol/json-as-written'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { measureJson } from '../../../intake/index.ts'
@@ -74,8 +75,17 @@ async function measured(reply: ProviderReply, host: string): Promise<string> {
     reply.discard()
     throw error
   })
-  if (fault === null) return text
+  if (fault === null) return marked(text)
   throw new Problem('upstream-failed', { detail: `the answer of ${host} ${fault}` })
+}
+
+/** Text that is no JSON is the package's to refuse. */
+function marked(text: string): string {
+  try {
+    return withMarkedNumbers(text)
+  } catch {
+    return text
+  }
 }
 
 function bodyOf(body: unknown): string | Uint8Array | null {

@@ -1,4 +1,5 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import { writtenNumber } from '@flotilla/protocol/json-as-written'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 
 /**
@@ -17,7 +18,7 @@ const nested = new Set(['items', 'additionalProperties', 'not', 'anyOf', 'oneOf'
 
 function fit(schema: JsonValue): JsonValue {
   if (Array.isArray(schema)) return schema.map(fit)
-  if (!isJsonObject(schema)) return schema
+  if (!isJsonObject(schema) || writtenNumber(schema) !== null) return schema
   const inner: Record<string, JsonValue> = {}
   for (const [key, value] of Object.entries(schema)) {
     if (nested.has(key)) inner[key] = fit(value)

@@ -1,0 +1,88 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { startLlmGateway } from '../support/llm-gateway.ts'
+import { wires } from '../support/model-wires.ts'
+
+const kinds = ['openai', 'anthropic', 'google', 'mistral', 'cohere', 'bedrock', 'azure'] as const
+const models = {
+  openai: 'lab/m',
+  anthropic: 'anthropic/claude-haiku-4-5',
+  google: 'google/gemini-2.5-flash',
+  mistral: 'mistral/mistral-large-latest',
+  cohere: 'cohere/command-a-03-2025',
+  bedrock: 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0',
+  azure: 'azure/gpt-4o',
+} as const
+
+const written = '9007199254740993'
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): never }
+const input = { city: rawJSON(written) }
+const call = { id: 'call00001', name: 'get_weather', input }
+const numbers = /9007199254740\d*/g
+
+function bodyOf(surface: 'chat' | 'messages', model: string, stream: boolean): string {
+  const schema = { type: 'object', properties: { city: { type: 'integer', maximum: rawJSON(written) } } }
+  const common = { model, stream, max_tokens: 100 }
+  return surface === 'chat'
+    ? JSON.stringify({
+        ...common,
+        messages: [
+          { role: 'user', content: 'weather' },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [
+              {
+                id: call.id,
+                type: 'function',
+                function: { name: call.name, arguments: JSON.stringify(input) },
+              },
+            ],
+          },
+          { role: 'tool', tool_call_id: call.id, content: 'rain' },
+        ],
+        tools: [{ type: 'function', function: { name: call.name, parameters: schema } }],
+      })
+    : JSON.stringify({
+        ...common,
+        messages: [
+          { role: 'user', content: 'weather' },
+          { role: 'assistant', content: [{ type: 'tool_use', ...call }] },
+          { role: 'user', content: [{ type: 'tool_result', tool_use_id: call.id, content: 'rain' }] },
+        ],
+        tools: [{ name: call.name, input_schema: schema }],
+      })
+}
+
+describe.each(kinds)('a whole number beyond 2^53 and a model on the wire of %s', (kind) => {
+  const wire = wires[kind === 'azure' ? 'openai' : kind]
+  test.each([
+    ['chat', true],
+    ['chat', false],
+    ['messages', true],
+    ['messages', false],
+  ] as const)('passes as it was written through %s, stream %s', async (surface, stream) => {
+    const gateway = await startLlmGateway(kind === 'azure' ? 'openai' : kind, models[kind])
+    onTestFinished(() => gateway.close())
+    let asked = ''
+    gateway.upstream.answerWith((request, response) => {
+      asked = request.text
+      const streams = request.body['stream'] === true || /stream/i.test(request.path)
+      response.writeHead(200, { 'content-type': streams ? wire.streamType : 'application/json' })
+      if (!streams) return void response.end(JSON.stringify(wire.whole({ call })))
+      for (const event of wire.events({ call })) response.write(wire.frame(event))
+      response.end(wire === wires.openai || wire === wires.mistral ? 'data: [DONE]\n\n' : '')
+    })
+    const reply = await fetch(
+      `${gateway.rootUrl}/v1/${surface === 'chat' ? 'chat/completions' : 'messages'}`,
+      {
+        method: 'POST',
+        headers: { authorization: 'Bearer scout', 'x-api-key': 'scout', 'content-type': 'application/json' },
+        body: bodyOf(surface, models[kind], stream),
+      },
+    )
+    const text = await reply.text()
+    expect(text.match(numbers)).toEqual([written])
+    // In the call that was made before, and in the schema of the tool.
+    expect(asked.match(numbers)).toEqual([written, written])
+  })
+})
