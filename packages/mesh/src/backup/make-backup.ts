@@ -14,6 +14,7 @@ import { openPartial, sweepPartials } from './partial-file.ts'
 import type { PartialBackup } from './partial-file.ts'
 import { readAgents } from './read-agents.ts'
 import type { AgentsRead, AgentsSource, DataOfAgents } from './read-agents.ts'
+import { requireKnownAgents } from './require-known-agents.ts'
 import { requireRoom, roomOnDisk } from './require-room.ts'
 import type { RoomIn } from './require-room.ts'
 import { broken, sealArchive } from './seal-archive.ts'
@@ -83,7 +84,7 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   await sweepPartials(paths)
   const { agents } = inDatabase(paths.database)
   const { without, measure } = options.agents
-  requireKnown(without, agents)
+  requireKnownAgents(without, { agents, lacks: 'the home has no agent' })
   const agentsBytes = await measure(agents.filter((agent) => !without.includes(agent)))
   const size = await requireRoom({ ...options, agentsBytes, roomIn })
   const isOneDisk = (await roomIn(paths.home)).disk === (await roomIn(dirname(file))).disk
@@ -97,18 +98,6 @@ export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
   } finally {
     await partial.remove()
   }
-}
-
-/**
- * Throws the Problem `not-found`, so that a mistyped name does not include an agent that the owner wanted to leave out.
- */
-function requireKnown(without: readonly string[], agents: readonly string[]): void {
-  const unknown = without.find((agent) => !agents.includes(agent))
-  if (unknown === undefined) return
-  throw new Problem('not-found', {
-    detail: `the home has no agent ${unknown}, which --without names`,
-    repair: `Name one of ${agents.slice(0, 20).join(', ')}; nothing was written.`,
-  })
 }
 
 async function writePartial(

@@ -9,6 +9,7 @@ import type { About, Entry } from './frames.ts'
 import { namingDisk } from './full-disk.ts'
 import { readFrames } from './read-frames.ts'
 import type { EntrySink } from './read-frames.ts'
+import { requireKnownAgents } from './require-known-agents.ts'
 import { openArchive } from './seal-archive.ts'
 import { tellingBytes } from './tell-bytes.ts'
 import type { TellBytes } from './tell-bytes.ts'
@@ -100,14 +101,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
  * contain.
  */
 function knownBefore({ verified, without }: RestoreOptions): { agent: string; why: string }[] {
-  const unknown = without.find((name) => !verified.agents.some(({ agent }) => agent === name))
-  if (unknown !== undefined) {
-    const names = verified.agents.slice(0, 20).map(({ agent }) => agent)
-    throw new Problem('not-found', {
-      detail: `the backup has no data of an agent ${unknown}, which --without names`,
-      repair: `Name one of ${names.join(', ')}; nothing was written.`,
-    })
-  }
+  const agents = verified.agents.map(({ agent }) => agent)
+  requireKnownAgents(without, { agents, lacks: 'the backup has no data of an agent' })
   return verified.agents.flatMap(({ agent, state, why }) =>
     without.includes(agent)
       ? [{ agent, why: 'left out by --without' }]
