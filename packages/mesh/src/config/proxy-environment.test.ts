@@ -49,12 +49,18 @@ describe('the proxy of an address', () => {
     expect(rules.of(new URL('https://a.com'))?.shown ?? null).toBe(expected)
   })
 
-  test.each(['localhost', 'a.localhost', '127.0.0.1', '127.8.9.1', '[::1]', '[::ffff:127.0.0.1]'])(
-    'loopback has no proxy, whatever NO_PROXY says: %s',
-    (host) => {
-      expect(through({ ALL_PROXY: proxy }, `http://${host}:8420/`)).toBeNull()
-    },
-  )
+  test.each([
+    'localhost',
+    'a.localhost',
+    '127.0.0.1',
+    '127.8.9.1',
+    '0.0.0.0',
+    '[::]',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+  ])('loopback has no proxy, whatever NO_PROXY says: %s', (host) => {
+    expect(through({ ALL_PROXY: proxy }, `http://${host}:8420/`)).toBeNull()
+  })
 
   test.each([
     ['*', 'https://a.com', true],

@@ -141,6 +141,9 @@ function bareHost(hostname: string): string {
 const loopback = new BlockList()
 loopback.addSubnet('127.0.0.0', 8, 'ipv4')
 loopback.addAddress('::1', 'ipv6')
+// Connections to these reach this machine as well; servers such as Ollama print them as their address.
+loopback.addAddress('0.0.0.0', 'ipv4')
+loopback.addAddress('::', 'ipv6')
 
 /** The range from which the mesh takes private networks for agents and browsers. */
 const fleets = new BlockList()
