@@ -25,7 +25,7 @@ export interface BenchReport {
   readonly figures: Readonly<Record<string, unknown>>
 }
 
-/** The contenders in an order that moves on with every round, so that nobody is always measured first. Pure. */
+/** The contenders in an order that moves on with every round, so that no contender is always measured first. Pure. */
 export function rotated<Value>(values: readonly Value[], round: number): readonly Value[] {
   const at = values.length === 0 ? 0 : round % values.length
   return [...values.slice(at), ...values.slice(0, at)]

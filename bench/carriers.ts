@@ -10,7 +10,7 @@ import { startRivalGateway } from './rival-gateway.ts'
 export type CallKind = 'plain' | 'stream'
 export type CarrierName = 'direct' | 'pipe' | 'gateway' | 'rival' | 'mended'
 
-/** Whoever carries a call to the fake upstream. */
+/** A proxy, or none, that forwards a call to the fake upstream. */
 export interface Carrier {
   readonly name: CarrierName
   readonly label: string

@@ -12,7 +12,7 @@ export interface ContainerGroup {
 
 export interface GroupMemory {
   readonly usedBytes: number
-  /** What no file stands behind: heaps and stacks. Only this and what the kernel keeps for it cannot be given back. */
+  /** Memory without a file behind it: heaps and stacks. The kernel cannot reclaim it. */
   readonly anonymousBytes: number
   readonly cacheBytes: number
 }

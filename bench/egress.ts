@@ -93,7 +93,7 @@ async function measure({ runs, folder, progress, signal }: BenchOptions): Promis
   }
 }
 
-/** A measurement in which one tunnel failed is none. */
+/** Throws if one tunnel failed: such a measurement does not count. */
 async function send(load: Contender, order: TunnelOrder, signal: AbortSignal): Promise<TunnelResult> {
   const answer = nextMessage(load, signal, measureTimeoutMs)
   load.child.send(order)

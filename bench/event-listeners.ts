@@ -12,7 +12,7 @@ export interface ListenOrder {
 /** What every event of a measurement holds, and nothing else that is sent. */
 export const eventMark = '"type":"event"'
 
-/** Opens all sockets, says that it listens, and says when each of them has heard everything. */
+/** Opens all sockets, reports that they are open, and reports when each has received every event. */
 async function listen(order: ListenOrder): Promise<void> {
   const mark = Buffer.from(eventMark)
   const heard = Array.from({ length: order.listeners }, async () => {

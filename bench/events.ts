@@ -82,7 +82,7 @@ export const eventsBench: Bench = {
   },
 }
 
-/** Somebody who sends, and where it is heard. */
+/** A sender of events, and the address where they are received. */
 interface Sender {
   readonly url: string
   send(number: number): void

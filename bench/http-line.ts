@@ -20,7 +20,7 @@ export interface HttpLine {
 const headEnd = Buffer.from('\r\n\r\n')
 const exchangeTimeoutMs = 20_000
 const tailBytes = 64
-/** A chunk's size in hex, a line end and room for extensions that nobody sends. */
+/** A chunk's size in hex, a line end and room for extensions, which no client sends. */
 const chunkLineMaxBytes = 100
 
 export function openLine(host: string, port: number): Promise<HttpLine> {

@@ -26,10 +26,10 @@ const uid = process.getuid?.() ?? -1
 const answerTimeoutMs = 600_000
 const askEveryMs = 10
 const requests = 50
-/** Idle for so long before its memory is looked at. */
+/** How long an agent is idle before its memory is measured. */
 const restMs = 2_000
 
-/** What one agent on one rung did in one round. */
+/** The measurements of one agent on one isolation level in one round. */
 interface Round {
   readonly rung: IsolationRung
   readonly readyMs: number
@@ -186,8 +186,8 @@ const programs = 20
 const files = 500
 
 /**
- * Stands for the agent in its own sandbox, within its limits, since no engine starts anything inside a machine: asked for
- * it, it starts programs or makes files. The time is taken by who asks, whose clock nothing emulates.
+ * Replaces the agent program in its sandbox, because no engine can start a program inside a virtual machine. On request it
+ * starts programs or creates files. The caller measures the time, because its clock is not emulated.
  */
 const worksProgram = {
   name: 'works.cjs',
@@ -247,7 +247,7 @@ function specOf(
   })
 }
 
-/** The status, or null where nobody listens. */
+/** The status; null if no process listens. */
 function statusOf({ address }: SandboxState, path: string, token: string): Promise<number | null> {
   return new Promise((resolve) => {
     const headers = { authorization: `Bearer ${token}` }

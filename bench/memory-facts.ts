@@ -37,7 +37,7 @@ const wordsPerConcept = 3
 const conceptsPerFact = 6
 const conceptsPerQuestion = 4
 const dimensions = 256
-/** Share of words that the stand-in for an embedding model knows to mean the same as others. */
+/** Share of words for which the scripted embedding model knows a synonym. */
 const knownShare = 0.85
 const fillers = ['the', 'of', 'a', 'is', 'with', 'and', 'for', 'in'] as const
 

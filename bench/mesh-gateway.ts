@@ -121,7 +121,7 @@ async function readyUrl(contender: Contender, signal: AbortSignal): Promise<stri
   for await (const line of lines) {
     const told = toldBy(line)
     if (told.ready && told.url !== undefined) {
-      // Whoever ends to read would also end the pipe that the mesh writes its log to.
+      // Keep reading: a closed pipe would break the log output of the mesh.
       contender.child.stdout?.resume()
       return told.url
     }

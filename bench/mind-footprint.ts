@@ -30,7 +30,7 @@ interface Standing {
   readonly kind: AgentKind
   readonly stage: string
   readonly after: GroupMemory
-  /** While the stage went on, looked at every 20 ms. */
+  /** The maximum during the stage, measured every 20 ms. */
   readonly highest: Pick<GroupMemory, 'usedBytes' | 'anonymousBytes'>
   readonly cpuMs: number
   readonly oomKills: number

@@ -3,7 +3,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core'
 
 /** A task of the page's thread that took longer than 50 ms keeps it from answering. */
 const longTaskMs = 50
-/** Nothing long for so long: whoever clicks is answered. */
+/** The page counts as responsive after this time without a long task. */
 const quietMs = 1000
 const readyMaxMs = 120_000
 const pollEveryMs = 10

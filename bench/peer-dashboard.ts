@@ -20,9 +20,8 @@ export interface PeerDashboard {
 }
 
 /**
- * OpenClaw's gateway with its Control UI, without anybody's account, channels or sessions. It is no dependency: its package is
- * fetched by the registry's own client into a cache folder, without running any script of it at that. Null, with why, where
- * it cannot be had.
+ * OpenClaw's gateway with its Control UI, without an account, channels or sessions. It is no dependency: npm installs its package
+ * into a cache folder without running its install scripts. Returns `why` if it cannot be installed.
  */
 export async function startPeerDashboard(options: {
   readonly folder: string

@@ -73,7 +73,7 @@ export function startContender(options: ContenderOptions): Contender {
   }
 }
 
-/** The first message that a script of ours sends: the port it listens on. */
+/** The port in the first message that a script of this folder sends. */
 export async function listeningPort(contender: Contender, signal: AbortSignal): Promise<number> {
   const message = await nextMessage(contender, signal, readyTimeoutMs)
   if (
@@ -110,7 +110,7 @@ export function nextMessage(contender: Contender, signal: AbortSignal, timeoutMs
 }
 
 /**
- * One core for the load and the far end, one for whoever is measured, so that a contender is compared by what it
+ * One core for the load and the far end, one for the measured program, so that a contender is compared by what it
  * does with one core. Null where the machine has a single one, or no `taskset`.
  */
 export function chooseCores(): { readonly load: number; readonly contender: number } | null {

@@ -137,7 +137,7 @@ async function round(ask: Ask, each: number, number: number): Promise<void> {
   })
 }
 
-/** Pages that hold something, by a reader beside whoever writes. */
+/** The size of the used pages, read on a second connection while another writes. */
 function usedBytes(path: string): number {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

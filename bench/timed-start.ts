@@ -10,7 +10,7 @@ import type { BenchGround } from './container-ground.ts'
 import type { AgentKind, Variant } from './container-variants.ts'
 
 const answerTimeoutMs = 60_000
-/** A question to a port where nobody listens yet is answered by the kernel and costs the container nothing. */
+/** The kernel rejects a connection to a port without a listener, which costs the container nothing. */
 const askEveryMs = 2
 const agentPort = 8400
 
@@ -89,7 +89,7 @@ interface Question {
   readonly host: string
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
-  /** Somebody listens: from here on the mesh holds an agent to its share. */
+  /** Called when the port accepts: from then on the mesh limits the agent to its share of the processor. */
   readonly onTaken: () => void
 }
 
@@ -108,7 +108,7 @@ async function firstAnswer(container: Dockerode.Container, question: Question): 
   throw new Error(`no 200 on /status within ${answerTimeoutMs / 1000} s: ${last}\n${logs.toString('utf8')}`)
 }
 
-/** The status, or null where nobody listens. */
+/** The status; null if no process listens. */
 function askStatus({ host, headers, onTaken }: Question): Promise<number | null> {
   return new Promise((resolve) => {
     const asked = request({ host, port: agentPort, path: '/status', headers, agent: false }, (reply) => {

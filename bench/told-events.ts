@@ -21,7 +21,7 @@ interface Moment {
   /** What the engine keeps of the page, in view or not. */
   readonly keptNodes: number
   readonly listeners: number
-  /** How far what is drawn is behind what was told, events. */
+  /** How many received events the page has not drawn yet. */
   readonly behind: number
 }
 
@@ -34,7 +34,7 @@ export interface OverEvents {
   readonly longestTaskMs: number
 }
 
-/** Looks at a page of the fleet before and while so many events are told, each time once what can go is collected. */
+/** Measures a page of the fleet before and while this many events arrive, each time after a garbage collection. */
 export async function overEvents(
   browser: Browser,
   on: {

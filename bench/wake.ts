@@ -57,7 +57,7 @@ const measures: Record<Name, (mesh: MeshProcess, round: number) => Promise<numbe
   },
 }
 
-/** The cheapest thing that an agent does for somebody. */
+/** The cheapest work that an agent does for a caller. */
 async function firstResult(mesh: MeshProcess, id: string): Promise<void> {
   const run = await mesh.invoke(id, 'list_files', { path: '.' })
   if (run.outcome?.status !== 'done') throw new Error(`${id} answered ${JSON.stringify(run.outcome)}`)

@@ -123,7 +123,7 @@ function solanaPlace(): Place | null {
   return { chain, sender: payer.address, friend: shop.address, key: payer.key }
 }
 
-/** Whatever is asked of has landed, and stays: a coin less for whoever paid. */
+/** Answers of a node where each requested transaction is final and cost the payer one coin. */
 function landedMethods(payer: string): RpcMethods {
   const slot = 1_000
   const meta = { err: null, fee: 5_000, preBalances: [20_010_000], postBalances: [10_005_000] }

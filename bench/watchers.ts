@@ -13,7 +13,7 @@ import { median, pairedRatio } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 
 const files = 100_000
-/** How often it is asked whether the event loop stands still, milliseconds. */
+/** The interval in which the delay of the event loop is measured, in milliseconds. */
 const tickMs = 2
 const names = {
   floor: 'a bare loop of readdir and lstat',

@@ -49,7 +49,7 @@ export function plannedList(clauses: readonly LedgerClause[]): string {
     .join('\n\n')
 }
 
-/** Each covered clause, how it stands, and the tests that say so. */
+/** Each covered clause, its state, and the tests that cite it. */
 export function proofList(proofs: readonly Proof[]): string {
   return proofs
     .map(({ id, state, tests }) =>

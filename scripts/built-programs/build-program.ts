@@ -29,7 +29,7 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
   return recordBuild(root, { name, main: 'main.mjs', files, inputs })
 }
 
-/** The help of every command, so that nobody has to wait for what it is made of. */
+/** The help text of every command, written ahead so that `--help` loads no command. */
 export async function writtenHelpFiles(): Promise<Build['files']> {
   // Late: who builds the mesh alone needs no command of the terminal.
   const { bareProgram, wholeProgram } = await import('./whole-program.ts')
@@ -52,7 +52,7 @@ const telegramPlatform: Plugin = {
   },
 }
 
-/** One program as files of ES modules, in memory. `banner` stands at the beginning of each, for what `places` say. */
+/** One program as files of ES modules, in memory. `banner` is the first line of each and defines the variables of `places`. */
 export async function bundleProgram(
   root: string,
   entry: string,

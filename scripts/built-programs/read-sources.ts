@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Plugin } from 'esbuild'
 
-/** How a source is told where it lies: JavaScript for its path and for its URL. */
+/** The JavaScript expressions that give a source its own path and its own URL. */
 export interface Places {
   readonly path: (path: string) => string
   readonly url: (path: string) => string
@@ -18,8 +18,8 @@ export const placesHere: Places = {
 }
 
 /**
- * Reads every source for the bundler; `onRead` hears of each just before. One that asks where it lies is told its own
- * place, and not that of the file it goes into.
+ * Reads every source for the bundler and calls `onRead` before each. A source that asks for its own location gets that of
+ * the source, not that of the bundle.
  */
 export function readSources(onRead: (file: string) => void, places: Places = placesHere): Plugin {
   return {
@@ -45,7 +45,7 @@ export function readSources(onRead: (file: string) => void, places: Places = pla
   }
 }
 
-/** Of ours, which say `import.meta` in code alone. */
+/** Only for sources of this project, which use `import.meta` in code and not in strings. */
 export function withPlace(source: string, path: string, places: Places = placesHere): string {
   return source
     .replaceAll(/\bimport\.meta\.dirname\b/g, () => places.path(dirname(path)))

@@ -1,9 +1,9 @@
 const channels = 'packages/mesh/src/channels'
 
-/** What people on chat platforms say, and what they are told. */
+/** Messages of people on chat platforms, and notices to them. */
 export const groupOfChannels = {
   name: 'channels',
-  decides: 'who is heard on a chat platform, what of it, and who is told',
+  decides: 'which messages of a chat platform are accepted, and who is notified',
   files: [
     `${channels}/delivery/is-wanted.ts`,
     `${channels}/delivery/notice-text.ts`,
@@ -17,7 +17,7 @@ export const groupOfChannels = {
   ],
 }
 
-/** Before anybody is somebody there, and before a library reads what came. */
+/** Pairing of accounts, and checks of data from a platform before a library parses it. */
 export const groupOfChatTrust = {
   name: 'chat-trust',
   decides: 'who becomes an owner by a code, and what of a platform’s wire is believed',

@@ -1,4 +1,4 @@
-/** What of a syntax tree is looked at here; Stryker hands over the paths of Babel. */
+/** The part of a Babel path that this plugin of Stryker reads. */
 interface TreePath {
   readonly node: {
     readonly type: string

@@ -52,7 +52,7 @@ export interface GroupRun {
   readonly group: string
   readonly files: readonly string[]
   readonly mutants: readonly Mutant[]
-  /** The source of a file as it stands without mutants. */
+  /** The source of a file without mutants. */
   readonly sourceOf: (file: string) => string
 }
 

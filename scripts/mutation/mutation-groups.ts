@@ -3,8 +3,8 @@ import { groupOfOneMesh } from './group-of-one-mesh.ts'
 import { groupsOfWallet } from './groups-of-wallet.ts'
 
 /**
- * The files that decide, by what they decide, and the tests that hold them. Wiring, routes, tables and what speaks
- * to processes, engines and providers stay out: there a mutant says more about the stand-in than about the test.
+ * Groups of files that decide something, with the tests that prove the decisions. Wiring, routes, tables and code that
+ * talks to processes, engines and providers are left out: their mutants test the fake and not the decision.
  */
 export interface MutationGroup {
   readonly name: string

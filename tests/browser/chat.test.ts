@@ -75,7 +75,7 @@ describe.skipIf(!hasBrowser)('a conversation in the browser', () => {
       .getByRole('treeitem', { name: /view_image/ })
       .first()
       .click()
-    await page.getByRole('button', { name: 'Show the picture that it looked at' }).click()
+    await page.getByRole('button', { name: 'Show the picture that the agent saw' }).click()
     await page.getByRole('img', { name: 'What courier saw by view_image' }).waitFor()
     await picture('run-picture')
     expect(faults).toEqual([])

@@ -44,7 +44,7 @@ describe.skipIf(!hasBrowser)('the first run in the browser', () => {
     await page.getByRole('button', { name: 'Ask operator' }).click()
     await page.getByRole('button', { name: 'Send' }).click()
     const log = page.getByRole('log', { name: 'Messages' })
-    await log.getByText('everything in it was done for real').waitFor()
+    await log.getByText('every tool call was real').waitFor()
     // The address offers the question once.
     expect(new URL(page.url()).search).toBe('')
     // What the worker saved stands in the conversation.

@@ -67,7 +67,7 @@ it(
   async () => {
     await people.createWorker('worker-1')
     const asked = await people.ask('Show me what this fleet can do.')
-    expect(asked.outcome?.text).toContain('everything in it was done for real')
+    expect(asked.outcome?.text).toContain('every tool call was real')
     expect(await inside('worker-1', 'echo kept > /data/kept.txt; cat /data/kept.txt')).toContain('kept')
   },
   patient(240_000),

@@ -15,7 +15,7 @@ import './design/layout.css'
 import './design/chat.css'
 import './design/narrow-screens.css'
 
-// The policy of the page lets nothing be evaluated, and trying would be told as a breach of it.
+// The page's content security policy forbids `eval`, and an attempt by zod would be reported as a violation.
 config({ jitless: true })
 applyTheme(readTheme())
 const services = createServices(window.location)

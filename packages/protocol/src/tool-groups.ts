@@ -91,13 +91,13 @@ export const toolGroups = [
   {
     name: 'browser_tool',
     operatorOnly: false,
-    summary: 'a browser of the agent’s own, which people can watch and help in',
+    summary: 'the agent’s own browser, which people can watch and take over',
     tools: named(...browserActionNames.map(browserToolName)),
   },
   {
     name: 'vault_tool',
     operatorOnly: false,
-    summary: 'credentials by their handles',
+    summary: 'credentials, by handles without their values',
     tools: named('vault_list', 'vault_generate_secret', 'request_credential'),
   },
   {

@@ -1,4 +1,4 @@
-/** A mutant that no test can kill, since nothing that anybody could see is different with it. */
+/** A mutant that no test can kill, because it changes nothing that a caller can observe. */
 export interface Equivalent {
   readonly file: string
   /** The line where it begins, trimmed. */

@@ -54,8 +54,8 @@ Examples:
     .addHelpText(
       'after',
       `
-$CRED{name} in a header or in the address stands for a credential that is bound to that host (flotilla credentials);
-it is filled in by the mesh and never enters the container.
+$CRED{name} in a header or in the address is a placeholder for a credential that is bound to that host (flotilla
+credentials). The mesh fills it in; it never enters the container.
 
 Examples:
   $ flotilla mcp add auditor files -- npx -y @modelcontextprotocol/server-filesystem /data

@@ -16,7 +16,7 @@ export function addModelsCommand(program: Command, deps: CliDeps): void {
     .addHelpText(
       'after',
       `
-A stand-in is set in config/settings.json, and must be on the agent's own list of models:
+A fallback is set in config/settings.json, and must be one of the agent's allowed models:
   "models": { "openai/gpt-5-mini": { "fallback": ["groq/llama-3.3-70b-versatile"] } }
 
 Example:

@@ -11,12 +11,12 @@ import { exitCodes } from '../exit-codes.ts'
 import { renderTable } from '../terminal/table.ts'
 
 const roleWords = `
-viewer  looks and changes nothing
-member  looks, and works with the agents of --agents: chats, edits their texts, restarts them, lowers their budgets
-owner   everything: credentials, permissions, more money, people and what waits for a person are theirs alone`
+viewer  reads everything, changes nothing
+member  also works with the agents of --agents: chats, edits their texts, restarts them, lowers their budgets
+owner   may do everything; only owners change credentials, permissions and people, raise budgets and decide approvals`
 
 const identityWords = `
-An identity is how somebody is known without a token. Each belongs to one person.
+An identity lets a person in without a token. Each belongs to one person.
 ${[
   ['user:1001', 'an account of this machine'],
   ['local, session', 'of owners: this machine, and the cookie of a hosted mesh'],

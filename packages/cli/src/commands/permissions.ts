@@ -81,7 +81,7 @@ Examples:
     .addOption(
       new Option(
         '--as <token>',
-        'the token of the request: door is the agent process, program is a program that it runs',
+        'the token of the request: that of the agent process (door) or of a program that it runs (program)',
       )
         .choices(['door', 'program'])
         .default('door'),

@@ -18,9 +18,9 @@ Example of config/watchers.yaml in the home folder:
       message: "New file {filename}: {filepath}. Summarize what it contains."
       when: size_bytes > 0        # optional; fields filename, filepath, size_bytes, change
 
-The folder is looked at every 5 seconds. Files that are there when the mesh starts are taken as they are; one that is
-added or changed afterwards makes a run once it is still. A name that begins with a dot matches only a pattern that
-does.`
+The mesh checks the folder every 5 seconds. Files that exist when the mesh starts do not start a run. A file that is
+added or changed later starts a run when it no longer changes. A name that begins with a dot is matched only by a
+pattern that begins with one.`
 
 export function addWatchersCommand(program: Command, deps: CliDeps): void {
   const watchers = program

@@ -1,12 +1,12 @@
 /** The owner's proof as this page holds it, and the question for it. Nothing of it is stored. */
 export interface ProofStore {
-  /** The proof that calls send; undefined while there is none. */
+  /** The proof that calls send; undefined before the owner gave one. */
   readonly current: () => string | undefined
   readonly set: (proof: string) => void
   /** Asks the person, who reads `words` first: what is confirmed. Resolves once there is one, to false where they would not. */
   readonly ask: (words: string) => Promise<boolean>
   readonly answer: (given: boolean) => void
-  /** The calls that wait for a proof; empty if there are none. */
+  /** What the waiting calls ask the owner to confirm; empty if no call waits. */
   readonly question: () => string
   subscribe(listener: () => void): () => void
 }

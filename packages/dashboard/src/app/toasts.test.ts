@@ -20,7 +20,7 @@ test('a message with a way back stays longer, and is taken back once', async () 
   expect(toasts.list().map(({ title }) => title)).toEqual(['It is as it was.'])
 })
 
-test('what cannot be taken back any more is told with its reason', async () => {
+test('an undo that is no longer possible is shown with its reason', async () => {
   const toasts = createToastStore()
   toasts.tell('It is saved.', async () => {
     throw new Error('It was changed since.')

@@ -5,7 +5,7 @@ const lines = (from: number, to: number) =>
   Array.from({ length: to - from + 1 }, (_, index) => `line ${from + index}`)
 
 describe('what a change makes of a text', () => {
-  test('is told by lines, removed before added', () => {
+  test('is shown by lines, removed before added', () => {
     expect(diffRows('one\ntwo\nthree', 'one\n2\nthree\n')).toEqual([
       { kind: 'same', text: 'one' },
       { kind: 'removed', text: 'two' },

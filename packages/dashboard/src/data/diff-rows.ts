@@ -8,7 +8,7 @@ export interface DiffRow {
 /** Lines that did not change, shown around those that did. */
 const contextLines = 3
 
-/** Two texts as the lines that make one of the other; long stretches of the same are told by their number. Pure. */
+/** The difference of two texts as rows; a long unchanged part is one row with its number of lines. Pure. */
 export function diffRows(before: string, after: string): readonly DiffRow[] {
   const parts = diffLines(withEnd(before), withEnd(after))
   return parts.flatMap(({ added, removed, value }, index): readonly DiffRow[] => {

@@ -5,7 +5,7 @@ import { refusalOf } from './refusal.ts'
 const me = (role: PersonRole, agents: string[] = []) => ({ name: 'ann', role, agents })
 
 describe('a button', () => {
-  it('is nobody’s until the mesh has said who is there', () => {
+  it('is disabled until the mesh has said who is signed in', () => {
     expect(refusalOf(undefined, { call: 'status' })).toContain('not said yet')
   })
 

@@ -5,7 +5,7 @@ import { isGranted, roleReaches } from '@flotilla/protocol/people'
 import type { PersonRole } from '@flotilla/protocol/people'
 import { roleOfRoute } from '@flotilla/protocol/people-roles'
 
-/** What somebody would do with a button. */
+/** The call that a button makes. */
 export interface Deed {
   readonly call: PeopleEndpointName
   /** To which agent; absent where it is to none, or to one that is chosen later. */

@@ -57,8 +57,8 @@ export interface Undoing {
 }
 
 /**
- * A call that changes something. What fails is told over the page, unless the form tells it in its place; `done` names what
- * to say when it went well; of an answer it may say nothing.
+ * A call that changes something. A failure is shown above the page, unless the form shows it itself. `done` is the message
+ * after success; it may be null for some answers.
  */
 export function useAction<N extends PeopleEndpointName>(
   name: N,

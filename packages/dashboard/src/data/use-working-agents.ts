@@ -2,7 +2,7 @@ import type { PeopleEndpointName } from '@flotilla/client/people-api'
 import { refusalOf } from './refusal.ts'
 import { useMesh } from './use-mesh.ts'
 
-/** Ids of those that take work, and with which whoever looks at the page may do this. */
+/** Ids of the agents that accept work and for which the signed-in person may make this call. */
 export function useWorkingAgents(call: PeopleEndpointName): readonly string[] {
   const me = useMesh('me').data
   const agents = useMesh('status').data?.agents ?? []

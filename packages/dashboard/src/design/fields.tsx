@@ -100,7 +100,7 @@ export function AreaField({
   )
 }
 
-/** One of a few. With `unchosen` none of them is, until somebody chooses: its value is empty, and a form wants another. */
+/** A choice of one option. With `unchosen` no option is selected at first: the value is empty, and a form requires a choice. */
 export function ChoiceField<const Value extends string>({
   label,
   hint,

@@ -7,7 +7,7 @@ export function loadMarkdown(): Promise<typeof import('./markdown-text.tsx')> {
   return import('./markdown-text.tsx')
 }
 
-/** Text of an agent. Until the parser is there, it stands as it was written. */
+/** Text of an agent. Until the parser is loaded, the source text is shown. */
 export function Markdown({ text }: { readonly text: string }) {
   return (
     <Suspense fallback={<div className="prose plain-text">{text}</div>}>

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'react'
 import type { RefObject } from 'react'
 
-/** For a row of tabs, which may be wider than a phone, and a phone is turned: the current one stands in its middle. */
+/** Keeps the current tab in the middle of a row of tabs that is wider than the screen, also after a phone is turned. */
 export function useCurrentInView<Row extends HTMLElement>(
   current: string,
   isThere = true,

@@ -53,7 +53,7 @@ export const eventDrawings: EventDrawings = {
   'steer.changed': (e) => ({
     tone: 'neutral',
     who: e.agent_id,
-    what: `was told “${e.text}” (${e.state})`,
+    what: `received the message “${e.text}” (${e.state})`,
     runId: e.run_id,
   }),
   'text.streamed': (e) => ({ tone: 'busy', who: e.agent_id, what: 'is answering', runId: e.run_id }),

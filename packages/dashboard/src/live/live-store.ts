@@ -16,7 +16,7 @@ export interface LiveState {
   readonly events: readonly FleetEvent[]
   /** The last number that came. */
   readonly seq: number
-  /** How many events the page was told that it will not get. */
+  /** How many events the mesh reported as dropped for this page. */
   readonly dropped: number
 }
 

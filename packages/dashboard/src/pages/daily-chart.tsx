@@ -13,7 +13,7 @@ interface Report {
   readonly rows: readonly { readonly key: string; readonly daily_usd: readonly number[] }[]
 }
 
-/** Stacked bars, a day each. The table below says the same in numbers, for whoever does not see them. */
+/** Stacked bars, one a day. The table below has the same numbers, for people who cannot see the chart. */
 export function DailyChart({ report }: { readonly report: Report }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   useEffect(() => {

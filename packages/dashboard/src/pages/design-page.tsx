@@ -117,7 +117,7 @@ export function DesignPage() {
               </button>
             </div>
             <FormField label="A field" hint="What it is for, where that helps.">
-              <input className="input wide" placeholder="What stands in it" />
+              <input className="input wide" placeholder="The text in the field" />
             </FormField>
             <select className="input" aria-label="A choice">
               <option>A choice</option>
@@ -136,7 +136,7 @@ export function DesignPage() {
           <Empty title="What is not there yet">How it comes about, in a sentence.</Empty>
         </Card>
       </div>
-      <Failed error={new Error('What went wrong stands here, and below it what to do now.')} />
+      <Failed error={new Error('This line says what went wrong, the line below what to do.')} />
       <Card title="Text of agents">
         <div className="body stack">
           <Markdown

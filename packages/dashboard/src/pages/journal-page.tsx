@@ -214,8 +214,8 @@ function Broken({ detail }: { readonly detail: string }) {
           onClose={() => setAsking(false)}
           onConfirm={() => accept.mutate({}, { onSettled: () => setAsking(false) })}
         >
-          Somebody or something changed what was sealed: {detail} What is broken stays so and is written down;
-          rows are sealed from here on. Save a copy by Export first.
+          Sealed rows were changed: {detail} The broken part stays broken, and your acceptance is recorded.
+          New rows are sealed from here on. Save a copy with Export first.
         </Confirm>
       )}
     </div>

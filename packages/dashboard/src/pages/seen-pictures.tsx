@@ -8,8 +8,8 @@ import { useServices } from '../data/use-mesh.ts'
 import { Failed, Loading } from '../design/parts.tsx'
 
 /**
- * What an agent looked at, drawn by its bytes alone and never as a document. `onlyAsked`: only once somebody asks for it,
- * since an agent that sleeps is started for it.
+ * Pictures that an agent saw, drawn as images and never as documents. With `onlyAsked` they load after a click, because
+ * loading starts an agent that hibernates.
  */
 export function SeenPictures({
   agent,
@@ -30,7 +30,7 @@ export function SeenPictures({
     return (
       <div>
         <button type="button" className="button small" onClick={() => setAsked(true)}>
-          Show {words} that it looked at
+          Show {words} that the agent saw
         </button>
       </div>
     )

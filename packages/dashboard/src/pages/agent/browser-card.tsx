@@ -68,7 +68,7 @@ export function BrowserCard({ agentId, may }: { readonly agentId: string; readon
   )
 }
 
-/** Taken while this page is looked at; nothing stands here where there is none to be had. */
+/** A picture of the screen, renewed while this page is open; nothing is shown if the mesh has no picture. */
 function Thumbnail({ agentId }: { readonly agentId: string }) {
   const { client } = useServices()
   const { data } = useQuery({

@@ -21,7 +21,7 @@ export function Changes({ agentId }: { readonly agentId: string }) {
       {changes.error && <Failed error={changes.error} retry={changes.refetch} />}
       {changes.data?.changes.length === 0 && (
         <Empty title="Nothing was changed yet">
-          Each change stands here with its difference; texts can be taken back for five minutes, settings for
+          Each change is listed here with its difference. Texts can be undone for five minutes, settings for
           half an hour.
         </Empty>
       )}

@@ -30,7 +30,7 @@ it('says of one that was not open that nothing was closed', () => {
   expect(formatClosed({ ...closed, was_open: false })).toBe('No browser of scout was open.')
 })
 
-it('counts those that nobody came for yet', () => {
+it('counts the requests for a person that no person has accepted yet', () => {
   expect(askingForPerson([live, asks, taken])).toEqual([asks])
   expect(askingForPerson(undefined)).toEqual([])
 })

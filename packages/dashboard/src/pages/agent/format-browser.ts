@@ -30,7 +30,7 @@ export function formatClosed({ agent_id: id, was_open: wasOpen }: ClosedBrowser)
   return wasOpen ? 'The browser is closed; its tabs come back.' : `No browser of ${id} was open.`
 }
 
-/** Those that a person is asked for and nobody has taken yet. Pure. */
+/** The requests for a person that no person has accepted yet. Pure. */
 export function askingForPerson<One extends Pick<BrowserView, 'hand_over'>>(
   browsers: readonly One[] | undefined,
 ): readonly One[] {

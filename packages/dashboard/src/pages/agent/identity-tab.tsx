@@ -90,7 +90,7 @@ function Editor({
 }: {
   readonly agentId: string
   readonly file: IdentityFile
-  /** What stands in the file, as far as the page has heard. */
+  /** The content of the file, as the page last received it. */
   readonly now: string
 }) {
   const edits = useEdits(agentId)
@@ -108,7 +108,7 @@ function Editor({
     setBefore(now)
     if (after === before) setAfter(now)
   }
-  // What somebody writes here is not lost because somebody else wrote there; where nobody does, the page follows.
+  // An unsaved text is kept when the file changes elsewhere; without one, the page shows the new content.
   if (now !== before && (after === before || after === now)) {
     setLooking(false)
     follow()

@@ -27,7 +27,10 @@ export function readWritten(
   }
 }
 
-/** `seen` is what stood under each name, null for nothing; it is written only where that still does. Pure. */
+/**
+ * `seen` has the value of each name when the form was opened, null for none; a name that changed since is not written.
+ * Pure.
+ */
 export function mcpEdit(change: {
   readonly set?: Readonly<Record<string, McpServer>>
   readonly remove?: readonly string[]

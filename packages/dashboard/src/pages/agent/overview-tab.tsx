@@ -65,7 +65,7 @@ export function OverviewTab({ agent }: { readonly agent: AgentView }) {
           {config.data && (
             <BrowserCard
               agentId={agent.id}
-              // Who may not see its record is told by the browser itself.
+              // A person who may not see the permission record gets the reason from the browser's own call.
               may={config.data.permissions === undefined || config.data.permissions?.can_use_browser === true}
             />
           )}
@@ -127,7 +127,7 @@ function Isolation({
   readonly isolation: AgentView['isolation']
   readonly isRunning: boolean
 }) {
-  // A runtime that isolates nothing places nothing on a rung.
+  // A runtime without isolation has no isolation level.
   if (isRunning && runsOn === null) return <>none: a plain process of this machine</>
   return (
     <>

@@ -20,7 +20,7 @@ export function permissionKind(field: PermissionField): PermissionKind {
   return typeof value === 'string' ? 'rung' : 'list'
 }
 
-/** A value as it stands in a field: a list one entry a line, a flag as yes or no. `*` stands for all that are known. Pure. */
+/** A value as a form field shows it: a list with one entry a line, a flag as yes or no. `*` means every known entry. Pure. */
 export function permissionText(value: JsonValue): string {
   if (value === null) return '*'
   if (Array.isArray(value)) return value.map(entryText).join('\n')
@@ -43,18 +43,18 @@ export function permissionFault(field: PermissionField, text: string): string | 
 }
 
 /**
- * What makes the one of the other. Of a list only what comes and goes, so that another's entries of the same moment stay; an
- * agent without a record gets one. What is set whole is set only where `before` still stands. Pure.
+ * The edit that makes `after` of `before`. For a list it only adds and removes entries, so entries that another person adds
+ * meanwhile stay. An agent without a record gets one. Other values are set only if `before` is still current. Pure.
  */
 export function permissionEdit(
   field: PermissionField,
   change: { readonly before: JsonValue; readonly after: string; readonly hasRecord: boolean },
 ): AgentEdit {
   const { before, after, hasRecord } = change
-  const nobody = { set: {}, add: {}, remove: {} }
+  const noChange = { set: {}, add: {}, remove: {} }
   if (permissionKind(field) !== 'list' || !hasRecord || !Array.isArray(before)) {
     const set = { [field]: valueOf(field, after) }
-    const edit: AgentEdit = { field: 'permissions', value: { ...nobody, set }, reason: '' }
+    const edit: AgentEdit = { field: 'permissions', value: { ...noChange, set }, reason: '' }
     // What an agent without a record is shown to have is what all agents have.
     return hasRecord ? { ...edit, seen: { [field]: before } } : edit
   }
@@ -64,7 +64,7 @@ export function permissionEdit(
   return {
     field: 'permissions',
     value: {
-      ...nobody,
+      ...noChange,
       ...(add.length > 0 ? { add: { [field]: add } } : {}),
       ...(remove.length > 0 ? { remove: { [field]: remove } } : {}),
     },

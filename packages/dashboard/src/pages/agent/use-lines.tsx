@@ -3,7 +3,7 @@ import type { AgentUse } from '@flotilla/protocol/kept-api'
 import { formatBytes, formatTokens, formatUsd } from '../../data/format.ts'
 import { Bar } from '../../design/parts.tsx'
 
-/** What an agent takes: money, context, memory, processor; those that nobody can tell are a dash. */
+/** What an agent uses: money, context, memory, processor; an unknown value is a dash. */
 export function UseLines({ agent, use }: { readonly agent: AgentView; readonly use: AgentUse | undefined }) {
   const { cost_today_usd: cost, budget } = agent
   const context = use?.context_tokens ?? null

@@ -10,7 +10,7 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 
 type Version = Reply<'blackboardHistory'>['versions'][number]
 
-/** One key: what stands there, each version that is kept, and what changed between two of them. */
+/** One key: its value, each stored version, and the difference of two versions. */
 export function EntryHistory({ name, close }: { readonly name: string; readonly close: () => void }) {
   const found = useMesh('blackboardHistory', { params: { key: name } })
   const [asking, setAsking] = useState<'write' | 'delete' | null>(null)

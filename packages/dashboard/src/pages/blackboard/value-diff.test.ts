@@ -19,7 +19,7 @@ describe('the difference between two values', () => {
     ])
   })
 
-  it('leaves out what stands far from any change, and says how much', () => {
+  it('omits lines far from any change, and says how many', () => {
     const before = Array.from({ length: 30 }, (_, index) => index)
     const [head, , , tail] = valueDiff(before, [...before.slice(0, 15), 99, ...before.slice(16)])
     expect(head?.text).toBe('… 13 lines as they were\n  12,\n  13,\n  14,\n')

@@ -17,7 +17,7 @@ const tellWords: Readonly<Record<WatchTell, string>> = {
   steer: 'in its current run',
 }
 
-/** Which agents are told when others write. */
+/** Which agents are notified when others write. */
 export function WatchesView() {
   const found = useMesh('blackboardWatchList')
   const [making, setMaking] = useState(false)
@@ -34,8 +34,8 @@ export function WatchesView() {
         {found.isPending && <Loading />}
         {found.isSuccess && watches.length === 0 && (
           <Empty title="No watches yet">
-            An agent that watches a pattern such as <code>output/**</code> is called when somebody else writes
-            there. Make a watch above, or let the agent do it with its tool.
+            An agent that watches a pattern such as <code>output/**</code> is notified when another agent or a
+            person writes there. Make a watch above, or let the agent do it with its tool.
           </Empty>
         )}
         {watches.length > 0 && (

@@ -2,7 +2,7 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import { newTurn, takeFrame } from './turn.ts'
 import type { Turn } from './turn.ts'
 
-/** Conversations of this page. They go on while another page is looked at. */
+/** Conversations of this page. They continue while another page is open. */
 export interface ChatStore {
   turns(agent: string, session: string): readonly Turn[]
   subscribe(listener: () => void): () => void

@@ -18,7 +18,7 @@ export function Composer({
 }: {
   readonly agent: string
   readonly session: string
-  /** What stands in it at the beginning, such as the first question of a new home. */
+  /** The text at the beginning, such as the first question of a new home. */
   readonly first: string
   readonly onFirstAsked: () => void
   /** What is at work here; without an id it is only being sent. */

@@ -156,7 +156,7 @@ function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
     const element = box.current
     if (!element) return
     let before = element.scrollTop
-    // What grows while it is followed may be told late; away from the end leads only a reader who scrolls up.
+    // The scroll event may come after the content grew; only scrolling up stops following the end.
     const look = () => {
       const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < nearEndPx
       if (isNear || element.scrollTop < before) atEnd.current = isNear

@@ -19,7 +19,7 @@ export type PastBlock =
 
 /** A question of before and all that came of it. */
 export interface PastTurn {
-  /** Null for what stands before the first question that is shown. */
+  /** Null for content before the first question that is shown. */
   readonly asked: string | null
   readonly blocks: readonly PastBlock[]
   /** The run that it was, where it is among those that are known. */

@@ -1,6 +1,6 @@
 /** A line that is only marks so far: it may become a rule, a heading of the line above, an item, or the edge of a table. */
 const onlyMarks = /^\s*(?:[-=*_+#>`~]+|\d{1,9}[.)]?)\s*$/
-/** A line of a table, of which nobody knows yet whether there is one. */
+/** A line that may become a row of a table. */
 const tableLine = /^\s*\|/
 const tableEdge = /^\s*\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*$/
 
@@ -24,7 +24,7 @@ export function settledText(text: string): string {
   return last === '' || /\|\s*$/.test(last) ? text : withoutLast()
 }
 
-/** Whether what comes next stands in a block of code, where marks are marks. */
+/** Whether the next line is in a block of code, where Markdown marks have no meaning. */
 function isInFence(lines: readonly string[]): boolean {
   let fence: string | null = null
   for (const line of lines) {

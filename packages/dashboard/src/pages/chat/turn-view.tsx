@@ -109,7 +109,7 @@ export function TurnEnd({
 }) {
   const took = run.started_at === null || run.ended_at === null ? null : run.ended_at - run.started_at
   const failed = run.state !== 'done'
-  // The badge says of a stopped one that it is, and what was said so far stands above.
+  // A stopped run has a badge, and its text so far is shown above.
   const isStopped = run.state === 'cancelled' && run.outcome?.text.startsWith(problemCatalog.cancelled.title)
   return (
     <>

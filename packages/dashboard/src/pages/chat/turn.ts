@@ -43,7 +43,7 @@ export function newTurn(key: string, message: string): Turn {
   return { key, message, state: 'sending', runId: null, blocks: [], run: null, problem: null }
 }
 
-/** A turn after the next thing that was told of it. Pure. */
+/** A turn after the next frame of its stream. Pure. */
 export function takeFrame(turn: Turn, frame: ChatStreamFrame, asked: string): Turn {
   switch (frame.type) {
     case 'accepted':
@@ -87,7 +87,7 @@ const taken: { readonly [K in Kind]?: Take<K> } = {
   'tool.ended': endTool,
   'model.delayed': (blocks, event) => (event.state === 'over' ? blocks : withNote(blocks, delayWords(event))),
   'steer.changed': (blocks, { state, text }) =>
-    state === 'taken' ? [...blocks, { kind: 'note', tone: 'neutral', text: `Heard: ${text}` }] : blocks,
+    state === 'taken' ? [...blocks, { kind: 'note', tone: 'neutral', text: `Received: ${text}` }] : blocks,
   'approval.asked': (blocks, { summary }) => [
     ...blocks,
     { kind: 'note', tone: 'warn', text: `Waits for you under Approvals: ${summary}` },
@@ -148,7 +148,7 @@ function withText(blocks: readonly TurnBlock[], content: string): readonly TurnB
     : [...blocks, { kind: 'text', text: content }]
 }
 
-/** One line for a wait, whatever is told of it again and again. */
+/** Keeps one note for a wait: a repeated notice replaces the previous one. */
 function withNote(blocks: readonly TurnBlock[], text: string): readonly TurnBlock[] {
   const note = { kind: 'note', tone: 'warn', text } as const
   const last = blocks.at(-1)

@@ -65,7 +65,7 @@ function ManyCards({
     look()
     const watched = new ResizeObserver(look)
     watched.observe(element)
-    // What stands above it moves it.
+    // Content above the element moves it.
     watched.observe(document.body)
     return () => watched.disconnect()
   }, [])

@@ -1,6 +1,6 @@
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 
-/** What a person sets of an agent, as it stands in fields. */
+/** The settings of an agent that a person edits, as text of form fields. */
 export interface AgentSettings {
   readonly role: string
   /** Empty follows the fleet's default. */
@@ -9,7 +9,10 @@ export interface AgentSettings {
   readonly monthlyUsd: string
 }
 
-/** What makes the one of the other, where the one still stands; nothing where nothing is another. Pure. */
+/**
+ * The edits that make `after` of `before`, one for each changed field. The mesh rejects an edit whose `seen` is no longer
+ * current. Pure.
+ */
 export function editsOf(before: AgentSettings, after: AgentSettings): readonly AgentEdit[] {
   const edits: AgentEdit[] = []
   const role = after.role.trim()

@@ -10,7 +10,7 @@ import { Failed, Loading } from '../../design/parts.tsx'
 import { editsOf, settingsText } from './agent-settings.ts'
 import type { AgentSettings } from './agent-settings.ts'
 
-/** Role, model and budget of an agent: changed, looked at as a difference, saved, and taken back if need be. */
+/** Role, model and budget of an agent: edited, shown as a difference, saved, and undone if needed. */
 export function EditAgent({ agent, onClose }: { readonly agent: AgentView; readonly onClose: () => void }) {
   const config = useMesh('agentConfig', { params: { id: agent.id } })
   return (
@@ -46,7 +46,7 @@ function SettingsForm({
   const edits = useEdits(agentId)
   const models = useMesh('models')
   const status = useMesh('status')
-  // As it was when the form was opened, whatever somebody else makes of it meanwhile.
+  // The settings when the form was opened; later changes by other people do not alter them.
   const [before] = useState(now)
   const [after, setAfter] = useState(before)
   const [looking, setLooking] = useState<readonly AgentEdit[] | null>(null)

@@ -20,7 +20,7 @@ export function useLife(agent: AgentView) {
       done: `${id} is back.`,
     }),
   })
-  // All four want the same of whoever asks.
+  // All four actions need the same role.
   const refusal = useRefusal({ call: 'agentRestart', agent: id })
   const busy = [restart, hibernate, unarchive, archive].some(({ isPending }) => isPending)
   const offered = [

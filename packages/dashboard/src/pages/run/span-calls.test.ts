@@ -28,7 +28,7 @@ const ended = ([seq, at, step]: readonly [number, number, number], name = 'run_c
   body: { type: 'tool.ended', ...call, step, name, output: `of ${step}`, ok: step !== 2 },
 })
 
-describe('the call that a span stands for', () => {
+describe('the tool call of a span', () => {
   it('is the one that began and ended when it did, with what it was given and gave', () => {
     const events = [started([1, 40, 1]), ended([2, 60, 1]), started([3, 100, 2]), ended([4, 150, 2])]
     expect(callOfSpan(aSpan(), events)).toEqual({

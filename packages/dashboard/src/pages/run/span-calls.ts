@@ -2,11 +2,11 @@ import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 import type { ShownPicture } from '@flotilla/protocol/shown-picture'
 import type { SpanView } from '@flotilla/protocol/trace-api'
 
-/** What a call of a tool was given and gave, as the fleet told it. */
+/** The input and output of a tool call, from the events of the fleet. */
 export interface SpanCall {
   readonly name: string
   readonly input: unknown
-  /** Null while it goes on, and where its end was never heard. */
+  /** Null while the call runs, and if no event of its end was recorded. */
   readonly output: string | null
   readonly ok: boolean
   /** What it showed the agent. */
@@ -17,8 +17,8 @@ type Started = Extract<FleetEvent['body'], { type: 'tool.started' }>
 type Ended = Extract<FleetEvent['body'], { type: 'tool.ended' }>
 
 /**
- * The call that a span stands for, among the events of its run: a span bears no words of anybody, so it is found by its
- * moments and its name. Null where the events are no longer kept. Pure.
+ * The tool call of a span, among the events of its run. A span contains no text of people or agents, so the call is found
+ * by timestamps and name. Null if the events are no longer kept. Pure.
  */
 export function callOfSpan(span: SpanView, events: readonly FleetEvent[]): SpanCall | null {
   const name = span.attributes['gen_ai.tool.name']

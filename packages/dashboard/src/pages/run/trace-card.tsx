@@ -7,7 +7,7 @@ import '../../design/trace.css'
 import { SpanDetail } from './span-detail.tsx'
 import { Waterfall } from './waterfall.tsx'
 
-/** The whole trace that a run is part of, whichever run of it is looked at. */
+/** The whole trace that a run is part of; it is the same for each run of the trace. */
 export function TraceCard({ runId }: { readonly runId: string }) {
   const found = useMesh('runTrace', { params: { id: runId } })
   const [active, setActive] = useState<string | null>(null)

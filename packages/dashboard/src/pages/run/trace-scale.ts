@@ -40,7 +40,7 @@ export function unfolded(rows: readonly TraceRow[], folded: ReadonlySet<string>)
   return shown
 }
 
-/** The row that a row stands below; -1 where it stands at the edge. Pure. */
+/** The index of a row's parent; -1 for a row at the top level. Pure. */
 export function rowAbove(rows: readonly TraceRow[], index: number): number {
   const depth = rows[index]?.depth ?? 0
   return rows.findLastIndex((row, at) => at < index && row.depth < depth)

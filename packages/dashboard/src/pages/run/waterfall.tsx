@@ -10,7 +10,7 @@ import { barOf, rowAbove, scaleLines, scaleOf, unfolded } from './trace-scale.ts
 import type { TraceScale } from './trace-scale.ts'
 
 const rowHeightPx = 30
-/** Of the scale; what stands beyond has no room for its words. */
+/** The part of the scale in which a bar still has room for its label on the right. */
 const labelledPart = 0.92
 const goesOnEveryMs = 1000
 

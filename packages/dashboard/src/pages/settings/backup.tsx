@@ -39,8 +39,8 @@ export function Backup() {
         {found.data && <Now view={found.data} />}
         {found.data?.backups.length === 0 && !isWorking && (
           <Empty title="No backup yet">
-            A backup is one file with everything as it stands: the home, the database and what each agent
-            keeps. The fleet goes on working meanwhile.
+            A backup is one file with the current state of the home, the database and the data of each agent.
+            The fleet keeps working meanwhile.
           </Empty>
         )}
         {found.data && found.data.backups.length > 0 && (
@@ -157,8 +157,8 @@ function Make({ close }: { readonly close: () => void }) {
         </FormField>
       ) : (
         <p className="muted">
-          Keys of providers, credentials and the mesh’s own secret are left out. All else, such as what agents
-          remember, can be read by whoever gets the file.
+          Keys of providers, credentials and the mesh’s own secret are left out. Everything else, such as the
+          memory of agents, can be read by every person who gets the file.
         </p>
       )}
     </FormDialog>

@@ -5,7 +5,7 @@ import { useAction } from '../../data/use-mesh.ts'
 import { TextField } from '../../design/fields.tsx'
 import { Failed } from '../../design/parts.tsx'
 
-/** What the mesh made because nobody gave it. */
+/** Values that the mesh generated because the person left them empty. */
 export interface Made {
   readonly channel: ChannelName
   readonly values: Readonly<Record<string, string>>

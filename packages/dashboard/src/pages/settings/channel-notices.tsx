@@ -14,7 +14,7 @@ const kindWords: Readonly<Record<(typeof channelNoticeKinds)[number], string>> =
 }
 const usualHours = { from: '22:00', to: '07:00' } as const
 
-/** What owners are told without having asked: what, where, and at which hours not. */
+/** Which notices owners get, on which platform, and at which hours they get none. */
 export function ChannelNotices({
   notices,
   channels,
@@ -45,8 +45,8 @@ export function ChannelNotices({
         }}
       >
         <p className="small muted">
-          Owners are told in their direct chat with the bot, once they have written to it. The same message
-          comes once a day at most.
+          Owners get notices in their direct chat with the bot, after they have written to it once. The same
+          notice comes at most once a day.
         </p>
         <fieldset className="stack">
           <legend>Where</legend>

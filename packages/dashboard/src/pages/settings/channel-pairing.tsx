@@ -4,7 +4,7 @@ import { useNow } from '../../data/use-now.ts'
 
 const minuteMs = 60_000
 
-/** How the code stands that was asked for last. The code itself is only on the page that asked for it. */
+/** The state of the latest pairing code. The code itself is only on the page that asked for it. */
 export function PairingNote({
   name,
   title,
@@ -28,7 +28,7 @@ export function PairingNote({
   if (state !== 'open') {
     return (
       <div className="note warn" role="status">
-        <strong>{state === 'refused' ? detail : 'Nobody showed the code while it held.'}</strong>
+        <strong>{state === 'refused' ? detail : 'No message contained the code while it was valid.'}</strong>
         <span>Pair again for another code.</span>
       </div>
     )
@@ -48,7 +48,7 @@ export function PairingNote({
         </>
       )}
       <span>
-        Whoever sends it first is known as you there. It holds for{' '}
+        The first account that sends it is then known as you. The code is valid for{' '}
         {formatCount(Math.max(0, Math.ceil((ends - now) / minuteMs)), 'more minute')}.
         {wrong > 0 && ` ${formatCount(wrong, 'wrong code')} received meanwhile.`}
       </span>

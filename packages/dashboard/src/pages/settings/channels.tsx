@@ -29,7 +29,7 @@ const tones = {
   refused: 'bad',
 } as const
 
-/** Where people talk to agents beside this page: what is on, who is known there, and what owners are told unasked. */
+/** The chat platforms: which are on, which accounts are known, and which notices owners get there. */
 export function Channels() {
   const [waits, setWaits] = useState(false)
   const found = useMesh('channels', {}, { refetchInterval: waits ? waitEveryMs : pollEveryMs })
@@ -135,7 +135,7 @@ function Channel({
         </ul>
       )}
       {isOn && linked.length === 0 && pairing?.state !== 'open' && (
-        <p className="small muted">Nobody is paired yet: pair yourself first.</p>
+        <p className="small muted">No account is paired yet: pair yourself first.</p>
       )}
       {pairing !== null && <PairingNote name={name} title={title} code={code} pairing={pairing} />}
       {asking === 'tokens' && (

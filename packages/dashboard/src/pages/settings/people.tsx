@@ -48,7 +48,7 @@ export function People() {
         {people.error && <Failed error={people.error} retry={people.refetch} />}
         {people.isSuccess && all.length === 0 && (
           <Empty title="Only you">
-            You own this machine, so you are an owner. Nobody else is let in until you add them above.
+            You own this machine, so you are an owner. Other people have no access until you add them above.
           </Empty>
         )}
         <ul className="body stack-wide">

@@ -71,7 +71,7 @@ export function WebhookForm({
       />
       <TickField label="The sender must sign each event" checked={signed} onChange={setSigned} />
       {!signed && (
-        <div className="note warn">Whoever learns the address can then give this agent words to read.</div>
+        <div className="note warn">Every sender who learns the address can then send text to this agent.</div>
       )}
       <div>
         <button type="submit" className="button primary" disabled={create.isPending || target === ''}>

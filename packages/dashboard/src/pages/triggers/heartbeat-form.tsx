@@ -22,7 +22,7 @@ export function HeartbeatForm({
   const status = useMesh('status')
   const models = useMesh('models')
   const model = status.data?.agents.find(({ id }) => id === agentId)?.model
-  // As it was when the form was opened, whatever is told of it meanwhile.
+  // The heartbeat when the form was opened; later events do not alter it.
   const [before] = useState(schedule)
   const [after, setAfter] = useState(before)
   const parts = { params: { id: agentId } }

@@ -1,6 +1,6 @@
 import type { CronSeen, CronJobView, NewCronJob } from '@flotilla/protocol/cron-api'
 
-/** What a person sets of a job, as it stands in fields. */
+/** The settings of a job that a person edits, as text of form fields. */
 export interface JobFields {
   readonly schedule: string
   /** IANA name; of a job that is there it stays. */

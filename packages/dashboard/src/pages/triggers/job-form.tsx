@@ -30,7 +30,7 @@ export function JobForm({
   const agents = useWorkingAgents('cronCreate')
   const [chosen, setChosen] = useState(given ?? '')
   const agentId = chosen === '' ? (agents[0] ?? '') : chosen
-  // As it was when the form was opened, whatever is told of it meanwhile.
+  // The job when the form was opened; later events do not alter it.
   const [before] = useState(job === null ? null : fieldsOf(job))
   const [after, setAfter] = useState<JobFields>(before ?? newJob)
   const preview = useSchedulePreview(after)
@@ -52,7 +52,7 @@ export function JobForm({
       done: 'The job is as it was.',
     }),
   })
-  // Neither writes over what somebody else has made of it since.
+  // Neither the change nor its undoing overwrites a later change by another person.
   const changing = () => {
     const { change: next, back } = jobChange(before ?? newJob, after)
     return { ...next, seen: back }

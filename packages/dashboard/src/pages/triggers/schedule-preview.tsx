@@ -39,7 +39,7 @@ export function SchedulePreview({
 }: {
   readonly schedule: string
   readonly next: readonly number[]
-  /** The times are still those of what stood there before. */
+  /** The times still belong to the previous schedule. */
   readonly isOld: boolean
 }) {
   if (next.length === 0) return null

@@ -53,7 +53,7 @@ export function Watchers() {
               {watch.when !== null && <span>only when {watch.when}</span>}
               {watch.looked_at !== null && (
                 <span>
-                  looked at <Ago at={watch.looked_at} />
+                  checked <Ago at={watch.looked_at} />
                 </span>
               )}
             </div>

@@ -27,9 +27,9 @@ export function PaymentLimits() {
             ))}
           </ul>
           <p className="body small muted">
-            A day begins at 00:00 UTC. A person is asked first above {formatUsd(data.approve_above_usd)},
-            before an address is paid for the first time, where somebody could take all of a token, and where
-            a token looks like one that you know.
+            A day begins at 00:00 UTC. A person must approve payments above{' '}
+            {formatUsd(data.approve_above_usd)}, the first payment to an address, permissions to take all of a
+            token, and tokens that imitate a known one.
           </p>
         </>
       )}

@@ -19,7 +19,7 @@ export function WelcomePage() {
   const [way, setWay] = useState<Way>('key')
   const demo = useAction('setupDemo', { stale: ['setup', 'status', 'models'] })
   const model = setup.data?.default_model ?? null
-  // The recording knows its own question, whoever let it play, and when.
+  // A recorded conversation brings its own question, also after the page is loaded again.
   const played = setup.data?.demo ?? null
   const ask = played ?? { agent: operatorAgentId, question: firstQuestion }
   return (
@@ -57,8 +57,8 @@ export function WelcomePage() {
                 {way === 'demo' && (
                   <div className="stack">
                     <p>
-                      A recorded conversation stands in for the model: it costs nothing, needs no key, and
-                      every tool call in it is really made.
+                      A recorded conversation replaces the model: it costs nothing, needs no key, and every
+                      tool call in it is real.
                     </p>
                     <div>
                       <button

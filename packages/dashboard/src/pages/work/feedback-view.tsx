@@ -12,7 +12,7 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 /** Of each list. */
 const shownMax = 60
 
-/** Ends of tasks that nobody has judged, and what was said of the others. */
+/** Finished tasks without feedback, and the feedback on the others. */
 export function FeedbackView() {
   const found = useMesh('tasks', { query: { limit: tasksListed } })
   if (found.isPending) return <Loading />

@@ -6,8 +6,8 @@ import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 
 /**
- * Writes the goal (`section` null) or one section, over the version that was read when the dialog opened: what somebody else
- * wrote meanwhile is never written over unseen. An empty name is a new section.
+ * Writes the goal (`section` null) or one section, over the version that was read when the dialog opened: a text that another
+ * person wrote meanwhile is never overwritten. An empty name is a new section.
  */
 export function ProjectText({
   project,

@@ -11,7 +11,7 @@ import { TaskButtons } from './task-buttons.tsx'
 import { columnsOf, givenAnew, outcomeTone, taskTone } from './task-offers.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
-/** Newest tasks that are looked at. */
+/** The maximum number of tasks that are read, newest first. */
 export const tasksListed = 500
 /** Of one column; the list has the others. */
 const cardsMax = 40
