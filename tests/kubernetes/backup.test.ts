@@ -36,6 +36,23 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 }, patient(60_000))
 
+/** Writes into the output of each new process of the pod that it can open, and lists the programs that it saw. */
+const intruder = `
+import os, time
+end, seen = time.time() + 300, set(os.listdir('/proc'))
+while time.time() < end:
+    for pid in os.listdir('/proc'):
+        if not pid.isdigit() or pid in seen: continue
+        seen.add(pid)
+        try:
+            with open('/proc/%s/fd/1' % pid, 'wb', buffering=0) as out: out.write(b'forged by the agent')
+        except OSError: pass
+        try:
+            with open('/data/programs', 'a') as programs: programs.write(open('/proc/%s/comm' % pid).read())
+        except OSError: pass
+`
+const intrusions = 3
+
 async function keptBy(mesh: MeshProcess, more: string): Promise<string> {
   const recalled = await mesh.invoke('keeper', 'memory_search', { query: 'tea' })
   const seen = await mesh.invoke('keeper', 'run_command', {
@@ -66,6 +83,26 @@ it(
       expect(kept).toContain(String.raw`kept\n/usr/bin/env\n750`)
       expect(kept).toContain('flotilla-')
       expect((await cluster.runs()).map(({ id }) => id)).toEqual(expect.arrayContaining(before))
+      // A process of the agent that could write into the reading would break the backup or forge its archive.
+      await cluster.invoke('keeper', 'run_command', {
+        command: `cat > intruder.py <<'END'\n${intruder}\nEND\n(setsid python3 intruder.py >/dev/null 2>&1 &) ; true`,
+      })
+      for (let number = 1; number <= intrusions; number += 1) {
+        const during = await flotilla(
+          { home: there, environment },
+          'backup',
+          join(folder, `during-${number}`),
+          ...closed(),
+        )
+        expect(during.code, `backup ${number}: ${during.out}${during.err}`).toBe(0)
+        expect(during.out + during.err).not.toContain('keeper was left out')
+      }
+      const listed = await cluster.invoke('keeper', 'run_command', {
+        command: 'sleep 1; cat programs; pkill -f intruder.py',
+      })
+      const programs = JSON.stringify(listed.outcome)
+      expect(programs, 'the intruder sees processes of its own pod').toContain('bash')
+      expect(programs, 'the intruder sees no process that reads the data').not.toMatch(/\btar\b|runc/)
       const back = await flotilla({ home: there, environment }, 'backup', came, ...closed())
       expect(back.code, back.out + back.err).toBe(0)
     } finally {

@@ -129,7 +129,7 @@ async function backup(context: CommandContext, line: CommandLine): Promise<void>
   noteMissing(context, made, 'the backup')
   for (const agent of made.not_held) {
     terminal.note(
-      `${agent} has so much data that it kept working during the backup; files that it changed meanwhile may be inconsistent.`,
+      `${agent} was not frozen throughout the backup: it has much data, or its runtime cannot freeze it. Files that it changed meanwhile may be inconsistent.`,
     )
   }
   if (made.secrets && !made.encrypted) terminal.note('Anyone who gets this file has the keys in it.')

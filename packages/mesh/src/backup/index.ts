@@ -16,7 +16,7 @@ import type { VerifiedBackup, VerifyOptions } from './verify-backup.ts'
 
 export type { ReadAgentData } from './read-agents.ts'
 export { whatIsMissing } from './what-is-missing.ts'
-export { heldTrailer } from './serve-reading.ts'
+export { heldTrailer, unreadTrailer } from './serve-reading.ts'
 export type { MovedBytes } from './tell-bytes.ts'
 
 /** Loaded on first use, because the start of a mesh needs none of these modules. */

@@ -4,15 +4,16 @@ import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
-import { heldTrailer, serveReading } from './serve-reading.ts'
+import { heldTrailer, serveReading, unreadTrailer } from './serve-reading.ts'
 
 const piece = Buffer.alloc(65_536, 'x')
 
 /** A server that sends `pieces` of an agent's data once `mayAnswer` resolves. */
-async function aServer(pieces: number, mayAnswer = Promise.resolve()) {
+async function aServer(pieces: number, mayAnswer = Promise.resolve(), failure?: Error) {
   let left = 0
   async function* tar() {
     for (let at = 0; at < pieces; at += 1) yield piece
+    if (failure !== undefined) throw failure
   }
   const served = Promise.withResolvers<void>()
   const asked = Promise.withResolvers<void>()
@@ -60,6 +61,16 @@ test('a caller that disconnects during the response leaves no agent frozen', asy
   const [reply] = (await once(asking, 'response')) as [IncomingMessage]
   await once(reply, 'data')
   reply.destroy()
+  await served
+  expect(left()).toBe(1)
+})
+
+test.each([0, 2])('an archive that fails after %i pieces ends with its reason', async (pieces) => {
+  const { asking, served, left } = await aServer(pieces, undefined, new Error('the pod is gone: ü\n'))
+  const [reply] = (await once(asking, 'response')) as [IncomingMessage]
+  expect(await buffer(reply)).toHaveLength(pieces * piece.length)
+  expect(decodeURIComponent(reply.trailers[unreadTrailer] ?? '')).toBe('the pod is gone: ü\n')
+  expect(reply.trailers[heldTrailer]).toBeUndefined()
   await served
   expect(left()).toBe(1)
 })

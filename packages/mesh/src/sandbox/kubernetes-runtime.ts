@@ -12,7 +12,7 @@ import { measureClaims } from './kubernetes/measure-claims.ts'
 import { measurePods } from './kubernetes/measure-pods.ts'
 import { prepareGround } from './kubernetes/prepare-ground.ts'
 import type { MeshService } from './kubernetes/prepare-ground.ts'
-import { resumePod, readPodData, writePodData } from './kubernetes/pod-data.ts'
+import { readPodData, writePodData } from './kubernetes/pod-data.ts'
 import { agentIdOf, exitOf, hasEnded, podState, type Pod } from './kubernetes/pod-state.ts'
 import { watchPods } from './kubernetes/pod-watch.ts'
 import { endPod, forgetFiles, removePod, startPod, type PreparedCluster } from './kubernetes/start-pod.ts'
@@ -122,8 +122,11 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
         onBack: () => backListeners.forEach((listener) => listener()),
       })
       const to = { cluster, ground, watch }
-      const there = [...watch.known().values()]
-      await workThrough(there, startsAtOnce, (pod) => gate(() => putRight(to, pod, { log, onEnding })))
+      // A previous process that was killed may have left throw-away pods.
+      const left = [...watch.known().values()].filter(
+        ({ metadata }) => metadata.labels?.[labelKeys.role] !== 'agent',
+      )
+      await workThrough(left, startsAtOnce, (pod) => gate(() => removePod(to, pod.metadata.name, onEnding)))
       await sweepTrials(to)
       progress('Trying whether the cluster bounds what agents keep')
       const bound = await tryClaims(to, newName)
@@ -243,19 +246,4 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
       await ready?.watch.close()
     },
   }
-}
-
-/** A previous process that was killed may have left an agent frozen during a read, or a throw-away pod. */
-async function putRight(
-  to: PreparedCluster,
-  pod: Pod,
-  { log, onEnding }: { readonly log: Log; readonly onEnding: (uid: string) => void },
-): Promise<void> {
-  if (pod.metadata.labels?.[labelKeys.role] !== 'agent') await removePod(to, pod.metadata.name, onEnding)
-  else if (pod.status?.phase === 'Running')
-    await resumePod(to, pod).catch((error: unknown) => {
-      // Its node may be lost or may have restarted. An agent that is still frozen loses its lease and is
-      // restarted.
-      log.warn({ err: error, agentId: agentIdOf(pod) }, 'failed to release an agent of the previous process')
-    })
 }

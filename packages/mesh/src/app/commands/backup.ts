@@ -9,7 +9,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { runtimeNames } from '@flotilla/protocol/runtime-names'
 import type { RuntimeName } from '@flotilla/protocol/runtime-names'
 import * as z from 'zod'
-import { heldTrailer, makeBackup } from '../../backup/index.ts'
+import { heldTrailer, makeBackup, unreadTrailer } from '../../backup/index.ts'
 import type { ReadAgentData } from '../../backup/index.ts'
 import {
   dataLimitBytes,
@@ -225,7 +225,7 @@ async function readOverMesh(from: {
     if (reply.statusCode === 200) {
       // A broken response ends the stream with an error, so that a partial archive is never taken for a complete one.
       return {
-        tar: reply,
+        tar: untilEnd(reply),
         held: () => reply.trailers[heldTrailer] === 'true',
         leave: async () => void reply.destroy(),
       }
@@ -244,6 +244,13 @@ async function readOverMesh(from: {
       })
     await systemClock.sleep(busyWaitMs)
   }
+}
+
+/** Throws the reason with which the mesh ended an archive that it could not read to its end. */
+async function* untilEnd(reply: IncomingMessage): AsyncGenerator<Uint8Array> {
+  yield* reply as AsyncIterable<Uint8Array>
+  const why = reply.trailers[unreadTrailer]
+  if (why !== undefined) throw new Error(decodeURIComponent(why))
 }
 
 function ask({

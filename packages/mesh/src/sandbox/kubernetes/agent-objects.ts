@@ -210,6 +210,10 @@ export function helperPod(
     readonly command: readonly string[]
     readonly size: PodSize
     readonly lifeMaxMs: number
+    /** Absent for the scheduler's choice. */
+    readonly node?: string
+    /** Whether the container can only read the data. */
+    readonly readOnly?: boolean
   },
 ) {
   const { spec, ...pod } = probePod(ground, helper)
@@ -223,7 +227,10 @@ export function helperPod(
       volumes: [...spec.volumes, { name: 'data', persistentVolumeClaim: { claimName: helper.claim } }],
       containers: spec.containers.map((container) => ({
         ...container,
-        volumeMounts: [...container.volumeMounts, { name: 'data', mountPath: '/data' }],
+        volumeMounts: [
+          ...container.volumeMounts,
+          { name: 'data', mountPath: '/data', readOnly: helper.readOnly ?? false },
+        ],
       })),
     },
   }

@@ -7,9 +7,8 @@ import type { DataReading } from '../sandbox-runtime.ts'
 import { sandboxName, sandboxSizes } from '../sandbox-spec.ts'
 import { claimName, claimOf, helperPod } from './agent-objects.ts'
 import { unlessRefused, type Cluster } from './connect-cluster.ts'
-import { afterMarker, heldCommand } from './held-pack.ts'
 import type { Execution } from './open-exec.ts'
-import { hasEnded, waitsFor, type Pod } from './pod-state.ts'
+import { hasEnded, waitsFor } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
 import { removePod, type PreparedCluster } from './start-pod.ts'
 
@@ -28,7 +27,6 @@ const unpackCommand = [
   '--no-overwrite-dir',
   '--delay-directory-restore',
 ] as const
-const release = ['sh', '-c', 'kill -s CONT -- -1'] as const
 
 export interface DataOfPod {
   readonly agentId: string
@@ -38,25 +36,17 @@ export interface DataOfPod {
   readonly newName: () => string
 }
 
-/** Reads data from the agent's running pod, whose processes are stopped meanwhile, or from a helper pod. */
+/**
+ * Reads data through a pod that mounts the claim read-only, on the node of the agent's pod while that one runs. The agent's
+ * processes cannot reach that pod, so they cannot write into the archive. They are not frozen meanwhile: `tar` reports
+ * files that changed while it read them, and the backup names the agent as not held.
+ */
 export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<DataReading | null> {
   const { cluster, ground } = to
-  const name = sandboxName(ground.homeId, of.agentId)
-  const pod = await cluster.readPod(ground.namespace, name)
-  if (pod !== null && !hasEnded(pod)) {
-    const place = { namespace: ground.namespace, pod: name, container: 'agent' }
-    const marker = `${of.newName()}\n`
-    const execution = await cluster.exec(place, heldCommand(marker, packCommand))
-    return readWhileHeld({
-      tar: afterMarker(packed(execution), marker),
-      isHeld: true,
-      release: () => resumePod(to, pod),
-      close: async () => execution.close(),
-      clock: of.clock,
-    })
-  }
+  const pod = await cluster.readPod(ground.namespace, sandboxName(ground.homeId, of.agentId))
+  const node = pod === null || hasEnded(pod) ? undefined : (pod.spec?.nodeName ?? undefined)
   if (!(await hasClaim(to, of.agentId))) return null
-  const helper = await openHelper(to, of)
+  const helper = await openHelper(to, { ...of, node, readOnly: true })
   try {
     const execution = await cluster.exec(helper.place, packCommand)
     const close = async (): Promise<void> => {
@@ -65,7 +55,7 @@ export async function readPodData(to: PreparedCluster, of: DataOfPod): Promise<D
     }
     return readWhileHeld({
       tar: packed(execution),
-      isHeld: true,
+      isHeld: node === undefined,
       release: async () => {},
       close,
       clock: of.clock,
@@ -121,16 +111,6 @@ export async function writePodData(
   }
 }
 
-/** Resumes processes that a mesh left stopped because it was killed while it read their data. */
-export async function resumePod({ cluster, ground }: PreparedCluster, pod: Pod): Promise<void> {
-  const place = { namespace: ground.namespace, pod: pod.metadata.name, container: 'agent' }
-  await runInPod(cluster, place, release).catch(async (error: unknown) => {
-    // A pod that ended meanwhile has no stopped processes.
-    const now = await cluster.readPod(ground.namespace, pod.metadata.name)
-    if (now !== null && now.metadata.uid === pod.metadata.uid && !hasEnded(now)) throw error
-  })
-}
-
 /**
  * Runs a program to its end. The output is buffered in memory, so it must be the mesh's own program with
  * short output.
@@ -156,7 +136,14 @@ export async function hasClaim({ cluster, ground }: PreparedCluster, agentId: st
   return found !== null
 }
 
-async function openHelper(to: PreparedCluster, of: DataOfPod) {
+async function openHelper(
+  to: PreparedCluster,
+  of: DataOfPod & {
+    /** Absent for the scheduler's choice. A claim can be mounted twice on one node only. */
+    readonly node?: string | undefined
+    readonly readOnly?: boolean
+  },
+) {
   const { cluster, ground, watch } = to
   const { namespace } = ground
   const name = of.newName()
@@ -168,6 +155,8 @@ async function openHelper(to: PreparedCluster, of: DataOfPod) {
     command: ['sleep', 'infinity'],
     size: sandboxSizes.worker,
     lifeMaxMs: helperLifeMs,
+    ...(of.node === undefined ? {} : { node: of.node }),
+    readOnly: of.readOnly ?? false,
   })
   await cluster.core.createNamespacedPod({ namespace, body })
   try {
