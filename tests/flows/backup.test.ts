@@ -26,6 +26,7 @@ import { flotilla } from '../support/flotilla-command.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import { openMesh, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { canMount, smallDiskForTest } from '../support/small-disk.ts'
 import { patient } from '../support/patience.ts'
 import { meshProgram } from '../support/programs.ts'
 
@@ -293,6 +294,15 @@ describe('a backup', () => {
     expect(names).not.toContain('pipe')
     expect(names).not.toContain('socket')
     expect(await readFile(join(home, '.env'), 'utf8')).toContain('sk-planted')
+  })
+
+  it.runIf(canMount)('a backup to a disk that is too small names the disk and leaves no file', async () => {
+    const disk = await smallDiskForTest({ sizeMb: 4 })
+    const backup = await command(mesh.home, 'backup', join(disk.folder, 'backup'), '--secrets-in-plain')
+    expect(backup.code).not.toBe(0)
+    expect(backup.err).toContain(disk.folder)
+    expect(backup.err).toMatch(/needs \d+ MB where .* and \d+ MB are free/)
+    expect(await readdir(disk.folder)).toEqual([])
   })
 
   it('a backup of a home whose mesh is stopped succeeds too', async () => {
