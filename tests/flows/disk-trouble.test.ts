@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { isAlive } from '../../packages/mesh/src/sandbox/process/process-record.ts'
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { openMesh } from '../support/mesh-process.ts'
@@ -59,6 +60,20 @@ describe.skipIf(!canMount)('a mesh in trouble with its disk', () => {
     await mesh.createWorker('clerk')
     expect((await mesh.ask('hello', { agent: 'clerk' })).outcome?.text).toBe('Yes.')
     expect(mesh.pid).toBe(pid)
+  })
+
+  it('ends its agents and itself in order when it is told to stop and no byte is left', async () => {
+    const { mesh, disk } = await meshOnDisk({ sizeMb: 256 })
+    await mesh.ask('hello')
+    const agents = await mesh.agentProcesses()
+    const alive = () => Promise.all(agents.map(isAlive))
+    disk.fill()
+    expect(await alive()).toEqual([true])
+    expect(await mesh.terminate()).toBe(0)
+    expect(await alive()).toEqual([false])
+    await disk.drain()
+    await mesh.restart()
+    expect((await mesh.ask('hello', { session: 'after' })).outcome?.text).toBe('Yes.')
   })
 
   it('lives through a limit of open files that it has reached, and works once the limit is higher', async () => {

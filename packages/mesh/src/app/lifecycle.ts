@@ -7,7 +7,7 @@ import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
 import type { MeshModule } from '../kernel/index.ts'
 import { agentServer, openOutside, peopleServer, portOf } from './open-servers.ts'
 import { productVersion } from '../platform/index.ts'
-import { writeAgain } from '../storage/index.ts'
+import { storageFaultOf, writeAgain } from '../storage/index.ts'
 
 /** How often each module writes its counts and deletes expired data. */
 const maintenanceIntervalMs = 60_000
@@ -151,10 +151,15 @@ export function createLifecycle(composed: Composed): Lifecycle {
     composed.journalKeeper.verify()
   }
 
-  /** Records the end of the mesh and the checkpoint on it. */
+  /** Records the end of the mesh and the checkpoint on it. A disk that takes no writes does not make the end a failure. */
   function tellEnd(): void {
-    kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
-    composed.journalKeeper.close()
+    try {
+      kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
+      composed.journalKeeper.close()
+    } catch (error) {
+      if (storageFaultOf(error) === null) throw error
+      log.warn({ err: error }, 'failed to record the end of the mesh in the audit log; exiting')
+    }
   }
 
   /**

@@ -9,7 +9,7 @@ import {
   isAlive,
   readAllRecords,
   readRecord,
-  writeRecord,
+  noteEnd,
   type ProcessRecord,
 } from './process/process-record.ts'
 import { measureGroups } from './process/measure-groups.ts'
@@ -69,16 +69,15 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
   }
 
   async function endProcess(record: ProcessRecord, graceMs: number): Promise<void> {
-    const { agentId } = record
-    await writeRecord(folderOf(agentId), { ...record, stoppedWith: graceMs > 0 ? 143 : 137 })
+    await noteEnd(folderOf(record.agentId), record, graceMs > 0 ? 143 : 137)
     if (graceMs > 0) {
       signal(-record.pid, 'SIGTERM')
       if (await gone(record, graceMs)) return
-      await writeRecord(folderOf(agentId), { ...record, stoppedWith: 137 })
+      await noteEnd(folderOf(record.agentId), record, 137)
     }
     signal(-record.pid, 'SIGKILL')
     if (!(await gone(record, killWaitMs))) {
-      throw survives(record.pid, agentId)
+      throw survives(record.pid, record.agentId)
     }
   }
 

@@ -94,3 +94,27 @@ test.each(['traceidratio', 'parentbased_traceidratio'] as const)(
     expect((await sent({ sampler, ratio: 1 })).size).toBe(traces)
   },
 )
+
+test('spans that found no room in the queue are counted, and the loss is reported', async () => {
+  const receiver = await startOtlpReceiver()
+  onTestFinished(receiver.close)
+  const lost: number[] = []
+  const out = createSpanExport(
+    {
+      url: `${receiver.url}/v1/traces`,
+      headers: {},
+      timeoutMs: 10_000,
+      serviceName: 's',
+      resource: {},
+      sampling: { sampler: 'always_on', ratio: 1 },
+      proxies: noProxies,
+    },
+    '0',
+    (spans) => void lost.push(spans),
+  )
+  for (let index = 0; index < 2000; index++) for (const span of spansOf(index)) out.send(span)
+  await out.close()
+  const reported = lost.reduce((sum, spans) => sum + spans, 0)
+  expect(reported).toBeGreaterThan(0)
+  expect(receiver.spans.length + reported).toBe(4000)
+})

@@ -18,7 +18,7 @@ import { schemaUrl } from './conventions.ts'
 import type { Span } from './span.ts'
 
 /**
- * How many spans may wait to be sent; the SDK drops further ones, so that an unreachable collector uses no memory.
+ * How many spans may wait to be sent; further ones are dropped, so that an unreachable collector uses no memory.
  */
 const queuedMax = 2048
 const batchMax = 512
@@ -30,7 +30,7 @@ export interface SpanExport {
   close(): Promise<void>
 }
 
-/** Called with the number of spans that the collector did not accept after the SDK's retries. */
+/** Called with the number of spans that waited in vain for room, or that the collector did not accept after retries. */
 export type ReportLost = (spans: number, error: unknown) => void
 
 /**
@@ -53,13 +53,22 @@ export function createSpanExport(
     httpAgentOptions: (protocol) =>
       httpAgentThrough(otlp.proxies, protocol === 'https:' ? protocol : 'http:', { keepAlive: false }),
   })
+  let waiting = 0
+  let overflown = 0
+  function reportOverflow(): void {
+    if (overflown > 0) reportLost(overflown, new Error(`more than ${queuedMax} spans waited to be sent`))
+    overflown = 0
+  }
   // The SDK drops a failed batch silently, so this wrapper reports it.
   const exporter: SpanExporter = {
-    export: (spans, done) =>
+    export: (spans, done) => {
+      waiting -= spans.length
+      reportOverflow()
       toCollector.export(spans, (result) => {
         if (result.error) reportLost(spans.length, result.error)
         done(result)
-      }),
+      })
+    },
     shutdown: () => toCollector.shutdown(),
     forceFlush: () => toCollector.forceFlush(),
   }
@@ -86,6 +95,11 @@ export function createSpanExport(
 
   return {
     send: (span) => {
+      // The SDK drops what its queue does not hold without a count.
+      if (waiting >= queuedMax) {
+        overflown += 1
+        return
+      }
       const { traceId, spanId, parentId } = span
       Object.assign(next, { traceId, spanId })
       const above =
@@ -106,10 +120,11 @@ export function createSpanExport(
         },
         above,
       )
+      if (sent.isRecording()) waiting += 1
       if (span.status === 'error') sent.setStatus({ code: SpanStatusCode.ERROR })
       sent.end(span.endedAt)
     },
-    close: () => provider.shutdown(),
+    close: () => provider.shutdown().finally(reportOverflow),
   }
 }
 

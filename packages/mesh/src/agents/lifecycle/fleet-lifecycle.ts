@@ -1,5 +1,6 @@
 import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { lifecycleLimits } from '@flotilla/protocol/limits'
+import { storageFaultOf } from '../../storage/index.ts'
 import type { Guard, PermissionGrants } from '../../access/index.ts'
 import { deleteInTurn } from '../registry/delete-agent.ts'
 import { ensureOperator } from '../registry/ensure-operator.ts'
@@ -16,7 +17,7 @@ import { createRemoveOrphans } from './remove-orphans.ts'
 import { restartAgent } from './restart-agent.ts'
 import type { RestartAgent } from './restart-agent.ts'
 import type { AgentStarts } from './start-agent.ts'
-import { stopAgent } from './stop-agent.ts'
+import { stopAgent, stopGraceMs } from './stop-agent.ts'
 import type { StopAgent } from './stop-agent.ts'
 
 /** Starts, stops and monitors the agents of the fleet. */
@@ -109,7 +110,7 @@ async function stopAll(context: AgentContext, stop: (agentId: string) => Promise
   )
   const stops = mayRun.map(async ({ record }) => {
     try {
-      await stop(record.id)
+      await stopAnyway(context, record.id, stop)
     } catch (error) {
       context.log.warn(
         { agentId: record.id, err: error },
@@ -119,4 +120,19 @@ async function stopAll(context: AgentContext, stop: (agentId: string) => Promise
   })
   await Promise.race([Promise.all(stops), deadline])
   late.abort()
+}
+
+/** The intended state is stored before an agent is stopped. A disk that takes no writes must not keep it running. */
+async function stopAnyway(
+  { runtime, log }: AgentContext,
+  agentId: string,
+  stop: (agentId: string) => Promise<void>,
+): Promise<void> {
+  try {
+    await stop(agentId)
+  } catch (error) {
+    if (storageFaultOf(error) === null) throw error
+    log.warn({ agentId, err: error }, 'failed to store that an agent is stopped; stopping its sandbox anyway')
+    await runtime.stop(agentId, { graceMs: stopGraceMs })
+  }
 }

@@ -6,7 +6,8 @@ import type { Resumable } from '../../storage/index.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-const stopGraceMs = 5000
+/** An agent may take so long to end by itself, milliseconds. */
+export const stopGraceMs = 5000
 
 export type StopAgent = (
   agentId: string,

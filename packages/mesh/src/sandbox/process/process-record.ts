@@ -48,6 +48,11 @@ export async function writeRecord(folder: string, record: ProcessRecord): Promis
   }
 }
 
+/** Only says how the process ended: a disk that takes no writes must not keep it running. */
+export async function noteEnd(folder: string, record: ProcessRecord, stoppedWith: number): Promise<void> {
+  await writeRecord(folder, { ...record, stoppedWith }).catch(() => undefined)
+}
+
 export async function readAllRecords(root: string): Promise<readonly ProcessRecord[]> {
   const folders = await readdir(root).catch(() => [])
   const records = await Promise.all(folders.map((folder) => readRecord(join(root, folder))))
