@@ -85,6 +85,9 @@ describe('the proxy of an address', () => {
     ['[fd00::1]:8080', 'http://[fd00::1]:8080', true],
     ['10.0.0.0/99, nonsense/8 ,, a.com', 'https://a.com', true],
     ['x.com a.com', 'https://a.com', true],
+    ['bücher.example', 'https://bücher.example', true],
+    ['.BÜCHER.example:443', 'https://x.xn--bcher-kva.example', true],
+    ['xn--bcher-kva.example', 'https://bücher.example', true],
     ['', 'https://a.com', false],
   ])('NO_PROXY=%s and %s: direct is %s', (entries, url, isDirect) => {
     expect(through({ ALL_PROXY: proxy, NO_PROXY: entries }, url)).toBe(isDirect ? null : proxy)

@@ -171,7 +171,14 @@ function isDirect(entry: string, host: string, port: number): boolean {
   const meant = bareHost(isIP(bareHost(entry)) === 0 ? name : entry).replace(/^\*?\./, '')
   if (meant === '') return false
   if (isIP(meant) !== 0) return isSameAddress(meant, host)
-  return host === meant || host.endsWith(`.${meant}`)
+  const ascii = asciiName(meant)
+  return host === ascii || host.endsWith(`.${ascii}`)
+}
+
+/** An international name as the host of an address has it (punycode). */
+function asciiName(name: string): string {
+  const isAscii = /^[ -~]*$/.test(name)
+  return isAscii || !URL.canParse(`http://${name}`) ? name : new URL(`http://${name}`).hostname
 }
 
 function isInNetwork(entry: string, host: string): boolean {
