@@ -9,7 +9,7 @@ export interface ChatOptions {
   readonly session?: string
   /** What the run and all that it gives away may spend, US dollars. */
   readonly maxUsd?: number
-  /** With a key a broken stream is taken up again: the same key is the same run. */
+  /** With a key, a broken stream is resumed: the same key belongs to the same run. */
   readonly idempotencyKey?: string
   /** The caller says by `runRead` when it has shown the outcome. */
   readonly saysWhenRead?: boolean
@@ -21,7 +21,7 @@ const reopeningsMax = 20
 
 /**
  * One chat turn as it happens: `accepted` once, then events of the run and its descendants, then `ended` once.
- * Rejects with a Problem when the mesh refuses, or when the stream breaks and cannot be taken up again; the run
+ * Rejects with a Problem when the mesh refuses, or when the stream breaks and cannot be resumed; the run
  * itself goes on in the mesh either way.
  */
 export async function* streamChat(

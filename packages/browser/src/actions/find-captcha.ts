@@ -18,7 +18,7 @@ export function captchaOfFrame(address: string): CaptchaKind | null {
   return /captcha/i.test(`${hostname}${pathname}`) ? 'generic' : null
 }
 
-/** The site key in a frame's address; null if there is none. Pure. */
+/** The site key in a frame's address; null if it has none. Pure. */
 export function siteKeyOf(kind: CaptchaKind, address: string): string | null {
   if (!URL.canParse(address)) return null
   const { pathname, searchParams, hash } = new URL(address)

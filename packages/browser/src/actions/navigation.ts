@@ -67,7 +67,7 @@ function requireAddress(url: string): void {
 async function history(moved: Promise<Response | null>, page: Page): Promise<void> {
   const before = page.url()
   const response = await moved
-  // Without an answer of a server it is a page of the same document, or there was none.
+  // Without a response the page is in the same document, or the server did not answer.
   if (response === null && page.url() === before)
     throw new ActionProblem('not-possible', 'There is no page in that direction.')
 }

@@ -35,7 +35,7 @@ export const picturing: Acts<'screenshot'> = {
   },
 }
 
-/** Reads the size from a JPEG's frame header; null if there is none. Pure. */
+/** Reads the size from a JPEG's frame header; null if it has none. Pure. */
 export function jpegSize(bytes: Buffer): { width: number; height: number } | null {
   let at = 2
   while (at + 9 < bytes.length && bytes[at] === 0xff) {

@@ -12,10 +12,10 @@ type ToldDialog = BrowserActionData['navigate']['dialogs'][number]
  * 3. A download that no action waits for is cancelled, with a notice.
  */
 export interface OpenTabs {
-  /** The front tab. Opens one if there is none. */
+  /** The front tab. Opens one if no tab is open. */
   active(): Promise<Page>
   readonly pages: readonly Page[]
-  /** The index of the front tab; 0 if there is none. */
+  /** The index of the front tab; 0 if no tab is open. */
   index(): number
   open(): Promise<Page>
   bringToFront(page: Page): Promise<void>
