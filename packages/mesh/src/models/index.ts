@@ -69,7 +69,7 @@ export interface KnownModels {
 }
 
 export function modelCatalog(
-  { clock, newId, settings }: Pick<Kernel, 'clock' | 'newId' | 'settings'>,
+  { clock, newId, settings, log }: Pick<Kernel, 'clock' | 'newId' | 'settings' | 'log'>,
   needs: {
     readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom' | 'proxies'>
     readonly vault: Vault
@@ -86,6 +86,7 @@ export function modelCatalog(
   const makeProvider = createMakeProvider({
     clock,
     newId,
+    log,
     proxies: environment.proxies,
     listen: (provider) => needs.listen(recorder.wrap(provider)),
     makeScripted: ({ cassette }) => createScriptedProvider({ folders, cassette, clock, newId }),

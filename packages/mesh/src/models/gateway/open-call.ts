@@ -154,9 +154,9 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
       ended?.()
     },
   })
-  const ofRun =
-    isFromAgentProcess(deps, caller) && caller.run ? { ...caller.run, purpose: call.purpose } : null
-  const make = () => requestFor(agentId, model, { ...drafted, reservation, ofRun })
+  const mayFit = isFromAgentProcess(deps, caller)
+  const ofRun = mayFit && caller.run ? { ...caller.run, purpose: call.purpose } : null
+  const make = () => requestFor(agentId, model, { ...drafted, reservation, ofRun, mayFit })
   // To close a draft is a line; to fit it prints all of it anew.
   const request = parameters.fit ? deps.onShareOf(agentId, make) : make()
   // Of a lower bound the budget is the reason, and asking again does not help.
@@ -176,7 +176,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
 function requestFor(
   agentId: string,
   model: CatalogModel,
-  call: ReturnType<typeof draftFor> & { readonly reservation: Reservation; readonly ofRun: RunCall | null },
+  call: ReturnType<typeof draftFor> & { reservation: Reservation; ofRun: RunCall | null; mayFit: boolean },
 ): ProviderRequest {
   const { apiFormat, parameters, reservation } = call
   const fitted = parameters.fit?.(parameters.forwarded, reservation.maxTokens) ?? parameters.forwarded
@@ -190,6 +190,7 @@ function requestFor(
     ...(call.ofRun === null ? {} : { ofRun: call.ofRun }),
     model: model.model,
     stream: parameters.stream,
+    ...(call.mayFit ? { mayFit: true } : {}),
     parameters: fitted,
     body,
     ...(parameters.betas === undefined ? {} : { betas: parameters.betas }),

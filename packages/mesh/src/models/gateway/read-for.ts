@@ -1,4 +1,5 @@
 import type { NewId } from '@flotilla/protocol/ids'
+import { fitTools } from '../formats/translate/fit-tools.ts'
 import { fitHistory } from '../formats/history/fit-history.ts'
 import { withPromptCache } from '../formats/prompt-cache.ts'
 import { normalReply } from '../formats/answer/normal-reply.ts'
@@ -47,7 +48,7 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
   if (!isFromAgentProcess(deps, caller) || messages === undefined) return call
   const fitted = deps.onShareOf(caller.agentId, () => {
     const taken = fitHistory(messages, model.history)
-    const fit = taken === messages ? forwarded : { ...forwarded, messages: taken }
+    const fit = fitTools(taken === messages ? forwarded : { ...forwarded, messages: taken })
     return purpose === 'aside' ? fit : withPromptCache(fit, model.promptCache, caller.agentId)
   })
   return fitted === forwarded ? call : { ...call, parameters: { ...parameters, forwarded: fitted } }

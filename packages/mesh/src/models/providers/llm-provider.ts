@@ -52,6 +52,8 @@ export interface ProviderRequest {
   /** The provider's own name of the model, as in `body`. */
   readonly model: string
   readonly stream: boolean
+  /** The mesh wrote this request, for an agent or by translation, so it may leave out what the model refuses. */
+  readonly mayFit?: boolean
   /** Names of features that are still tried out and that the client asked for, of those that are let through. */
   readonly betas?: readonly string[]
   /** The parsed form of `body`, to look into and not to send. */

@@ -1,10 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { ProxyRules } from '../../config/index.ts'
-import type { TunnelProxy } from '../../platform/index.ts'
+import type { Log, TunnelProxy } from '../../platform/index.ts'
 import { createAiSdkProvider } from './ai-sdk-provider.ts'
 import { createAnthropicProvider } from './anthropic-provider.ts'
 import { createHashedWordsProvider } from './hashed-words-provider.ts'
+import { learningProvider } from './learn-refused.ts'
 import type { LlmProvider } from './llm-provider.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 import { boundFieldAt } from './provider-setup.ts'
@@ -20,18 +21,20 @@ export interface MakeProviderDeps {
   readonly makeScripted: (config: { readonly cassette: string | null }) => LlmProvider
   /** What goes through which proxy; nothing where left out. */
   readonly proxies?: Pick<ProxyRules, 'of'>
+  readonly log?: Pick<Log, 'warn'>
   /** An ear on what speaks in chats. */
   readonly listen?: (provider: LlmProvider) => LlmProvider
 }
 
 /** The adapter for a setup, in every form that it can be brought to. */
 export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
-  const listen = deps.listen ?? ((provider: LlmProvider) => provider)
+  const heard = deps.listen ?? ((provider: LlmProvider) => provider)
+  const listen = (provider: LlmProvider) => heard(learningProvider(provider, deps))
   return (setup) => {
     const proxy = proxyOf(deps, setup)
     switch (setup.kind) {
       case 'scripted':
-        return messagesOverChat(listen(deps.makeScripted(setup)))
+        return messagesOverChat(heard(deps.makeScripted(setup)))
       case 'offline':
         return createHashedWordsProvider()
       case 'openai-compatible': {

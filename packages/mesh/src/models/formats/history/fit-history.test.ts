@@ -214,6 +214,72 @@ describe('a conversation for its next reader', () => {
     expect(fit(longer, 'openai').slice(0, messages.length)).toEqual(fit(messages, 'openai'))
   })
 
+  const say = (role: string, content: JsonValue) => ({ role, content })
+  test.each([
+    [
+      'an instruction in the middle',
+      [ask, say('assistant', 'a'), say('system', 'be brief'), ask],
+      [ask, say('assistant', 'a'), say('user', '[Instruction of the system] be brief\n\nlook')],
+    ],
+    ['an instruction of a developer', [say('developer', 'be brief'), ask], [say('system', 'be brief'), ask]],
+    ['an instruction without words', [say('system', ' '), say('system', []), ask], [ask]],
+    [
+      'two users in a row',
+      [ask, say('user', [{ type: 'text', text: 'there' }])],
+      [
+        say('user', [
+          { type: 'text', text: 'look' },
+          { type: 'text', text: 'there' },
+        ]),
+      ],
+    ],
+    [
+      'two answers in a row',
+      [ask, say('assistant', 'a'), say('assistant', 'b'), ask],
+      [ask, say('assistant', 'a\n\nb'), ask],
+    ],
+    [
+      'an answer at the beginning',
+      [say('system', 's'), say('assistant', 'a'), ask],
+      [say('system', 's'), say('user', '[The conversation goes on.]'), say('assistant', 'a'), ask],
+    ],
+    [
+      'an answer at the end',
+      [ask, say('assistant', 'a ')],
+      [ask, say('assistant', 'a '), say('user', '[Go on.]')],
+    ],
+    [
+      'parts without words',
+      [
+        say('user', [
+          { type: 'text', text: '' },
+          { type: 'text', text: 'look' },
+        ]),
+        say('assistant', [{ type: 'text', text: ' ' }]),
+        say('user', []),
+      ],
+      [say('user', [{ type: 'text', text: 'look' }]), say('assistant', '[empty]'), say('user', '[empty]')],
+    ],
+  ])('has roles in turn for strict providers: %s', (_what, messages, expected) => {
+    for (const provider of ['vllm', 'anthropic', 'mistral'] as const)
+      expect(fit(messages as JsonValue, provider)).toEqual(expected)
+  })
+
+  test('has an answer between results and a user at Mistral, and takes no order elsewhere', () => {
+    const messages = [ask, turn([call('abcdefgh1')]), result('abcdefgh1'), ask]
+    expect(fit(messages, 'mistral').map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ])
+    expect(fit(messages, 'vllm').map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
+    const loose = [ask, say('system', 'be brief'), ask, say('assistant', 'a')]
+    for (const provider of ['openai', 'openrouter', 'deepseek'] as const)
+      expect(fit(loose, provider)).toEqual(loose)
+  })
+
   const words = fc.oneof(
     fc.constantFrom(
       '',

@@ -4,6 +4,7 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '../../../intake/index.ts'
 import { wellFormed } from '../answer/call-arguments.ts'
+import { fitTurns } from './fit-turns.ts'
 import type { HistoryRules } from './history-rules.ts'
 import { thoughtsFor } from './thoughts-for.ts'
 
@@ -18,7 +19,8 @@ import { thoughtsFor } from './thoughts-for.ts'
  * - each call has one result, right behind the calls of its answer, and no result is without its call;
  * - where the provider wants it, results and the user's next message have an answer between them;
  * - no text has half of a surrogate pair, and none that must have words is empty;
- * - thinking goes to the provider that made it, in the form in which it came.
+ * - thinking goes to the provider that made it, in the form in which it came;
+ * - where the provider is strict about it, the roles come in turn (`fit-turns.ts`).
  *
  * The same list where nothing has to be changed. Pure.
  */
@@ -46,8 +48,10 @@ export function fitHistory(messages: JsonValue, rules: HistoryRules): JsonValue 
       fitted.push(plain)
     }
   }
-  const answered = rules.answersResults ? withAnswers(fitted) : fitted
-  return isChanged || answered.length !== fitted.length ? answered : messages
+  const whole = isChanged ? fitted : messages
+  const ordered = rules.rolesInTurn ? fitTurns(whole) : whole
+  const answered = rules.answersResults ? withAnswers(ordered) : ordered
+  return answered.length === ordered.length ? ordered : answered
 }
 
 /** What the model says to results behind which the user speaks at once. */
@@ -145,7 +149,8 @@ function argumentsOf(value: JsonValue | undefined): string {
 function fitResult(result: JsonObject | undefined, id: string): JsonObject {
   if (result === undefined) return { role: 'tool', tool_call_id: id, content: notMade }
   const { content } = result
-  const words = content === '' || content === null || content === undefined ? '[no output]' : content
+  const words =
+    saysAnything(content) || isBlankText(content) ? (withoutEmptyParts(content) ?? notMade) : '[no output]'
   if (result['tool_call_id'] === id && words === content) return wellFormedMessage(result)
   return wellFormedMessage({ ...result, tool_call_id: id, content: words })
 }
@@ -153,11 +158,10 @@ function fitResult(result: JsonObject | undefined, id: string): JsonObject {
 /** What makes no call. */
 function fitPlain(message: JsonObject, rules: HistoryRules): JsonObject {
   const { reasoning_details: details, tool_calls: calls, content, ...rest } = message
-  const isEmpty =
-    typeof content === 'string' ? content.trim() === '' : content === null || content === undefined
+  const isEmpty = !saysAnything(content)
   const hasExtras = details !== undefined || (calls !== undefined && message['role'] === 'assistant')
-  const words =
-    isEmpty && (message['role'] === 'user' || message['role'] === 'assistant') ? '[empty]' : content
+  const isOfTurn = message['role'] === 'user' || message['role'] === 'assistant'
+  const words = isEmpty && isOfTurn ? '[empty]' : withoutEmptyParts(content)
   if (!hasExtras && words === content) return wellFormedMessage(message)
   const thought = thoughtsFor(details, { rules, known: new Map(), hasCalls: false })
   return wellFormedMessage({
@@ -165,6 +169,27 @@ function fitPlain(message: JsonObject, rules: HistoryRules): JsonObject {
     ...(words === undefined ? {} : { content: words }),
     ...thought.members,
   })
+}
+
+/** A text, or a part that is a picture, a file, or a text with words. */
+function saysAnything(content: JsonValue | undefined): boolean {
+  if (typeof content === 'string') return content.trim() !== ''
+  return Array.isArray(content) && content.some((part) => !isEmptyPart(part))
+}
+
+function isBlankText(content: JsonValue | undefined): boolean {
+  return typeof content === 'string' && content !== ''
+}
+
+function isEmptyPart(part: JsonValue): boolean {
+  if (!isJsonObject(part) || part['type'] !== 'text') return false
+  return typeof part['text'] !== 'string' || part['text'].trim() === ''
+}
+
+/** Anthropic refuses a part of text without words, also beside others. */
+function withoutEmptyParts(content: JsonValue | undefined): JsonValue | undefined {
+  if (!Array.isArray(content) || !content.some(isEmptyPart)) return content
+  return content.filter((part) => !isEmptyPart(part))
 }
 
 const nameMaxChars = 64

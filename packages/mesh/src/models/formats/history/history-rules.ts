@@ -13,6 +13,8 @@ export interface HistoryRules {
   readonly answersResults: boolean
   /** How it takes what was thought before. */
   readonly thinking: ThinkingRule
+  /** Instructions come first, and user and model speak in turn. */
+  readonly rolesInTurn: boolean
 }
 
 export type ThinkingRule =
@@ -72,7 +74,21 @@ export function historyRulesOf(at: {
     countsCalls: kimiModels.test(model),
     answersResults: isMistral,
     thinking: thinkingRule(at),
+    rolesInTurn: !takesAnyOrder(at),
   }
+}
+
+/** Hosts that take instructions anywhere and messages of one role in a row; Perplexity and Mistral do not. */
+const lenientHosts =
+  /(?:^|\.)(?:openai\.com|azure\.com|groq\.com|x\.ai|deepseek\.com|moonshot\.(?:ai|cn)|googleapis\.com)$/
+
+/** Other servers run the chat template of their model, and many templates throw for another order. */
+function takesAnyOrder(at: Parameters<typeof historyRulesOf>[0]): boolean {
+  if (at.kind === 'scripted' || at.kind === 'offline' || at.takesDetails) return true
+  if (at.kind === 'azure') return true
+  return (
+    at.kind === 'openai-compatible' && at.baseUrl !== null && lenientHosts.test(new URL(at.baseUrl).hostname)
+  )
 }
 
 function thinkingRule(at: Parameters<typeof historyRulesOf>[0]): ThinkingRule {

@@ -1,5 +1,6 @@
 import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { fitTools } from './fit-tools.ts'
 import { plainTextOf, readReasoningDetails } from './reasoning-details.ts'
 
 /** What a server of chat completions takes beyond the common form; all else is refused by some, so it is taken away. */
@@ -28,7 +29,7 @@ export function fitChat(request: JsonObject, extras: ChatExtras): JsonObject {
     ...rest
   } = request
   const thinks = typeof rest['model'] === 'string' && thinksByEffort.test(rest['model'])
-  return {
+  return fitTools({
     ...rest,
     messages: fitMessages(Array.isArray(messages) ? messages : [], extras),
     ...(Array.isArray(tools) ? { tools: tools.map((tool) => unmarked(tool, extras)) } : {}),
@@ -36,7 +37,7 @@ export function fitChat(request: JsonObject, extras: ChatExtras): JsonObject {
     ...(topK !== undefined && extras.topK === true ? { top_k: topK } : {}),
     ...(reasoning !== undefined && extras.reasoning === true ? { reasoning } : {}),
     ...(effort !== undefined && thinks && extras.reasoning !== true ? { reasoning_effort: effort } : {}),
-  }
+  })
 }
 
 function fitMessages(messages: readonly JsonValue[], extras: ChatExtras): JsonValue[] {

@@ -67,6 +67,7 @@ function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => Jso
     agentId: request.agentId,
     model: request.model,
     stream: request.stream,
+    mayFit: true,
     parameters,
     body: JSON.stringify({ model: request.model, ...parameters }),
   }

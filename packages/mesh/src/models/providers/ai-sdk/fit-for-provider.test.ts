@@ -43,6 +43,53 @@ describe('names and ids of tools', () => {
 })
 
 describe('schemas of tools', () => {
+  test('have no reference, no other format and no list of numbers where the provider wants it so', () => {
+    const node = {
+      type: 'object',
+      properties: { next: { $ref: '#/$defs/node' }, at: { type: 'string', format: 'uri' } },
+    }
+    const schema = {
+      type: 'object',
+      properties: {
+        level: { type: 'integer', enum: [1, 2] },
+        node: { $ref: '#/$defs/node', description: 'first' },
+        when: { type: 'string', format: 'date-time' },
+      },
+      $defs: { node },
+    }
+    const fitted = fitToolSchema(schema, true)
+    expect(fitted).toMatchObject({
+      properties: {
+        level: { type: 'integer', description: 'One of: 1, 2' },
+        node: { type: 'object', description: 'first', properties: { at: { type: 'string' } } },
+        when: { format: 'date-time' },
+      },
+    })
+    expect(JSON.stringify(fitted)).not.toMatch(/\$ref|\$defs|"enum"|uri/)
+  })
+
+  test('have no choice at their root, which OpenAI and Anthropic refuse', () => {
+    const one = {
+      type: 'object',
+      properties: { a: { type: 'string' }, b: { type: 'string' } },
+      required: ['a', 'b'],
+    }
+    const other = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] }
+    for (const plain of [true, false]) {
+      expect(fitToolSchema({ anyOf: [one, other] }, plain)).toEqual({
+        type: 'object',
+        properties: one.properties,
+        required: ['a'],
+      })
+      expect(fitToolSchema({ allOf: [one], required: ['c'] }, plain)).toEqual({
+        type: 'object',
+        properties: one.properties,
+        required: ['c', 'a', 'b'],
+      })
+      expect(fitToolSchema({ type: 'object' }, plain)).toEqual({ type: 'object', properties: {} })
+    }
+  })
+
   test('name one type at a time where the provider wants it so', () => {
     heedsLesson(130)
     const schema = {

@@ -41,7 +41,7 @@ export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): Languag
     presencePenalty: request.presence_penalty,
     frequencyPenalty: request.frequency_penalty,
     tools: request.tools?.length ? request.tools.map((tool) => toolOf(tool, rules, names)) : null,
-    toolChoice: toolChoiceOf(request.tool_choice, names),
+    toolChoice: request.tools?.length ? toolChoiceOf(request.tool_choice, names) : null,
     responseFormat: responseFormatOf(request.response_format),
     reasoning: room.effort,
     providerOptions: ownOptions(request, at, room),

@@ -7,8 +7,8 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
  * without a word on what is in it. Pure.
  */
 export function fitToolSchema(schema: JsonValue | undefined, plain: boolean): JsonObject {
-  const fitted = plain ? fit(schema ?? {}) : (schema ?? {})
-  const root = isJsonObject(fitted) ? fitted : {}
+  const fitted = plain ? fit(inlined(schema ?? {})) : (schema ?? {})
+  const root = isJsonObject(fitted) ? withoutChoice(fitted) : {}
   return { ...root, type: 'object', properties: isJsonObject(root['properties']) ? root['properties'] : {} }
 }
 
@@ -26,7 +26,96 @@ function fit(schema: JsonValue): JsonValue {
       inner[key] = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, fit(one)]))
     } else inner[key] = value
   }
-  return withItems(withOneType(inner))
+  return withTextEnum(withKnownFormat(withItems(withOneType(inner))))
+}
+
+/**
+ * OpenAI and Anthropic refuse a choice at the root. Its alternatives become members of one object, each of which may be
+ * missing unless all alternatives require it.
+ */
+function withoutChoice(root: JsonObject): JsonObject {
+  const { anyOf, oneOf, allOf, ...rest } = root
+  const all = listOf(allOf)
+  const choices = [...listOf(anyOf), ...listOf(oneOf)]
+  if (all.length + choices.length === 0) return (anyOf ?? oneOf ?? allOf) ? rest : root
+  const own = isJsonObject(rest['properties']) ? rest['properties'] : {}
+  const properties = Object.assign(
+    {},
+    ...[...choices, ...all].map((one) => one['properties'] ?? {}),
+    own,
+  ) as JsonObject
+  const inAll = choices
+    .map(requiredIn)
+    .reduce((both, names) => both.filter((name) => names.includes(name)), requiredIn(choices[0] ?? {}))
+  const required = [...new Set([...requiredIn(rest), ...all.flatMap(requiredIn), ...inAll])]
+  return { ...rest, properties, ...(required.length === 0 ? {} : { required }) }
+}
+
+function listOf(value: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : []
+}
+
+function requiredIn(schema: JsonObject): readonly string[] {
+  const { required } = schema
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
+}
+
+/** References within references that are followed; a schema that contains itself is an open object from there on. */
+const referencesMax = 4
+/** Schemas that are put in the place of references; a schema with more is left as it is from there on. */
+const inlinedMax = 500
+
+/** The schema with each part in the place of its reference, for providers that know no references. */
+function inlined(schema: JsonValue): JsonValue {
+  let count = 0
+  const put = (value: JsonValue, depth: number): JsonValue => {
+    if (Array.isArray(value)) return value.map((one) => put(one, depth))
+    if (!isJsonObject(value)) return value
+    const { $ref: reference, $defs: _defs, definitions: _definitions, ...rest } = value
+    if (typeof reference !== 'string') {
+      // A member may be named as a keyword is.
+      const members =
+        typeof value['$defs'] === 'object' || typeof value['definitions'] === 'object' ? rest : value
+      return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, put(one, depth)]))
+    }
+    const part = partAt(schema, reference)
+    const whole =
+      isJsonObject(part) && depth < referencesMax && ++count <= inlinedMax
+        ? put(part, depth + 1)
+        : { type: 'object' }
+    return isJsonObject(whole) ? { ...whole, ...rest } : rest
+  }
+  return put(schema, 0)
+}
+
+function partAt(schema: JsonValue, reference: string): JsonValue | null {
+  if (!reference.startsWith('#/')) return reference === '#' ? schema : null
+  let part: JsonValue = schema
+  for (const step of reference.slice(2).split('/')) {
+    const name = step.replaceAll('~1', '/').replaceAll('~0', '~')
+    if (!isJsonObject(part) || !Object.hasOwn(part, name)) return null
+    part = part[name] ?? null
+  }
+  return part
+}
+
+/** Google takes a list of texts alone; other values go into the description. */
+function withTextEnum(schema: Record<string, JsonValue>): Record<string, JsonValue> {
+  const values = schema['enum']
+  if (!Array.isArray(values) || values.every((value) => typeof value === 'string' && value !== ''))
+    return schema
+  const { enum: _enum, ...rest } = schema
+  const words = `One of: ${values.map((value) => JSON.stringify(value)).join(', ')}`
+  const before = rest['description']
+  return { ...rest, description: typeof before === 'string' ? `${before} ${words}` : words }
+}
+
+/** The formats that Google takes; with another one it refuses the call. */
+const knownFormats: readonly JsonValue[] = ['date-time', 'enum', 'int32', 'int64', 'float', 'double']
+
+function withKnownFormat(schema: Record<string, JsonValue>): Record<string, JsonValue> {
+  const { format, ...rest } = schema
+  return typeof format !== 'string' || knownFormats.includes(format) ? schema : rest
 }
 
 function withOneType(schema: Readonly<Record<string, JsonValue>>): Record<string, JsonValue> {

@@ -1,0 +1,80 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+
+const opening = '[The conversation goes on.]'
+const goOn = '[Go on.]'
+
+/**
+ * The messages in the order that strict providers take: instructions first, then a user, then both in turn, and a user or
+ * a result at the end.
+ *
+ * - A later instruction becomes words of a user, marked as an instruction; one without words is left out.
+ * - Messages of one role in a row become one.
+ * - A conversation that begins or ends with an answer gets words of a user there.
+ *
+ * The same list where nothing has to be changed. Pure.
+ */
+export function fitTurns(messages: JsonValue[]): JsonValue[] {
+  const fitted: JsonValue[] = []
+  const lastRole = () => roleOf(fitted.at(-1))
+  for (const message of messages) {
+    const inOrder = instructionInOrder(
+      message,
+      fitted.every((one) => roleOf(one) === 'system'),
+    )
+    if (inOrder === null) continue
+    const role = roleOf(inOrder)
+    const isFirst = lastRole() === null || lastRole() === 'system'
+    if (role === 'assistant' && isFirst) fitted.push({ role: 'user', content: opening })
+    const joined = joinedWith(fitted.at(-1), inOrder)
+    if (joined === null) fitted.push(inOrder)
+    else fitted[fitted.length - 1] = joined
+  }
+  const last = fitted.at(-1)
+  // A prefix is meant to be gone on with.
+  const isPrefix = isJsonObject(last) && (last['prefix'] === true || last['partial'] === true)
+  if (lastRole() === 'assistant' && !isPrefix) fitted.push({ role: 'user', content: goOn })
+  const isSame = fitted.length === messages.length && fitted.every((one, at) => one === messages[at])
+  return isSame ? messages : fitted
+}
+
+function roleOf(message: JsonValue | undefined): JsonValue {
+  return isJsonObject(message) ? (message['role'] ?? null) : null
+}
+
+/** Null for an instruction without words. */
+function instructionInOrder(message: JsonValue, isBeginning: boolean): JsonValue | null {
+  if (!isJsonObject(message)) return message
+  const { role, content } = message
+  if (role !== 'system' && role !== 'developer') return message
+  const hasWords = typeof content === 'string' ? content.trim() !== '' : partsOf(content).length > 0
+  if (!hasWords || content === undefined) return null
+  if (isBeginning) return role === 'system' ? message : { ...message, role: 'system' }
+  const mark = '[Instruction of the system] '
+  return {
+    role: 'user',
+    content:
+      typeof content === 'string' ? mark + content : [{ type: 'text', text: mark }, ...partsOf(content)],
+  }
+}
+
+/** Two messages as one; null where they stay two. */
+function joinedWith(before: JsonValue | undefined, next: JsonValue): JsonObject | null {
+  if (!isJsonObject(before) || !isJsonObject(next) || before['role'] !== next['role']) return null
+  const { role } = next
+  // Behind calls come their results.
+  const isOpen = role === 'user' || (role === 'assistant' && before['tool_calls'] === undefined)
+  if (!isOpen) return null
+  return { ...before, ...next, content: joinedContent(before['content'], next['content']) }
+}
+
+function joinedContent(before: JsonValue | undefined, next: JsonValue | undefined): JsonValue {
+  if (typeof before === 'string' && typeof next === 'string') return `${before}\n\n${next}`
+  const parts = [...partsOf(before), ...partsOf(next)]
+  return parts.length === 0 ? null : parts
+}
+
+function partsOf(content: JsonValue | undefined): readonly JsonValue[] {
+  if (Array.isArray(content)) return content
+  return typeof content === 'string' && content !== '' ? [{ type: 'text', text: content }] : []
+}

@@ -1,0 +1,46 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { fitToolSchema } from '../../providers/ai-sdk/tool-schema.ts'
+
+/** Longest description of a tool that OpenAI takes, characters. */
+const descriptionMaxChars = 1024
+/** Members that a provider refuses in a call without tools. */
+const ofTools = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
+
+/**
+ * A chat completion whose tools a server of chat completions takes: their schemas are objects with properties and without
+ * a choice at the root, their descriptions are bounded, and a call without tools has no members about tools. The same
+ * request where nothing has to be changed. Pure.
+ */
+export function fitTools(request: JsonObject): JsonObject {
+  const { tools } = request
+  if (!Array.isArray(tools) || tools.length === 0) {
+    if (!ofTools.some((name) => name in request)) return request
+    const { tools: _tools, tool_choice: _choice, parallel_tool_calls: _parallel, ...rest } = request
+    return rest
+  }
+  const fitted = tools.map(fitTool)
+  return fitted.every((tool, at) => tool === tools[at]) ? request : { ...request, tools: fitted }
+}
+
+function fitTool(tool: JsonValue): JsonValue {
+  const made = isJsonObject(tool) ? tool['function'] : null
+  if (!isJsonObject(tool) || !isJsonObject(made)) return tool
+  const { parameters, description } = made
+  const isLong = typeof description === 'string' && description.length > descriptionMaxChars
+  if (isFitting(parameters) && !isLong) return tool
+  return {
+    ...tool,
+    function: {
+      ...made,
+      ...(isLong ? { description: `${description.slice(0, descriptionMaxChars - 1).toWellFormed()}…` } : {}),
+      parameters: fitToolSchema(parameters, false),
+    },
+  }
+}
+
+function isFitting(schema: JsonValue | undefined): boolean {
+  if (!isJsonObject(schema) || schema['type'] !== 'object' || !isJsonObject(schema['properties']))
+    return false
+  return !['anyOf', 'oneOf', 'allOf'].some((name) => name in schema)
+}

@@ -1,0 +1,101 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonQuietly } from '../../intake/index.ts'
+import type { Log } from '../../platform/index.ts'
+import { refusedMember, withoutMember } from '../refusals/refused-member.ts'
+import type { LlmProvider, ProviderReply, ProviderRequest } from './llm-provider.ts'
+
+/** How long a model's refusal of a member is remembered, milliseconds: a provider may learn to take it. */
+const rememberedMs = 3_600_000
+/** Models whose refusals are remembered; the oldest is forgotten first. */
+const modelsMax = 200
+/** Members that one call may lose; further refusals go to the caller. */
+const lostMax = 6
+/** Bytes of a refusal that are read. */
+const refusalMaxBytes = 16 * 1024
+
+interface LearnDeps {
+  readonly clock: Clock
+  readonly log?: Pick<Log, 'warn'> | undefined
+}
+
+/**
+ * The same provider, which leaves out of a request that the mesh wrote (`mayFit`) what the model has refused before. A
+ * member that a refusal names is left out and the call is sent again, each member once; the refusal of anything else goes
+ * to the caller as it is. Only members that may be missing without another meaning are left out (`refused-member.ts`).
+ */
+export function learningProvider(provider: LlmProvider, { clock, log }: LearnDeps): LlmProvider {
+  const remembered = new Map<string, Map<string, number>>()
+
+  function known(model: string): readonly string[] {
+    const members = remembered.get(model)
+    if (members === undefined) return []
+    for (const [name, until] of members)
+      if (until <= clock.now() || until > clock.now() + rememberedMs) members.delete(name)
+    return [...members.keys()]
+  }
+
+  function remember(model: string, name: string): void {
+    const members = remembered.get(model) ?? new Map<string, number>()
+    members.set(name, clock.now() + rememberedMs)
+    remembered.set(model, members)
+    const [oldest] = remembered.keys()
+    if (remembered.size > modelsMax && oldest !== undefined) remembered.delete(oldest)
+  }
+
+  return {
+    ...provider,
+    async complete(request, options) {
+      if (request.form !== 'chat' || request.mayFit !== true) return await provider.complete(request, options)
+      const { model } = request
+      const lost = new Set(known(model))
+      let asked = [...lost].reduce(withoutIn, request)
+      for (let tries = 0; ; tries++) {
+        const reply = await provider.complete(asked, options)
+        if (tries >= lostMax || (reply.status !== 400 && reply.status !== 422)) return reply
+        const refusal = await readWhole(reply)
+        const name = refusedMember(refusal, bodyOf(asked), lost)
+        if (name === null) return { ...reply, body: pieces(refusal), discard: () => {} }
+        log?.warn({ model, member: name }, 'a model refused a member of the request; sending without it')
+        remember(model, name)
+        lost.add(name)
+        asked = withoutIn(asked, name)
+      }
+    },
+  }
+}
+
+function withoutIn(request: ProviderRequest, name: string): ProviderRequest {
+  const body = withoutMember(bodyOf(request), name)
+  return { ...request, parameters: withoutMember(request.parameters, name), body: JSON.stringify(body) }
+}
+
+function bodyOf({ body }: ProviderRequest): JsonObject {
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+  const value = readJsonQuietly(text, jsonLimits.modelBody)
+  return isJsonObject(value) ? value : {}
+}
+
+/** A refusal that breaks off counts as what came of it. */
+async function readWhole(reply: ProviderReply): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of reply.body) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes >= refusalMaxBytes) break
+    }
+  } catch {
+    // The status is known, and that is what counts.
+  } finally {
+    reply.discard()
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, refusalMaxBytes)
+}
+
+async function* pieces(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}

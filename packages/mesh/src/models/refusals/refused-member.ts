@@ -1,0 +1,143 @@
+import { isJsonObject } from '@flotilla/protocol/is-json-object'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonQuietly } from '../../intake/index.ts'
+import { readRefusal } from './read-refusal.ts'
+
+/** A member that may be left out, or written in another way, where a provider refuses it. */
+interface Member {
+  /** What refusals call it, in lower case; its own name comes first. */
+  readonly named: readonly string[]
+  /** The name under which the same is sent instead. */
+  readonly becomes?: string
+  /** It is a member of these objects inside of the request, not of the request itself. */
+  readonly of?: 'messages' | 'functions'
+}
+
+/**
+ * Hints and bounds, without which an answer means the same. What limits the content of an answer, such as `stop` and
+ * `response_format`, is not here: without it the caller would get another answer than it asked for.
+ */
+const members: Readonly<Record<string, Member>> = {
+  max_tokens: { named: ['max_tokens', 'maxtokens'], becomes: 'max_completion_tokens' },
+  max_completion_tokens: { named: ['max_completion_tokens'], becomes: 'max_tokens' },
+  temperature: { named: ['temperature'] },
+  top_p: { named: ['top_p', 'topp'] },
+  top_k: { named: ['top_k', 'topk'] },
+  seed: { named: ['seed', 'random_seed'] },
+  presence_penalty: { named: ['presence_penalty', 'presencepenalty'] },
+  frequency_penalty: { named: ['frequency_penalty', 'frequencypenalty'] },
+  logit_bias: { named: ['logit_bias'] },
+  user: { named: ['user'] },
+  prompt_cache_key: { named: ['prompt_cache_key'] },
+  parallel_tool_calls: { named: ['parallel_tool_calls', 'disable_parallel_tool_use'] },
+  stream_options: { named: ['stream_options', 'include_usage'] },
+  reasoning_effort: {
+    named: ['reasoning_effort', 'reasoning.effort', 'output_config', 'effort', 'thinking', 'reasoning'],
+  },
+  reasoning: { named: ['reasoning', 'thinking'] },
+  tool_choice: { named: ['tool_choice', 'toolchoice'] },
+  strict: { named: ['strict'], of: 'functions' },
+  reasoning_content: { named: ['reasoning_content'], of: 'messages' },
+  reasoning_details: { named: ['reasoning_details'], of: 'messages' },
+  thinking_blocks: { named: ['thinking_blocks'], of: 'messages' },
+  cache_control: { named: ['cache_control'], of: 'messages' },
+  developer: { named: ['developer'], of: 'messages' },
+}
+
+/** Words with which a provider refuses a member, and not the value of one that must be there. */
+const refusing =
+  /unsupported|not (?:currently )?support|n't support|unrecogni[sz]ed|unknown (?:parameter|field|argument|name|property|variant)|extra inputs? (?:is|are) not permitted|extra_forbidden|unexpected (?:keyword|field|property|message role|role)|not (?:allowed|permitted|accepted|available)|deprecated|additional propert|cannot (?:both )?be (?:both )?(?:used|set|specified)|can only be (?:used|set)|may only be|only the default|no such (?:field|parameter)|does not (?:accept|take)|is not a valid (?:parameter|role)|invalid (?:parameter|role)|only allowed when|requires --enable/i
+
+/**
+ * The member of this request that a refusal names as unsupported; null where it names none, or one that must stay. A
+ * member in `lost` was left out already. Pure.
+ */
+export function refusedMember(
+  refusal: string,
+  request: JsonObject,
+  lost: ReadonlySet<string>,
+): string | null {
+  const { message, codes } = readRefusal(refusal, { status: 400, provider: '', host: '' })
+  const isRefused =
+    refusing.test(message) ||
+    codes.some((code) => /^unsupported_(?:parameter|value)$|^extra_forbidden$/.test(code))
+  if (!isRefused) return null
+  const param = paramIn(refusal)
+  const places = Object.entries(members).flatMap(([name, member]) => {
+    const isThere = !lost.has(name) && !lost.has(member.becomes ?? '') && hasMember(request, name)
+    const at = isThere ? placeOf(member.named, param, message.toLowerCase()) : -1
+    return at === -1 ? [] : [{ name, at }]
+  })
+  return places.toSorted((a, b) => a.at - b.at)[0]?.name ?? null
+}
+
+/** Where the refusal names it: 0 for the member that it points at, else the place in its words; -1 for nowhere. */
+function placeOf(named: readonly string[], param: string, message: string): number {
+  if (named.some((name) => param === name || param.endsWith(`.${name}`))) return 0
+  const places = named.flatMap((name) => {
+    const at = message.search(
+      new RegExp(String.raw`(?<![a-z0-9_])${name.replace('.', String.raw`\.`)}(?![a-z0-9_])`),
+    )
+    // "user" is a common word, and a role.
+    return at === -1 || (name === 'user' && !/['"\x60]user['"\x60]|parameter:? user/.test(message))
+      ? []
+      : [at + 1]
+  })
+  return places.length === 0 ? -1 : Math.min(...places)
+}
+
+/** The place that a refusal names beside its words: `param`, or the end of FastAPI's `loc`. */
+function paramIn(refusal: string): string {
+  const body = readJsonQuietly(refusal, jsonLimits.serverReply)
+  if (!isJsonObject(body)) return ''
+  const error = isJsonObject(body['error']) ? body['error'] : body
+  const [detail] = Array.isArray(body['detail']) ? body['detail'] : []
+  const loc = isJsonObject(detail) && Array.isArray(detail['loc']) ? detail['loc'].at(-1) : null
+  const param = error['param'] ?? loc
+  return typeof param === 'string' ? param.toLowerCase() : ''
+}
+
+function hasMember(request: JsonObject, name: string): boolean {
+  return withoutMember(request, name) !== request
+}
+
+/** The request without this member, or with it under its other name; the same where it has none. Pure. */
+export function withoutMember(request: JsonObject, name: string): JsonObject {
+  const { of, becomes } = members[name] ?? {}
+  if (name === 'cache_control') {
+    const plain = mapped(request, 'messages', (one) => withoutInMessage(one, name))
+    return mapped(plain, 'tools', (tool) => without(tool, name))
+  }
+  if (of === 'messages') return mapped(request, 'messages', (one) => withoutInMessage(one, name))
+  if (of === 'functions') return mapped(request, 'tools', withoutStrict)
+  const value = request[name]
+  if (value === undefined) return request
+  const { [name]: _left, ...rest } = request
+  return becomes === undefined ? rest : { ...rest, [becomes]: rest[becomes] ?? value }
+}
+
+function mapped(request: JsonObject, list: string, change: (one: JsonObject) => JsonObject): JsonObject {
+  const values = request[list]
+  if (!Array.isArray(values)) return request
+  const changed = values.map((one): JsonValue => (isJsonObject(one) ? change(one) : one))
+  return changed.every((one, at) => one === values[at]) ? request : { ...request, [list]: changed }
+}
+
+function withoutInMessage(message: JsonObject, name: string): JsonObject {
+  if (name === 'developer') return message['role'] === 'developer' ? { ...message, role: 'system' } : message
+  const parts = name === 'cache_control' ? mapped(message, 'content', (part) => without(part, name)) : message
+  return without(parts, name)
+}
+
+function withoutStrict(tool: JsonObject): JsonObject {
+  const { function: made } = tool
+  const plain = isJsonObject(made) ? without(made, 'strict') : made
+  return plain === undefined || plain === made ? tool : { ...tool, function: plain }
+}
+
+function without(object: JsonObject, name: string): JsonObject {
+  if (!(name in object)) return object
+  const { [name]: _left, ...rest } = object
+  return rest
+}

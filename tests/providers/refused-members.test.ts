@@ -1,0 +1,250 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { httpCall } from '../support/http-call.ts'
+import { doorTokenOfScout, startLlmGateway } from '../support/llm-gateway.ts'
+import type { LlmGatewayUnderTest } from '../support/llm-gateway.ts'
+import { answerStream } from '../support/llm-upstream.ts'
+
+const openai = (message: string, param: string | null, code: string | null) => ({
+  error: { message, type: 'invalid_request_error', param, code },
+})
+
+/** A member that a model refuses, and how its provider says so. */
+const rows: readonly (readonly [member: string, sent: unknown, refusal: unknown])[] = [
+  [
+    'temperature',
+    0.5,
+    openai(
+      "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported.",
+      'temperature',
+      'unsupported_value',
+    ),
+  ],
+  [
+    'top_p',
+    0.5,
+    openai(
+      "Unsupported parameter: 'top_p' is not supported with this model.",
+      'top_p',
+      'unsupported_parameter',
+    ),
+  ],
+  [
+    'temperature',
+    0.5,
+    {
+      type: 'error',
+      error: { type: 'invalid_request_error', message: '`temperature` is deprecated for this model.' },
+    },
+  ],
+  [
+    'top_p',
+    0.5,
+    {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: '`temperature` and `top_p` cannot both be specified for this model. Please use only one.',
+      },
+    },
+  ],
+  [
+    'max_tokens',
+    100,
+    openai(
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      'max_tokens',
+      'unsupported_parameter',
+    ),
+  ],
+  [
+    'max_completion_tokens',
+    100,
+    {
+      object: 'error',
+      message:
+        "[{'type': 'extra_forbidden', 'loc': ('body', 'max_completion_tokens'), 'msg': 'Extra inputs are not permitted'}]",
+    },
+  ],
+  [
+    'parallel_tool_calls',
+    false,
+    openai(
+      "Unsupported parameter: 'parallel_tool_calls' is not supported with this model.",
+      'parallel_tool_calls',
+      'unsupported_parameter',
+    ),
+  ],
+  [
+    'stream_options',
+    undefined,
+    {
+      detail: [
+        { type: 'extra_forbidden', loc: ['body', 'stream_options'], msg: 'Extra inputs are not permitted' },
+      ],
+    },
+  ],
+  ['reasoning_effort', 'low', openai('Unrecognized request argument supplied: reasoning_effort', null, null)],
+  [
+    'tool_choice',
+    'auto',
+    {
+      error: {
+        message: 'deepseek-reasoner does not support this tool_choice',
+        type: 'invalid_request_error',
+      },
+    },
+  ],
+  [
+    'presence_penalty',
+    0.1,
+    {
+      code: 'Client specified an invalid argument',
+      error: 'Argument not supported on this model: presence_penalty',
+    },
+  ],
+  ['seed', 7, { error: { message: "property 'seed' is unsupported" } }],
+  ['user', 'u1', openai('Unrecognized request argument supplied: user', 'user', null)],
+]
+
+const unhealed = [
+  [
+    'names nothing that may be missing',
+    () => openai("Unsupported parameter: 'messages' is not supported.", 'messages', 'unsupported_parameter'),
+  ],
+  [
+    'names both bounds in turn',
+    (body: Record<string, unknown>) => {
+      const name = body['max_tokens'] === undefined ? 'max_completion_tokens' : 'max_tokens'
+      return openai(`Unsupported parameter: '${name}'`, name, 'unsupported_parameter')
+    },
+  ],
+  ['names the same member for ever', () => rows[0]?.[2]],
+  [
+    'is of a value that must be there',
+    () => openai('temperature must be at most 2', 'temperature', 'invalid_value'),
+  ],
+] as const
+
+/** Each row has a model of its own, for what is learnt of one is remembered. */
+const modelOfRow = (index: number) => `lab/m${index}`
+const names = [
+  'lab/m',
+  'lab/tools',
+  'lab/own',
+  'lab/translated',
+  ...rows.map((_row, index) => modelOfRow(index)),
+  ...unhealed.map((_row, index) => modelOfRow(100 + index)),
+]
+
+describe('a member that a model refuses', () => {
+  let gateway: LlmGatewayUnderTest
+  let bodies: Record<string, unknown>[] = []
+  let refusals = 0
+  const price = { input_per_mtok: 0.001, output_per_mtok: 0.001 }
+  beforeAll(async () => {
+    gateway = await startLlmGateway('openai', 'lab/m', {
+      models: names,
+      settings: { models: Object.fromEntries(names.map((name) => [name, { price }])) },
+    })
+  })
+  afterAll(() => gateway.close())
+  beforeEach(() => {
+    bodies = []
+    refusals = 0
+  })
+
+  function refuseWhere(isRefused: (body: Record<string, unknown>) => unknown): void {
+    gateway.upstream.answerWith((call, response) => {
+      bodies.push(call.body)
+      const refusal = isRefused(call.body)
+      if (refusal === null) return answerStream(call, response)
+      refusals += 1
+      response.writeHead(400, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(refusal))
+    })
+  }
+
+  const tools = [
+    {
+      type: 'function',
+      function: { name: 'look', parameters: { type: 'object', properties: {} }, strict: true },
+    },
+  ]
+  const ask = (model: string, more: object, token = doorTokenOfScout) =>
+    httpCall({
+      method: 'POST',
+      url: `${gateway.rootUrl}/v1/chat/completions`,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': 'application/json',
+        'x-run-id': 'run_0000000000000001',
+        'x-run-fence': '1',
+      },
+      body: JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'hi' }], ...more }),
+    })
+
+  test.each(rows)('%s is left out, and not sent to the model again', async (member, sent, refusal) => {
+    refuseWhere((body) => (body[member] === undefined ? null : refusal))
+    const model = modelOfRow(rows.findIndex((row) => row[2] === refusal))
+    const more = { tools, ...(sent === undefined ? {} : { [member]: sent }) }
+    for (const calls of [2, 3]) {
+      const reply = await ask(model, more)
+      expect(reply.status, reply.text).toBe(200)
+      expect(reply.text).toContain('Hello')
+      expect(bodies).toHaveLength(calls)
+    }
+    expect(refusals).toBe(1)
+    const other = { max_tokens: 'max_completion_tokens', max_completion_tokens: 'max_tokens' }[member]
+    if (other !== undefined) expect(bodies.at(-1)).toMatchObject({ [other]: sent })
+  })
+
+  test('of a tool or a message is left out there', async () => {
+    refuseWhere((body) => {
+      if (JSON.stringify(body).includes('"strict"'))
+        return openai(
+          "Unknown parameter: 'tools[0].function.strict'.",
+          'tools[0].function.strict',
+          'unknown_parameter',
+        )
+      return null
+    })
+    expect((await ask('lab/tools', { tools })).status).toBe(200)
+    expect(bodies.at(-1)).toMatchObject({ tools: [{ function: { name: 'look' } }] })
+  })
+
+  test('of a program that asks in this very form is told to the program', async () => {
+    refuseWhere(() => rows[0]?.[2])
+    const reply = await ask('lab/own', { temperature: 0.5 }, 'scout')
+    expect(reply.status).toBe(400)
+    expect(bodies).toHaveLength(1)
+  })
+
+  test('of a translated message is left out as well', async () => {
+    refuseWhere((body) => (body['temperature'] === undefined ? null : rows[0]?.[2]))
+    const reply = await httpCall({
+      method: 'POST',
+      url: `${gateway.rootUrl}/v1/messages`,
+      headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: 'lab/translated',
+        stream: true,
+        max_tokens: 10,
+        temperature: 0.5,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    })
+    expect(reply.status, reply.text).toBe(200)
+    expect(refusals).toBe(1)
+  })
+
+  test.each(unhealed)('ends the call in words where the refusal %s', async (what, refusal) => {
+    refuseWhere(refusal)
+    const reply = await ask(modelOfRow(100 + unhealed.findIndex(([name]) => name === what)), {
+      temperature: 0.5,
+      max_tokens: 10,
+    })
+    expect(reply.status).toBe(400)
+    expect(reply.text).toMatch(/nsupported|at most 2/)
+    expect(bodies.length).toBeLessThanOrEqual(2)
+  })
+})
