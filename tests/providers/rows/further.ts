@@ -16,6 +16,12 @@ export const furtherOddities: readonly Oddity[] = [
     normal: { text: 'Hello there', usage: [3, 4] },
   },
   {
+    what: 'a whole message has no reason of its end',
+    source: 'tried: small servers that write the message alone',
+    wire: JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'Hello' } }] }),
+    normal: { text: 'Hello' },
+  },
+  {
     what: 'it breaks off behind a usage in the middle',
     source: 'tried: gateways that tell the usage at intervals, without choices',
     wire: hello + usageChunk(tokens) + chunk({ content: ' there' }),

@@ -25,7 +25,7 @@ export function readSaidAnswer(text: string): SaidAnswer {
       calls: end.calls.map(({ name, arguments: given }) => ({ name, arguments: given })),
     }
   } catch {
-    return { content, calls: [] }
+    return { content: content + reader.heldBack(), calls: [] }
   }
 }
 

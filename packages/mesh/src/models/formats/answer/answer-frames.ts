@@ -93,7 +93,7 @@ function wholeFrames(text: string): readonly Frame[] {
     return bounded(() => [...events.push(text), ...events.end()])
   }
   const all = texts.length > 1 ? (rest.trim() === '' ? texts : [...texts, rest]) : [text]
-  return all.map((data) => ({ event: 'message', data }))
+  return all.map((data) => ({ event: all.length === 1 ? 'whole' : 'message', data }))
 }
 
 /** The beginning of a text, as it may stand in a problem. Pure. */

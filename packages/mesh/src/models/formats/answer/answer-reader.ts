@@ -49,6 +49,8 @@ export interface AnswerEnd extends SaidNews {
 export interface AnswerReader {
   take(frame: Frame): SaidNews
   end(): AnswerEnd
+  /** Words that were held back to see whether they are thinking; for an answer that broke off. */
+  heldBack(): string
   /** As the answer names them, empty until it does. */
   head(): { readonly id: string; readonly model: string }
 }
@@ -84,8 +86,9 @@ interface ReadSoFar {
   reason: NormalEnd | null
   isRefused: boolean
   isDone: boolean
-  /** The usage came alone: the end, unless a choice comes behind it. */
+  /** The usage came alone, or a body is one whole message: the end, unless a choice comes after it. */
   isTold: boolean
+  isOneText: boolean
   usage: Usage | null
   /** What was there and could not be read as anything. */
   strange: string | null
@@ -105,6 +108,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
     isRefused: false,
     isDone: false,
     isTold: false,
+    isOneText: false,
     usage: null,
     strange: null,
     stray: '',
@@ -118,6 +122,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
       so.stray = redact(excerptOf(text), secrets)
       return nothing
     }
+    so.isOneText = event === 'whole'
     const values = event === 'error' ? [errorEvent(text)] : wireValues(text, secrets)
     return values.map(takeValue).reduce(joinNews, nothing)
   }
@@ -159,6 +164,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
 
   return {
     take,
+    heldBack: () => tags.rest().text,
     head: () => ({ id: so.id, model: so.model }),
     end() {
       const rest = tags.rest()
@@ -229,7 +235,7 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
       so.strange ??= `an object of ${namesOf(by.value)}`
     return { ...nothing, usage }
   }
-  so.isTold = false
+  so.isTold = so.isOneText && choice.message != null && !choice.delta
   if (so.choice === null) so.choice = choice.index
   const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
   const said = isWhole ? choice.message : choice.delta

@@ -1,6 +1,6 @@
 /** One text of an answer: the data of an event, a line, or all of it. */
 export interface Frame {
-  /** The name of the event; `message` where it has none, `stray` for text outside of the format. */
+  /** The name of the event; `message` without one, `stray` for text outside of the format, `whole` for a body of one JSON text. */
   readonly event: string
   readonly data: string
 }
