@@ -104,9 +104,10 @@ test('GET /capabilities tells of every tool that its model is offered, and of no
   expect(id).toBe('worker-1')
   const told = tools as { name: string; description: string; parameters: object }[]
   const offered = prompts()[0]?.tools.map((tool) => tool.function)
-  expect(told.map(({ name, description, parameters }) => ({ name, description, parameters }))).toEqual(
-    offered,
-  )
+  const byName = (one: { name: string }, other: { name: string }) => (one.name < other.name ? -1 : 1)
+  expect(
+    told.map(({ name, description, parameters }) => ({ name, description, parameters })).toSorted(byName),
+  ).toEqual(offered)
   expect(told.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['run_command', 'hand_off', 'set_cron']),
   )

@@ -114,9 +114,9 @@ describe('a pool of sub-agents', () => {
     await harness.run()
     const child = harness.model.thoughts.find(({ goal }) => goal === 'child')
     expect(child?.request.tools.map(({ name }) => name)).toEqual([
-      'tool',
-      'spawn_subagent',
       'list_subagents',
+      'spawn_subagent',
+      'tool',
       'wait_for_subagent',
     ])
   })

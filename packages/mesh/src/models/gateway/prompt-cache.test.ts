@@ -52,6 +52,11 @@ function piecesOf(body: Members): readonly Piece[] {
   return pieces
 }
 
+/** A piece without the quotation mark and braces that end it. */
+function openEnd(piece: Piece | undefined): Piece[] {
+  return piece ? [{ ...piece, text: piece.text.replace(/"[}\]]*$/, '') }] : []
+}
+
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
@@ -140,9 +145,11 @@ describe.each([...byMarks, ...byPrefix])('two rounds of one conversation at $mod
             await sent(gateway, { model, messages: [...messagesOf(asked, count - 1), ...notices] }),
           )
           const after = piecesOf(await sent(gateway, { model, messages: messagesOf(asked, count) }))
-          const texts = (pieces: readonly Piece[]) => pieces.map(({ text }) => text)
-          expect(texts(before).slice(0, bare.length)).toEqual(texts(bare))
-          expect(texts(after).slice(0, bare.length)).toEqual(texts(bare))
+          // Servers without marks cache by bytes: a notice may continue the last text.
+          const bytes = (pieces: readonly Piece[]) => pieces.map(({ text }) => text).join('\n')
+          const shared = bytes(isMarking ? bare : bare.slice(0, -1).concat(openEnd(bare.at(-1))))
+          expect(bytes(before).slice(0, shared.length)).toBe(shared)
+          expect(bytes(after).slice(0, shared.length)).toBe(shared)
           const marks = [before, after].map((pieces) =>
             pieces.flatMap(({ isMarked }, at) => (isMarked ? [at] : [])),
           )

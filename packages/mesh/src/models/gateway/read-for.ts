@@ -47,9 +47,12 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
   const { messages } = forwarded
   if (!isFromAgentProcess(deps, caller) || messages === undefined) return call
   const fitted = deps.onShareOf(caller.agentId, () => {
-    const taken = fitHistory(messages, model.history)
-    const fit = fitTools(taken === messages ? forwarded : { ...forwarded, messages: taken })
-    return purpose === 'aside' ? fit : withPromptCache(fit, model.promptCache, caller.agentId)
+    // Before the history is fitted: a notice at the end, which the next call lacks, may become part of a user's message.
+    const marked =
+      purpose === 'aside' ? forwarded : withPromptCache(forwarded, model.promptCache, caller.agentId)
+    const asked = Array.isArray(marked['messages']) ? marked['messages'] : messages
+    const taken = fitHistory(asked, model.history)
+    return fitTools(taken === asked ? marked : { ...marked, messages: taken })
   })
   return fitted === forwarded ? call : { ...call, parameters: { ...parameters, forwarded: fitted } }
 }
