@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { patient } from '../../../../tests/support/patience.ts'
 import { epochOf, openDatabase } from './database.ts'
 
 function aPath(): string {
@@ -141,7 +142,12 @@ test('a process that was halted while it wrote, and wakes up after another began
       later = opened(path, 2)
     } catch (error) {
       expect(String(error)).toContain('locked')
+      const count = wordsIn(path).length
       child.kill('SIGCONT')
+      // A busy machine would otherwise stop it again before it ran.
+      await vi.waitFor(() => expect(wordsIn(path).length).toBeGreaterThan(count), {
+        timeout: patient(20_000),
+      })
     }
   }
   later.database.prepare(insert).run('later')

@@ -253,12 +253,13 @@ describe('messages in Slack while the mesh was down', () => {
     const channel = workspace.places.alone.conversationId
     const marks = someMarks()
     knownPlaces(marks, channel)
+    const second = Math.floor(Date.now() / 1000)
     const page = (from: number) =>
       Array.from({ length: 200 }, (_one, n) => ({
         type: 'message',
         user: workspace.personId,
         text: `${from - n}`,
-        ts: `${Math.floor(Date.now() / 1000)}.${String(from - n).padStart(6, '0')}`,
+        ts: `${second}.${String(from - n).padStart(6, '0')}`,
       }))
     let asked = 0
     const answer = () =>
