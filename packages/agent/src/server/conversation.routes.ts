@@ -21,7 +21,9 @@ export function conversationRoutes(deps: {
       const { speaksIn } = await import('../loop/run-request.ts')
       const active = deps.slot.current()
       if (active && speaksIn(active.request) === session) {
-        throw new Problem('conflict', { detail: `${active.request.runId} speaks in this conversation.` })
+        throw new Problem('conflict', {
+          detail: `Run ${active.request.runId} is using this conversation; try again after it has ended.`,
+        })
       }
       return { session, archived_messages: await deps.sessions.reset(session) }
     },

@@ -105,7 +105,10 @@ function record(
 ): void {
   const { caller, action, reason, skipped } = denial
   const actor = actorOf(caller)
-  deps.log.warn({ actor, action: action.do, reason, skipped }, 'denied a call')
+  deps.log.warn(
+    { actor, action: action.do, reason, skipped },
+    'denied a call that its caller has no permission for',
+  )
   deps.journal.append({
     actor,
     action: 'permission.denied',

@@ -85,7 +85,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoredHo
   } catch (error) {
     throw await namingDisk(error, {
       folder: paths.home,
-      repair: 'Free some room there and restore again: it begins anew.',
+      repair: 'Free space on the disk of the target folder, then run the same restore command again.',
     })
   } finally {
     await agents.close()

@@ -90,7 +90,7 @@ async function refuseUnfinishedRestore(paths: DataPaths): Promise<void> {
   if (!(await isRestoreUnfinished(paths))) return
   throw new Problem('conflict', {
     detail: `a restore into ${paths.home} was cut off, so that it is not whole`,
-    repair: 'Run flotilla restore FILE again for the same home; it begins anew.',
+    repair: 'Run flotilla restore FILE again for the same home; the restore then starts from the beginning.',
   })
 }
 

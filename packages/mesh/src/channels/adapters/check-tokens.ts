@@ -163,7 +163,7 @@ function unknownToken(platform: string, what: string, told = ''): Problem {
   const words = told.replace(/[^\w .:,'()/-]/g, '').slice(0, 200)
   return new Problem('unprocessable', {
     detail: `${platform} does not accept ${what}${words === '' ? '' : ` (${words})`}`,
-    repair: 'Nothing was stored. Copy it from the platform again, or create a new one there.',
+    repair: 'Nothing was stored. Copy the token from the platform again, or create a new token there.',
   })
 }
 

@@ -112,7 +112,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   }
   log.warn(
     { runId: run.id, agentId: run.agentId, code, err: error },
-    'failed to reach the agent of a run; the run is retried or fails by its code',
+    'failed to reach the agent of a run; the mesh retries the run, or ends it as failed if the error is permanent',
   )
   if (code === 'unknown-agent') changes.settle(run, failedOutcome(run, code, 'The agent was deleted.'))
   else if (ownerRepairs.includes(code)) changes.settle(run, failedOutcome(run, code, detail))
