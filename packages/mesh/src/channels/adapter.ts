@@ -104,9 +104,9 @@ export interface PassedOver {
 
 export interface ChannelState {
   readonly state: 'connecting' | 'connected' | 'failing' | 'refused'
-  /** The error, without secrets; empty if none exists. */
+  /** The error text of the connection, without secrets; empty if there is no error. */
   readonly detail: string
-  /** What a person can do about the error; empty if nothing is needed. */
+  /** What a person can do about the error; empty if no action is needed. */
   readonly repair: string
 }
 
@@ -183,10 +183,10 @@ export interface OutgoingMessage {
   readonly place: ConversationPlace
   /** The same for each attempt to send the same message. At most 64 characters of a-z, 0-9, `_` and `-`. */
   readonly clientId: string
-  /** In the platform's markup (HTML, mrkdwn, markdown), within `messageCharsMax`. */
+  /** The message text in the platform's markup (HTML, mrkdwn, markdown), at most `messageCharsMax` long. */
   readonly text: string
   readonly buttons: readonly ChannelButton[]
-  /** The message that it replies to, if the platform can show that. */
+  /** The id of the message that this message answers, used if the platform can show replies. */
   readonly replyToId: string | null
 }
 

@@ -242,7 +242,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
   }
 }
 
-/** Null if the artifact no longer exists. */
+/** Returns null if the artifact no longer exists. */
 async function artifactOf(
   artifacts: ChannelDeskNeeds['artifacts'],
   { agentId, name }: SentFile,

@@ -2,17 +2,15 @@ import { ChannelFailure } from '../adapter.ts'
 
 export interface Connecting {
   /**
-   * Resolves with the first connection. Rejects with the error that ended the loop before it, or because it was
-   * closed.
+   * Resolves when the first connection is open. If the loop ends earlier, rejects with the error of the loop, or with
+   * `unreachable` if the channel was closed.
    */
   readonly first: Promise<void>
   /** Resolves when the connection loop has ended, for whatever reason. */
   readonly over: Promise<void>
 }
 
-/**
- * Starts a loop of connections to a platform. `live` reports the first open connection and rejects if it gives up.
- */
+/** Starts a connection loop. `live` calls `onFirst` when a connection opens, and rejects if it gives up. */
 export function beginConnecting(platform: string, live: (onFirst: () => void) => Promise<void>): Connecting {
   const { promise: first, resolve, reject } = Promise.withResolvers<void>()
   const over = live(resolve).then(

@@ -78,10 +78,10 @@ export function failureOfDownload(
   return new ChannelFailure(status === 404 || status === 410 ? 'gone' : 'refused', said)
 }
 
-/** Request timeout and too early. */
+/** HTTP status codes of temporary errors: 408 Request Timeout and 425 Too Early. */
 const passing: ReadonlySet<number> = new Set([408, 425])
 
-/** The wait if a platform asks for one without a duration, in milliseconds. */
+/** The wait, in milliseconds, if a platform rejects a call by rate limit without naming a duration. */
 export const waitWithoutWordMs = 30_000
 
 /** The longest wait that is accepted from a platform, in milliseconds. */

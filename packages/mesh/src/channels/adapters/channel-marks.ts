@@ -1,7 +1,7 @@
 /** Short values that must survive a restart, so that no message is lost while the mesh is down. */
 export interface ChannelMarks {
   readonly read: (key: string) => string | null
-  /** Persisted when it returns. */
+  /** Writes a mark. The mark is persisted when the call returns. */
   readonly write: (key: string, value: string) => void
 }
 

@@ -7,7 +7,7 @@ import { readJsonQuietly } from '../../intake/index.ts'
  * trusts their content.
  */
 export const gatewayLimits = {
-  /** In bytes. Some Discord guilds list thousands of channels in one packet. */
+  /** The maximum size of a packet, in bytes. Some Discord guilds list thousands of channels in one packet. */
   packetMaxBytes: 8 * 1024 * 1024,
   /** The maximum length of an identifier: a type, a session, an envelope. */
   nameMaxChars: 256,

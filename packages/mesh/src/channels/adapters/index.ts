@@ -20,9 +20,9 @@ export type { ChannelValues, CheckTokens } from './check-tokens.ts'
 export type { ChannelMarks } from './channel-marks.ts'
 
 export interface AdapterGiven {
-  /** The system credential of that name, one of `needs`. */
+  /** Returns the system credential with that name, which must be one of `needs`. */
   readonly secret: (name: string) => Secret
-  /** An optional credential. */
+  /** Returns an optional system credential; null if the owner did not set it. */
   readonly secretOrNull: (name: string) => Secret | null
   readonly settings: Settings['channels']
   readonly clock: Clock

@@ -2,15 +2,15 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { backoffMs } from '@flotilla/protocol/backoff'
 
 const reconnectBackoff = { firstMs: 250, maxMs: 60_000 } as const
-/** A shorter connection does not reset the backoff, in milliseconds. */
+/** A connection shorter than this does not reset the backoff, in milliseconds. */
 const shortLivedMs = 10_000
 
 export interface RetryPace {
-  /** The connection is open. */
+  /** Called when the connection opened. */
   readonly began: () => void
-  /** The connection ended. Resolves when the next attempt may start, immediately if the connection had lasted. */
+  /** Called when a connection ended. Resolves when the next attempt may start; at once after a long connection. */
   readonly afterEnd: (signal: AbortSignal) => Promise<void>
-  /** The connection failed. Resolves when the next attempt may start, at least `leastMs` later. */
+  /** Called when a connection failed. Resolves when the next attempt may start, at least `leastMs` later. */
   readonly afterFailure: (signal: AbortSignal, leastMs: number) => Promise<void>
 }
 

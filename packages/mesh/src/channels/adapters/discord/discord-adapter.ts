@@ -38,13 +38,13 @@ export interface DiscordOptions {
   readonly proxies: OutboundProxies
   /** The menu of slash commands, the same in every guild. */
   readonly commands: readonly DiscordCommand[]
-  /** Without it, messages that were sent while the mesh was down are lost. */
+  /** Stores the read positions. Without marks, messages that were sent while the mesh was down are lost. */
   readonly marks?: ChannelMarks
   readonly api?: string
   readonly fetch?: Fetch
 }
 
-/** Messages that are processed at the same time. Messages above it are read from the history later. */
+/** The maximum number of messages in progress. Further messages are read from the history later. */
 const underWayMax = 500
 
 /**

@@ -10,7 +10,7 @@ const directMessage = 1
 
 export interface KnownChannel {
   readonly place: ConversationPlace
-  /** True for a thread that the bot is in and for a direct conversation. */
+  /** True for a thread that the bot has joined and for a direct conversation. */
   readonly isOurs: boolean
 }
 

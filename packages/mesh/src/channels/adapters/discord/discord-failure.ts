@@ -4,11 +4,11 @@ import { failureOfCall, rateLimited } from '../call-failure.ts'
 
 /** Discord error codes that say more than the HTTP status. */
 const kinds: Readonly<Record<number, ChannelFailureKind>> = {
-  // Request entity too large.
+  // Discord error: request entity too large.
   40005: 'too-large',
-  // Cannot send messages to this user.
+  // Discord error: cannot send messages to this user.
   50007: 'gone',
-  // Cannot execute action on this channel type; thread is archived; thread is locked.
+  // Discord errors: cannot execute action on this channel type; thread is archived; thread is locked.
   50024: 'gone',
   50083: 'gone',
   160005: 'gone',

@@ -20,7 +20,7 @@ export interface GatewayDeps {
   readonly rest: DiscordRestOptions
   readonly proxies: OutboundProxies
   readonly clock: Clock
-  /** Receives every dispatch by its name, in the order in which Discord sent them. */
+  /** Called for every dispatch with its name, in the order in which Discord sent the dispatches. */
   readonly onDispatch: (name: HeardDispatch, data: unknown) => void
   readonly stateChanged: (state: ChannelState) => void
 }

@@ -17,13 +17,13 @@ import { before, isLater, latest, snowflakeAt, timeOfSnowflake } from './snowfla
 export interface DiscordHistory {
   /** From now on messages are expected, connected or not. Returns true at the very first start. */
   readonly starts: () => boolean
-  /** A message arrived over the gateway. */
+  /** Called when a message arrived over the gateway. */
   readonly came: (message: HistoryMessage) => void
-  /** Discord reported a channel and its last message. Missed messages are fetched. */
+  /** Called when Discord reported a channel and its last message. Fetches missed messages. */
   readonly seen: (channelId: string, lastMessageId: string | null) => void
-  /** A new session began. Direct conversations belong to no guild, so they are checked separately. */
+  /** Called when a session began. Checks direct conversations separately, because they belong to no guild. */
   readonly began: () => void
-  /** Passes on nothing more. Resolves when the work in progress has ended, or after a time limit. */
+  /** Stops passing on messages. Resolves when the work in progress has ended, or after a time limit. */
   readonly close: () => Promise<void>
 }
 
@@ -42,7 +42,7 @@ export interface HistoryDeps {
   readonly marks: ChannelMarks
   readonly clock: Clock
   readonly lanes: EventLanes
-  /** At most `pageMax` messages after this one, oldest first. Rejects with a `ChannelFailure`. */
+  /** Fetches at most `pageMax` messages later than `after`, oldest first. Rejects with a `ChannelFailure`. */
   readonly fetchAfter: (
     channelId: string,
     after: string,
@@ -51,17 +51,17 @@ export interface HistoryDeps {
 }
 
 export const pageMax = 100
-/** Older messages are not read again. Milliseconds. */
+/** The maximum age of messages that are read again from the history, in milliseconds. */
 const readAgainMaxMs = 7 * 24 * 3_600_000
-/** Messages of different channels may arrive out of order by this much, in milliseconds. */
+/** Messages of different channels may arrive out of order by this duration, in milliseconds. */
 const overtakenMs = 60_000
 /** The time in which Discord lists its guilds one by one, in milliseconds. */
 const guildsMaxMs = 60_000
-/** Channels whose progress is held in memory and not yet written. */
+/** The maximum number of channels whose read position is held in memory and not yet written. */
 const readMax = 5000
-/** Direct conversations that are checked after a restart: the most recent ones. */
+/** How many direct conversations, the most recent first, are checked after a restart. */
 const privateMax = 200
-/** Channels that catch up in parallel. */
+/** How many channels catch up in parallel. */
 const catchingUpMax = 4
 const firstPauseMs = 100
 const lastPauseMs = 60_000
@@ -149,7 +149,7 @@ export function createDiscordHistory({ marks, clock, lanes, fetchAfter }: Histor
     behind.delete(channelId)
   }
 
-  /** True if that was the last page. */
+  /** Reads one page of the history. Resolves with true if the page was the last one. */
   async function readPage(channelId: string): Promise<boolean> {
     ending.signal.throwIfAborted()
     const state = behind.get(channelId)

@@ -26,7 +26,7 @@ export interface RestRequest extends Pick<RequestData, 'body' | 'files'> {
   readonly method: 'get' | 'post' | 'patch' | 'put'
   readonly path: `/${string}`
   readonly query?: Readonly<Record<string, string>>
-  /** False if the path contains its own token. */
+  /** False if the path already contains a token, so that the bot token is not sent. */
   readonly auth?: boolean
 }
 
@@ -46,7 +46,7 @@ export function restSettings({ api, fetch }: DiscordRestOptions): Partial<RESTOp
     offset: 0,
     timeout: callMaxMs,
     rejectOnRateLimit: () => true,
-    // Both are the Fetch API; the types come from two versions of one library.
+    // The cast is needed because the two Fetch API types come from different versions of one library.
     makeRequest: ((url: string, init: RequestInit) =>
       ask(url, init)) as unknown as RESTOptions['makeRequest'],
   }

@@ -32,7 +32,7 @@ export const channelSchema = z.looseObject({
   parent_id: snowflake.nullish(),
   owner_id: snowflake.nullish(),
   last_message_id: snowflake.nullish(),
-  /** Present for a thread that the bot is in. */
+  /** The bot's membership, present only for a thread that the bot has joined. */
   member: z.unknown().optional(),
 })
 export type DiscordChannel = z.infer<typeof channelSchema>

@@ -11,7 +11,7 @@ export interface ShardGuard {
   readonly api: string
   /** Receives each dispatch in order, after discord.js processed its sequence number. */
   readonly onDispatch: (packet: Dispatch) => void
-  /** A packet was dropped; the text says why. */
+  /** Called when a packet was dropped; `fault` is the reason. */
   readonly onFault: (fault: string) => void
   /**
    * The packet that starts the session was dropped. discord.js would identify again every few seconds, and Discord
@@ -20,7 +20,7 @@ export interface ShardGuard {
   readonly onNoSession: () => void
 }
 
-/** The connection as discord.js has it, which can be terminated. */
+/** The WebSocket of discord.js; `terminate` closes it without a handshake. */
 type Line = Pick<EventEmitter, 'once'> & { terminate(): void }
 
 interface Shard {

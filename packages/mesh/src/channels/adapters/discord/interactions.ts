@@ -9,7 +9,7 @@ import { isCommand, readInteraction } from './read-message.ts'
 /** Discord's response types: a "thinking" state for a command, and an invisible one for a button. */
 const deferredReply = 5
 const deferredUpdate = 6
-/** Visible only to the user of the command. */
+/** The message flag that shows a reply only to the user of the command. */
 const ephemeral = 64
 
 const lostWords = 'This could not be stored. Please send it again in a minute.'

@@ -6,7 +6,7 @@ import type { ClientOptions } from 'ws'
 import { httpAgentThrough } from '../../../platform/index.ts'
 import type { OutboundProxies } from '../../../platform/index.ts'
 
-/** The proxies of the gateway connections that discord.js opens in an asynchronous context. */
+/** The outbound proxies for gateway connections, passed to discord.js through the asynchronous context. */
 const gatewayProxies = new AsyncLocalStorage<OutboundProxies>()
 
 /** discord.js has no option for the agent of its gateway connections; `ws` has one. */
@@ -33,7 +33,7 @@ export async function loadDiscord(): Promise<typeof Discord> {
   return 'default' in loaded ? (loaded.default as typeof Discord) : loaded
 }
 
-/** Has the gateway connections that `open` leads to, also later ones after a break, go through these proxies. */
+/** Runs `open` so that its gateway connections, including later reconnections, use these proxies. */
 export function openThrough<T>(proxies: OutboundProxies, open: () => T): T {
   return gatewayProxies.run(proxies, open)
 }

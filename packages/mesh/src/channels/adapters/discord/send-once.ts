@@ -14,7 +14,7 @@ import { snowflakeAt } from './snowflake.ts'
 const nonceMaxChars = 25
 /** Discord remembers a nonce for "the past few minutes". After this time it is not relied on, in milliseconds. */
 const nonceHoldsMs = 120_000
-/** Messages whose delivery is unknown. The oldest are forgotten. */
+/** The maximum number of messages whose delivery is unknown. The oldest entries are removed. */
 const unsureMax = 100
 /** A message is retried for a day, so older entries are not needed, in milliseconds. */
 const unsureHoldsMs = 25 * 3_600_000

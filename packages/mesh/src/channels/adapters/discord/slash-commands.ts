@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { DiscordRest } from './discord-rest.ts'
 
 export interface DiscordCommand {
-  /** Without its `/`: 1 to 32 of a-z, 0-9, `_` and `-`. */
+  /** The name of the command without its `/`: 1 to 32 characters of a-z, 0-9, `_` and `-`. */
   readonly name: string
   /** The description that users see, at most 100 characters. */
   readonly description: string
@@ -17,7 +17,7 @@ const argumentMaxChars = 1800
 
 const chatInput = 1
 const textOption = 3
-/** In guilds and in direct conversations with the bot. */
+/** Discord's context types in which the commands appear: guilds and direct conversations with the bot. */
 const contexts = [0, 1]
 
 /** Replaces the command menu. Rejects with a `ChannelFailure`. */

@@ -16,7 +16,7 @@ export function isLater(id: string, other: string): boolean {
   return BigInt(id) > BigInt(other)
 }
 
-/** The id before this one. Pure. */
+/** The id that is one less than this id. Pure. */
 export function before(id: string): string {
   return (BigInt(id) - 1n).toString()
 }

@@ -38,7 +38,7 @@ export function createTwinWatch({ clock, signal, ourUserId, mayBeOurs, stateChan
   }
 
   return {
-    /** A message of any author arrived. */
+    /** Called for a message of any author. */
     came: (data: unknown): void => {
       const read = messageSchema.safeParse(data)
       if (!read.success || underWay >= checkedMax) return

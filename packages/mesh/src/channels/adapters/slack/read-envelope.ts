@@ -15,7 +15,7 @@ export interface SlackSaid {
   readonly id: string
   readonly teamId: string
   readonly userId: string
-  /** Only if the envelope contains it. */
+  /** The user's name; null if the envelope does not contain it. */
   readonly userName: string | null
   readonly channelId: string
   readonly isPrivate: boolean

@@ -21,24 +21,21 @@ import type { SlackSocket } from './slack-socket.ts'
 import { authTestSchema, postedSchema, uploadedSchema } from './slack-wire.ts'
 
 export interface SlackOptions {
-  /** Begins with `xoxb-`. */
+  /** The bot token, which begins with `xoxb-`. */
   readonly botToken: Secret
-  /** Begins with `xapp-` and has the scope connections:write. */
+  /** The app-level token, which begins with `xapp-` and has the scope connections:write. */
   readonly appToken: Secret
   readonly clock: Clock
   readonly proxies: OutboundProxies
   /** The registered command. A workspace has many apps, and Slack reserves some names. */
   readonly command?: string
   readonly apiUrl?: string
-  /**
-   * The position up to which messages were processed, so that later ones are read after a restart. In memory by
-   * default.
-   */
+  /** Stores until when messages were processed, so that a restart reads only later ones. In memory by default. */
   readonly marks?: ChannelMarks
   readonly fetch?: Fetch
 }
 
-/** Envelopes that are processed at the same time. Slack redelivers the others. */
+/** The maximum number of envelopes in progress. Slack redelivers further envelopes. */
 const underWayMax = 500
 
 /**
@@ -145,7 +142,7 @@ export function createSlackAdapter(options: SlackOptions): ChannelAdapter {
             channel: place.conversationId,
             ts: messageId,
             text,
-            // An empty list removes the buttons; without a list they would stay.
+            // An empty list removes the message's buttons; without the field Slack would keep them.
             blocks: [],
             ...messageBlocks(text, buttons),
           }),

@@ -20,7 +20,7 @@ const kinds: Readonly<Record<string, ChannelFailureKind>> = {
   msg_too_long: 'too-large',
   msg_blocks_too_long: 'too-large',
   file_upload_size_restricted: 'too-large',
-  // According to Slack's documentation, part of the operation may have happened before these.
+  // Slack documents that part of the operation may have happened before it returned these errors.
   fatal_error: 'unsure',
   internal_error: 'unsure',
   request_timeout: 'unsure',

@@ -21,11 +21,11 @@ import { isLater, timeOf, timestampAt } from './timestamp.ts'
  * 3. Threads are read if the bot takes part in them or they began after the mark.
  */
 export interface SlackHistory {
-  /** A connection began. */
+  /** Called when a connection began. */
   readonly began: () => void
-  /** A message was persisted or dropped. `place` is the conversation if it was for the bot. */
+  /** Called when a message was persisted or dropped. `place` is its conversation if the message was for the bot. */
   readonly stood: (ts: string, place: SlackPlace | null) => void
-  /** A message could not be persisted; null if it has no timestamp. */
+  /** Called when a message could not be persisted; `ts` is null if the message has no timestamp. */
   readonly failed: (ts: string | null) => void
 }
 
@@ -45,9 +45,9 @@ export interface SlackHistoryDeps {
   readonly passedOver: (what: PassedOver) => void
 }
 
-/** Older messages are not read. Milliseconds. */
+/** The maximum age of messages that are read from the history, in milliseconds. */
 const readAgainMaxMs = 7 * 24 * 3_600_000
-/** Messages of different channels may arrive out of order by this much, in milliseconds. */
+/** Messages of different channels may arrive out of order by this duration, in milliseconds. */
 const overtakenMs = 60_000
 /**
  * The minimum interval between two reads that follow a reconnection, in milliseconds. Slack redelivers what shorter
@@ -57,9 +57,9 @@ const readAgainEveryMs = 5 * 60_000
 /** The mark is written when it moves by this much, in milliseconds. */
 const markEveryMs = 10_000
 const pageMax = 200
-/** Pages of one channel or thread. */
+/** The maximum number of pages that are read of one channel or thread. */
 const pagesMax = 5
-/** Threads of one channel, and remembered places: the most recent ones. */
+/** The maximum number of threads read per channel, and of remembered places (the most recent ones). */
 const threadsMax = 50
 const placesMax = 200
 const firstPauseMs = 1000
@@ -219,7 +219,7 @@ const rank = (channelId: string): number => (channelId.startsWith('D') ? 0 : 1)
 
 interface Pages {
   readonly messages: readonly HistoryMessage[]
-  /** False if there is more than is read. */
+  /** False if the channel or thread has more new messages than were read. */
   readonly isWhole: boolean
 }
 

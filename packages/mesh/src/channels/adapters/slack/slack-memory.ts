@@ -5,7 +5,7 @@ import { repliesSchema, userInfoSchema } from './slack-wire.ts'
 
 /** The number of cached names and threads. Older ones are requested again. */
 const rememberedMax = 2000
-/** Messages of a thread that are checked. */
+/** How many messages of a thread are checked for the bot's participation. */
 const repliesMax = 200
 
 const unreadable: ReadonlySet<ChannelFailureKind> = new Set(['refused', 'gone'])

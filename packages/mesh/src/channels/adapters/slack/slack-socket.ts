@@ -91,7 +91,7 @@ export function createSlackSocket(deps: SlackSocketDeps): SlackSocket {
     }
   }
 
-  /** True if the connection ended within the time. */
+  /** True if the connection ended within `ms` milliseconds. */
   async function hasEndedBy({ ended }: Connection, ms: number): Promise<boolean> {
     const over = new AbortController()
     const late = deps.clock.sleep(ms, AbortSignal.any([over.signal, ending.signal])).then(
@@ -265,7 +265,7 @@ function openLine(proxies: OutboundProxies) {
   })
   return {
     dispatcher,
-    /** The reason why it could not connect; null if it could. */
+    /** Returns the reason why the connection failed; null if it succeeded. */
     fault: () => fault,
     cut: () => {
       for (const socket of sockets) socket.destroy()

@@ -14,7 +14,7 @@ const filePath = /^(?!.*\.\.)[A-Za-z0-9_][A-Za-z0-9_./-]{0,255}$/
 export interface FetchFileDeps {
   readonly api: Api
   readonly http: PlatformHttp
-  /** The URL before the token and the path. */
+  /** The base URL; the token and the file path are appended to it. */
   readonly root: string
   readonly token: Secret
 }

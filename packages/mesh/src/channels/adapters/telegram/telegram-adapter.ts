@@ -28,7 +28,7 @@ export interface TelegramConfig {
   readonly clock: Clock
   /** The commands for Telegram's menu: lower-case names without the slash. */
   readonly menu: readonly { readonly command: string; readonly description: string }[]
-  /** For tests and for owners with their own Bot API server. */
+  /** The base URL of the Bot API, set by tests and by owners with their own Bot API server. */
   readonly apiRoot?: string
 }
 

@@ -35,7 +35,7 @@ const saidSchema = z.looseObject({
   thread: z.string().min(1).max(200).nullish(),
   /** True if only the sender reads the conversation; the default. */
   private: z.boolean().default(true),
-  /** In a group: true if it is for the bot. */
+  /** For a message in a group: true if the message is for the bot. */
   addressed: z.boolean().default(true),
   text: z.string().max(100_000).default(''),
   /** True if the sender forwards `text` and `files` of another person. */

@@ -7,7 +7,7 @@ const answerMaxMs = 15_000
 /** The maximum part of a response that is read, in bytes. */
 const answerMaxBytes = 64 * 1024
 
-/** Posts one event to the owner's URL. Resolves with a 2xx status. Rejects with a `ChannelFailure`. */
+/** Posts one event to the owner's URL. Resolves after a response with status 2xx. Rejects with a `ChannelFailure`. */
 export async function postSigned(
   url: string,
   { body, id, timestamp, signature }: StandardSigned & { readonly body: string },

@@ -19,7 +19,7 @@ const gone: ReadonlySet<number> = new Set([131021, 131026, 131030, 131045, 13105
 const unsure: ReadonlySet<number> = new Set([1, 2, 131000, 131016, 133004])
 const tooLarge: ReadonlySet<number> = new Set([131052])
 
-/** The person's last message is more than a day old. */
+/** Meta's error code for a person whose last message is more than 24 hours old. */
 const windowClosed = 131047
 
 /** Classifies an error response. Pure. */

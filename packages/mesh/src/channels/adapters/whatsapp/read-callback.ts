@@ -33,7 +33,7 @@ const messageSchema = z.looseObject({
   id: z.string().min(1).max(256),
   from: phoneNumber,
   group_id: z.string().max(128).nullish(),
-  /** When it was written, in seconds since 1970. */
+  /** When the sender wrote the message, in seconds since 1970. */
   timestamp: z
     .string()
     .regex(/^\d{1,12}$/)

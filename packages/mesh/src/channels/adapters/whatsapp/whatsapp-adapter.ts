@@ -30,7 +30,7 @@ export interface WhatsAppConfig {
   readonly clock: Clock
   /** The commands for WhatsApp's menu: lower-case names without the slash. */
   readonly menu?: readonly { readonly command: string; readonly description: string }[]
-  /** With its version, as in `https://graph.facebook.com/v23.0`. */
+  /** The base URL of the Graph API with its version, such as `https://graph.facebook.com/v23.0`. */
   readonly graphRoot?: string
 }
 
