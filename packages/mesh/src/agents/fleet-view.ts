@@ -6,14 +6,14 @@ import type { Placed } from './lifecycle/agent-placing.ts'
 import { isArchived } from './registry/agent-table.ts'
 import type { AgentRow } from './registry/agent-table.ts'
 
-/** What other modules know about an agent. */
+/** Facts about an agent that other modules provide for its view. */
 export interface AgentActivity {
-  /** Whether a run of its lane is running now. */
+  /** Whether the agent executes a run now. */
   readonly busy: boolean
   readonly queued: number
   readonly waiting: number
   readonly costTodayUsd: number
-  /** Why nothing proactive begins, or null. */
+  /** Why the agent starts no proactive work now, or null. */
   readonly pausedReason: string | null
 }
 
@@ -24,9 +24,9 @@ export function agentView(
   about: {
     readonly defaultModel: string | null
     readonly wish: IsolationWish
-    /** The reason why it could not be started; null if it could. */
+    /** Why the mesh could not start the agent; null if it could. */
     readonly lacking: string | null
-    /** Null if nothing isolates it. */
+    /** The agent's isolation level; null if the runtime provides no isolation. */
     readonly placed: Placed | null
   },
 ): AgentView {

@@ -38,7 +38,7 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
   readonly runtime: SandboxRuntime
   readonly briefsFolder: string
   readonly meshIdentity: MeshIdentity
-  /** How much of the mesh the replies of each agent may use. */
+  /** Limits the memory and the event loop time of the mesh that the replies of each agent may use. */
   readonly replies: ReplyShares
   readonly requireModel: RequireModel
   readonly projectText: (agentId: string) => string
@@ -48,9 +48,9 @@ export interface FleetDeps extends Omit<Kernel, 'settings'>, FleetSettings {
   readonly placing: AgentPlacing
 }
 
-/** The one way to agents, and the proof of who they are. */
+/** Connects other modules to agents, and authenticates agents by their tokens. */
 export interface FleetConnection extends AgentConnections, Reach {
-  /** Null for anything but a live token of an agent. */
+  /** Returns the owner of a valid agent token; null for any other text. */
   readonly verifyToken: (token: string) => TokenOwner | null
   /** Finds the start that connects to an API over a keyed connection. */
   readonly findLink: AgentLinks['find']

@@ -42,7 +42,7 @@ export { operatorStaysWords } from './registry/operator-stays.ts'
 export type { WorkspaceFiles } from './workspace-files.ts'
 
 export interface Agents extends Fleet {
-  /** How the mesh proves itself inside containers. */
+  /** Signs the calls of the mesh, so that an agent's process can authenticate them. */
   readonly meshIdentity: MeshIdentity
   readonly files: WorkspaceFiles
   readonly measureUse: SandboxRuntime['measureUse']

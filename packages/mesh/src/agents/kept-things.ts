@@ -16,7 +16,7 @@ import type { AgentRegistry } from './registry/agent-registry.ts'
 import type { FleetConnection } from './fleet.ts'
 import { shownFact, shownFolder, shownTool } from './sanitize-shown.ts'
 
-/** How many bytes of process output are read; lines are cut from these. */
+/** How many bytes at the end of the process output are read, from which lines are taken. */
 const logMaxBytes = 256 * 1024
 
 /**

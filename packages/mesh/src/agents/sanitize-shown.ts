@@ -12,13 +12,13 @@ export function shownName(name: string): string {
   return shown.trim() === '' ? unseenName : shown
 }
 
-/** An entry keeps the name that it is addressed by. Pure. */
+/** Adds a cleaned name to each entry; the original name stays, because callers address the entry by it. Pure. */
 export function shownFolder(folder: z.infer<typeof folderSchema>) {
   const entries = folder.entries.map((entry): ShownEntry => ({ ...entry, shown: shownName(entry.name) }))
   return { ...folder, entries }
 }
 
-/** Pure. An agent may have written into its memory past its own cleaning. */
+/** Cleans a fact for people, because a program in the container may have written it without cleaning. Pure. */
 export function shownFact(fact: FactView): FactView {
   const { source } = fact
   return {

@@ -62,7 +62,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     return join(deps.briefsFolder, briefingFolderName(agentId))
   }
 
-  // Readable to all inside the container; on the host the home folder keeps others out.
+  // Every user in the container may read the file; on the host, the mode of the home folder excludes others.
   const lay = (agentId: string, name: string, text: string): Promise<void> =>
     writeFileAtomically(join(directoryOf(agentId), name), text, 0o644)
 
@@ -74,7 +74,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     const { record } = agents.require(agentId)
     const directory = directoryOf(agentId)
     await mkdir(directory, { recursive: true })
-    // Read inside the container by UID 1000; the process's mask may have taken bits away.
+    // UID 1000 in the container reads the folder, and the umask of the mesh may have removed permission bits.
     await chmod(directory, 0o755)
     const colleagues = colleaguesOf(deps, agentId)
     const permissions = deps.permissionsOf(agentId)
@@ -84,10 +84,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     await replaceServers(join(directory, 'mcp.json'), mcpBriefs(deps.mcpServers.of(agentId)))
   }
 
-  /**
-   * A caller that comes while a refresh is queued shares it, because that refresh has not read the state
-   * yet.
-   */
+  /** A caller that arrives while a refresh is queued shares that refresh, which has not read the state yet. */
   function refresh(): Promise<void> {
     waiting ??= inTurn(refreshAll)
     return waiting
@@ -147,7 +144,7 @@ export function colleaguesOf(
     .map(({ record }) => ({ id: record.id, role: record.role }))
 }
 
-/** An agent without servers has no such file, and loads nothing for it. */
+/** Deletes mcp.json of an agent without MCP servers, so that the agent loads nothing for them. */
 async function replaceServers(path: string, briefs: ReturnType<typeof mcpBriefs>): Promise<void> {
   if (briefs.length === 0) await rm(path, { force: true })
   else await replaceText(path, JSON.stringify(briefs))

@@ -63,7 +63,7 @@ function identity(agent: AgentRecord): PromptText {
   )
 }
 
-/** Whether it may give work to any agent; otherwise hand-offs are not described. */
+/** Whether the agent may give work to at least one agent; if not, SYSTEM.md does not describe hand-offs. */
 function mayRoute(record: PermissionRecord | null): boolean {
   return record !== null && record.can_route_tasks && record.can_message.length > 0
 }
@@ -134,7 +134,7 @@ function roster(colleagues: readonly Colleague[], maxChars: number): PromptText 
   return joinPromptText([title, ...lines, ...more], '\n')
 }
 
-/** Lists only the operator tools that its record allows. */
+/** Lists only the operator tools that the agent's permission record allows. */
 function managing(record: PermissionRecord | null): PromptText[] {
   const allowed = operatorTools.filter((tool) => record?.[operatorFlags[tool.needs]] === true)
   if (allowed.length === 0) return []

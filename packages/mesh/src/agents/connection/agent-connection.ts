@@ -56,9 +56,9 @@ export interface AgentSelf {
   heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
 }
 
-/** The work of an agent, given under the fence of its run. */
+/** Gives work to an agent. Each call names the run, and most also its fencing token. */
 export interface AgentRuns {
-  /** Sends a chat turn and follows its frames. Null when the stream broke before `done`: ask `result`. */
+  /** Sends a chat turn and passes on its frames. Null if the stream broke before `done`: then call `result`. */
   chatStream(
     request: ChatRequest,
     onFrame: (frame: ChatFrame) => void,
@@ -70,14 +70,14 @@ export interface AgentRuns {
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
-  /** Resolves to whether the agent took it; sending a run again attaches to it, or continues it. */
+  /** Resolves to whether the agent accepted the task. A run that the agent knows is attached to or continued. */
   task(assignment: TaskAssignment, signal: AbortSignal): Promise<boolean>
   invoke(request: InvokeRequest, signal: AbortSignal): Promise<boolean>
-  /** Says something to a run; false when the agent does not work on it under that fence. Again is the same as once. */
+  /** Sends a message to a run; false if the agent does not work on it under that fencing token. Idempotent. */
   steer(request: SteerRequest, signal: AbortSignal): Promise<boolean>
   /**
-   * Shows a run until it ends or the connection breaks. For display only: it never rejects and decides
-   * nothing.
+   * Passes on a run's frames until the run ends or the connection breaks. For display only: the call never rejects,
+   * and no decision depends on it.
    */
   watch(runId: string, onFrame: (frame: ChatFrame) => void, signal: AbortSignal): Promise<void>
   /** Waits up to `waitSeconds` (30 at most) for the outcome. */
@@ -93,7 +93,7 @@ export interface AgentConversations {
     asked: { readonly session: string; readonly limit: number },
     signal: AbortSignal,
   ): Promise<ChatHistory>
-  /** Archives and forgets a conversation. Problem `conflict` while the agent speaks in it. */
+  /** Archives and forgets a conversation. Problem `conflict` while a turn of the agent uses it. */
   chatReset(session: string, signal: AbortSignal): Promise<ChatResetReply>
 }
 
@@ -133,10 +133,10 @@ export interface AgentConnections {
     signal: AbortSignal,
     work?: { readonly withoutModel: boolean },
   ): Promise<AgentConnection>
-  /** Asks the engine, and starts nothing: a line to a sandbox that runs, or null. */
+  /** Returns a connection to the agent's running sandbox, or null. It asks the engine and never starts a sandbox. */
   connectIfRunning(agentId: string): Promise<AgentConnection | null>
   /**
-   * Ends a sandbox whose agent makes no progress, with a reason; the next caller that needs the agent starts
+   * Ends the sandbox of an agent that makes no progress, with a reason; the next caller that needs the agent starts
    * it.
    */
   giveUp(agentId: string, reason: string): Promise<void>

@@ -9,7 +9,7 @@ interface AgentCall {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Silence after which the line counts as broken, milliseconds. */
+  /** The connection counts as broken after this time without traffic, milliseconds. */
   readonly idleTimeoutMs: number
   readonly signal: AbortSignal
   /** Called when a connection is established, before it is known whether a reply will come. */
@@ -80,7 +80,7 @@ function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<
   })
 }
 
-/** The whole body; hangs up and rejects when it is longer than `maxBytes`, breaks off, or `hold` throws. */
+/** Reads the whole body. Disconnects and rejects if it is longer than `maxBytes` or incomplete, or if `hold` throws. */
 export async function readBody(
   reply: IncomingMessage,
   { maxBytes, hold }: { readonly maxBytes: number; readonly hold: (bytes: number) => void },
@@ -116,7 +116,7 @@ export async function* bodyChunks(
   }
 }
 
-/** The agent sends more than any honest reply holds. */
+/** Thrown when the body of an agent's reply exceeds its size limit. */
 export class OverlongReply extends Error {
   override readonly name = 'OverlongReply'
 }

@@ -7,9 +7,9 @@ import { callDeadlineMs, createAgentLine, unavailable } from './agent-line.ts'
 import type { AgentLineDeps } from './agent-line.ts'
 
 const healthDeadlineMs = 5000
-/** The deadline for 50 MB into a container with a small share of a core. */
+/** Time limit for sending 50 MB into a container with a small processor share, milliseconds. */
 const uploadDeadlineMs = 300_000
-/** The most that is read of one file, out of such a container. */
+/** Time limit for reading the largest allowed file out of such a container, milliseconds. */
 const downloadDeadlineMs = 60_000
 
 /** The requests of the mesh to an agent's process, each as a call over its connection. */

@@ -36,13 +36,13 @@ const smallReplies: ReadonlySet<AgentEndpointName> = new Set([
   'fileWrite',
   'workspaceWrite',
 ])
-/** After which there may be room again for an outcome. */
+/** Wait before an outcome is requested again for which the mesh had no room, milliseconds. */
 const emptyBucketRetryMs = 2000
-/** Everything one streamed turn may send, bytes. */
+/** Limit of all bytes that an agent sends in one streamed turn. */
 const streamMaxBytes = 64 * 1024 * 1024
-/** An agent sends a keep-alive comment every 15 s. */
+/** Time limit without a byte on a stream, milliseconds; an agent sends a keep-alive comment every 15 s. */
 const streamIdleMs = 60_000
-/** A call that waits for nothing, from its first byte to its last. */
+/** Time limit of a call for which the agent waits for nothing, from its first byte to its last, milliseconds. */
 export const callDeadlineMs = 15_000
 
 /**
@@ -67,7 +67,7 @@ export interface ReplyShares {
   readonly loop: Pick<LoopShare, 'spend' | 'waitMs'>
 }
 
-/** Bytes that are counted as held until they are given back; more than once is as once. */
+/** A file whose bytes count as held until `giveBack` is called; further calls of it have no effect. */
 export interface HeldFile {
   readonly content: Uint8Array
   giveBack(): void
@@ -78,11 +78,11 @@ export interface AgentLineDeps {
   readonly address: AgentAddress
   readonly identity: MeshIdentity
   readonly clock: Clock
-  /** How much of the mesh the replies of each agent may use. */
+  /** Limits the memory and the event loop time of the mesh that the replies of each agent may use. */
   readonly replies: ReplyShares
   /** Keep-alive HTTP agent; shared by all agents and closed by its creator. */
   readonly http: Agent
-  /** For tests that cannot wait a minute. */
+  /** Shortens the limit of a minute for tests. */
   readonly idleTimeoutMs?: number
 }
 
@@ -93,7 +93,7 @@ export interface Send {
   readonly json?: unknown
   readonly bytes?: Uint8Array
   readonly deadlineMs?: number
-  /** Proves the identity of the mesh instead of a signature. */
+  /** Sent instead of a signed token; `started` sends the agent token. */
   readonly proof?: string
   readonly signal: AbortSignal
   readonly onTaken?: (() => void) | undefined
@@ -111,7 +111,7 @@ interface AgentLine {
    * `maxBytes`, `rate-limited` if there is no room.
    */
   bytes(send: Send, maxBytes: number): Promise<HeldFile>
-  /** If the mesh has no room or time for an outcome now, it asks again until `send.signal` aborts. */
+  /** If the mesh has no room or time for an outcome now, the call is repeated until `send.signal` aborts. */
   callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
   /** Passes on frames as they arrive and returns the result at their end; null if the connection broke before. */
   stream(send: Send, followed: FollowedStream): Promise<TaskResult | null>
@@ -248,12 +248,12 @@ interface Holding {
 }
 
 interface Share {
-  /** Waits until the agent has some of its share of the loop again. */
+  /** Resolves when the agent may use the event loop again, because some of its share was restored. */
   room(signal: AbortSignal): Promise<void>
   spend<T>(work: () => T): T
-  /** Counts bytes that are kept of one reply. */
+  /** Counts the bytes that the mesh keeps of one reply. */
   hold(): Holding
-  /** Does the same for a file. */
+  /** Counts the bytes that the mesh keeps of one downloaded file. */
   holdFile(): Holding
 }
 
@@ -286,9 +286,9 @@ function holdingOf(held: HeldBytes, agentId: string): Holding {
 const smallBounds = { maxBytes: smallReplyMaxBytes, hold: () => {} }
 
 /**
- * The result at the end of the stream; null if the connection broke before, or if there is no room for a
- * frame. The caller then requests the outcome. An agent whose frames have used up its share of the event
- * loop is read again when it has some left.
+ * Returns the result at the end of the stream; null if the connection broke before, or if the mesh has no room for a
+ * frame. The caller then requests the outcome. If an agent's frames have used up its share of the event loop, reading
+ * waits until some of the share is restored.
  */
 async function followStream(
   reply: IncomingMessage,
@@ -304,7 +304,7 @@ async function followStream(
         takeFrames(events.push(decoder.decode(bytes, { stream: true })), stream),
       )
       if (result !== null) return result
-      // The received part of a frame is held until its end.
+      // The bytes of an incomplete frame count as held until the frame is complete.
       if (frames > 0) held.giveBack()
       else held.take(bytes.length)
       await share.room(stream.signal)

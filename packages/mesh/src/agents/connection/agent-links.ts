@@ -6,18 +6,18 @@ import type { AgentLinkKey } from '@flotilla/protocol/agent-link'
 import type { AgentTable } from '../registry/agent-table.ts'
 import type { MeshIdentity } from './mesh-identity.ts'
 
-/** Connections kept to one agent: a stream, a status, a probe and some to spare. */
+/** Connections kept to one agent: a stream, a status request, a health check and some spare ones. */
 const socketsPerAgentMax = 16
-/** Between the parts of an identity; neither has one. */
+/** Separates start id and agent id in an identity; neither id contains this character. */
 const separator = '.'
 
-/** The lines to agents: kept connections, and on other machines the keys that both sides prove themselves by. */
+/** Connections to agents: pooled, and for agents on other machines with keys that authenticate both sides. */
 export interface AgentLinks {
   /** The HTTP agent that keeps connections to the agent's last start. */
   httpOf(agentId: string): Agent
-  /** The key for a start; null within one machine, where no connection crosses a network. */
+  /** The key for a start; null if the agent runs on this machine, where no connection crosses a network. */
   keyFor(agentId: string, startId: string): AgentLinkKey | null
-  /** Finds the start that an identity belongs to, if that start may still connect to the mesh. */
+  /** Returns the agent and key of an identity, if its start may still connect to the mesh; otherwise null. */
   find(identity: string): { readonly agentId: string; readonly key: Uint8Array } | null
   /** Closes the open connections to the agent. */
   forget(agentId: string): void

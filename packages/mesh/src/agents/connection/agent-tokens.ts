@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../../storage/index.ts'
 import type { AgentRow, AgentTable } from '../registry/agent-table.ts'
 
-/** Live tokens that are remembered: two for each running agent. Forgetting all only costs a look-up. */
+/** Maximum number of cached tokens, two for each running agent; clearing the cache only costs queries. */
 const knownMax = 10_000
 
 /** Longer strings cannot be tokens and are not even hashed, in characters. */
@@ -25,11 +25,11 @@ export interface TokenOwner {
  * therefore still authenticate after a restart of the mesh, and a copy of the database gives no access.
  */
 export interface AgentTokens {
-  /** Makes the tokens of a start; those of earlier starts of the agent stop counting. */
+  /** Creates the tokens of a start and invalidates the tokens of the agent's earlier starts. */
   issue(agentId: string, startId: string): IssuedTokens
   /**
-   * Null for anything but a live token. Looked up by hash, so that the time does not reveal how much of a guess is
-   * right.
+   * Returns the owner of a valid token, or null. Tokens are looked up by hash, so timing reveals nothing about a
+   * guess.
    */
   verify(token: string): TokenOwner | null
   revoke(agentId: string): void

@@ -1,13 +1,13 @@
 import { createPrivateKey, createPublicKey, hkdfSync, sign } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 
-/** How long a token for one call counts, seconds. */
+/** How long a token for one call is valid, seconds. */
 const tokenLifeSeconds = 300
 
 /** RFC 8410: the prefix of the 32 bytes of an Ed25519 seed in PKCS #8. */
 const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
 
-/** How the mesh proves itself to agents: they hold the public key, so nothing inside a container can forge a call. */
+/** Authenticates the mesh to agents: they hold its public key, so no program in a container can forge a call. */
 export interface MeshIdentity {
   /** The raw 32 bytes of the Ed25519 public key. */
   readonly publicKeyBase64url: string

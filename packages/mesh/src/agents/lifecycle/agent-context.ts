@@ -50,7 +50,7 @@ export interface LiveSandboxes {
   readonly outdated: Map<string, string | null>
   /** The model that each sandbox was started with; a sandbox without a model can do work that needs none. */
   readonly startedModels: Map<string, string | null>
-  /** When something was last asked of each agent that runs. */
+  /** When each running agent got its last request, milliseconds since 1970. */
   readonly lastUsed: Map<string, number>
   /** The isolation level of each running sandbox, and the level that was requested at its start. */
   readonly placed: Map<string, Placed>

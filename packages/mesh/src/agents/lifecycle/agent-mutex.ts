@@ -7,9 +7,9 @@ const waitingMax = 50
 
 /** Start, stop, restart and delete of one agent run one after the other; agents do not wait for each other. */
 export interface AgentMutex {
-  /** Runs `work` when everything taken before for this agent has ended. Problem `conflict` when too much waits. */
+  /** Runs `work` after all earlier operations on this agent. Problem `conflict` if too many operations wait. */
   take<T>(agentId: string, work: () => Promise<T>): Promise<T>
-  /** Resolves to true when nothing is under way, and to false when that takes longer than `withinMs`. */
+  /** Resolves to true once no operation is in progress, and to false if that takes longer than `withinMs`. */
   settled(withinMs: number): Promise<boolean>
 }
 

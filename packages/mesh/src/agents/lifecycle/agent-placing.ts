@@ -3,14 +3,14 @@ import type { Placement } from '../../isolation/index.ts'
 
 /** The isolation levels that agents request and those that are available. */
 export interface AgentPlacing {
-  /** Computed from the current settings and record. */
+  /** The isolation that the agent requests, computed from the current settings and its permission record. */
   readonly wishOf: (agentId: string) => IsolationWish
-  /** Problem `isolation-unavailable`. */
+  /** Chooses an isolation level. Problem `isolation-unavailable` if no sufficient level is available. */
   readonly place: (wish: IsolationWish) => Promise<Placement>
-  /** The reason why it could not be started, as far as it is known; null if it could. */
+  /** The known reason why no agent with this wish could be started; null if none is known. */
   readonly lacking: (wish: IsolationWish) => string | null
   readonly adopted: (rung: IsolationRung) => void
-  /** A start on it failed. */
+  /** Reports that a start at this isolation level failed, so that the level is tested again. */
   readonly doubt: (rung: IsolationRung) => void
 }
 

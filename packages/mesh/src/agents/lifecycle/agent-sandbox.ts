@@ -54,8 +54,8 @@ export function agentSandbox(asked: {
   readonly placed: Placed
 }): SandboxSpec {
   const { agent, endpoint, tokens, link } = asked
-  // Programs use plain HTTP, so on another machine they connect to the agent process, whose connections are
-  // keyed.
+  // Programs use plain HTTP. On another machine they connect to the agent process, which forwards over a keyed
+  // connection.
   const near = link === null ? endpoint : { ...endpoint, host: '127.0.0.1' }
   return {
     agentId: agent.id,
@@ -140,7 +140,7 @@ function proxyVariables(
   )
 }
 
-/** Equal marks mean that a sandbox can reach our API and believes our calls. */
+/** A sandbox with an equal mark can reach the agent API of this mesh and accepts its signed calls. */
 export function meshEndpointMark(endpoint: MeshEndpoint): string {
   return createHash('sha256')
     .update(`${endpointUrl(endpoint)} ${endpoint.proxyPort} ${endpoint.publicKeyBase64url}`)

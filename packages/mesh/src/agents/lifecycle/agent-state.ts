@@ -20,7 +20,7 @@ export type AgentState =
   | {
       readonly kind: 'unhealthy'
       readonly since: number
-      /** Questions in a row that it did not answer. */
+      /** Consecutive health checks that the agent did not answer. */
       readonly misses: number
       readonly reason: string
     }
@@ -35,7 +35,7 @@ export type AgentState =
       readonly kind: 'restarting' | 'quarantined'
       readonly since: number
       readonly reason: string
-      /** When it is started again, or tried. */
+      /** When the mesh starts the agent again; for a quarantined agent, when it tries a start. */
       readonly dueAt: number
     }
 
@@ -47,16 +47,16 @@ export type AgentEvent =
   | { readonly kind: 'start'; readonly at: number }
   /** The process answered. If the agent was running already (adopted after a restart), nothing changes. */
   | { readonly kind: 'answer'; readonly at: number }
-  /** It left a question for its health unanswered. */
+  /** The agent did not answer a health check. */
   | { readonly kind: 'miss'; readonly at: number; readonly reason: string }
-  /** Its sandbox ended, had to be ended, or could not be started. */
+  /** The agent's sandbox ended, had to be ended, or could not be started. */
   | { readonly kind: 'lose'; readonly at: number; readonly reason: string; readonly dueAt: number }
-  /** Like `lost`, after too many restarts. */
+  /** Like `lose`, after too many restarts. */
   | { readonly kind: 'quarantine'; readonly at: number; readonly reason: string; readonly dueAt: number }
   | { readonly kind: 'stop'; readonly at: number; readonly to: RestingState; readonly reason: string }
-  /** Its sandbox is gone, as requested. */
+  /** The agent's sandbox is gone, as requested. */
   | { readonly kind: 'end'; readonly at: number }
-  /** It is taken back from the archive. */
+  /** The agent is restored from the archive. */
   | { readonly kind: 'restore'; readonly at: number }
 
 type Row = Readonly<Record<AgentEvent['kind'], AgentStateName | null>>
@@ -129,7 +129,7 @@ function isRefused(state: AgentState, event: AgentEvent): boolean {
   return event.kind === 'stop' && isWeaker(event.to, state.to)
 }
 
-/** Whether nothing starts an agent that is, or shall be, in this state. */
+/** True for the resting states from which no work starts the agent. */
 export function isForGood(state: RestingState): boolean {
   return state === 'archived' || state === 'deleted'
 }
@@ -149,7 +149,7 @@ function isResting(kind: AgentState['kind']): kind is RestingState {
   return restingStates.some((resting) => resting === kind)
 }
 
-/** Whether stopping an agent for that would change nothing. */
+/** True if the agent is already at rest in the wanted state or a stronger one, so that it need not be stopped. */
 export function isAtRest(state: AgentState, wanted: RestingState): boolean {
   if (state.kind === 'stopping') return false
   const rest = restOf(state)

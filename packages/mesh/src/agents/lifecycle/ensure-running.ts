@@ -8,7 +8,7 @@ import { isMisplaced } from './agent-placing.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-/** Whether agents may be run: while the isolation of one does not hold, the fleet is paused. */
+/** Whether the mesh may run agents: while an isolation check fails, the fleet is paused. */
 export interface Isolation {
   hold(): boolean
 }
@@ -80,7 +80,7 @@ export function createAgentConnections(
   }
 
   return {
-    // Between two runs, so that one under way keeps the sandbox that it began in.
+    // Replaces an outdated sandbox only between two runs, so that a running run keeps its sandbox.
     ensureRunning: async (agentId, signal, work) => {
       const needsModel = work?.withoutModel !== true
       return reach(agentId, { fresh: isOutdated(agentId), needsModel, signal })
@@ -113,7 +113,7 @@ export function createAgentConnections(
   }
 }
 
-/** The Problem `agent-quarantined` for one that only a trial or a person starts. */
+/** Throws the Problem `agent-quarantined` for an agent that only a trial start or a person may start. */
 export function refuseQuarantined({ record, state }: AgentRow, now: number): void {
   if (state.kind !== 'quarantined') return
   throw new Problem('agent-quarantined', {
@@ -123,7 +123,7 @@ export function refuseQuarantined({ record, state }: AgentRow, now: number): voi
   })
 }
 
-/** A caller that gives up leaves the start to those who share it. */
+/** If one caller aborts, the start continues for the callers that share it. */
 function unlessAborted(
   work: Promise<void>,
   { agentId, signal }: { readonly agentId: string; readonly signal: AbortSignal },

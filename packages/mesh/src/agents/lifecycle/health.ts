@@ -18,7 +18,7 @@ const answerMaxMs = 5000
  * time between two sweeps.
  */
 const machineAnswerMaxMs = 25_000
-/** Well for this long, and earlier losses are forgotten. */
+/** Once an agent was healthy for this long, its earlier losses are forgotten, milliseconds. */
 const wellAgainMs = 600_000
 /** The number of agents checked concurrently. */
 const askedAtOnce = 16
@@ -31,7 +31,7 @@ interface FleetHealth {
   sweep(): Promise<void>
   /** Sweeps every 30 s until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** Restarts quarantined agents at the next sweep, because the cause may have been repaired. */
+  /** Starts quarantined agents at the next sweep, because the cause may have been repaired. */
   tryAll(): void
   /** Unsubscribes from end events. */
   close(): void

@@ -11,7 +11,7 @@ import { stopInTurn } from './stop-agent.ts'
 export function createHibernate(context: AgentContext): {
   /** Hibernates the agent if it was idle for the configured time. */
   readonly idle: (row: AgentRow) => Promise<void>
-  /** Now, unless something is going on in it: then false. */
+  /** Hibernates the agent now and returns true; returns false if the agent is busy. */
   readonly now: (agentId: string, reason: string) => Promise<boolean>
 } {
   /** Checked in the agent's turn, with no await before its row is written, so that no run can begin in between. */

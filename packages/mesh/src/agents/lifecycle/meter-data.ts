@@ -6,12 +6,12 @@ import { endSandbox } from './end-sandbox.ts'
 import { judgeData } from './judge-data.ts'
 import { loseSandbox } from './lose-sandbox.ts'
 
-/** Between two counts of the whole fleet; counting starts a container. */
+/** Interval between two counts of the whole fleet, milliseconds; each count starts a container. */
 const countIntervalMs = 60_000
 
 /** Stops agents whose data exceeds its limit and no volume enforces the limit. */
 export interface DataMeter {
-  /** Counts what running agents keep, once a minute at most, and stops those that are over their limit. */
+  /** Counts the data of running agents, once a minute at most, and stops agents above their limit. */
   sweep(): Promise<void>
   /**
    * Problem `data-full` if the agent exceeds its limit. Only an agent that exceeded it before is counted, because

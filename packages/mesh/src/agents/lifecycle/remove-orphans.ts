@@ -4,12 +4,12 @@ import type { AgentRow } from '../registry/agent-table.ts'
 import type { AgentContext } from './agent-context.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 
-/** Between two checks of everything that the engine holds of this home. */
+/** Interval between two checks of all sandboxes that the engine holds for this home, milliseconds. */
 const pollIntervalMs = 600_000
 
 /**
- * Ends sandboxes that run and should not: of no agent, of an earlier start, or of an agent that rests. They have no
- * token that counts, and would still take memory. Their data stays; only a deletion destroys data.
+ * Removes running sandboxes that belong to no agent, to an earlier start, or to an agent at rest. Their tokens are
+ * invalid, but they would still use memory. Their data is kept; only a deletion destroys data.
  */
 export function createRemoveOrphans(context: AgentContext): () => Promise<void> {
   let checkedAt = context.clock.now()
@@ -21,7 +21,7 @@ export function createRemoveOrphans(context: AgentContext): () => Promise<void> 
       if (isWanted(context.agents.find(sandbox.agentId), sandbox)) continue
       await context.mutex.take(sandbox.agentId, async () => {
         const { agentId } = sandbox
-        // It may be another by now: a start was under way.
+        // A concurrent start may have replaced the sandbox since it was listed.
         const still = await context.runtime.inspect(agentId)
         if (still === null || isWanted(context.agents.find(agentId), still)) return
         context.log.warn({ agentId }, 'removed an orphaned sandbox')

@@ -32,7 +32,7 @@ export function restartAgent(deps: {
     const begun = startMarkSchema.safeParse(step?.begun)
     const isDone = begun.success && begun.data.start !== startId
     if (!begun.success) step?.begin({ start: startId })
-    // The caller knows the cause or wants to see it: earlier losses no longer count.
+    // A requested restart forgets earlier losses: the caller knows their cause or wants to see it.
     deps.context.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
     await deps.starts.start(agentId, { fresh: !isDone })
   }

@@ -4,23 +4,23 @@ import { backoffMs } from '@flotilla/protocol/backoff'
 
 const restartBackoff = { firstMs: 30_000, maxMs: 600_000 } as const
 const hourMs = 3600_000
-/** Between two trials of an agent in quarantine. */
+/** Interval between two trial starts of an agent in quarantine. */
 const trialPauseMs = 1_200_000
 
-/** Times of earlier restarts that are kept; more cannot matter to the rule. */
+/** How many times of earlier restarts are kept; older ones do not change the decision. */
 export const restartsKept = 16
 
 export interface Losses {
-  /** When it was started again since it was last well, in order. */
+  /** Times of the restarts since the agent was last healthy, in order. */
   readonly restarts: readonly number[]
-  /** Since when it is in quarantine and was not well in between, or null. */
+  /** When the agent entered the quarantine that it has not recovered from, or null. */
   readonly quarantinedAt: number | null
 }
 
 /**
- * A lost agent is restarted after 30 s, doubled for each restart within the last hour, up to 10 minutes. After too many
- * restarts within an hour it goes into quarantine, where it is tried every 20 minutes. Until it was healthy again,
- * another loss returns it there at once.
+ * A lost agent is restarted after 30 s, doubled for each restart within the last hour, up to 10 minutes. After too
+ * many restarts within an hour it goes into quarantine, where the mesh tries a start every 20 minutes. A further loss
+ * before the agent is healthy again puts it back into quarantine at once.
  */
 export function judgeLoss(
   { restarts, quarantinedAt }: Losses,

@@ -24,7 +24,7 @@ export interface AgentStarts {
    * `isolation-unavailable`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
-  /** Breaks off the start that is under way; it fails with this reason. */
+  /** Aborts the agent's start in progress, which then fails with this reason. */
   breakOff(agentId: string, reason: string): void
   breakOffAll(reason: string): void
 }
@@ -82,7 +82,7 @@ async function startPlaced(
     await startOnce(context, { before, placed }, signal)
   } catch (error) {
     if (placed.rung === 'container' || signal.aborted) throw error
-    // It may be why.
+    // The isolation level may be the reason of the failure.
     context.placing.doubt(placed.rung)
     const { wish } = placed
     const now = await context.placing.place(wish).catch(() => placed)
@@ -188,7 +188,7 @@ function announce(
   context.log.info({ agentId, startId, readyMs }, 'an agent was started and takes work')
 }
 
-/** Leaves no live token, no process and no `starting` row behind; returns what to throw. */
+/** Revokes the tokens, stops the process and ends the state `starting` after a failed start. Returns the error. */
 async function rollBack(
   context: AgentContext,
   failed: { readonly agentId: string; readonly startId: string; readonly error: unknown },
@@ -227,7 +227,7 @@ async function rollBack(
   })
 }
 
-/** Printed inside a container, so without anything that a terminal would obey. */
+/** The output was printed inside a container, so terminal control sequences are removed. */
 async function lastWordsOf(context: AgentContext, agentId: string): Promise<string> {
   try {
     return sanitizeForPrompt(await context.runtime.logs(agentId, lastWordsMaxBytes)).trim()

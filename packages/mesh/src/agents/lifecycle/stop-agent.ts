@@ -6,7 +6,7 @@ import type { Resumable } from '../../storage/index.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-/** An agent may take so long to end by itself, milliseconds. */
+/** How long an agent may take to end by itself before its sandbox is killed, milliseconds. */
 export const stopGraceMs = 5000
 
 export type StopAgent = (

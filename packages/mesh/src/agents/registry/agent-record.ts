@@ -11,7 +11,7 @@ export interface AgentRecord {
   readonly id: string
   readonly kind: AgentKind
   readonly role: string
-  /** Null follows the fleet's default model, also when that changes. */
+  /** Null means the current default model of the fleet. */
   readonly model: string | null
   /** First content of the agent's INSTRUCTIONS.md. */
   readonly instructions: string

@@ -25,7 +25,7 @@ export interface AgentRegistry {
    * `agent-quarantined`. Other work waits in the queue until the agent is healthy.
    */
   requireWorking(agentId: string, asker?: 'waits'): void
-  /** For the use cases that guard and journal it; joins the caller's transaction. Problem `unknown-agent`. */
+  /** Sets a budget without checks and audit log, which the calling use cases add. Problem `unknown-agent`. */
   readonly setBudget: (agentId: string, budget: AgentBudget) => void
   readonly setProject: (agentId: string, project: string | null) => void
   readonly mcpServers: McpServerTable

@@ -16,21 +16,21 @@ export interface AgentRow {
   readonly losses: Losses
 }
 
-/** A move that was stored. */
+/** A state change of an agent that was stored. */
 export interface AgentMove {
   readonly agentId: string
   readonly from: AgentState
   readonly to: AgentState
 }
 
-/** What a call records before it ends a sandbox: the id of its start. */
+/** Recorded by a repeatable call before it ends a sandbox: the id of the sandbox's start. */
 export const startMarkSchema = z.strictObject({ start: z.string().nullable() })
 
 export interface AgentTable {
   find(agentId: string): AgentRow | null
   /** Problem `unknown-agent`. */
   require(agentId: string): AgentRow
-  /** By id. */
+  /** All agents, ordered by id. */
   list(): readonly AgentRow[]
   count(): number
   insert(record: AgentRecord): void
@@ -103,7 +103,7 @@ export function createAgentTable(
     return parsed
   }
 
-  /** With each write: memory follows the row, also when it is rolled back. */
+  /** Drops the cached row at each write, and again if the write is rolled back. */
   function forget(agentId: string): void {
     known.delete(agentId)
     database.afterRollback(() => known.delete(agentId))
@@ -234,12 +234,12 @@ function readState(row: {
   }
 }
 
-/** Whether the agent was put away, or is being; one that is being deleted is not. */
+/** True for an agent that is archived or being archived; false for an agent that is being deleted. */
 export function isArchived({ state }: AgentRow): boolean {
   return restOf(state) === 'archived'
 }
 
-/** Throws the Problem `unknown-agent` for one that is being deleted. */
+/** Throws the Problem `unknown-agent` for an agent that is being deleted. */
 export function refuseDeleted({ record, state }: AgentRow): void {
   if (restOf(state) !== 'deleted') return
   throw new Problem('unknown-agent', { detail: `agent ${record.id} is being deleted` })

@@ -9,12 +9,12 @@ import { stopInTurn } from '../lifecycle/stop-agent.ts'
 
 export interface Archive {
   /**
-   * Puts a worker away: its sandbox is stopped, its tokens are dead, nothing starts it and it is given no work until it
-   * is taken back. Its data, permissions, costs and history stay. Idempotent. Problems `denied`, `unknown-agent`,
+   * Archives a worker: its sandbox is stopped, its tokens are invalid, and it gets no work and no start until it is
+   * restored. Its data, permissions, costs and history are kept. Idempotent. Problems `denied`, `unknown-agent`,
    * `reserved-agent-id`.
    */
   archive(caller: Caller, agentId: string): Promise<void>
-  /** Takes it back; it starts with its next work. Idempotent. */
+  /** Restores an archived worker, which starts with its next work. Idempotent. */
   unarchive(caller: Caller, agentId: string): Promise<void>
 }
 

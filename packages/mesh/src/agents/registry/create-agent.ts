@@ -102,7 +102,7 @@ export const defaultBudget: AgentBudget = {
   monthlyUsd: limits.budgetMonthlyUsd.default,
 }
 
-/** Row and record of permissions together, in the agent's turn. */
+/** Writes the agent's row and permission record together, in the agent's turn. */
 export function addAgent(
   deps: { readonly grants: PermissionGrants; readonly context: AgentContext },
   added: {
@@ -136,7 +136,7 @@ export function addAgent(
   })
 }
 
-/** The row of a worker or operator, and that it was made. Joins the caller's transaction. */
+/** Inserts the row of a worker or operator and audits its creation. Joins the caller's transaction. */
 export function insertAgent(
   context: Pick<AgentContext, 'agents' | 'mcpServers' | 'journal' | 'events' | 'hooks'>,
   {
@@ -184,7 +184,7 @@ async function takeBack(
 }
 
 export function requireFreeId(agentId: string): void {
-  // An operator with other case would be another agent with the operator's look.
+  // An id that differs from `operator` only in case would look like the operator and be another agent.
   if (reservedAgentIds.includes(agentId.toLowerCase())) throw new Problem('reserved-agent-id')
   if (agentId.toLowerCase().startsWith(spawnedPrefix)) {
     throw new Problem('reserved-agent-id', {

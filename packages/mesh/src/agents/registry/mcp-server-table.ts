@@ -4,11 +4,11 @@ import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
-/** `mcpServers` of agents. They go with the agent's row. */
+/** Stores the MCP servers of each agent. They are deleted with the agent's row. */
 export interface McpServerTable {
   /** Empty for an agent without servers and for an unknown agent. */
   of(agentId: string): McpServers
-  /** Instead of all that were there. The agent is a row. */
+  /** Replaces all MCP servers of the agent, whose row must exist. */
   put(agentId: string, servers: McpServers): void
 }
 

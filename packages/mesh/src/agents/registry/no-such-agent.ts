@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { nearestName } from '@flotilla/protocol/nearest-name'
 
-/** Agents that are listed where no name is near. */
+/** How many existing ids are listed if none is similar to the unknown one. */
 const listedMax = 10
 /** How much of an unknown id is quoted, in characters. */
 const quotedMaxChars = 80

@@ -24,7 +24,7 @@ export interface SeedFiles {
   of(agentId: string): Readonly<Record<string, string>>
   /** Joins the caller's transaction. An existing file with the same content stays delivered. */
   put(agentId: string, files: Readonly<Record<string, string>>): void
-  /** Joins the caller's transaction: records that an edit has already placed this content. */
+  /** Records that an edit has already written this content to the agent. Joins the caller's transaction. */
   given(agentId: string, path: string, content: string): void
   /**
    * Writes the files that are not delivered yet. Rejects if the agent cannot be reached; a refused file is
