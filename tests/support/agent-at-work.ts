@@ -10,13 +10,13 @@ import type { Reply } from './http-call.ts'
 import type { MeshProcess } from './mesh-process.ts'
 import { addDoorToken } from './own-token.ts'
 
-/** An agent in the middle of a run, with a door token that a test may knock with as the agent does. */
+/** An agent in the middle of a run, with an agent token with which a test can call the agent API. */
 export interface AgentAtWork extends AgentSurroundings {
   readonly run: RunView
   readonly token: string
 }
 
-/** For the model of a mesh in which agents are at work: for forty minutes, which no file of tests takes. */
+/** A cassette that keeps an agent at work for forty minutes, longer than any test file takes. */
 export const longWork = aCassette({
   when: '^work$',
   turns: [
@@ -25,7 +25,7 @@ export const longWork = aCassette({
   ],
 })
 
-/** Gives the agent `work` and waits until it is at it. */
+/** Gives the agent the message `work` and waits until the agent executes it. */
 export async function agentAtWork(mesh: MeshProcess, id: string): Promise<AgentAtWork> {
   const runId = await mesh.submit('work', { agent: id })
   const surroundings = await agentSurroundings(mesh, id)
@@ -36,7 +36,7 @@ export async function agentAtWork(mesh: MeshProcess, id: string): Promise<AgentA
   return { ...surroundings, run, token: addDoorToken(mesh.home, id) }
 }
 
-/** A call as the agent's own process makes it, each under a key of its own. */
+/** Calls the agent API as the agent's own process does, each time with a new idempotency key. */
 export function knock(
   who: AgentAtWork,
   { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },

@@ -15,7 +15,7 @@ export interface AgentSurroundings {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** What a plain process of an agent was given, read from the kernel once it runs (`process` runtime). */
+/** Reads from the kernel which environment a running agent process was given (`process` runtime). */
 export async function agentSurroundings(mesh: MeshProcess, agent: string): Promise<AgentSurroundings> {
   return eventually(`${agent} runs`, async () => {
     const record = (await mesh.agentProcesses()).find((found) => found.agentId === agent)

@@ -6,7 +6,7 @@ import { repositoryRoot } from './mesh-process.ts'
 
 const folder = join(repositoryRoot, 'packages', 'protocol', 'src')
 
-/** Every endpoint of every table of the protocol, whichever API it stands on, by its method and path. */
+/** Returns every endpoint of every protocol table, of whichever API, by its method and path. */
 export async function allEndpoints(): Promise<ReadonlyMap<string, Endpoint>> {
   const found = new Map<string, Endpoint>()
   for (const name of (await readdir(folder)).filter((file) => /^[^.]+\.ts$/.test(file))) {

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 export interface Anvil {
   readonly url: string
-  /** `host:port`, as settings name places. */
+  /** Address as `host:port`, the form that settings use. */
   readonly place: string
   rpc(method: string, params: readonly unknown[]): Promise<unknown>
   close(): Promise<void>
@@ -13,7 +13,7 @@ export interface Anvil {
 
 const cpus: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' }
 
-/** Null where there is none for this processor. */
+/** Path of the program; null when there is no build for this processor. */
 export const anvilProgram = findProgram()
 
 function findProgram(): string | null {
@@ -65,7 +65,7 @@ export async function startAnvil(chainId: number, network = 'ethereum'): Promise
   return anvil
 }
 
-/** Each chain of its kind has it from its first block: it tells what a transaction costs beside its gas. */
+/** The contract that chains of this kind have from their first block: it returns the data fee of a transaction. */
 export const dataFeeOracle = '0x420000000000000000000000000000000000000F'
 const base = 8453
 export const dataFeeRaw = 1_000_000_007n

@@ -3,7 +3,7 @@ import { startMesh } from './mesh-process.ts'
 import type { MeshProcess } from './mesh-process.ts'
 import type { PromptBill } from './prompt-prices.ts'
 
-/** The commands of each turn, which ends with words: 12 results in 20 rounds. */
+/** Number of commands in each turn; a turn ends with a text answer: 12 results in 20 rounds. */
 export const commandsByTurn: readonly number[] = [2, 1, 2, 1, 2, 1, 2, 1]
 
 export const wires: Readonly<
@@ -13,7 +13,7 @@ export const wires: Readonly<
   openai: { kind: 'openai-compatible', model: 'gpt-5-mini', label: 'OpenAI' },
 }
 
-/** A mesh whose agents use a provider that bills; stopped by its caller. */
+/** Starts a mesh whose agents use a provider that bills. The caller stops the mesh. */
 export async function startBilledMesh(wire: Wire, { port }: CachingProvider): Promise<MeshProcess> {
   const { kind, model } = wires[wire]
   const mesh = await startMesh({
@@ -21,7 +21,7 @@ export async function startBilledMesh(wire: Wire, { port }: CachingProvider): Pr
     settings: {
       default_model: `bench/${model}`,
       providers: { bench: { kind, base_url: `http://127.0.0.1:${port}/v1` } },
-      // A large window, so that no fact is asked for beside the conversation.
+      // The window is large, so that the agent makes no extra call to extract facts.
       models: {
         [`bench/${model}`]: { context: 1_000_000, price: { input_per_mtok: 3, output_per_mtok: 15 } },
       },
@@ -31,7 +31,7 @@ export async function startBilledMesh(wire: Wire, { port }: CachingProvider): Pr
   return mesh
 }
 
-/** One conversation of an agent, and the bills of its calls. */
+/** Runs one conversation with an agent and returns the bills of its model calls. */
 export async function converse(
   mesh: MeshProcess,
   provider: CachingProvider,
@@ -44,7 +44,7 @@ export async function converse(
   return bills
 }
 
-/** One turn of that conversation, with so many commands. Rejects where it ends in another way than scripted. */
+/** Runs one turn of that conversation with this many commands. Rejects if the turn does not end as scripted. */
 export async function askScripted(
   mesh: MeshProcess,
   provider: CachingProvider,
@@ -53,7 +53,7 @@ export async function askScripted(
   const before = provider.bills().length
   const done = commandsByTurn.slice(0, turn).reduce((sum, count) => sum + count, 0)
   const answers: ScriptedAnswer[] = Array.from({ length: commands }, (_, at) => {
-    // Some 6 KB of output, another for each command.
+    // Some 6 KB of output, different for each command.
     const first = (done + at + 1) * 10_000
     return { command: `seq ${first} ${first + 1000}` }
   })

@@ -4,14 +4,14 @@ import { json } from 'node:stream/consumers'
 import { anthropicPrices, openaiPrices } from './prompt-prices.ts'
 import type { PromptBill } from './prompt-prices.ts'
 
-/** A scripted answer: a command to run, or words that end the turn. */
+/** A scripted answer: a command to run, or a text that ends the turn. */
 export type ScriptedAnswer = { readonly command: string } | { readonly words: string }
 
 export interface CachingProvider {
   readonly port: number
-  /** The bills of all requests so far. */
+  /** Returns the bills of all requests so far. */
   bills(): readonly PromptBill[]
-  /** Answers of the rounds from now on, in order. */
+  /** Sets the answers of the following rounds, in order. */
   script(answers: readonly ScriptedAnswer[]): void
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export type Wire = 'anthropic' | 'openai'
 
 type Body = Readonly<Record<string, unknown>>
 
-/** A provider on loopback that plays a script and bills each prompt by what it has cached. */
+/** A provider on loopback that plays a script and bills each prompt according to its cached part. */
 export async function startCachingProvider(wire: Wire): Promise<CachingProvider> {
   const prices = wire === 'anthropic' ? anthropicPrices() : openaiPrices()
   const bills: PromptBill[] = []
@@ -28,7 +28,7 @@ export async function startCachingProvider(wire: Wire): Promise<CachingProvider>
   let rounds = 0
 
   function next(body: Body): ScriptedAnswer {
-    // A question beside the conversation has no tools.
+    // A request outside the conversation has no tools.
     if (!Array.isArray(body['tools'])) return { words: '[]' }
     return script.shift() ?? { words: 'The script is over.' }
   }

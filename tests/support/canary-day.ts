@@ -15,7 +15,7 @@ import type { MeshOptions, MeshProcess } from './mesh-process.ts'
 import { startWebServer } from './web-server.ts'
 import type { WebServer } from './web-server.ts'
 
-/** Comes back beside every canary, and must be found where answers are kept: it shows that the hunt sees. */
+/** A harmless value beside every canary; finding it where answers are stored proves that the hunt works. */
 export const decoy = `decoy${randomBytes(9).toString('hex')}`
 
 const canary = (name: string): Canary => ({ name, value: `zq${name}${randomBytes(12).toString('hex')}` })
@@ -23,10 +23,10 @@ const canary = (name: string): Canary => ({ name, value: `zq${name}${randomBytes
 export interface CanaryDay {
   readonly canaries: readonly Canary[]
   readonly web: WebServer
-  /** Another origin that nothing is bound to. */
+  /** Another origin, to which no credential is bound. */
   readonly far: WebServer
   readonly options: MeshOptions
-  /** What goes into `.env` before the first start. */
+  /** Content of `.env` before the first start. */
   readonly envFile: string
   /** Lets a fleet do a day's work with its credentials. */
   work(mesh: MeshProcess): Promise<void>
@@ -40,7 +40,7 @@ export interface CanaryDay {
  * the agent tier that are bound, one that is not, one that the owner stores while the fleet works, one of the CAPTCHA names.
  */
 export async function aCanaryDay(options: { readonly isolated: boolean }): Promise<CanaryDay> {
-  // Where nothing isolates the agents, a program may read the environment of the mesh itself.
+  // Without isolation, a program may read the environment of the mesh itself.
   const whose = options.isolated ? ['*'] : ['self', '$PPID']
   const processes = whose.map((one) => `/proc/${one}/environ /proc/${one}/cmdline`).join(' ')
   const canaries = ['provider', 'system', 'bound', 'basic', 'loose', 'late', 'captcha'].map(canary)
@@ -191,7 +191,7 @@ async function work(mesh: MeshProcess, { web, value, bound, filled, url }: Surro
   await good(meshHumanEndpoints.recordingStart, { body: {} })
   expect((await mesh.ask('fetch it')).outcome).toMatchObject({ status: 'done' })
   expect(web.requests.filter((request) => request.body.includes(value('bound'))).length).toBeGreaterThan(0)
-  // The provider's refusal quotes the key that it was sent.
+  // The provider's error message quotes the key that it received.
   const refused = await mesh.ask('think', { agent: 'thinker' })
   expect(refused.outcome?.status).toBe('failed')
   expect(web.requests.some(({ headers }) => headers.authorization === `Bearer ${value('provider')}`)).toBe(
@@ -212,7 +212,7 @@ async function work(mesh: MeshProcess, { web, value, bound, filled, url }: Surro
   expect(await mesh.terminate()).toBe(0)
   await mesh.restart()
 
-  // A conversation that was recorded is played again, and kept.
+  // A recorded conversation is played again and stored.
   await good(meshHumanEndpoints.recordingStart, { body: {} })
   await mesh.ask('once more', { agent: 'clerk', session: 'recorded' })
   const cassette = (await good(meshHumanEndpoints.recordingStop, {})).text
@@ -241,7 +241,7 @@ function spellings(value: string): string[] {
   ]
 }
 
-/** Starts a mesh whose home has the canaries from the first moment; whoever starts it must `stop` it. */
+/** Starts a mesh whose home has the canaries from the beginning. The caller must `stop` it. */
 export async function startCanaryMesh(
   { options, envFile }: CanaryDay,
   runtime: 'process' | 'docker' = 'process',

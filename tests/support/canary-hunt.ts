@@ -2,10 +2,10 @@ import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
-/** A piece of every canary of one kind; found in any spelling, it is one too many. */
+/** A part of every canary of one kind; finding it in any spelling is a leak. */
 export interface Canary {
   readonly name: string
-  /** Letters and digits, twelve at least. */
+  /** At least twelve letters and digits. */
   readonly value: string
 }
 
@@ -15,7 +15,7 @@ export interface Finding {
   readonly place: string
 }
 
-/** Enough of a value to know it again when only a part of it got through. */
+/** Number of characters that identify a value when only a part of the value leaked. */
 const knownChars = 12
 
 interface Needle {
@@ -24,7 +24,7 @@ interface Needle {
   readonly bytes: Buffer
 }
 
-/** Looks for canaries in whatever it is given, in every spelling that a far end or a log is likely to use. */
+/** Searches texts, folders and databases for canaries, in every spelling that a server or a log is likely to use. */
 export function createCanaryHunt(canaries: readonly Canary[]) {
   const needles = canaries.flatMap(needlesOf)
   const findings: Finding[] = []
@@ -42,7 +42,7 @@ export function createCanaryHunt(canaries: readonly Canary[]) {
     }
   }
 
-  /** Every file below a folder, the names of files too. */
+  /** Searches every file below a folder, and the file names. */
   async function searchFolder(folder: string, except: readonly string[] = []): Promise<void> {
     for (const entry of await readdir(folder, { withFileTypes: true, recursive: true })) {
       const path = join(entry.parentPath, entry.name)
@@ -51,7 +51,7 @@ export function createCanaryHunt(canaries: readonly Canary[]) {
     }
   }
 
-  /** Every row of every table, beside the file's own bytes. */
+  /** Searches every row of every table, and the bytes of the file. */
   function searchDatabase(path: string): number {
     const database = new DatabaseSync(path, { readOnly: true })
     const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all()

@@ -12,29 +12,29 @@ export function aCassette(...tracks: readonly Track[]): Cassette {
   return { version: 1, description: 'Made by a test.', tracks: [...tracks] }
 }
 
-/** A turn that only speaks. */
+/** Returns a turn with text only. */
 export function says(content: string, more: Partial<Turn> = {}): Turn {
   return { content, ...more }
 }
 
-/** A turn with one tool call. */
+/** Returns a turn with one tool call. */
 export function calls(name: string, args: JsonObject, more: Partial<Turn> = {}): Turn {
   return { tool_calls: [{ name, arguments: args }], ...more }
 }
 
-/** A turn with one `run_command`. */
+/** Returns a turn with one `run_command` call. */
 export function runs(command: string, more: Partial<Turn> & { readonly timeoutSeconds?: number } = {}): Turn {
   const { timeoutSeconds = 60, ...rest } = more
   return calls('run_command', { command, timeout_s: timeoutSeconds }, rest)
 }
 
-/** The operator's part of a hand-off: what it is asked, whom it gives the task, and what it says in the end. */
+/** The operator's part of a hand-off: the question, the agent that gets the task, and the final answer. */
 export function operatorHandsOff(work: {
   readonly when: string
   readonly to: string
   readonly title: string
   readonly description?: string
-  /** Caught in the task's summary, for the answer. */
+  /** Patterns that capture parts of the task's summary for the answer. */
   readonly capture?: Record<string, string>
   readonly answer: string
 }): Track[] {

@@ -13,16 +13,16 @@ import { imageId } from '../../packages/mesh/src/sandbox/image/known-images.ts'
 import { usableAptSources } from '../../packages/mesh/src/sandbox/image/apt-sources.ts'
 import { patient } from './patience.ts'
 
-/** Beside what every Debian has: its own manager of services, and the one library that our Node lacks. */
+/** Packages beyond a minimal Debian: its service manager, and the one library that Node needs. */
 const packages = ['systemd', 'systemd-sysv', 'libatomic1']
 const sources = '/etc/apt/sources.list.d/debian.sources'
 const bootstrapMaxMs = patient(600_000)
 
-/** A machine of the distribution with nothing of ours in it, and no network. */
+/** A Debian machine without Flotilla and without network. */
 export interface CleanDebian {
-  /** Runs a line in its shell; gives what it said on both ways out. */
+  /** Runs a shell command and returns exit code, standard output and standard error. */
   run(line: string): Promise<{ readonly code: number; readonly out: string; readonly err: string }>
-  /** Copies a file into its folder /root. */
+  /** Copies a file into the machine's folder /root. */
   put(path: string): Promise<void>
   remove(): Promise<void>
 }
@@ -114,6 +114,6 @@ export async function startCleanDebian(
 
 const basenameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 
-/** Of its own groups of processes it may write those that are its manager's. */
+/** Remounts the container's cgroup folders as writable, because systemd manages its processes there. */
 const managerLine =
   'for folder in /sys/fs/cgroup/* /sys/fs/cgroup; do mount -o remount,rw $folder 2>/dev/null; done; exec /lib/systemd/systemd'

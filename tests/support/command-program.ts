@@ -5,7 +5,7 @@ import { keepText, stillClock } from '../../packages/cli/src/fake-terminal.ts'
 import { createInterrupts } from '../../packages/cli/src/interrupts.ts'
 import { createWholeProgram } from '../../packages/cli/src/program.ts'
 
-/** The real command line, to be looked at: it has no home, and what it would write is kept from everybody. */
+/** The real command definitions for inspection: without a home, and with all output discarded. */
 export function commandProgram(): Promise<Command> {
   const interrupts = createInterrupts(() => 0)
   return createWholeProgram({

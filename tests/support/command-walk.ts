@@ -2,16 +2,16 @@ import type { DiscordServer } from './discord-server.ts'
 import { eventually } from './eventually.ts'
 import type { SlackWorkspace } from './slack-workspace.ts'
 
-/** Somebody who is known on a platform, alone with the bot there. */
+/** A known person in a direct conversation with the bot of a platform. */
 export interface KnownSomewhere {
   say(text: string): unknown
-  /** As the platform has commands: typed, or out of its menu. */
+  /** Gives a command in the platform's own way: typed, or from its menu. */
   command(name: string, argument: string): unknown
   press(value: string): unknown
   shown(): readonly { readonly text: string }[]
 }
 
-/** How a platform has what is read: tags, signs that mark nothing, and what keeps a name from calling anybody. */
+/** What a platform adds to a text: tags, escape characters, and marks that keep a name from notifying a person. */
 const markup = /<[^>]*>|[\\\u200B\u2060]/g
 
 type Step = readonly [how: (person: KnownSomewhere) => unknown, told: RegExp]
@@ -22,7 +22,7 @@ const command =
     person.command(name, argument)
 const say = (text: string) => (person: KnownSomewhere) => person.say(text)
 
-/** Each command that there is, and what is told then, where `clerk` is idle and answers with these words. */
+/** Each command and its expected reply, when `clerk` is idle and answers with `answer`. */
 function steps(answer: string): readonly Step[] {
   const answered = new RegExp(`\\[clerk\\][\\s\\S]*${answer}`)
   return [
@@ -45,7 +45,7 @@ function steps(answer: string): readonly Step[] {
   ]
 }
 
-/** Gives every command once, each when what came of the one before is told. */
+/** Gives every command once, each after the reply to the one before has arrived. */
 export async function walkCommands(person: KnownSomewhere, answer: string): Promise<void> {
   for (const [index, [how, told]] of steps(answer).entries()) {
     const before = person.shown().length
@@ -59,7 +59,7 @@ export async function walkCommands(person: KnownSomewhere, answer: string): Prom
   }
 }
 
-/** Commands come as Discord's own interactions, out of its menu. */
+/** Commands come as Discord interactions from its menu. */
 export function somebodyOnDiscord(server: DiscordServer): KnownSomewhere {
   const { ids, places, platform } = server
   const interact = (type: number, data: object) =>
@@ -84,7 +84,7 @@ export function somebodyOnDiscord(server: DiscordServer): KnownSomewhere {
   }
 }
 
-/** Commands come behind the one that stands for all of ours. */
+/** Commands follow the single slash command that Flotilla registers with Slack. */
 export function somebodyOnSlack(workspace: SlackWorkspace): KnownSomewhere {
   const { places, platform, teamId, personId } = workspace
   let count = 0

@@ -5,18 +5,18 @@ import type { AddressInfo, Socket } from 'node:net'
 export interface ConnectProxy {
   readonly url: string
   readonly port: number
-  /** What it was asked for, in order: `CONNECT host:port`, or `GET http://...` of what spoke to it plainly. */
+  /** Requests in order: `CONNECT host:port`, or `GET http://...` for plain HTTP. */
   readonly asked: string[]
-  /** Each `proxy-authorization` that came, in order; empty for none. */
+  /** The `proxy-authorization` header of each request, in order; empty when absent. */
   readonly authorizations: string[]
-  /** Answers all further requests with this status and opens nothing; null opens them. */
+  /** Answers all further requests with this status and opens no connection; null opens connections again. */
   refuseWith(status: number | null): void
   close(): Promise<void>
 }
 
 /**
- * A proxy on loopback that writes down what it is asked. Names that it opens lead where `to` says, so that a test can use
- * names which nobody resolves.
+ * A proxy on loopback that records its requests. It connects names to the ports in `to`, so that a test can use names
+ * that do not resolve.
  */
 export async function startConnectProxy(to: Readonly<Record<string, number>> = {}): Promise<ConnectProxy> {
   const asked: string[] = []

@@ -11,18 +11,18 @@ import { collectJournal } from './collected-ports.ts'
 import { createManualClock } from '../../packages/protocol/src/testing/manual-clock.ts'
 
 export interface CredentialRoom {
-  /** Agent tier, by name. */
+  /** Credentials of the agent tier, by name. */
   readonly values?: Readonly<Record<string, string>>
   readonly system?: Readonly<Record<string, string>>
   /** Hosts by name. */
   readonly hosts?: Readonly<Record<string, readonly string[]>>
-  /** `allowed_credentials` by agent; everything for one that is not named. */
+  /** `allowed_credentials` by agent; an agent that is not listed may use every credential. */
   readonly allowed?: Readonly<Record<string, readonly string[]>>
   readonly broken?: string
   readonly perMinute?: number
 }
 
-/** The use of credentials as it is, over values that are given and decisions by permission records. */
+/** The real use of credentials, over values from the test and decisions by permission records. */
 export function aCredentialRoom(room: CredentialRoom = {}) {
   const journal = collectJournal()
   const decide = (caller: Caller, action: Action): Decision =>

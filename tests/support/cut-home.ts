@@ -30,7 +30,7 @@ export interface ApiReply {
   readonly body: Record<string, unknown>
 }
 
-/** A home whose agents each have a run at work, behind a true agent API that no sandbox calls. */
+/** A home in which each agent executes a run, behind the real agent API without sandboxes. */
 export interface CutHome {
   readonly home: string
   /**
@@ -42,10 +42,10 @@ export interface CutHome {
     call: ApiCall,
     cut?: { readonly endsAt?: number; readonly key?: string },
   ): Promise<{ readonly reply: ApiReply | null; readonly passed: number }>
-  /** A life for whatever a test wants of the parts. */
+  /** Runs one mesh process in which the test can use the composed parts. */
   with<T>(work: (parts: Composed) => Promise<T> | T): Promise<T>
   rows(sql: string): Record<string, unknown>[]
-  /** Another home that is as this one is now. */
+  /** Copies this home in its present state. */
   fork(): Promise<CutHome>
   close(): Promise<void>
 }
@@ -108,7 +108,7 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
     }
     const opened = await openHomeFolder(paths)
     const parts = await composeMesh({ context, home: opened, paths, log: silentLog, fence: null })
-    // Before it knows which networks are its own, nothing of them is opened.
+    // The mesh opens no network before it knows which networks are its own.
     await parts.modules.egress.prepare?.()
     return parts
   }
@@ -177,7 +177,7 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
   }
 }
 
-/** Every route that the agent API has, as `METHOD /path` with `{}` for whatever is named there. */
+/** Returns every route of the agent API as `METHOD /path`, with `{}` for each path parameter. */
 export async function agentApiRoutes(parts: Composed): Promise<string[]> {
   const server = agentServer(parts)
   await server.ready()
@@ -214,7 +214,7 @@ async function send(
   return { status: reply.statusCode, body: reply.json<Record<string, unknown>>() }
 }
 
-/** All that a worker can be given, so that nothing but the cut stands in the way. */
+/** A worker with every permission, so that only the power cut can stop the call. */
 const wide = {
   blackboard_read: ['*'],
   blackboard_write: ['*'],

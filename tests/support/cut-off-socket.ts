@@ -2,10 +2,10 @@ import { createConnection, createServer } from 'node:net'
 import type { Server, Socket } from 'node:net'
 import { rm } from 'node:fs/promises'
 
-/** A socket before another one that can be taken away and put back, as when a daemon is restarted. */
+/** A socket in front of another one that a test can remove and restore, as when a daemon restarts. */
 export interface CutOffSocket {
   readonly path: string
-  /** Ends every connection and takes the socket away. */
+  /** Ends every connection and removes the socket. */
   cut(): Promise<void>
   restore(): Promise<void>
   close(): Promise<void>

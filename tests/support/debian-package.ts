@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /**
- * The folder that holds the distribution's `programs`: /usr/bin or /usr/sbin where they are installed, else unpacked
- * below `folder` without installing anything. Null where the package cannot be had.
+ * Returns the folder of the distribution's `programs`: /usr/bin or /usr/sbin if they are installed, else a folder
+ * below `folder` into which the package was unpacked. Null if the package cannot be downloaded.
  */
 export async function debianPrograms(
   folder: string,

@@ -1,4 +1,4 @@
-/** What a request of Discord's REST bears: JSON, or a form with JSON and a file. */
+/** Parses the body of a request to Discord's REST API: JSON, or a form with JSON and a file. */
 export async function discordBody(bytes: Buffer, contentType: string): Promise<Record<string, unknown>> {
   if (bytes.length === 0) return {}
   if (!contentType.startsWith('multipart/')) {

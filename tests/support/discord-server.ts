@@ -16,7 +16,7 @@ import { wholeBody } from './whole-body.ts'
 
 export const discordToken = 'played.discord.token'
 
-/** A token's own life and its session's, as Discord's gateway has them. */
+/** A gateway session of one token, as Discord's gateway keeps it. */
 interface Session {
   readonly id: string
   readonly events: { readonly s: number; readonly t: string; readonly d: unknown }[]
@@ -50,23 +50,23 @@ export interface DiscordServer {
     readonly thread: string
   }
   readonly calls: readonly DiscordCall[]
-  /** What the gateway heard: names of operations. */
+  /** Names of the operations that the gateway received. */
   readonly heard: readonly string[]
-  /** Somebody writes; the message is in the history, and goes to whoever listens. Its id. */
+  /** Posts a message: adds it to the history and sends it to connected clients. Returns the message id. */
   readonly write: (fields: Readonly<Record<string, unknown>> & { readonly channel_id: string }) => string
   readonly dispatch: (t: string, d: unknown) => void
-  /** Sends a packet as it is to whoever listens. */
+  /** Sends a packet unchanged to every connected client. */
   readonly sendRaw: (packet: string | Uint8Array) => void
-  /** What a READY has in place of ours. */
+  /** Fields that replace the defaults in READY. */
   readonly readyWith: (fields: Readonly<Record<string, unknown>>) => void
   readonly drop: () => void
   readonly ask: (op: 1 | 7) => void
-  /** What the next sessions end with, in place of READY. */
+  /** The close code that the next sessions get instead of READY; null accepts sessions again. */
   readonly refuseWith: (code: number | null) => void
   readonly expireSession: () => void
-  /** As Discord does after a few minutes. */
+  /** Forgets nonces, as Discord does after a few minutes. */
   readonly forgetNonces: () => void
-  /** Ends all connections with this code. */
+  /** Closes all connections with this code. */
   readonly closeWith: (code: number) => void
   readonly openConnections: () => number
   readonly failRequests: (path: RegExp, answer: ((response: ServerResponse) => void) | null) => void
@@ -205,7 +205,7 @@ export async function startDiscordServer({ heartbeatMs = 20_000 } = {}): Promise
       ...fields,
     }
     messages.push(message)
-    // The history has no guild, the gateway has.
+    // A message in the REST history has no guild id, a message from the gateway has.
     dispatch('MESSAGE_CREATE', isDirect ? message : { ...message, guild_id: ids.guild })
     return message.id
   }

@@ -6,7 +6,7 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { eventually } from './eventually.ts'
 import type { MeshProcess } from './mesh-process.ts'
 
-/** Changes what an agent may, as an owner who edits the file does, and waits until the mesh goes by it. */
+/** Changes an agent's permissions by editing the file, as an owner does, and waits until the mesh has applied it. */
 export async function editPermissions(
   mesh: MeshProcess,
   agent: string,

@@ -26,7 +26,7 @@ import { createManualClock } from '../../packages/protocol/src/testing/manual-cl
 import { createEdits } from '../../packages/mesh/src/control/edits/edits.ts'
 import type { Edits } from '../../packages/mesh/src/control/edits/edits.ts'
 
-/** Edits for tests: real rows, a real permissions file and real rules; texts lie in memory. */
+/** Edits for tests: real rows, a real permissions file and real rules; texts are stored in memory. */
 
 export const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 export const atTerminal: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
@@ -43,7 +43,7 @@ export interface EditsHarness {
   readonly journal: readonly JournalEntry[]
   readonly decide: (caller: Caller, action: Action) => boolean
   recordOf(agentId: string): Promise<PermissionRecord | undefined>
-  /** Edits on the same rows, as after a restart. */
+  /** Creates edits on the same rows, as after a restart. */
   again(): Edits
   close(): Promise<void>
 }
@@ -55,7 +55,7 @@ export async function anEditsHarness(workers: readonly string[] = ['w']): Promis
   const permissions = await createPermissionFile({
     path: permissionsPath,
     editor: createFileEditor(),
-    // The fleet's clock lets short pauses pass by themselves, and the file is looked at between short pauses.
+    // Short pauses pass at once on the fleet's clock, and the file is checked between two of them.
     clock: createManualClock(),
     log: silentLog,
     onBroken: () => {},

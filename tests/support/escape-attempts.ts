@@ -1,7 +1,7 @@
 import type { SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
 import { subjectHands } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 
-/** Ways out of a sandbox that ask the kernel for something: by name, as Python says them. Each prints what came of it. */
+/** Attempts to escape from a sandbox through the kernel, by name, as Python code. Each prints its outcome. */
 const attempts: Readonly<Record<string, string>> = {
   'trace the first process': 'call(101, 16, 1, 0, 0)',
   'trace the agent': 'call(101, 16, agent, 0, 0)',
@@ -36,7 +36,7 @@ const attempts: Readonly<Record<string, string>> = {
   'set what runs at a crash': "open('/proc/sys/kernel/core_pattern','w').write('|/data/p')",
   'press a magic key': "open('/proc/sysrq-trigger','w').write('c')",
   'read memory of the machine': "open('/dev/mem','rb').read(1)",
-  // Where it is masked it can be read, and is empty.
+  // A masked /proc/kcore can be read and is empty.
   'read memory of the kernel': "open('/proc/kcore','rb').read(1) or os.stat('/proc/nothing')",
   'open a disk of the machine': "open('/dev/sda','rb').read(1)",
   'open a virtual machine': "open('/dev/kvm','rb').read(1)",
@@ -47,7 +47,7 @@ const attempts: Readonly<Record<string, string>> = {
   'write into the briefing': "open('/briefing/x','w')",
 }
 
-/** What a refusal is called; anything else is an attempt that came through. */
+/** Error names that count as a refusal; any other outcome means that the attempt succeeded. */
 const refusals = new Set(
   'EPERM EACCES ENOSYS EROFS ENOENT ENODEV ENXIO ECONNREFUSED EAFNOSUPPORT EPROTONOSUPPORT ESOCKTNOSUPPORT EINVAL EOPNOTSUPP'.split(
     ' ',
@@ -91,7 +91,7 @@ def outcome(action):
 print(json.dumps({name: outcome(action) for name, action in json.loads(open('/data/attempts').read()).items()}))
 `
 
-/** All of them, one after the other, from inside a sandbox that runs the subject. */
+/** Makes all attempts, one after the other, inside a sandbox that runs the subject. */
 export async function tryEscapes(state: SandboxState): Promise<readonly EscapeOutcome[]> {
   await subjectHands.writeFile(state, 'attempts', JSON.stringify(attempts))
   await subjectHands.writeFile(state, 'escape.py', program)
@@ -100,7 +100,7 @@ export async function tryEscapes(state: SandboxState): Promise<readonly EscapeOu
   return Object.entries(outcomes).map(([attempt, outcome]) => ({
     attempt,
     outcome,
-    // One that is killed for trying has not come through either.
+    // A process that was killed for its attempt did not succeed either.
     held: refusals.has(outcome) || outcome === 'killed',
   }))
 }

@@ -3,12 +3,12 @@ import { patient } from './patience.ts'
 
 const pollAfterMs = 40
 const pollEveryMaxMs = 1000
-/** What comes late is looked for the more seldom, so that those who wait leave the machine to those who work. */
+/** The longer a test has waited, the longer the pause between two checks, so that checks take little CPU time. */
 const shareOfWait = 8
 
 /**
- * Asks again until the answer is not null, undefined or false; throws with the label when the bound is reached.
- * `boundMs` is as on a quiet machine, and is made as long as this one wants it.
+ * Repeats the question until the answer is not null, undefined or false; throws with the label at the deadline.
+ * `boundMs` is meant for an idle machine, and is multiplied by `patience`.
  */
 export async function eventually<T>(
   label: string,

@@ -8,10 +8,10 @@ import type { Anvil } from './anvil.ts'
 import { startTrickyRpc } from './wallet-stand-ins.ts'
 import type { TrickyRpc } from './wallet-stand-ins.ts'
 
-/** At index 1 of the seed of development chains. */
+/** The address at index 1 of the seed of development chains. */
 export const payer = '0x70997970C51812dc3A010C7d01b50e0d17dc79C8'
 
-/** The production adapter for Base on that chain, through an RPC that can be made to lie, and the key of `payer`. */
+/** The production adapter for Base on that chain, through an RPC that a test can falsify, and the key of `payer`. */
 export async function startEvmPayer(
   anvil: Anvil,
 ): Promise<{ readonly rpc: TrickyRpc; readonly chain: PayingChain; readonly key: Uint8Array }> {

@@ -1,8 +1,8 @@
-/** What a hostile program takes all of, as a command of the shell; each says at its end what it got, and lets go. */
+/** An attack of a hostile program on one resource, as a shell command; each prints what it got, and then frees it. */
 export interface Exhaustion {
   readonly what: string
   readonly command: string
-  /** What the attacker saw of the bound; null where the agent may be ended before it can say so. */
+  /** The attacker's output when it met the bound; null where the agent may be ended before it can print anything. */
   readonly bound: RegExp | null
 }
 
@@ -108,7 +108,7 @@ except OSError as e: print('refused after', made, e.errno)
 print('made', made)
 import shutil; shutil.rmtree('many')
 `),
-    // A volume of 128 MB has 16,384 files; where /data is metered alone, none are refused.
+    // A volume of 128 MB has 16,384 inodes; where only the bytes of /data are limited, no file is refused.
     bound: /refused after 16\d{3} 28/,
   },
   {
@@ -139,7 +139,7 @@ while alive > 256 and time.time() < until:
     alive = sum(lives(s) for s in held)
 print('held', len(held), 'alive', alive, ends)
 `),
-    // At most 128 at each of the two listeners.
+    // Each of the two listeners accepts at most 128 connections.
     bound: /alive (?:\d{1,2}|1\d\d|2[0-4]\d|25[0-6]) /,
   },
 ]

@@ -9,22 +9,22 @@ type Behavior = (call: UpstreamCall, response: ServerResponse) => void | Promise
 const sayHello: Behavior = (call, response) =>
   call.body['stream'] === true ? answerStream(call, response) : answerWhole(response)
 
-/** What a model of the fake provider does, by its name. */
+/** Behavior of each model of the fake provider, by model name. */
 const behaviors: Readonly<Record<string, Behavior>> = {
   hello: sayHello,
   slow: async (call, response) => {
     await Promise.race([sleep(1500), call.closed])
     await sayHello(call, response)
   },
-  /** Calls the first tool it is offered. */
+  /** Calls the first tool in the request. */
   tool: (call, response) => callTool(call, response),
-  /** Begins an answer and hangs up. */
+  /** Begins an answer and closes the connection. */
   breaks: (_call, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write(chunkEvent({ role: 'assistant', content: 'Hel' }))
     setTimeout(() => response.destroy(), 50)
   },
-  /** Answers with what is no answer. */
+  /** Answers with a body that is not a valid answer. */
   babbles: (_call, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end('{"choices": "none", ')
@@ -37,7 +37,7 @@ const behaviors: Readonly<Record<string, Behavior>> = {
   'status-404': (_call, response) => refuse(response, 404, { message: 'no such model' }),
 }
 
-/** A provider in OpenAI's form on loopback whose models are named after what they do. */
+/** A provider in OpenAI's format on loopback whose models are named after their behavior. */
 export async function startFakeUpstream(): Promise<LlmUpstream> {
   const upstream = await startLlmUpstream()
   upstream.answerWith((call, response) => {
@@ -49,8 +49,8 @@ export async function startFakeUpstream(): Promise<LlmUpstream> {
 }
 
 /**
- * A port of this machine that refuses connections. Below those that are handed out, so that no other program is
- * given it while the test runs.
+ * Returns a port of this machine that refuses connections. It is below the ephemeral range, so that the kernel gives
+ * it to no other program while the test runs.
  */
 export async function refusingPort(): Promise<number> {
   for (let port = 21_000; port < 21_100; port++) {

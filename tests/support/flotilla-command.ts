@@ -22,8 +22,8 @@ export interface CommandPlace {
 }
 
 /**
- * A line of the command line, in this process: what one of its own does after its start, which costs more than most
- * commands. It asks the mesh at `url`, or else that of the home. `input` is what stands on standard input.
+ * Runs a command line in this process, because a process start costs more than most commands. The command calls the
+ * mesh at `url`, or the mesh of the home. `input` is the content of standard input.
  */
 export async function flotilla(
   at: CommandPlace & { readonly url?: string },
@@ -50,7 +50,7 @@ const environmentOf = (home: string) => ({
   XDG_CACHE_HOME: userCaches,
 })
 
-/** Always in a process of its own. */
+/** Runs a command line in a separate process. */
 export async function flotillaWith(
   at: CommandPlace & { readonly url?: string },
   ...words: readonly string[]
@@ -59,7 +59,7 @@ export async function flotillaWith(
     env: { ...environmentOf(at.home), ...at.environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  // A command that reads nothing may have ended before.
+  // A command that reads no input may have ended already.
   child.stdin.on('error', () => undefined).end(at.input ?? '')
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
   const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])

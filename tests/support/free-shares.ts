@@ -1,7 +1,7 @@
 import { agentShare } from '@flotilla/protocol/limits'
 import { createHeldBytes } from '../../packages/mesh/src/intake/held-bytes.ts'
 
-/** Shares of the mesh as they are, for tests whose subject is another: the bytes are bounded, and the loop is free. */
+/** Shares for tests of other subjects: the byte bounds are the real ones, and event loop time is not bounded. */
 export function freeShares() {
   return {
     held: createHeldBytes(agentShare.heldBytes),

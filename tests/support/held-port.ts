@@ -3,16 +3,16 @@ import { createServer } from 'node:net'
 import type { Server } from 'node:net'
 import process from 'node:process'
 
-/** Below those that Linux gives to connections that begin (32768 and up), so that none of them takes it meanwhile. */
+/** Below the ephemeral ports of Linux (32768 and up), so that no outgoing connection takes the port meanwhile. */
 const first = 20_000
 const last = 32_000
 
 /**
- * A port that is free on every address of this machine, and stays this process's to give to a program: another
- * call, in any test process, gets another one. Held until the process ends.
+ * Returns a port that is free on every address of this machine and reserved for this process: other calls, in any
+ * test process, get other ports. Held until the process ends.
  */
 export async function heldPort(): Promise<number> {
-  // Each process begins at a place of its own, which spares most of the looking.
+  // Each process starts its search at a different port, which saves most of the tries.
   const begin = (process.pid * 13) % (last - first)
   for (let step = 0; step < last - first; step += 1) {
     const port = first + ((begin + step) % (last - first))
@@ -30,7 +30,7 @@ export async function heldPort(): Promise<number> {
   throw new Error(`no port from ${first} to ${last} is free`)
 }
 
-/** A server there; null where something listens already. */
+/** Returns a server that listens at the port; null where another one listens already. */
 async function listening(
   place: { readonly path: string } | { readonly port: number },
 ): Promise<Server | null> {

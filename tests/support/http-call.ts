@@ -13,20 +13,20 @@ export interface HttpCall {
   readonly method: string
   readonly url: string
   readonly headers?: OutgoingHttpHeaders
-  /** Sent as it stands; an async source goes without Content-Length. */
+  /** Sent unchanged; an async source is sent without Content-Length. */
   readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
   readonly timeoutMs?: number
   readonly signal?: AbortSignal
-  /** On a connection that calls before it have left open, where there is one; else each has its own. */
+  /** Uses an open connection of an earlier call if one exists; otherwise each call has its own connection. */
   readonly reuses?: boolean
 }
 
 const openConnections = new Agent({ keepAlive: true })
 
-/** One request as raw as it is given: no header is added but Host and the length, the path is not folded. */
+/** Sends one raw request: only Host and Content-Length are added, and the path is not normalized. */
 export function httpCall(call: HttpCall): Promise<Reply> {
   const { method, url, body, timeoutMs = patient(60_000) } = call
-  // Node adds the length by itself for some methods only.
+  // Node adds Content-Length by itself for some methods only.
   const known = typeof body === 'string' || body instanceof Uint8Array
   const headers = { ...(known ? { 'content-length': Buffer.byteLength(body) } : {}), ...call.headers }
   return new Promise((resolve, reject) => {
@@ -57,7 +57,7 @@ export function httpCall(call: HttpCall): Promise<Reply> {
     else if (typeof body === 'string' || body instanceof Uint8Array) sent.end(body)
     else {
       void (async () => {
-        // The far end may answer and hang up before all is sent.
+        // The server may answer and close the connection before the whole body is sent.
         for await (const chunk of body) if (!sent.destroyed) sent.write(chunk)
         sent.end()
       })().catch(reject)

@@ -9,14 +9,14 @@ const manifestType = 'application/vnd.docker.distribution.manifest.v2+json'
 export interface ImageRegistry {
   /** `127.0.0.1:PORT/base:stable` */
   readonly name: string
-  /** Makes the tag mean an image with this one file, and gives its digest; earlier ones stay there by digest. */
+  /** Points the tag at an image with this one file; returns its digest. Earlier images stay by digest. */
   publish(text: string): string
-  /** References of manifests that were asked for. */
+  /** References of requested manifests. */
   readonly asked: string[]
   close(): Promise<void>
 }
 
-/** A registry of images on loopback, which engines speak to without TLS. */
+/** An image registry on loopback, with which engines communicate without TLS. */
 export async function startImageRegistry(tarOf: (text: string) => Uint8Array): Promise<ImageRegistry> {
   const blobs = new Map<string, Uint8Array>()
   const manifests = new Map<string, Uint8Array>()

@@ -1,10 +1,10 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** So many are there at once, as calls are in a busy mesh; the oldest leaves first, but not always. */
+/** Number of concurrent visitors, as of calls in a busy mesh; not always the oldest leaves first. */
 const atOnce = 32
 const visitors = 10_000
-/** Between two small collections. */
+/** Number of visitors between two minor garbage collections. */
 const betweenCollections = 200
 
 /**
@@ -28,5 +28,5 @@ export function keptByChurn(enter: (payload: readonly number[]) => () => unknown
 }
 
 export const payloadNumbers = 100
-/** A tenth of what all of them bring, in bytes: 8 a number. */
+/** A tenth of the bytes that all visitors allocate, at 8 bytes a number. */
 export const keptMaxBytes = (visitors * payloadNumbers * 8) / 10

@@ -6,9 +6,9 @@ import { wholeBody } from './whole-body.ts'
 
 export interface KeyedProvider {
   readonly baseUrl: string
-  /** Chats that were answered. */
+  /** Chats that the provider answered. */
   readonly asked: string[]
-  /** How often anybody came, with whatever key. */
+  /** Number of requests, with whatever key. */
   requests(): number
   close(): Promise<void>
 }
@@ -20,7 +20,7 @@ export interface KeyedProvider {
 export async function startKeyedProvider(options: {
   readonly key?: string
   readonly models: readonly string[]
-  /** A fixed one is asked for where the usual port of a program is meant. */
+  /** Set where a test needs the usual port of a program. */
   readonly port?: number
 }): Promise<KeyedProvider> {
   const asked: string[] = []

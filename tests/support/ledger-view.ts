@@ -2,17 +2,17 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 
 export interface LedgerView {
-  /** Notes that were put before the run. */
+  /** Notes that were added before the run. */
   inbox(runId: string): readonly Record<string, unknown>[]
-  /** Letters to this recipient. */
+  /** Notifications for this recipient. */
   outbox(recipient: string): readonly Record<string, unknown>[]
-  /** How often each run reached a terminal state, from the journal of all lives. */
+  /** How often each run reached a terminal state, from the audit log of all mesh processes. */
   endings(): ReadonlyMap<string, number>
   rows(sql: string, ...values: string[]): readonly Record<string, unknown>[]
   close(): void
 }
 
-/** The database of a home, read only, beside a mesh that may run. */
+/** Opens the database of a home read-only, also while a mesh runs on it. */
 export function openLedger(home: string): LedgerView {
   const database = new DatabaseSync(join(home, 'data', 'mesh.db'), { readOnly: true })
   const rows = (sql: string, ...values: string[]) =>

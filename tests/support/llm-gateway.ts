@@ -20,20 +20,20 @@ import type { LlmUpstream } from './llm-upstream.ts'
 import type { WireKind } from './model-wires.ts'
 import { startWireUpstream } from './wire-upstream.ts'
 
-/** With it the agent itself asks, and none of its programs. */
+/** The agent token of scout: with it the caller is the agent process itself and not one of its programs. */
 export const doorTokenOfScout = 'scout-door'
 
 export interface LlmGatewayUnderTest {
-  /** Without the version, as Anthropic's client wants it. */
+  /** Base URL without the version, as Anthropic's client expects it. */
   readonly rootUrl: string
   readonly upstream: LlmUpstream
   spentNano(): number
-  /** The owner has put a new key into the vault, so that each model gets a fresh chance. */
+  /** Simulates that the owner stored a new key in the vault: every model may be tried again. */
   newKey(): void
   close(): Promise<void>
 }
 
-/** Waits pass fifty times faster, so that a refusal that is tried again is told soon. */
+/** Waits are fifty times shorter, so that the outcome of a retried refusal arrives soon. */
 const hasty: Clock = {
   now: systemClock.now,
   sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
@@ -41,7 +41,7 @@ const hasty: Clock = {
 
 const price = { input_per_mtok: 3, output_per_mtok: 15 }
 
-/** The model surface as it is served, with one provider behind it; the token of an agent is its id, `scout`. */
+/** The real model surface with one provider behind it; the token of an agent is its id, `scout`. */
 export async function startLlmGateway(
   wire: WireKind,
   model: string,
@@ -49,10 +49,10 @@ export async function startLlmGateway(
     readonly dailyUsd?: number
     readonly models?: readonly string[]
     readonly settings?: object
-    /** Of the gate: what a call needs where method and path tell. */
+    /** The gate's check of what a call needs, when method and path decide that. */
     readonly guard?: Guard
     readonly fetchMedia?: FetchMedia
-    /** Of the provider's, beside what it needs to be reached. */
+    /** Settings of the provider's models, beside those that are needed to reach it. */
     readonly modelSettings?: object
   } = {},
 ): Promise<LlmGatewayUnderTest> {
@@ -98,7 +98,7 @@ export async function startLlmGateway(
     ...freeShares(),
     liveRunOf: (agentId) => ({ runId: 'run_0000000000000001', agentId, fence: 1 }) as never,
   })
-  // No call of a model is made once by a key.
+  // Model calls are not deduplicated by an idempotency key.
   openAgents(server, [{ routes: { models: (surface) => modelRoutes(surface, use) } }], {
     gate,
     effects: {} as never,

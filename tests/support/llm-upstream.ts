@@ -7,21 +7,21 @@ export interface UpstreamCall {
   readonly path: string
   readonly headers: IncomingMessage['headers']
   readonly body: Record<string, unknown>
-  /** The body as it came. */
+  /** The body exactly as received. */
   readonly text: string
-  /** Resolves when the caller has hung up or the answer is through. */
+  /** Resolves when the client has disconnected or the answer is complete. */
   readonly closed: Promise<void>
 }
 
 export interface LlmUpstream {
   readonly baseUrl: string
   readonly calls: UpstreamCall[]
-  /** What the next and all later calls get. */
+  /** Sets the answer to all later calls. */
   answerWith(answer: Answer): void
   close(): Promise<void>
 }
 
-/** A model provider in OpenAI's form on loopback. Answers `Hello there` with ten and two tokens until told otherwise. */
+/** An OpenAI-compatible provider on loopback. By default it answers `Hello there` and reports 10 and 2 tokens. */
 export async function startLlmUpstream(): Promise<LlmUpstream> {
   const calls: UpstreamCall[] = []
   let answer = answerAnything

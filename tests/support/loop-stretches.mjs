@@ -1,4 +1,4 @@
-// Preloaded into a mesh under test: how long its thread works on the processor without the event loop coming round.
+// Preloaded into a mesh under test: measures how long its thread runs without returning to the event loop.
 import { writeFileSync } from 'node:fs'
 import process from 'node:process'
 
@@ -11,7 +11,7 @@ const cpuMs = () => {
 
 let stretches = []
 let before = cpuMs()
-// A timer is due in each round, so between two of its calls there are 5 ms of rounds, or one that was longer.
+// The timer is due in each round of the loop, so the time between two calls is 5 ms of rounds or one longer round.
 setInterval(() => {
   const now = cpuMs()
   stretches.push(now - before)

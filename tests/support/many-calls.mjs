@@ -1,4 +1,4 @@
-// Runs inside an agent: calls a model again and again in several loops, over all lives of the mesh, until its time is up.
+// Runs inside an agent: calls a model repeatedly in several loops, across mesh restarts, until its time is up.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const [model, loops, seconds] = [process.argv[2] ?? '', Number(process.argv[3]), Number(process.argv[4])]
@@ -18,7 +18,7 @@ async function loop() {
       await reply.text()
       if (reply.status !== 200) await sleep(20)
     } catch {
-      // The mesh is away; the first moment of its next life is what matters here.
+      // The mesh is down; the test is about the first moment after its restart.
       await sleep(5)
     }
   }

@@ -1,4 +1,4 @@
-// Runs inside an agent: many streams of the official client at once, told nothing but the environment.
+// Runs inside an agent: many concurrent streams of the official client, configured by the environment alone.
 import OpenAI from 'openai'
 
 const [model, count] = [process.argv[2] ?? '', Number(process.argv[3])]

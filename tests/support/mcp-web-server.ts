@@ -5,7 +5,7 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/server'
 import { startWebServer } from './web-server.ts'
 import type { WebServer } from './web-server.ts'
 
-/** An MCP server on the network, written with the official SDK. */
+/** An MCP server for HTTP, written with the official SDK. */
 function aServer(): McpServer {
   const server = new McpServer({ name: 'web', version: '1' })
   const text = fromJsonSchema<{ text: string }>({

@@ -14,11 +14,11 @@ import { patient } from './patience.ts'
 export interface CallOptions {
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number>>
-  /** Sent as JSON, unless it is text or bytes. */
+  /** Sent as JSON, unless the value is a text or bytes. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly timeoutMs?: number
-  /** On a connection that is open already; where nothing is said, whoever reads with no headers of their own does so. */
+  /** Whether to reuse an open connection; by default, GET calls without own headers do. */
   readonly reuses?: boolean
 }
 
@@ -28,15 +28,15 @@ export interface AskOptions {
   readonly key?: string
 }
 
-/** Calls on the people's API of a mesh, as a person on this machine makes them. */
+/** Calls to the people's API of a mesh, as a person on this machine makes them. */
 export interface MeshCalls {
   readonly url: string
   call(endpoint: Endpoint, options?: CallOptions): Promise<Reply>
-  /** One chat turn, answered with the outcome. The operator is asked unless told otherwise. */
+  /** Runs one chat turn and returns its outcome. Asks the operator unless another agent is given. */
   ask(message: string, options?: AskOptions): Promise<RunView>
-  /** Asks, and goes away once the run is a row. */
+  /** Starts a chat turn and disconnects once the run is stored; returns the run id. */
   submit(message: string, options?: AskOptions): Promise<string>
-  /** Puts a tool of an agent to work without a model. */
+  /** Runs a tool of an agent without a model. */
   invoke(agent: string, tool: string, params: object): Promise<RunView>
   createWorker(id: string, more?: object): Promise<void>
   run(id: string): Promise<RunView>
@@ -46,7 +46,7 @@ export interface MeshCalls {
   ended(id: string, boundMs?: number): Promise<RunView>
 }
 
-/** `always` is sent with every call, such as a session. */
+/** `always` are headers that every call sends, such as a session. */
 export function meshCalls(url: () => string, always: Readonly<Record<string, string>> = {}): MeshCalls {
   const call: MeshCalls['call'] = (endpoint, options = {}) => {
     const query = new URLSearchParams(
@@ -66,7 +66,7 @@ export function meshCalls(url: () => string, always: Readonly<Record<string, str
         ...options.headers,
       },
       body: raw ? body : JSON.stringify(body),
-      // Whoever only looks, looks often: for each new connection the mesh asks the kernel whose it is.
+      // Tests poll often, and for each new connection the mesh asks the kernel which user opened it.
       reuses: options.reuses ?? (endpoint.method === 'GET' && options.headers === undefined),
       ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }),
     })
@@ -129,7 +129,7 @@ export function meshCalls(url: () => string, always: Readonly<Record<string, str
   }
 }
 
-/** Posts as a reader of the stream and hangs up after its first frame, which names the run. */
+/** Posts as a client of the stream and disconnects after the first frame, which names the run. */
 async function acceptedRun(
   url: string,
   chat: {

@@ -7,17 +7,17 @@ import { meshCalls } from './mesh-calls.ts'
 import type { MeshCalls } from './mesh-calls.ts'
 import { meshArguments, pinnedNode } from './mesh-process.ts'
 
-/** A mesh whose standard output is the test's to choose; what it tells its starter comes over a channel of its own. */
+/** A mesh whose standard output the test chooses; the mesh reports to its parent process over a separate channel. */
 export interface MeshOnOutput extends MeshCalls {
   readonly pid: number
   readonly child: ChildProcess
   isAlive(): boolean
 }
 
-/** Starts a mesh of plain processes on a home and waits until it is ready; it is ended when the test ends. */
+/** Starts a mesh with the `process` runtime on a home and waits until it is ready; it is ended when the test ends. */
 export async function startMeshOnOutput(options: {
   readonly home: string
-  /** A descriptor, or a pipe whose reader is `child.stdout`. */
+  /** A file descriptor, or `pipe`, whose reader is `child.stdout`. */
   readonly output: number | 'pipe'
   readonly environment?: Readonly<Record<string, string>>
 }): Promise<MeshOnOutput> {

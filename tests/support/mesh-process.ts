@@ -17,7 +17,7 @@ import type { MeshCalls } from './mesh-calls.ts'
 import { patient } from './patience.ts'
 import { meshProgram } from './programs.ts'
 
-/** The first start of a container fleet may build its image. */
+/** Maximum time until a mesh is ready; the first start of a container fleet may build its image. */
 const readyMaxMs = {
   process: patient(40_000),
   docker: patient(540_000),
@@ -30,40 +30,40 @@ export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url))
 export interface MeshOptions {
   readonly runtime?: RuntimeName
   readonly cassettes?: Readonly<Record<string, Cassette>>
-  /** `config/settings.json`; the default model is the first cassette. */
+  /** Content of `config/settings.json`; the default model is the first cassette. */
   readonly settings?: Readonly<Record<string, unknown>>
   readonly environment?: Readonly<Record<string, string>>
-  /** 0 takes any free one. */
+  /** 0 selects any free port. */
   readonly port?: number
   readonly agentPort?: number
-  /** What the process is started by, such as a program that gives it a view of its own of the file system. */
+  /** Command that starts the process, such as a program that gives it a private view of the file system. */
   readonly startedBy?: readonly string[]
 }
 
 export interface MeshProcess extends MeshCalls {
   readonly home: string
   readonly runtime: RuntimeName
-  /** Of the life that runs now. */
+  /** Process id of the present mesh process. */
   readonly pid: number
-  /** Everything that every life of it printed. */
+  /** Everything that all mesh processes of this home have printed. */
   log(): string
-  /** JSON lines of standard output, all lives. */
+  /** JSON lines on standard output, of all mesh processes of this home. */
   told(): readonly Readonly<Record<string, unknown>>[]
-  /** Kills the mesh and nothing else, as a power cut would. */
+  /** Kills only the mesh process, as a power cut would. */
   kill9(): Promise<void>
-  /** Asks it to stop; gives the exit code. */
+  /** Sends SIGTERM; resolves to the exit code. */
   terminate(): Promise<number | null>
-  /** Starts it again on the same home, on the same port. */
+  /** Starts the mesh again on the same home and port. */
   restart(): Promise<void>
-  /** Starts it again where a test that failed has left it dead, so that the next of its file does not inherit that. */
+  /** Starts the mesh again if a failed test left it stopped, so that later tests of the file are not affected. */
   standUp(): Promise<void>
-  /** Where an agent's `/data` is (`process` runtime). */
+  /** Path of an agent's `/data` (`process` runtime). */
   dataOf(agent: string): string
-  /** Processes of its agents, living and dead (`process` runtime). */
+  /** Recorded processes of the agents, running or ended (`process` runtime). */
   agentProcesses(): Promise<readonly ProcessRecord[]>
-  /** Runs another command of the same program on the same home. */
+  /** Runs another command of the mesh program on the same home. */
   command(name: string, more?: readonly string[]): Promise<CommandEnd>
-  /** Stops everything and deletes the home. Done by itself when a test that started it ends. */
+  /** Stops everything and deletes the home. Runs automatically when the test that started the mesh ends. */
   stop(): Promise<void>
 }
 
@@ -73,14 +73,14 @@ export interface CommandEnd {
   readonly errors: string
 }
 
-/** Starts a real mesh in a home of its own and takes it away when the test ends. */
+/** Starts a real mesh in a new home, and stops and deletes it when the test ends. */
 export async function startMeshForTest(options: MeshOptions = {}): Promise<MeshProcess> {
   const mesh = await startMesh(options)
   onTestFinished(() => mesh.stop(), stopMaxMs * 4)
   return mesh
 }
 
-/** A mesh that is not started yet, on a copy of the home of one that does not run; taken away when the test ends. */
+/** A mesh that is not started yet, on a copy of the home of a stopped mesh; deleted when the test ends. */
 export async function copyMeshForTest(
   stopped: Pick<MeshProcess, 'home'>,
   options: MeshOptions = {},
@@ -92,7 +92,7 @@ export async function copyMeshForTest(
   return mesh
 }
 
-/** Starts a real mesh in a home of its own; whoever starts it must `stop` it. */
+/** Starts a real mesh in a new home. The caller must `stop` it. */
 export async function startMesh(options: MeshOptions = {}): Promise<MeshProcess> {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-flow-'))
   await mkdir(join(home, 'config'), { recursive: true })
@@ -117,7 +117,7 @@ export async function startMesh(options: MeshOptions = {}): Promise<MeshProcess>
   return mesh
 }
 
-/** A home that is there already, with no mesh on it yet. */
+/** Opens an existing home; no mesh is started yet. */
 export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
   const runtime = options.runtime ?? 'process'
   const environment = environmentOf(options)
@@ -225,7 +225,7 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
   }
 }
 
-/** Runs the program with these arguments to its end. */
+/** Runs the program with these arguments and waits until it ends. */
 export async function runMeshCommand(
   argumentList: readonly string[],
   environment: NodeJS.ProcessEnv = environmentOf({}),
@@ -251,7 +251,7 @@ interface Life {
   readonly ended: Promise<number | null>
 }
 
-/** The Node that the project pins; the one that runs the tests where that has no build for this machine. */
+/** The Node version that the project pins, or the one that runs the tests where the pinned one has no build. */
 export const pinnedNode = process.versions.node.startsWith('26.')
   ? process.execPath
   : join(repositoryRoot, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
@@ -281,7 +281,7 @@ function eachJsonLine(
   })
 }
 
-/** Ends agents that outlived their mesh. Only the very processes of the records, whose groups are their own. */
+/** Ends agents that outlived their mesh: only recorded processes, each with its own process group. */
 async function killProcesses(records: readonly ProcessRecord[]): Promise<void> {
   for (const record of records) {
     if (await isAlive(record)) process.kill(-record.pid, 'SIGKILL')

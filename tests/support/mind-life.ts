@@ -12,10 +12,10 @@ import type { MeshProcess } from './mesh-process.ts'
 import { startWebServer } from './web-server.ts'
 import { patient } from './patience.ts'
 
-/** Everything that an agent can do, in stages that can be gone through in one life of its container. */
+/** Everything that an agent can do, in stages that one container can run in sequence. */
 export interface MindLife {
   readonly mesh: MeshProcess
-  /** In their order; each rejects unless it did what it is named after. */
+  /** The stages in order; each rejects unless it did what its name says. */
   stages(agent: string): readonly MindStage[]
   close(): Promise<void>
 }
@@ -105,11 +105,11 @@ const cassette = aCassette(
   { turns: [says('as you say')] },
 )
 
-/** A fleet of containers with an operator and the worker `clerk`. */
+/** Starts a fleet of containers with an operator and the worker `clerk`. */
 export async function startMindLife(): Promise<MindLife> {
   const server = await mcpProgram()
   const picture = Buffer.concat([aPng(), randomBytes(pictureBytes)])
-  // In the shape that a SearXNG with `json` among its formats answers in.
+  // The response format of a SearXNG that has `json` among its formats.
   const web = await startWebServer((_request, response) => {
     const results = Array.from({ length: 10 }, (_, index) => ({
       title: `Tea ${index}`,
@@ -121,7 +121,7 @@ export async function startMindLife(): Promise<MindLife> {
   const address = `127.0.0.1:${web.port}`
   const mesh = await startMesh({
     runtime: 'docker',
-    // By its name a model with a tokenizer of our own, which operators never load.
+    // The model name selects the bundled tokenizer, which operators never load.
     cassettes: { 'gpt-mind': cassette },
     environment: { FLOTILLA_NO_INSTALL: '1' },
     settings: {

@@ -6,12 +6,12 @@ import type { ModelCatalog } from '../../packages/mesh/src/models/catalog/model-
 import { randomId, systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import type { Vault } from '../../packages/mesh/src/credentials/vault.ts'
 
-/** The catalog of an owner with these settings and keys. */
+/** The model catalog of an owner with these settings and keys. */
 export function aModelCatalog(owner: {
   readonly settings?: object
   readonly vault: Vault
   readonly environmentDefaultModel?: string | null
-  /** Without it no scripted model may be asked for. */
+  /** Without this factory, no scripted model can be requested. */
   readonly makeScripted?: MakeProviderDeps['makeScripted']
 }): ModelCatalog {
   return createModelCatalog({

@@ -43,12 +43,12 @@ export interface LlmParts {
   readonly database: Database
   readonly spend: SpendTable
   readonly spending: Reservations
-  /** The sums with everything that waited to be written. */
+  /** Spending totals, including those not written yet. */
   spent(scope: string, period: string): SpendTotal
   readonly events: ReturnType<typeof collectEvents>
   readonly runCosts: { runId: string; costUsd: number; tokens: number }[]
   readonly deps: CompleteDeps
-  /** The owner has put a new key of OpenAI into the vault. */
+  /** Simulates that the owner stored a new OpenAI key in the vault. */
   newKey(): void
   close(): Promise<void>
 }
@@ -66,14 +66,14 @@ export interface LlmPartsOptions {
   readonly life?: string
   readonly readOnLimits?: Partial<ReadOnLimits>
   readonly key?: string
-  /** What goes through which proxy; nothing where left out. */
+  /** Which hosts use which proxy; no proxy when absent. */
   readonly proxies?: ProxyRules
   readonly apiFormat?: ApiFormat
 }
 
 export const workerCaller: Caller = { kind: 'agent', agentId: 'scout', token: 'program', run: null }
 
-/** The whole model path but for its HTTP server: real storage, real provider, a budget, no permission file. */
+/** The whole model path without its HTTP server: real storage, real provider, a budget, no permission file. */
 export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
   const database = options.database ?? migrated()
   const settings: Settings = settingsSchema.parse({ ...pricedProvider(options.baseUrl), ...options.settings })
@@ -151,7 +151,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
   }
 }
 
-/** Says that it costs: what nobody says of a server on this machine makes its models free. */
+/** Sets a price: without one, models of a server on this machine are free. */
 function pricedProvider(baseUrl: string | undefined): object {
   if (baseUrl === undefined) return {}
   return {
@@ -187,7 +187,7 @@ export function aVault(system: Readonly<Record<string, string | undefined>>): Va
   }
 }
 
-/** Mounts a use case on a loopback server the way a route does: it copies, and says when the client has gone. */
+/** Mounts a use case on a loopback server as a route does: it copies the reply and reports a disconnected client. */
 export async function startLlmServer(
   complete: Complete,
   caller: Caller = workerCaller,

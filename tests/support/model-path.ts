@@ -3,7 +3,7 @@ import type { LlmParts, LlmPartsOptions } from './model-harness.ts'
 import { startLlmUpstream } from './llm-upstream.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
 
-/** The path of a model call from the API's use case to a provider, with a loopback provider at its end. */
+/** Runs the path of a model call, from the API's use case to a loopback provider. */
 export async function withModelPath<T>(
   options: LlmPartsOptions,
   work: (at: { upstream: LlmUpstream; parts: LlmParts }) => Promise<T>,
@@ -18,13 +18,13 @@ export async function withModelPath<T>(
   }
 }
 
-/** The bytes of a chat completion that asks for little, with what a test adds to it. */
+/** The bytes of a small chat completion request, with the fields that a test adds. */
 export function completionBody(more: object = {}): Uint8Array {
   const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], ...more }
   return new TextEncoder().encode(JSON.stringify(body))
 }
 
-/** All of an answer as text, read to its end where it streams. */
+/** Reads a whole answer as text; a stream is read to its end. */
 export async function wholeText(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<string> {
   if (body instanceof Uint8Array) return new TextDecoder().decode(body)
   return Buffer.concat(await Array.fromAsync(body)).toString()

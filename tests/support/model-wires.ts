@@ -189,7 +189,7 @@ function finishOf({ call }: Turn): string {
   return call ? 'tool_calls' : 'stop'
 }
 
-/** Its thinking is a part of the content, and its ids have nine letters. */
+/** Mistral sends its thinking as a content part, and its ids have nine letters. */
 const mistral: Wire = {
   whole: (turn) =>
     chatWhole({ content: mistralContent(turn), ...chatCalls(turn, 'gSIMJiOkT') }, finishOf(turn)),

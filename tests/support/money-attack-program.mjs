@@ -1,4 +1,4 @@
-// Runs inside an agent as a hostile program would: asks a model in every way that might get more than is paid for.
+// Runs inside an agent as a hostile program: calls a model in every way that might cost more than is charged.
 import { appendFileSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -65,7 +65,7 @@ if (kind === 'storm') {
 } else if (kind === 'with-token') {
   for (let at = 0; at < 5; at++) await call('revoked')
 } else {
-  // Goes on after its run, and writes when each call began and ended, and what it was answered.
+  // Continues after its run, and writes when each call began and ended, and the reply.
   for (;;) {
     const beganAt = Date.now()
     const answer = await call('after')

@@ -11,12 +11,12 @@ import type { MeshProcess } from './mesh-process.ts'
 
 const program = join(repositoryRoot, 'tests', 'support', 'many-calls.mjs')
 const loops = 12
-/** As long as a command may take. */
+/** The maximum time of a command. */
 const commandMaxSeconds = 300
-/** More than a life's first answers, so that both what was left open and what came after it is in the sums. */
+/** More calls than a process start alone causes, so that the sums include open calls and calls after them. */
 const callsEachLife = 10
 
-/** Thinks for a moment, and says what it has used. */
+/** Waits briefly, and reports its usage. */
 function thinkAndAnswer(upstream: LlmUpstream): void {
   upstream.answerWith(async (_call, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -27,11 +27,11 @@ function thinkAndAnswer(upstream: LlmUpstream): void {
   })
 }
 
-/** Kills a mesh again and again under an agent that calls at every moment; expects each life's money to be right. */
+/** Kills a mesh repeatedly under an agent that calls models all the time; expects the sums to be right each time. */
 export async function killUnderCalls(asked: {
   readonly runtime: 'process' | 'docker'
   readonly kills: number
-  /** Of one agent's calls before the next; each outlives several lives of the mesh. */
+  /** Duration of one batch of calls by the agent; each batch spans several mesh restarts. */
   readonly seconds: number
 }): Promise<{ readonly calls: number }> {
   const upstream = await startLlmUpstream()
@@ -56,7 +56,7 @@ export async function killUnderCalls(asked: {
       }
       const before = upstream.calls.length
       await eventually('the agent calls', () => upstream.calls.length > before + callsEachLife, 60_000)
-      // Spread over the rounds in which what is over is written.
+      // Kills are spread over the interval in which finished calls are written.
       await sleep((kill * 17) % 50)
       await mesh.kill9()
       await mesh.restart()
@@ -73,7 +73,7 @@ export async function killUnderCalls(asked: {
   }
 }
 
-/** Its asker goes with the first life of the mesh; the run goes on, and so do its calls. */
+/** The client disconnects with the first mesh process; the run continues, and so do its calls. */
 async function startCalling(mesh: MeshProcess, seconds: number): Promise<void> {
   const text = (await readFile(program)).toString('base64')
   const command = `echo ${text} | base64 -d > calls.mjs && node calls.mjs fake/works ${loops} ${seconds}`
@@ -92,7 +92,7 @@ function expectNothingOpen(mesh: MeshProcess): void {
   expect(told.map((row) => row['open_nano'])).toEqual(told.map(() => 0))
 }
 
-/** Sums that budgets are decided by, beside what the rows say, in one read of the database. */
+/** The sums that budgets use, beside the sums of the rows, in one read of the database. */
 function sumsOf(mesh: MeshProcess) {
   const ledger = openLedger(mesh.home)
   const sums = `sum(CASE state WHEN 'open' THEN reserved_nano ELSE 0 END) AS open_nano,

@@ -2,12 +2,12 @@ import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 import type { Server } from 'node:net'
 
-/** What a name is answered with: addresses, `dead` for no answer at all, null for no such name. */
+/** The answer to a name: addresses, `dead` for no reply at all, null for an unknown name. */
 export type NameAnswer = readonly string[] | 'dead' | null
 
 export interface NameServer {
   readonly port: number
-  /** Names that were asked for, as they were written. */
+  /** Requested names, in their original spelling. */
   readonly asked: string[]
   close(): void
 }
@@ -55,7 +55,7 @@ async function listenOverTcp(
   const server = createServer((line) => {
     asked.push(`a connection of ${line.remoteAddress ?? 'somebody'}`)
     line.on('error', () => line.destroy())
-    // One question comes in one piece here: its length, and what is asked.
+    // Each question arrives in one chunk here: its length, and the question itself.
     line.once('data', (framed: Buffer) => {
       const reply = replyTo(framed.subarray(2))
       if (reply === null) return void line.destroy()
@@ -94,7 +94,7 @@ function nameIn(query: Buffer): { readonly name: string; readonly end: number } 
   return { name: labels.join('.'), end: at + 1 }
 }
 
-/** A pointer to the question's name, type, class IN, no time to live, the address. */
+/** A DNS record: a pointer to the question's name, type, class IN, TTL 0, the address. */
 function recordOf(address: string, isSix: boolean): Buffer {
   const bytes = isSix ? sixBytes(address) : Buffer.from(address.split('.').map(Number))
   const head = Buffer.from([0xc0, 12, 0, isSix ? 28 : 1, 0, 1, 0, 0, 0, 0, 0, bytes.length])

@@ -4,7 +4,7 @@ import type { BindOptions } from '../../packages/mesh/src/http/bind-endpoint.ts'
 import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
 import type { Routes } from '../../packages/mesh/src/http/routes.ts'
 
-/** Every route that modules offer, as `METHOD /path`, by the surface whose gate stands before it. */
+/** Returns every route of the modules, as `METHOD /path`, by the surface whose gate checks it. */
 export function offeredRoutes(modules: readonly MeshModule[]): Readonly<Record<keyof Routes, string[]>> {
   const found: Record<keyof Routes, string[]> = {
     public: [],
@@ -25,7 +25,7 @@ export function offeredRoutes(modules: readonly MeshModule[]): Readonly<Record<k
   return found
 }
 
-/** What calls of a route need, as it is known before their bodies are read; by `METHOD /path`. */
+/** Returns the action that each route checks before its body is read, by `METHOD /path`. */
 export function neededActions(modules: readonly MeshModule[]): Readonly<Record<string, unknown>> {
   const found: Record<string, unknown> = {}
   const bind = ({ method, path }: Endpoint, { needs }: BindOptions) => {
@@ -39,7 +39,7 @@ export function neededActions(modules: readonly MeshModule[]): Readonly<Record<s
   return found
 }
 
-/** Takes parsers and hooks, and does nothing with them. */
+/** Accepts parsers and hooks, and ignores them. */
 function deafScope(): FastifyInstance {
   return new Proxy(
     {},

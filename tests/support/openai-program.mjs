@@ -1,4 +1,4 @@
-// Runs inside an agent, as any program of a worker would: the official client, told nothing but its environment.
+// Runs inside an agent like any program of a worker: the official client, configured by its environment alone.
 import OpenAI from 'openai'
 
 const model = process.argv[2] ?? ''

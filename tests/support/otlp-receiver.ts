@@ -4,7 +4,7 @@ import { buffer } from 'node:stream/consumers'
 import protobuf from 'protobufjs'
 import * as z from 'zod'
 
-/** What of OpenTelemetry's definition of OTLP 1.0 a trace is made of; field numbers are its own. */
+/** The part of OpenTelemetry's OTLP 1.0 definition that traces use; field numbers are the official ones. */
 const definition = `
 syntax = "proto3";
 message AnyValue { oneof value { string string_value = 1; bool bool_value = 2; int64 int_value = 3; double double_value = 4; } }
@@ -45,7 +45,7 @@ const requestSchema = z.object({
   ),
 })
 
-/** Ids in hex, as everybody writes them. */
+/** A received span, with ids in hex as tools usually write them. */
 export interface ReceivedSpan {
   readonly traceId: string
   readonly spanId: string
@@ -60,12 +60,12 @@ export interface ReceivedSpan {
 export interface OtlpReceiver {
   readonly url: string
   readonly spans: readonly ReceivedSpan[]
-  /** Headers of every request, and its bytes as they came. */
+  /** Headers of every request, and its bytes as received. */
   readonly requests: readonly { readonly headers: NodeJS.Dict<string | string[]>; readonly body: Buffer }[]
   close(): Promise<void>
 }
 
-/** A collector's endpoint for traces on loopback, which reads OTLP by its definition. */
+/** A trace collector's endpoint on loopback, which parses OTLP by its protobuf definition. */
 export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   const spans: ReceivedSpan[] = []
   const requests: { headers: NodeJS.Dict<string | string[]>; body: Buffer }[] = []

@@ -39,7 +39,7 @@ export function ownAddressSpellings(
   ]
 }
 
-/** As only the parser of URLs reads them. */
+/** Spellings that only the URL parser accepts. */
 export const urlSpellings: readonly string[] = [
   '127。0。0。1',
   '１２７.０.０.１',

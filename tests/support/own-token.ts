@@ -6,7 +6,7 @@ import { createMeshIdentity } from '../../packages/mesh/src/agents/connection/me
 import type { MeshIdentity } from '../../packages/mesh/src/agents/connection/mesh-identity.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 
-/** A door token of a running agent. The true one is in its process alone, so the home is given one more. */
+/** Adds an agent token of a running agent to the home. The real token exists only in the agent's process. */
 export function addDoorToken(home: string, agentId: string): string {
   const token = randomBytes(32).toString('base64url')
   const database = new DatabaseSync(join(home, 'data', 'mesh.db'))
@@ -20,7 +20,7 @@ export function addDoorToken(home: string, agentId: string): string {
   return token
 }
 
-/** The mesh's own hand for proofs to agents, made from the secret of the home. */
+/** Returns the mesh's identity, made from the home's secret, which signs proofs to agents. */
 export async function identityOf(home: string, shiftMs = 0): Promise<MeshIdentity> {
   const secret = (await readFile(join(home, 'data', 'mesh-secret'), 'utf8')).trim()
   return createMeshIdentity({ secret, clock: { ...systemClock, now: () => Date.now() + shiftMs } })

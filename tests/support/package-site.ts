@@ -13,17 +13,17 @@ import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive
 
 const run = promisify(execFile)
 
-/** A site with what programs come for: pages, a git repository, an npm registry, a Python index; plain and over TLS. */
+/** A site that programs download from: pages, a git repository, an npm registry, a Python index; HTTP and HTTPS. */
 export interface PackageSite {
   readonly plainPort: number
   readonly tlsPort: number
-  /** The certificate that signs itself, PEM. */
+  /** The self-signed certificate, PEM. */
   readonly certificate: string
   readonly requests: { readonly url: string; readonly headers: IncomingMessage['headers'] }[]
   close(): Promise<void>
 }
 
-/** Stands for the internet: `host` is the name that the certificate is for. */
+/** Simulates the internet; `host` is the name in the certificate. */
 export async function startPackageSite(host: string): Promise<PackageSite> {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-site-'))
   const [key, certificate] = await makeCertificate(folder, host)
@@ -78,7 +78,7 @@ async function makeRepository(path: string): Promise<void> {
   await run('git', ['-C', path, 'config', 'http.receivepack', 'true'])
 }
 
-/** git's own server program, by CGI. */
+/** Runs git's own server program through CGI. */
 async function serveGit(folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://site')
   const child = spawn('git', ['http-backend'], {
@@ -175,7 +175,7 @@ async function npmTarball(): Promise<Buffer> {
   return gzipSync(Buffer.concat(pieces))
 }
 
-/** The least that pip installs, written by Python's own zip. */
+/** A minimal package that pip installs, written with Python's zipfile module. */
 const makeWheel = `
 import sys, zipfile
 info = 'far_wheel-1.0.dist-info/'

@@ -18,17 +18,17 @@ import { cliProgram, userCaches } from './programs.ts'
 import type { ReadmeStep } from './readme-steps.ts'
 
 /**
- * Lines whose every effect is the mesh's, without a file that is named from where the reader stands, a variable or a pipe of
- * the shell: what a process of its own adds to them, other tests say, and it takes longer than they do.
+ * Commands that only call the mesh, without relative files, shell variables or pipes. They run in this process: other
+ * tests cover separate processes, which take longer than the commands themselves.
  */
 const asksMesh =
   /^flotilla (?<words>(?:agents?|apply|archive|blackboard|browser|budget|changes|channels|chat|costs|credentials|cron|fork|heartbeat|hibernate|history|journal|messages|models|pause|pending|people|permissions|projects|replay|restart|resume|runs|status|tasks|templates|topics|trace|unarchive|undo|wallet|walls|watchers|webhooks)(?: .*)?)$/
-/** Those for which a program of the home does the work, with the mesh or without it. */
+/** Commands for which a program works on the home, with or without a running mesh. */
 const asksHome = /^flotilla (?<words>(?:backup|doctor|prune|restore|verify)(?: .*)?)$/
 const ofShell = /[`$|<>;&*~\\]/
 const quoted = /"([^"]*)"|'([^']*)'/g
 
-/** As a shell takes them apart; quotes are all that such lines have of it. */
+/** Splits a line into words as a shell does; such lines use no shell syntax but quotes. */
 const wordsOf = (line: string): readonly string[] =>
   [...line.matchAll(/(?:[^\s"']+|"[^"]*"|'[^']*')+/g)].map(([word]) =>
     word.replaceAll(quoted, (_whole, double?: string, single?: string) => double ?? single ?? ''),
@@ -36,7 +36,7 @@ const wordsOf = (line: string): readonly string[] =>
 
 const commandMaxMs = patient(120_000)
 
-/** What the owner of this test writes where a page leaves it to the reader. */
+/** Keys that the owner in this test writes where a page leaves the choice to the reader. */
 const keysBeside = ['GROQ', 'BRAVE', 'ANTHROPIC'].map((name) => `FLOTILLA_SYSTEM_${name}_API_KEY=sk-${name}`)
 
 export interface CommandEnded {
@@ -45,12 +45,12 @@ export interface CommandEnded {
   readonly err: string
 }
 
-/** Someone who reads pages on a machine of their own and types what they say, one after the other. */
+/** A simulated person who reads pages on a separate machine and types their commands in order. */
 export interface PageReader {
   readonly folder: string
   readonly port: number
   readonly upstream: LlmUpstream
-  /** Lines of commands that were met so far. */
+  /** Command lines that the reader has found so far. */
   readonly met: ReadonlySet<string>
   take(step: ReadmeStep): Promise<void>
   /**
@@ -62,13 +62,13 @@ export interface PageReader {
 }
 
 export interface ReaderHabits {
-  /** How each command is given: what is typed into it. One that is not here fails the test. */
+  /** What is typed into each command. A command that is not listed fails the test. */
   readonly typed: Readonly<Record<string, string>>
-  /** The line with its placeholders filled, by what the command before printed or by what the reader has. */
+  /** Fills the placeholders of a line from the output of the command before, or from the reader's own values. */
   readonly filled: (line: string, before: string, reader: PageReader) => Promise<string>
-  /** What the reader looks at beside the exit code. */
+  /** Further checks of a command's result, beside the exit code. */
   readonly look?: (line: string, ended: CommandEnded, reader: PageReader) => void
-  /** A block in another language than commands: run, or tried elsewhere by name. Throws for one that nobody tries. */
+  /** Checks a block in another language: runs it, or names the test that does; throws otherwise. */
   readonly block?: (language: string, text: string, reader: PageReader) => Promise<void>
 }
 
@@ -79,7 +79,7 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
   const met = new Set<string>()
   const home = join(folder, '.flotilla')
   let lastOut = ''
-  // Where the reader stands: `npx` finds the programs of the repository, and what commands write is not left there.
+  // The reader's folder: `npx` finds the repository's programs, and files that commands write stay out of it.
   await symlink(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'package.json'), '{"private": true}')
   const ownBin = join(folder, 'bin')
@@ -143,7 +143,7 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     habits.look?.(line, ended, reader)
   }
 
-  /** One in a process of its own; what the others would print, this process can tell. */
+  /** Runs one help command in a separate process; this process prints the help of all others. */
   async function everyHelp(line: string): Promise<void> {
     expect(await run(line.replace('<command>', 'status'))).toMatchObject({ code: 0 })
     const { commands } = await commandProgram()
@@ -162,7 +162,7 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
     await writeFile(path, [before.trimEnd(), own.trimEnd(), ...keysBeside, ''].join('\n'), { mode: 0o600 })
   }
 
-  /** Each beside those before it, as an owner would write them; a mesh that runs takes them up by itself. */
+  /** Merges each snippet into the earlier settings, as an owner would; a running mesh loads the file by itself. */
   async function writeSettings(snippet: string): Promise<void> {
     const path = join(home, 'config', 'settings.json')
     const before = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as object
@@ -201,8 +201,8 @@ export async function startPageReader(habits: ReaderHabits): Promise<PageReader>
 }
 
 /**
- * That a page shows what its command printed: each line, in this order, with others between them. `…` is any text within a
- * line, and any number of spaces is one; lines of a table that only draw are left out of both.
+ * Checks that a page shows its command's output: each line, in this order, with other lines between. `…` matches any
+ * text within a line, and any number of spaces counts as one; lines that only draw a table are ignored.
  */
 function expectOutput(printed: string, shown: string): void {
   const lines = printed.split('\n')

@@ -1,27 +1,27 @@
 import process from 'node:process'
 
 /**
- * Tests wait for events, and a wait has an end only so that a hung test is told. That end lies as much further
- * out as the machine is slower or busier than the one on which the bounds were written: nothing passes or
- * fails by it. FLOTILLA_TEST_PATIENCE sets the factor by hand.
+ * Tests wait for events; a deadline exists only to report a hung test. The deadline grows with the slowness or load
+ * of the machine, compared to the one on which the bounds were written, and decides no result. FLOTILLA_TEST_PATIENCE
+ * sets the factor by hand.
  */
 
-/** What the loop of `measuredPatience` took on the quiet machine on which the bounds were written, in ms. */
+/** Duration in ms of the loop in `measuredPatience` on the idle machine on which the bounds were written. */
 const referenceMs = 65
 const least = 5
-/** So that a hung test is told within the hour also on the slowest machine. */
+/** The maximum factor, so that a hung test is reported within an hour even on the slowest machine. */
 const most = 12
 const name = 'FLOTILLA_TEST_PATIENCE'
 
-/** How many times longer than it says a bound of a test waits here. At least five, since work may come later. */
+/** The factor by which waits in tests are extended on this machine; at least five, since load may rise later. */
 export const patience = readPatience() ?? least
 
-/** A bound in ms as it is meant on a quiet machine, made as long as this one wants it. */
+/** Converts a bound in ms for an idle machine into the bound for this machine. */
 export function patient(ms: number): number {
   return Math.round(ms * patience)
 }
 
-/** The factor for this machine, by how long it takes over a fixed sum beside what it does now. */
+/** Measures the factor for this machine: how long it needs for a fixed calculation under its present load. */
 export function measuredPatience(): number {
   const given = readPatience()
   if (given !== undefined) return given

@@ -1,12 +1,12 @@
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { patient } from './patience.ts'
 
-/** Shorter sleeps are pauses between looks, which nobody is cut off by. */
+/** Shorter sleeps are polling intervals and not deadlines, so they are not extended. */
 const shortestMs = 5000
 
 /**
- * Deadlines of production, such as ten seconds for an answer of a chain, are for a machine that works at its pace. In a mesh within
- * this process they lie as much further out as those of tests do. Gives what puts them back.
+ * Production deadlines, such as ten seconds for the answer of a chain, assume a machine at normal speed. This extends
+ * them by `patience` for a mesh within this process. Returns the function that restores them.
  */
 export function stretchDeadlines(): () => void {
   const { sleep } = systemClock

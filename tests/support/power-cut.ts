@@ -9,9 +9,9 @@ import { DatabaseSync, StatementSync } from 'node:sqlite'
  * its writes to files stay under way for ever, and its database knows it no more.
  */
 export interface Life {
-  /** The boundary at which it ends; null for a life that ends by itself. */
+  /** The boundary at which the power cut happens; null for a process that ends by itself. */
   readonly endsAt: number | null
-  /** Boundaries that it has passed. */
+  /** Number of boundaries that the process has passed. */
   passed: number
   isOver: boolean
 }
@@ -19,7 +19,7 @@ export interface Life {
 const lives = new AsyncLocalStorage<Life>()
 let running: Life | null = null
 
-/** Resolves with what the work gave, or with null where the power went. */
+/** Resolves to the result of the work, or to null if the power cut ended it. */
 export async function livesUntil<T>(
   endsAt: number | null,
   work: () => Promise<T>,
@@ -45,14 +45,14 @@ export async function livesUntil<T>(
   return { life, result: life.isOver ? null : result }
 }
 
-/** A boundary that the one life that runs passes outside this process's files, at whoever it asks; throws where the power goes. Gives its number. */
+/** Counts a boundary at a server that the process calls; throws at the power cut. Returns its number. */
 export function passOutside(): number | null {
   if (running === null) return null
   pass(running)
   return running.passed - 1
 }
 
-/** One more boundary; throws where the power goes. */
+/** Counts one more boundary; throws at the power cut. */
 function pass(life: Life): void {
   if (life.isOver) throw new Error('the power is off')
   if (life.passed++ !== life.endsAt) return
@@ -80,7 +80,7 @@ function cutDatabases(): void {
   }
   DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
     const life = lives.getStore()
-    // What is not committed is gone, whoever takes it back.
+    // Uncommitted changes are lost in any case, so a rollback is no boundary and always runs.
     if (sql === 'ROLLBACK' || !life) return exec.call(this, sql)
     return around(life, sql === 'COMMIT', () => exec.call(this, sql))
   }

@@ -3,7 +3,7 @@ import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { expect } from 'vitest'
 import type { Reply } from './http-call.ts'
 
-/** The reply is a problem of the catalogue: media type, status, code and title fit each other, and there is a repair. */
+/** Expects a problem of the catalogue: media type, status, code and title match, and a repair is present. */
 export function expectProblem(reply: Reply, ...codes: readonly ProblemCode[]): Record<string, unknown> {
   expect(reply.headers['content-type'], reply.text.slice(0, 500)).toMatch(/^application\/problem\+json/)
   const body = reply.json()
@@ -12,7 +12,7 @@ export function expectProblem(reply: Reply, ...codes: readonly ProblemCode[]): R
   if (!isProblemCode(code)) throw new Error(`${code} does not stand in the catalogue`)
   const { status, title } = problemCatalog[code]
   expect(body).toMatchObject({ type: `urn:flotilla:problem:${code}`, status, title })
-  // The catalogue's own words, or those of this case.
+  // The repair is the catalogue's text, or a more specific one.
   expect(body['repair']).toMatch(/^[A-Z].*\.$/s)
   expect(reply.status).toBe(status)
   return body

@@ -1,4 +1,4 @@
-// A mesh in small: opens the runtime of plain processes, starts an agent, starts it anew in its place, and stops it.
+// A minimal mesh: opens the process runtime, starts an agent, replaces it by a new process, and stops it.
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { createProcessRuntime } from '../../packages/mesh/src/sandbox/process-runtime.ts'

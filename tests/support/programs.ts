@@ -6,13 +6,13 @@ import { builtProgram, programFile } from '@flotilla/protocol/built-program'
 
 const root = resolve(import.meta.dirname, '..', '..')
 
-/** What people start: as it was built, where it was of just these sources (`npm test` begins with that). */
+/** The command line program: its build if it is up to date with the sources (`npm test` builds first). */
 export const cliProgram = programFile(fs, root, 'cli')
-/** Looked up at each start: a test may have built it. */
+/** The path is determined at each start, because a test may have built the program. */
 export const meshProgram = (): string => programFile(fs, root, 'mesh')
-/** The agent, as one that is a plain process begins. */
+/** The agent program that the process runtime starts. */
 export const agentProgram = (): string =>
   builtProgram(fs, root, 'agent') ?? join(root, 'packages', 'agent', 'src', 'main.ts')
 
-/** Those of this user: what one start has compiled, the next has whatever its home. */
+/** The user's cache folder: compiled code is shared between starts of all homes. */
 export const userCaches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')

@@ -5,7 +5,7 @@ import { debianPrograms } from './debian-package.ts'
 import { eventually } from './eventually.ts'
 import { heldPort } from './held-port.ts'
 
-/** The distribution's Prometheus as programs in a folder of its own where it is not installed; null where it cannot be had. */
+/** Returns the distribution's Prometheus, unpacked into a folder if not installed; null if the download fails. */
 export function fetchPrometheus(folder: string): Promise<string | null> {
   return debianPrograms(folder, ['prometheus'], 'prometheus')
 }
@@ -15,7 +15,7 @@ export interface Prometheus {
   stop(): Promise<void>
 }
 
-/** One on loopback with this configuration, which keeps its data in `folder`. Resolves once it is ready. */
+/** Starts Prometheus on loopback with this configuration and data in `folder`. Resolves once it is ready. */
 export async function startPrometheus(options: {
   readonly programs: string
   readonly configuration: string

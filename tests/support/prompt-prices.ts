@@ -1,4 +1,4 @@
-/** What providers bill for a prompt by what they have cached of it, as they document it. A token is four bytes. Pure but for the caches. */
+/** Bills prompts with cache discounts as providers document them. A token is four bytes. Pure but for the caches. */
 
 const bytesPerToken = 4
 
@@ -6,7 +6,7 @@ export interface PromptBill {
   readonly tokens: number
   readonly read: number
   readonly written: number
-  /** The price of the prompt in tokens at the full price. */
+  /** The cost of the prompt, expressed as a number of tokens at full price. */
   readonly cost: number
 }
 

@@ -8,25 +8,25 @@ import { promisify } from 'node:util'
 import { eastAsianWidth } from 'get-east-asian-width'
 import { patient } from './patience.ts'
 
-/** What a program has drawn on a terminal of so many columns; knows what our own programs use and refuses the rest. */
+/** A terminal screen. Supports the control sequences that Flotilla's programs use and rejects others. */
 export interface Screen {
   write(text: string): void
-  /** The window gets another width; rows that the terminal broke by itself are broken anew, as most terminals do. */
+  /** Changes the window's width; rows that the terminal wrapped by itself are wrapped again, as most terminals do. */
   resize(columns: number): void
-  /** All rows, those that have scrolled away too, without spaces at their ends. */
+  /** All rows including those scrolled away, without trailing spaces. */
   rows(): string[]
 }
 
-/** Each cell holds a character with all that joins it; the second cell of a wide one holds nothing. */
+/** Each cell holds a character with its combining marks; the second cell of a wide character is empty. */
 interface ScreenRow {
   cells: string[]
-  /** The terminal went on to the next row by itself. */
+  /** The terminal wrapped the text to the next row by itself. */
   isWrapped: boolean
 }
 
-/** Stands in the cell of the character before it. */
+/** Characters that belong in the cell of the character before them. */
 const joins = /^[\p{Mn}\p{Me}\p{Cf}\p{Emoji_Modifier}]$/u
-/** What a terminal widens when it comes: the sign for a picture, and the cap of a key. */
+/** Characters that make the one before wide: the emoji variation selector and the keycap. */
 const widens = /^[\uFE0F\u20E3]$/
 
 export function createScreen(width: number): Screen {
@@ -140,9 +140,9 @@ function broken(line: readonly string[], columns: number): ScreenRow[] {
 
 export interface PtyProgram {
   type(keys: string): void
-  /** As when a person drags the border of the window; the program is told by its signal, and has drawn again. */
+  /** Resizes as a person drags the window border; the program gets SIGWINCH. Resolves after it has drawn again. */
   resize(columns: number): Promise<void>
-  /** Resolves when a row matches; rejects with the screen after a generous while. */
+  /** Resolves when a row matches; rejects with the screen content at a generous deadline. */
   shows(pattern: RegExp): Promise<void>
   rows(): string[]
   ended: Promise<number | null>
@@ -151,7 +151,7 @@ export interface PtyProgram {
 
 const showsMaxMs = patient(60_000)
 
-/** Runs a program at a pseudo-terminal, which `script` of util-linux makes. */
+/** Runs a program at a pseudo-terminal, which `script` of util-linux provides. */
 export function runAtTerminal(
   words: readonly string[],
   { columns, home }: { readonly columns: number; readonly home: string },

@@ -1,4 +1,4 @@
-// An MCP server on standard streams that reads no JSON but ids and methods: its one tool says the line of its call as it came.
+// An MCP server on standard streams that parses only ids and methods: its one tool returns the raw line of its call.
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 

@@ -1,5 +1,5 @@
-// Runs inside an agent, as any program of a worker would, with the token that such programs have: sends each call of a
-// file to the model gateway and tells what it was answered.
+// Runs inside an agent like any program of a worker, with a program token: sends each call of a file to the model
+// gateway and prints the replies.
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 

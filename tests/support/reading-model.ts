@@ -11,7 +11,7 @@ interface SaidMessage {
 
 export interface ReadingModel {
   readonly baseUrl: string
-  /** Every request that was taken, as it came. */
+  /** Every accepted request, as received. */
   readonly taken: {
     readonly messages: readonly SaidMessage[]
     readonly tokens: number
@@ -22,7 +22,7 @@ export interface ReadingModel {
   close(): Promise<void>
 }
 
-/** Bytes of one of its tokens: more tokens than a usual guess, so that the guess must be corrected. */
+/** Bytes of one of this provider's tokens: it counts more tokens than a usual estimate, which must be corrected. */
 const bytesPerToken = 3
 const secret = /the harbour door is (\w+)/i
 

@@ -1,4 +1,4 @@
-/** One thing that a reader of a page does, in the order of the page. */
+/** One step of a reader of a page, in the order of the page. */
 export type ReadmeStep =
   | { readonly kind: 'command'; readonly line: string }
   /** A script of the repository, such as `npm test`. */
@@ -7,10 +7,10 @@ export type ReadmeStep =
   | { readonly kind: 'settings'; readonly text: string }
   /** A block in another language, such as the configuration of a reverse proxy. */
   | { readonly kind: 'block'; readonly language: string; readonly text: string }
-  /** The name of a variable in the prose, alone or with a value. */
+  /** A variable that the prose names, alone or with a value. */
   | { readonly kind: 'variable'; readonly name: string; readonly value: string | null }
 
-/** What stands in code blocks and, between backticks, in the prose. Throws for a line of a block that it cannot read. */
+/** Returns the steps in code blocks and in backticks of the prose. Throws for a block line that cannot be parsed. */
 export function readmeSteps(markdown: string): readonly ReadmeStep[] {
   return markdown.split(/^(```[^\n]*\n[\s\S]*?^```$)/m).flatMap((part) => {
     const block = /^```([^\n]*)\n([\s\S]*?)^```$/m.exec(part)
@@ -20,7 +20,7 @@ export function readmeSteps(markdown: string): readonly ReadmeStep[] {
 
 function stepsOfBlock(language: string, text: string): readonly ReadmeStep[] {
   if (language === 'json') return [{ kind: 'settings', text }]
-  // The drawing of the parts has no language.
+  // The architecture diagram has no language.
   if (language === '') return []
   if (language !== 'sh') return [{ kind: 'block', language, text }]
   const lines = text.split('\n').filter((line) => line.trim() !== '')

@@ -31,42 +31,42 @@ interface Posted {
 
 export interface SlackWorkspace {
   readonly apiUrl: string
-  /** As an adapter uses it. */
+  /** The `fetch` that an adapter uses. */
   readonly fetch: (url: string, init?: RequestInit) => Promise<Response>
   readonly platform: FakePlatform
   readonly places: { readonly alone: ConversationPlace; readonly group: ConversationPlace }
   readonly botUserId: string
   readonly personId: string
   readonly teamId: string
-  /** A person writes it, and no event comes of it, as while nobody listens; its time. */
+  /** Posts a message without an event, as while no client is connected; returns its timestamp. */
   readonly write: (message: {
     readonly channel: string
     readonly text: string
     readonly thread_ts?: string
   }) => Promise<string>
-  /** Sends it until it is acknowledged; its mark for `platform.isTaken`. */
+  /** Sends an envelope until it is acknowledged; returns its id for `platform.isTaken`. */
   readonly deliver: (envelope: Envelope) => string
-  /** Sends a packet as it is over each line. */
+  /** Sends a packet unchanged over each connection. */
   readonly sendRaw: (packet: string | Uint8Array) => void
-  /** How many connections the next hello tells of. */
+  /** Sets the number of connections in the next hello. */
   readonly helloWith: (connections: unknown) => void
-  /** How often it was sent. */
+  /** Number of deliveries of the envelope. */
   readonly attempts: (mark: string) => number
-  /** Methods of the Web API that were called, in order. */
+  /** Called methods of the Web API, in order. */
   readonly called: readonly string[]
   readonly posted: readonly Posted[]
-  /** As Slack ends a connection: a word first, and then the line; or the line alone. */
+  /** Ends a connection as Slack does: with an announcement before, or without. */
   readonly disconnect: (how: 'refresh_requested' | 'cut') => void
   readonly connections: () => number
   readonly openConnections: () => number
-  /** What the next call of a method answers with. */
+  /** Sets the answer to the next call of a method. */
   readonly answerNext: (method: string, answer: (response: ServerResponse) => void) => void
-  /** A file that is there to be downloaded. */
+  /** Adds a file for download. */
   readonly upload: (name: string, bytes: Uint8Array) => Promise<{ id: string; url: string }>
   readonly close: () => Promise<void>
 }
 
-/** Slack sends again after a minute; here nobody waits so long. */
+/** Slack repeats an unacknowledged envelope after a minute; here the interval is shorter. */
 const againMs = 150
 
 /** A workspace of Slack: the Web API is `emulate`, and Socket Mode ours, of the form that Slack's own client is tested with. */

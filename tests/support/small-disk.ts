@@ -8,22 +8,22 @@ import { onTestFinished } from 'vitest'
 
 const mb = 1024 * 1024
 
-/** A file system of its own, which a test fills and empties. Only root can mount one. */
+/** A separate file system that a test fills and empties. Only root can mount one. */
 export interface SmallDisk {
   readonly folder: string
   freeBytes(): number
-  /** Takes room until so many bytes are left; all of it when 0. */
+  /** Fills the disk until this many bytes are free; 0 fills it completely. */
   fill(leaveBytes?: number): void
   /** Makes empty files until no inode is left. */
   fillInodes(): Promise<void>
-  /** Gives back what was taken. */
+  /** Deletes the files that filled the disk. */
   drain(): Promise<void>
   unmount(): void
 }
 
 export const canMount = process.getuid?.() === 0
 
-/** Mounts a file system in memory with so much room, and so many inodes where they are counted. */
+/** Mounts a file system in memory of this size, with a limit of inodes if one is given. */
 export async function mountSmallDisk(options: {
   readonly sizeMb: number
   readonly inodes?: number
@@ -32,7 +32,7 @@ export async function mountSmallDisk(options: {
   return mountAt(folder, options)
 }
 
-/** The same, taken away when the test ends, after what the test registers later. */
+/** Mounts the same; it is unmounted when the test ends, after clean-ups that the test registers later. */
 export async function smallDiskForTest(options: {
   readonly sizeMb: number
   readonly inodes?: number
@@ -45,7 +45,7 @@ export async function smallDiskForTest(options: {
   return disk
 }
 
-/** Mounts it over a folder that is there. */
+/** Mounts the file system over an existing folder. */
 export function mountAt(
   folder: string,
   { sizeMb, inodes }: { readonly sizeMb: number; readonly inodes?: number },

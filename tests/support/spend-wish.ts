@@ -1,6 +1,6 @@
 import type { ReserveWish } from '../../packages/mesh/src/spending/reservation.ts'
 
-/** What a call wants set aside: 10 nano for a token of output, and 100 for the prompt. */
+/** A reservation request of one call: 10 nano-dollars for each output token, and 100 for the prompt. */
 export function aWish(changes: Partial<ReserveWish> = {}): ReserveWish {
   return {
     agentId: 'a',

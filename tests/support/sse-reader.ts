@@ -9,14 +9,14 @@ export interface SseFrame {
 
 export interface SseReader {
   readonly frames: readonly SseFrame[]
-  /** The next frame that nobody took; rejects when the stream ends or the bound passes. */
+  /** Returns the next unread frame; rejects when the stream ends or the deadline passes. */
   next(boundMs?: number): Promise<SseFrame>
-  /** Everything until the far end closes. */
+  /** Returns all frames until the server closes the stream. */
   all(): Promise<readonly SseFrame[]>
   leave(): void
 }
 
-/** A plain reader of server-sent events over `node:http`: no retry, no knowledge of what they mean. */
+/** A plain reader of server-sent events over `node:http`, which neither retries nor interprets events. */
 export async function readEvents(call: {
   readonly method: string
   readonly url: string

@@ -22,7 +22,7 @@ function outcomeOf(action) {
   }
 }
 
-/** The agent's process as its programs find it, and its threads. */
+/** Finds the agent's process and its threads, as a program in the container sees them. */
 function agentPid() {
   const pid = fs
     .readdirSync('/proc')
@@ -38,7 +38,7 @@ function agentPid() {
   return Number(pid)
 }
 
-/** A Node process that nobody protects, with a secret in its memory. */
+/** Starts an unprotected Node process with a secret in its memory. */
 async function unprotected(flags = []) {
   const program = `globalThis.secret = ['secret','of','the','control'].join('-'); console.log('up'); setInterval(() => {}, 1000)`
   const child = spawn('node', [...flags, '-e', program], { stdio: ['ignore', 'pipe', 'ignore'] })
@@ -71,7 +71,7 @@ async function evaluate(expression) {
 async function inspector() {
   const agent = agentPid()
   const threads = fs.readdirSync(`/proc/${agent}/task`).map(Number)
-  // The first process of the container hands on what it is sent.
+  // The first process of the container forwards signals.
   for (const pid of [1, agent, ...threads]) process.kill(pid, 'SIGUSR1')
   const taken = await evaluate('process.argv.join(" ")')
   const control = await unprotected()
@@ -85,7 +85,7 @@ const openInspector = `--inspect=127.0.0.1:${inspectorPort}`
 const mark = (name) => `require('node:fs').appendFileSync('/data/marks', '${name}\\n')`
 const marking = (name) => `try { ${mark(name)} } catch {}\nmodule.exports = {}\n`
 
-/** Everything that a start of Node reads by itself, or is easily told to read, where programs can write. */
+/** Every file in a writable place that Node reads at its start, by itself or through a setting. */
 const startFiles = {
   '.env': `NODE_OPTIONS=${openInspector}\nLD_PRELOAD=/data/preloaded.so\n`,
   'node.config.json': JSON.stringify({ nodeOptions: { inspect: true, 'inspect-port': inspectorPort } }),
@@ -98,7 +98,7 @@ const startFiles = {
   'late.cjs': marking('late.cjs'),
   'warm-compile-cache.cjs': marking('warm'),
 }
-/** Names that the bundle could look up past its own folder: by the home folder, or from where it stands. */
+/** Module names that the bundle could resolve outside its own folder: in the home folder, or relative to its path. */
 const looked = ['zod', 'yaml', 'sqlite', 'late.cjs', 'parts', 'bufferutil', 'utf-8-validate', 'planted']
 const lookUpFolders = ['node_modules', '.node_modules', '.node_libraries', 'parts']
 
@@ -124,7 +124,7 @@ function plant() {
   return Object.fromEntries(elsewhere.map((path) => [path, outcomeOf(() => fs.writeFileSync(path, 'x'))]))
 }
 
-/** The planted files in the hands of a Node that is told to read them. */
+/** Runs Node processes that are configured to read the planted files. */
 async function plantedControls() {
   const listens = async (program, args, options = {}) => {
     const child = spawn(program, args, { cwd: '/data', stdio: ['ignore', 'ignore', 'pipe'], ...options })
@@ -141,7 +141,7 @@ async function plantedControls() {
     const result = await opened
     clearTimeout(bound)
     child.kill('SIGKILL')
-    // The next one listens on the same port.
+    // The next process listens on the same port.
     await gone
     return result
   }
@@ -162,7 +162,7 @@ async function plantedControls() {
   return controls
 }
 
-/** Puts the compiled code of another program under a program's name, as the cache would take it. */
+/** Stores the compiled code of another program under a program's name, in the cache's format. */
 function poison(folder, target, other) {
   const [kept, put] = [target, other].map((name) => {
     const hash = crc32(fs.readFileSync(name))
@@ -226,7 +226,7 @@ function bundle() {
   }
 }
 
-/** What can be taken from a process by its folder below /proc, and through its sockets. */
+/** What a program can read from a process through its /proc folder, and through its sockets. */
 const pythonProbe = `
 import os, sys, json
 pid, wanted = sys.argv[1], sys.argv[2].encode()
@@ -280,10 +280,10 @@ print('up', flush=True); time.sleep(600)`
   return seen
 }
 
-/** 127.0.0.11 as the kernel writes it: an engine answers names there, from outside the container. */
+/** 127.0.0.11 in the kernel's format: the engine answers DNS queries there, from outside the container. */
 const engineNameServer = '0B00007F:'
 
-/** Sockets in the container's network, those of unknown owner being the agent's. */
+/** Returns the sockets in the container's network; those of unknown owner belong to the agent. */
 async function sockets() {
   const rows = (file) => fs.readFileSync(`/proc/net/${file}`, 'utf8').trim().split('\n').slice(1)
   const listening = () =>

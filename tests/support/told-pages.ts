@@ -16,7 +16,7 @@ import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
 import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-migrations.ts'
 import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
 
-/** The pages of a mesh, with events of our own making: everything but the socket is the mesh's. */
+/** The dashboard of a mesh with events that the test publishes; everything but the event socket is the mesh's own. */
 export interface ToldPages {
   readonly url: string
   tell(body: FleetEventBody): void
@@ -50,7 +50,7 @@ export async function startToldPages(mesh: { readonly url: string }, folder: str
   const far = new URL(mesh.url)
   const listener = createServer((incoming, outgoing) => {
     const { origin, ...rest } = incoming.headers
-    // To the mesh the page is its own.
+    // Presents the page to the mesh as one of its own origin.
     const headers = { ...rest, host: far.host, ...(origin === undefined ? {} : { origin: far.origin }) }
     const onward = request(
       { host: far.hostname, port: far.port, method: incoming.method, path: incoming.url, headers },

@@ -1,19 +1,19 @@
 import type { WireKind } from './model-wires.ts'
 
-/** How a provider tells what one call used, in the members and numbers of its public documentation. */
+/** How a provider reports the usage of one call, in the fields and numbers of its public documentation. */
 export interface ToldUsage {
   readonly model: string
   readonly wire: WireKind
   readonly what: string
-  /** Where the wire has its usage, and what stands there. */
+  /** The field that holds the usage in this wire format. */
   readonly member: 'usage' | 'usageMetadata'
   readonly usage: object
-  /** What is paid for, tokens; at 3 and 15 dollars for a million. */
+  /** Billed tokens, at 3 and 15 dollars for a million. */
   readonly prompt: number
   readonly output: number
-  /** What a cache took, within the prompt. */
+  /** Cached tokens within the prompt. */
   readonly written?: number
-  /** The provider's own word, where it is more. */
+  /** The cost that the provider itself reports, if it is higher. */
   readonly usd?: number
 }
 

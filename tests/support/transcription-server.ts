@@ -45,7 +45,7 @@ export async function aTranscriptionServer() {
   return {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     notes,
-    /** What the next and all later notes get. */
+    /** Sets the answer to all later voice notes. */
     answerWith: (next: Answer) => void (answer = next),
     close: () =>
       new Promise<void>((resolve) => {
@@ -87,7 +87,7 @@ export function refuseTranscript(response: ServerResponse, status: number, messa
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
 }
 
-/** So many bytes that begin as a note of a chat platform does. */
+/** Returns this many bytes that begin as a voice note of a chat platform does. */
 export function oggNote(words: string, bytes = 6000): Buffer {
   return Buffer.concat([Buffer.from(`OggS${words}`), Buffer.alloc(bytes)]).subarray(0, bytes)
 }

@@ -10,17 +10,17 @@ import type { EscapeTargets, SkillEscape } from './skill-escapes.ts'
 
 export const canary = 'canary-7f3e19c2'
 
-/** What an escape may bring home: words that say that there was nothing. */
+/** Harmless results of an escape: they say that nothing was found. */
 export const harmless: readonly unknown[] = [undefined, 'undefined', '1', 'skill:main']
 
 export interface EscapeGround {
   readonly targets: EscapeTargets
-  /** Everything that reached this machine or changed it. */
+  /** Everything that reached or changed this machine. */
   traces(): readonly string[]
   close(): Promise<void>
 }
 
-/** A secret file, a place where no file is, and a TCP and a UDP listener on one port. */
+/** Creates a secret file, a free path, and a TCP and a UDP listener on one port. */
 export async function escapeGround(): Promise<EscapeGround> {
   const folder = await mkdtemp(join(tmpdir(), 'escape-'))
   const targets = { secretFile: join(folder, 'secret'), newFile: join(folder, 'new'), port: 0 }
@@ -45,7 +45,7 @@ export async function escapeGround(): Promise<EscapeGround> {
   }
 }
 
-/** The source as JavaScript where it can be; the check has no say in it. */
+/** Converts the source to JavaScript if possible, without the mesh's check. */
 export function uncheckedCode(escape: SkillEscape, targets: EscapeTargets): string {
   const source = escape.source(targets)
   try {

@@ -7,29 +7,29 @@ import type { Anvil } from './anvil.ts'
 
 interface StandIn {
   readonly url: string
-  /** `host:port`, as settings name places. */
+  /** Address as `host:port`, the form that settings use. */
   readonly place: string
   close(): Promise<void>
 }
 
-/** What an RPC does with one question; null lets it answer as the chain behind it does. */
+/** Decides an RPC's answer to one request; null passes the request to the chain. */
 export type RpcTrick = (question: {
   readonly method: string
   readonly id: unknown
   readonly params: readonly unknown[]
-  /** Asks the chain behind it all the same. */
+  /** Passes the request to the chain all the same. */
   pass(): Promise<unknown>
 }) => Promise<unknown> | null
 
 export interface TrickyRpc extends StandIn {
-  /** Methods that it was asked, in their order. */
+  /** Called methods, in order. */
   readonly asked: string[]
   trick: RpcTrick
-  /** Says the whole answer to this method, and the same again behind it. */
+  /** The method whose whole answer is sent twice. */
   answersTwice: string | null
 }
 
-/** Stands before a real chain and lies where it is told to. */
+/** Starts a proxy in front of a real chain that falsifies answers as the test configures. */
 export async function startTrickyRpc(behind: { readonly url: string }): Promise<TrickyRpc> {
   const pass = async (body: string): Promise<unknown> =>
     (
@@ -52,9 +52,9 @@ export async function startTrickyRpc(behind: { readonly url: string }): Promise<
 }
 
 export interface PriceServer extends StandIn {
-  /** US dollars, by who says it. */
+  /** US dollars, by price source. */
   says: { coinbase: string; kraken: string; coingecko: number; defillama: number }
-  /** How old the prices of those are that tell it, seconds. */
+  /** Age in seconds of the prices from sources that report one. */
   ageSeconds: number
 }
 
@@ -115,10 +115,10 @@ const bytecode = JSON.parse(
   readFileSync(new URL('contracts/wallet-tests.json', import.meta.url), 'utf8'),
 ) as Readonly<Record<'Token' | 'Taker', string>>
 
-/** The first account of development chains, which has coins and which nobody pays from but tests. */
+/** The first account of development chains, which has coins; only tests pay from it. */
 export const faucet = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
 
-/** Puts a contract on the chain; `words` are its constructor's arguments, encoded. */
+/** Deploys a contract; `words` are its constructor's arguments, encoded. */
 export async function deploy(anvil: Anvil, name: keyof typeof bytecode, words = ''): Promise<string> {
   const hash = await sendFrom(anvil, { from: faucet, data: `${bytecode[name]}${words}` })
   const receipt = (await receiptOf(anvil, hash)) as { contractAddress: string }
@@ -137,12 +137,12 @@ async function receiptOf(anvil: Anvil, hash: string): Promise<unknown> {
   }
 }
 
-/** An argument of 32 bytes: a number, or an address. */
+/** Encodes an argument of 32 bytes: a number, or an address. */
 export function word(value: bigint | number | string): string {
   return (typeof value === 'string' ? value.slice(2).toLowerCase() : value.toString(16)).padStart(64, '0')
 }
 
-/** Constructor of `Token`: its symbol, decimals, fee in percent, and whether it writes no log. */
+/** Constructor arguments of `Token`: symbol, decimals, fee in percent, and whether it emits no log. */
 export function tokenWords(
   symbol: string,
   decimals: number,

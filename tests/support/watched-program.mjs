@@ -1,4 +1,4 @@
-// Preloaded into a program, and into those that it starts: writes which functions of ours ran since it was last asked.
+// Preloaded into a program and its child programs: writes which Flotilla functions ran since the last request.
 import child from 'node:child_process'
 import { appendFileSync, renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -13,7 +13,7 @@ session.connect()
 session.post('Profiler.enable')
 session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
 
-// Taking it counts from none again.
+// Taking the coverage resets its counters.
 let asked = 0
 process.on('SIGUSR2', () => {
   session.post('Profiler.takePreciseCoverage', (_error, taken) => {
@@ -27,7 +27,7 @@ process.on('SIGUSR2', () => {
   })
 })
 
-// The first range of a function is the whole of it. What begins with the file is the module, which runs when it is loaded.
+// The first range of a function is the whole function. A range from offset 0 is the module, which runs when loaded.
 function hasRun({ ranges: [whole] }) {
   return whole.startOffset > 0 && whole.count > 0
 }

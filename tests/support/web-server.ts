@@ -14,7 +14,7 @@ export interface WebServer {
   close(): Promise<void>
 }
 
-/** A web server on loopback that notes what it is asked. */
+/** A web server on loopback that records its requests. */
 export async function startWebServer(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<WebServer> {

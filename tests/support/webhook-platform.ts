@@ -15,13 +15,13 @@ export interface ShownEvent {
   readonly content_base64?: string
 }
 
-/** A chat platform that speaks the webhook channel: signs what people say, checks what it is told, keeps each id once. */
+/** A chat platform for the webhook channel: signs messages, verifies events, and processes each id once. */
 export async function aWebhookPlatform() {
   const secret = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
   const signer = new Webhook(secret)
   const shown: ShownEvent[] = []
   const seen = new Set<string>()
-  /** Events by arrival, repeats too. */
+  /** Events in order of arrival, including repeats. */
   const arrived: string[] = []
   const files = new Map<string, string>()
   const state: {
@@ -66,9 +66,9 @@ export async function aWebhookPlatform() {
     url: `http://127.0.0.1:${port}/flotilla`,
     shown,
     arrived,
-    /** What is done with an event before it is answered; null for nothing. */
+    /** Sets a listener that runs before an event is answered; null removes it. */
     onEvent: (listener: ((event: ShownEvent) => Promise<void>) | null) => void (state.onEvent = listener),
-    /** Before a file is given. */
+    /** Sets a listener that runs before a file is served. */
     onFetch: (listener: (() => Promise<void>) | null) => void (state.onFetch = listener),
     in: (conversation: string) =>
       shown.filter((event) => event.conversation === conversation && event.type !== 'file.sent'),
@@ -78,13 +78,13 @@ export async function aWebhookPlatform() {
           ? [{ name, text: Buffer.from(content, 'base64').toString() }]
           : [],
       ),
-    /** A file that somebody sends, as it stands in what is delivered. */
+    /** Adds a file that a person sends, in the form that a delivery contains. */
     file: (name: string, content: string) => {
       const path = `/files/${encodeURIComponent(name)}`
       files.set(path, content)
       return { name, media_type: 'text/plain', size: content.length, url: `http://127.0.0.1:${port}${path}` }
     },
-    /** Delivers once what somebody says. */
+    /** Delivers a person's message once. */
     deliver: (meshUrl: string, id: string, said: object): Promise<Reply> => {
       const body = JSON.stringify({ sender: 'intranet:ann', ...said })
       const at = new Date()

@@ -2,15 +2,15 @@ import { faucet, sendFrom, word } from './wallet-stand-ins.ts'
 import { startAnvil } from './anvil.ts'
 import type { Anvil } from './anvil.ts'
 
-/** Where both are on every chain. */
+/** Address of Permit2 on every chain. */
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 export const multicall3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
 /** Puts what it is sent, behind 32 bytes of salt, where salt and bytes say; a development chain has it. */
 const deployer = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
-/** With which Permit2 was put on each chain. */
+/** The salt with which Permit2 was deployed on each chain. */
 const permit2Salt = word(0xd3af2663da51c10215000000n)
-/** Its constructor, which keeps the number of the chain and the domain of signatures in the code behind it. */
+/** The constructor of Permit2, which writes the chain id and the signature domain into the code. */
 const permit2Constructor = [
   '60c0346100bb574660a052602081017f8cad95687ba82c2ce50e74f7b754645e5117c3a5bec8151c0726d5857980a8668152',
   '7f9ac997416e8ff9d2ff6bebeb7149f65cdae5e32e2b90440b566bb3044041d36a6040830152466060830152306080830152',

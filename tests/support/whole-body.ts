@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 
-/** What a request bears; null where its client has gone before the end, which no test server answers for. */
+/** Returns the body of a request; null if the client disconnected before its end. */
 export async function wholeBody(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = []
   try {

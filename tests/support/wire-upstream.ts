@@ -11,7 +11,7 @@ export const weatherCall = {
   input: { city: 'Bern' },
 }
 
-/** What is answered to which words of the newest message. */
+/** The answer to the last words of the newest message. */
 const turns: Readonly<Record<string, Turn>> = {
   hi: { text: 'Hello there' },
   weather: { text: 'I look.', call: weatherCall },
@@ -81,7 +81,7 @@ function answer(wire: Wire, call: UpstreamCall, response: ServerResponse): void 
   response.end()
 }
 
-/** The last text anywhere in the conversation: wires differ in where it stands, not in its being there. */
+/** Returns the last text anywhere in the conversation: its position differs between wire formats. */
 function newestWords(body: Record<string, unknown>): string {
   const turnsOf = body['messages'] ?? body['contents']
   const last: unknown = Array.isArray(turnsOf) ? turnsOf.at(-1) : null

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 
-/** Every living process that was started to work on a data folder, whoever started it and whatever is noted. */
+/** Returns every live process that works on a data folder, whichever process started it and whatever is recorded. */
 export function workersIn(data: string): number[] {
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name))
   return pids.map(Number).filter((pid) => {

@@ -13,7 +13,7 @@ import type { Log } from '@flotilla/protocol/json-log'
 import { createDailyLog, heartbeatLogFolder } from './workspace/daily-log.ts'
 import type { DailyLog } from './workspace/daily-log.ts'
 
-/** Keeps conversations within their windows and makes what leaves them searchable. Loads nothing by itself. */
+/** Keeps conversations within their windows and makes removed messages searchable. Loads nothing by itself. */
 export function composeContext(deps: {
   environment: AgentEnvironment
   files: DataFiles

@@ -31,7 +31,7 @@ import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
 const noText = sanitizeForPrompt('')
-/** Limit within a system prompt. */
+/** Limit in characters for the learnings within a system prompt. */
 const learningsMaxChars = 3000
 
 export interface RunParts {

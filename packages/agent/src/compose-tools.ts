@@ -20,7 +20,7 @@ import type { WithheldTools } from './tools/withheld-tools.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
 export interface ToolParts {
-  /** Returns the tools that a run may not use; none where the mesh does not say. Rejects when the run is stopped. */
+  /** Returns the tools that a run may not use; none when the mesh gives no list. Rejects when the run is stopped. */
   withheldFor(mesh: RunMesh, signal: AbortSignal): Promise<WithheldTools>
   /** The tools of one run: the agent's own, its skills, and those of its MCP servers. */
   offeredTo(run: {

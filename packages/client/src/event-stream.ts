@@ -43,7 +43,7 @@ export async function* readServerSentEvents(
 /** Bounds between two tries to connect again. */
 const backoff = { firstMs: 250, maxMs: 5000 } as const
 
-/** The next wait before a new connection; a connection that gave something starts again from the first. */
+/** Returns the wait before the next connection; null, after a connection that delivered events, starts over. */
 export function nextWaitMs(previousMs: number | null): number {
   return previousMs === null ? backoff.firstMs : Math.min(backoff.maxMs, previousMs * 2)
 }

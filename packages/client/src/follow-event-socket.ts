@@ -55,7 +55,7 @@ interface OneSocket extends SocketListener {
   onSeen(seq: number): void
 }
 
-/** Resolves when the socket is over, with whether it gave anything. */
+/** Resolves when the socket has closed; the result says whether the socket delivered anything. */
 function oneSocket(
   { url, signal, connect = (address) => new WebSocket(address), clock = systemClock }: SocketOptions,
   listener: OneSocket,
@@ -89,7 +89,7 @@ function oneSocket(
 
   function take(text: string): void {
     const frame = eventFrameSchema.safeParse(asJson(text))
-    // What this version does not know is left out; the numbers go on.
+    // Frames that this version does not know are ignored; sequence numbers continue.
     if (!frame.success) return
     if (frame.data.type === 'alive') {
       listener.onSeen(Math.max(listener.seen(), frame.data.seq))

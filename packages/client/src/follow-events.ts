@@ -15,7 +15,7 @@ export interface FollowOptions {
   readonly failuresMax?: number
 }
 
-/** Consecutive failures that are waited out when the caller names no bound: about two minutes. */
+/** Maximum number of consecutive failures when the caller sets none: about two minutes of retries. */
 const failuresMaxDefault = 30
 
 /**

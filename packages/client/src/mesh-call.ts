@@ -28,7 +28,7 @@ export interface CallParts<N extends PeopleEndpointName> {
   readonly bytes?: Uint8Array<ArrayBuffer>
   readonly accept?: string
   readonly idempotencyKey?: string
-  /** The caller says by `runRead` when it has shown the outcome; without it the mesh takes the reply's end for that. */
+  /** The caller confirms with `runRead` that it has shown the outcome; else the end of the reply counts. */
   readonly saysWhenRead?: boolean
   readonly signal?: AbortSignal | undefined
 }
@@ -42,11 +42,11 @@ export interface MeshConnection {
   /** A personal token. */
   readonly token?: string | undefined
   readonly userAgent?: string | undefined
-  /** What a write says it was sent by, where no `User-Agent` can be set. */
+  /** The name of the sending program in writes, where no `User-Agent` can be set. */
   readonly requestedWith?: string | undefined
   /** The owner's proof that the page currently has. */
   readonly proof?: (() => string | undefined) | undefined
-  /** The home that every call means; the mesh of another refuses it. */
+  /** The home that the caller means; the mesh of another home refuses the call. */
   readonly home?: MeantHome | undefined
 }
 
@@ -83,7 +83,7 @@ export async function sendCall<N extends PeopleEndpointName>(
   throw inWords(connection, replyProblem(reply, await reach(connection, () => reply.text(), parts.signal)))
 }
 
-/** The mesh knows the folder of its own home alone; we know the one that was meant. */
+/** The mesh knows only the folder of its own home; the client knows the folder that the caller meant. */
 function inWords({ home, baseUrl }: MeshConnection, problem: Problem): Problem {
   if (problem.code !== 'wrong-home' || home === undefined) return problem
   const { home: other } = problem.extra
@@ -107,7 +107,7 @@ export async function readReply<N extends PeopleEndpointName>(
   return parseReply(reply.of, parseJson(text))
 }
 
-/** Runs something that needs the connection; what breaks there becomes a Problem, an abort keeps its reason. */
+/** Runs work that needs the connection; a connection error becomes a Problem, an abort keeps its reason. */
 export async function reach<T>(
   connection: MeshConnection,
   work: () => Promise<T>,

@@ -17,11 +17,11 @@ export interface MeshClientOptions {
   /** The personal token of a person in the mesh's people file. */
   readonly token?: string | undefined
   readonly clock?: Clock
-  /** How the program calls itself; the mesh writes down through which surface a person came. */
+  /** The name of the calling program; the mesh records the surface through which a person called. */
   readonly userAgent?: string
-  /** The same for a page, which cannot set that header. */
+  /** The name of a page, which cannot set the `User-Agent` header. */
   readonly requestedWith?: string
-  /** The owner's proof that a page holds, for what cannot be undone. */
+  /** The owner's proof that a page holds, for actions that cannot be undone. */
   readonly proof?: () => string | undefined
   /** The home of the intended mesh; a mesh of another home rejects the call. */
   readonly home?: MeantHome | undefined

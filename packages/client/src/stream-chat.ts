@@ -7,11 +7,11 @@ import { isMeshUnreachable, meshUnreachable } from './unreachable.ts'
 
 export interface ChatOptions {
   readonly session?: string
-  /** What the run and all that it gives away may spend, US dollars. */
+  /** What the run and all work that it hands off may spend, in US dollars. */
   readonly maxUsd?: number
   /** With a key, a broken stream is resumed: the same key belongs to the same run. */
   readonly idempotencyKey?: string
-  /** The caller says by `runRead` when it has shown the outcome. */
+  /** The caller confirms with `runRead` that it has shown the outcome. */
   readonly saysWhenRead?: boolean
   readonly signal?: AbortSignal | undefined
 }

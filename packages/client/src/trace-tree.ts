@@ -6,7 +6,7 @@ const depthMax = 16
 export interface TraceRow {
   readonly span: SpanView
   readonly depth: number
-  /** How many rows that follow belong below it. */
+  /** Number of following rows that are descendants of this row. */
   readonly below: number
 }
 
@@ -48,7 +48,7 @@ export function spanWords({ name }: SpanView): string {
   return plainNames[name] ?? name
 }
 
-/** Nothing was done in that time. Pure. */
+/** True for a span in which the run only waited. Pure. */
 export function isWaitSpan({ name }: SpanView): boolean {
   return /^flotilla\.(?:lane_wait|wait|model_retry)$/.test(name)
 }

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** No mesh answered at all: nothing listens there, or the connection broke. */
+/** The problem for a connection that failed or broke before a mesh answered. */
 export function meshUnreachable(baseUrl: string, cause: unknown): Problem {
   return new Problem('mesh-unreachable', {
     detail: `No mesh answers on ${baseUrl} (${causeWords(cause)}).`,

@@ -27,7 +27,7 @@ interface Options {
   readonly before?: string
 }
 
-/** As much of Solana's JSON-RPC as wallets use, in the forms of its documentation. Whole numbers of 64 bits are bigints. */
+/** The part of Solana's JSON-RPC that wallets use, in its documented format. 64-bit integers are bigints. */
 export function rpcMethods(chain: TestChain, genesis: string): RpcMethods {
   const { svm } = chain
   const behind = ({ commitment = 'finalized' }: Options): number =>

@@ -8,25 +8,25 @@ import { rpcMethods, RpcRefusal } from './rpc-methods.ts'
 import { createTestChain } from './test-chain.ts'
 import type { TestChain } from './test-chain.ts'
 
-/** What a far end does in the place of its answer to one method. */
+/** What the server does instead of answering one method. */
 export type Disturbance =
   /** Nothing, ever. */
   | { readonly kind: 'hangs' }
-  /** Does what it was told, and says that it did not. */
+  /** Executes the method, and answers with an error. */
   | { readonly kind: 'denies' }
   | { readonly kind: 'refuses' }
-  /** The whole answer, and the same again behind it. */
+  /** Sends the whole answer twice. */
   | { readonly kind: 'answers-twice' }
   | { readonly kind: 'says'; readonly result: unknown }
 
 export interface SolanaServer {
   readonly url: string
-  /** `host:port`, as settings name places. */
+  /** Address as `host:port`, the form that settings use. */
   readonly place: string
   readonly chain: TestChain
-  /** Every method that was asked, in order. */
+  /** Every called method, in order. */
   readonly asked: readonly string[]
-  /** From now on; null ends it. */
+  /** Applies the disturbance from now on; null removes it. */
   disturb(method: string, disturbance: Disturbance | null): void
   close(): Promise<void>
 }
@@ -37,7 +37,7 @@ interface Question {
   readonly params?: readonly unknown[]
 }
 
-/** Solana's JSON-RPC on a loopback port that is free, in front of the virtual machine of this process. */
+/** Solana's JSON-RPC on a free loopback port, backed by the virtual machine in this process. */
 export async function startSolana(
   genesis: string = solanaChains['solana-devnet'].genesis,
 ): Promise<SolanaServer> {
@@ -102,7 +102,7 @@ export async function startSolana(
   }
 }
 
-/** Of 64 bits, digit by digit, as validators write them. */
+/** 64-bit integers are written digit by digit, as validators do. */
 function withWholeNumbers(value: unknown): string {
   const marked = JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'bigint' ? `\u0001${inner}` : inner,

@@ -20,7 +20,7 @@ export function aWallet(): TestWallet {
   return { address: base58.encode(bytes), bytes, key: Buffer.from(d, 'base64url') }
 }
 
-/** The mesh's own side of a chain, asking this server through the filter's own fetch. */
+/** The mesh's production adapter for a chain, which calls this server through the egress filter's `fetch`. */
 export function chainAt(
   server: SolanaServer,
   clock: Clock = systemClock,

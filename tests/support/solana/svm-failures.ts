@@ -1,4 +1,4 @@
-/** What the native part says of a transaction that failed: a number of one list, or something that holds one of the other. */
+/** The native module's view of a failed transaction: an error number, or an object with an instruction error. */
 export interface NativeFailure {
   err(): NativeError
 }
@@ -8,7 +8,7 @@ type NativeError =
   | { readonly index: number; err?(): number | { readonly code: number } | { readonly msg: string } }
   | { readonly accountIndex: number }
 
-/** In the order of the numbers; those behind them are of no use here. */
+/** In the order of the error numbers; later numbers are not used here. */
 const transactionErrors = [
   'AccountInUse',
   'AccountLoadedTwice',
@@ -39,7 +39,7 @@ const instructionErrors = [
   'UninitializedAccount',
 ]
 
-/** As JSON-RPC has it. */
+/** Returns the failure as JSON-RPC names it. */
 export function failureName(failure: NativeFailure): unknown {
   const error = failure.err()
   if (typeof error === 'number') return transactionErrors[error] ?? `TransactionError${error}`
@@ -52,7 +52,7 @@ export function failureName(failure: NativeFailure): unknown {
   return { InstructionError: [error.index, 'code' in inner ? { Custom: inner.code } : 'BorshIoError'] }
 }
 
-/** Whether a transaction that failed so stands in a block all the same, and has cost its fee. */
+/** Whether a transaction with this failure is still included in a block, and has paid its fee. */
 export function stillLands(err: unknown): boolean {
   return typeof err === 'object' && err !== null
 }

@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import { failureName } from './svm-failures.ts'
 import type { NativeFailure } from './svm-failures.ts'
 
-/** As much as is used of the native part of litesvm, the virtual machine of Solana in this process. */
+/** The used part of litesvm's native module, the virtual machine of Solana in this process. */
 interface NativeSvm {
   setSigverify(on: boolean): void
   setBlockhashCheck(on: boolean): void
@@ -65,7 +65,7 @@ export interface SvmAccount {
 }
 
 export interface SvmOutcome {
-  /** As JSON-RPC names it; null for success. */
+  /** The error as JSON-RPC names it; null for success. */
   readonly err: unknown
   readonly logs: readonly string[]
   readonly units: bigint
@@ -77,7 +77,7 @@ export interface Svm {
   airdrop(address: Uint8Array, lamports: bigint): void
   rentExemption(bytes: number): bigint
   newestBlockhash(): string
-  /** One block more, with a hash of its own. */
+  /** Adds one block, with a new hash. */
   nextBlock(slot: bigint): void
   epoch(): bigint
   setEpoch(epoch: bigint): void
@@ -85,7 +85,7 @@ export interface Svm {
   simulate(wire: Uint8Array): SvmOutcome & { after(address: Uint8Array): SvmAccount | null }
 }
 
-/** Null where there is none for this processor. */
+/** Null if there is no build for this processor. */
 export const nativeSvm = findNative()
 
 function findNative(): Native | null {
@@ -96,7 +96,7 @@ function findNative(): Native | null {
   }
 }
 
-/** The programs of the chain as they run there, with blockhashes left to whoever asks. */
+/** A virtual machine with the chain's own programs; the caller checks blockhashes. */
 export function createSvm(): Svm {
   if (nativeSvm === null) throw new Error('there is no litesvm here')
   const { LiteSvm, Account } = nativeSvm
@@ -164,7 +164,7 @@ function plainAccount(account: NativeAccount | null): SvmAccount | null {
   }
 }
 
-/** A message behind its signatures begins with its version, or with the count of its signers. */
+/** After the signatures, a message begins with its version, or with the number of its signers. */
 function isVersioned(wire: Uint8Array): boolean {
   const [signatures = 0] = wire
   return ((wire[1 + signatures * 64] ?? 0) & 0x80) !== 0

@@ -8,21 +8,21 @@ import { createSvm } from './svm.ts'
 import type { Svm, SvmAccount } from './svm.ts'
 import { stillLands } from './svm-failures.ts'
 
-/** Blocks for which a blockhash is taken. */
+/** Number of blocks for which a blockhash is valid. */
 const hashLifeBlocks = 150
-/** After so many further blocks a transaction is confirmed, and then final. */
+/** Number of further blocks after which a transaction is confirmed, and finalized. */
 export const votes = { confirmed: 2, finalized: 32 } as const
 
 export interface Landed {
   readonly slot: number
   readonly err: unknown
-  /** Base 58, whoever signed first; the one who pays before all others. */
+  /** Addresses in base 58, signers first, beginning with the fee payer. */
   readonly accounts: readonly string[]
   readonly signers: number
-  /** Of each of the accounts, before and after. */
+  /** State of each of the accounts before the transaction. */
   readonly before: readonly (SvmAccount | null)[]
   readonly after: readonly (SvmAccount | null)[]
-  /** What nobody among them has any more. */
+  /** The fee: what all accounts together have lost. */
   readonly fee: bigint
 }
 
@@ -36,20 +36,20 @@ export interface TestChain {
   readonly height: () => number
   readonly newestHash: () => { readonly hash: string; readonly lastHeight: number }
   advance(blocks: number): void
-  /** Takes in a signed transaction as a validator does; null where it is dropped without a trace. */
+  /** Accepts a signed transaction as a validator does; null if it is dropped without a trace. */
   land(wire: Uint8Array): Landed | null
-  /** What would become of it; the error of a blockhash that is not taken comes before all others. */
+  /** Simulates a transaction; an invalid blockhash is reported before any other error. */
   simulate(wire: Uint8Array): ReturnType<Svm['simulate']>
   landed(signature: string): Landed | null
-  /** Signatures of transactions that an address has a part in, newest first. */
+  /** Signatures of transactions that involve an address, newest first. */
   withPartOf(address: string): readonly string[]
-  /** A program that moves something once more within the next transaction that lands. */
+  /** A function that moves further funds within the next transaction that lands. */
   alsoMoves: ((signature: string) => void) | null
-  /** The oldest slot whose transactions are remembered. */
+  /** The oldest slot whose transactions are stored. */
   oldestSlot: number
 }
 
-/** The heights are behind the slots: some had no block. */
+/** Block heights are lower than slots, because some slots had no block. */
 const skippedSlots = 1_000
 
 export function createTestChain(): TestChain {
@@ -110,12 +110,12 @@ export function createTestChain(): TestChain {
   return chain
 }
 
-/** The first one, by which the chain names a transaction. */
+/** Returns the first signature, by which the chain names a transaction. */
 export function signatureOf(wire: Uint8Array): string {
   return base58.encode(wire.subarray(1, 65))
 }
 
-/** Of the message behind the signatures: its accounts, how many of them signed, and its blockhash. */
+/** Returns the message's accounts, its number of signers, and its blockhash. */
 function partsOf(wire: Uint8Array) {
   const [signatures = 0] = wire
   const message = wire.subarray(1 + signatures * 64)
@@ -137,7 +137,7 @@ function coinsOf(accounts: readonly (SvmAccount | null)[]): bigint {
   return accounts.reduce((sum, account) => sum + (account?.lamports ?? 0n), 0n)
 }
 
-/** As the chain writes down what accounts of tokens hold. */
+/** Returns token balances as the chain records them. */
 export function holdingsOf(accounts: readonly (SvmAccount | null)[]) {
   const programs = [tokenProgram, token2022Program]
   return accounts.flatMap((account, accountIndex) => {
@@ -149,7 +149,7 @@ export function holdingsOf(accounts: readonly (SvmAccount | null)[]) {
   })
 }
 
-/** An account that holds nothing but coins. */
+/** Returns an account that holds coins only. */
 export function coinAccount(lamports: bigint): SvmAccount {
   return { lamports, data: Buffer.alloc(0), owner: new Uint8Array(32), executable: false }
 }

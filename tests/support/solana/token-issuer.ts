@@ -24,14 +24,14 @@ import {
 import { token2022Program, tokenProgram } from '../../../packages/mesh/src/wallet/solana/token-layout.ts'
 import type { SolanaServer } from './rpc-server.ts'
 
-/** An extension of Token-2022: what its mint has more room for, and the instruction that sets it. */
+/** A Token-2022 extension: the additional size of its mint account, and the instruction that initializes it. */
 export interface MintExtension {
   readonly bytes: number
   readonly data: Uint8Array
 }
 
 export interface TokenIssuer {
-  /** A new token, of the older program where nothing extends it and `newer` is not said. */
+  /** Creates a token, of the older program unless it has extensions or `newer` is set. */
   mint(token: {
     readonly decimals: number
     readonly extensions?: readonly MintExtension[]
@@ -39,10 +39,10 @@ export interface TokenIssuer {
     readonly canFreeze?: boolean
   }): Promise<string>
   give(mint: string, owner: string, raw: bigint): Promise<void>
-  /** Of an owner's associated account; 0 where there is none. */
+  /** Balance of an owner's associated account; 0 if there is no account. */
   holds(mint: string, owner: string): Promise<bigint>
   account(mint: string, owner: string): Promise<Address>
-  /** Signs as the issuer, sends and waits until it landed; throws where it failed. */
+  /** Signs as the issuer, sends and waits until the transaction landed; throws if it failed. */
   send(instructions: readonly Instruction[]): Promise<void>
   readonly signer: KeyPairSigner
 }
@@ -50,7 +50,7 @@ export interface TokenIssuer {
 const plainMintBytes = 82
 const kindEndsAt = 166
 
-/** Makes tokens and gives them away, with the official client alone. */
+/** Creates and distributes tokens, with the official client alone. */
 export async function createTokenIssuer(server: SolanaServer): Promise<TokenIssuer> {
   const rpc = createSolanaRpc(server.url)
   const issuer = await generateKeyPairSigner()
@@ -140,17 +140,17 @@ export async function createTokenIssuer(server: SolanaServer): Promise<TokenIssu
   }
 }
 
-/** Nobody, or the 32 bytes of an address. */
+/** Encodes an authority: no authority for null, else the 32 bytes of the address. */
 function authority(text: string | null): Uint8Array {
   return text === null ? new Uint8Array(32) : new Uint8Array(getAddressEncoder().encode(address(text)))
 }
 
-/** `bps` of 10,000 of every transfer, `maximum` base units at most. */
+/** `bps` of 10,000 of every transfer, at most `maximum` base units. */
 export function transferFee(bps: number, maximum: bigint): MintExtension {
   const rule = Buffer.alloc(10)
   rule.writeUInt16LE(bps)
   rule.writeBigUInt64LE(maximum, 2)
-  // Neither authority is named.
+  // Neither authority is set.
   return { bytes: 108, data: Buffer.concat([Buffer.of(26, 0, 0, 0), rule]) }
 }
 

@@ -10,7 +10,7 @@ export function askAgentTools(): Tool[] {
   return [messageAgent, declareCapabilities]
 }
 
-/** Added to the time that the mesh itself waits, for the network. */
+/** Network time in milliseconds, added to the time that the mesh itself waits. */
 const wayMs = 30_000
 
 const messageAgent = defineTool({

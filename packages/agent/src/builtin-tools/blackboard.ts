@@ -9,7 +9,7 @@ import type { Tool } from '../tools/tool.ts'
 const key = text('Key: segments joined by /', { minChars: 1, maxChars: wireLimits.blackboardKeyMaxChars })
 const ttlMaxSeconds = 366 * 24 * 3600
 
-/** The shared board of the fleet; what may be read and written there is the mesh's decision. */
+/** Tools for the shared blackboard of the fleet. The mesh decides which keys this agent may read and write. */
 export function blackboardTools(): Tool[] {
   return [
     defineTool({

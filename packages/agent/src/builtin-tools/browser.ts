@@ -41,7 +41,7 @@ function browserTool(action: BrowserAction): Tool {
   return { ...tool, exclusive: 'browser' }
 }
 
-/** A refusal of the browser is also an answer: it says what to do instead. */
+/** When the browser refuses an action, the reply tells the model what to do instead. */
 function answerOf(reply: unknown): ToolAnswer {
   if (!isJsonObject(reply)) return succeeded(reply)
   const { ok, picture, ...rest } = reply

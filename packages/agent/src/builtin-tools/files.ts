@@ -9,7 +9,7 @@ import { fitsPattern } from './name-pattern.ts'
 const path = (description: string) => text(description, { minChars: 1, maxChars: 4096 })
 const fileTimeoutMs = 60_000
 const readMaxBytes = 10 * 1024 * 1024
-/** Below the size limit of a tool result, so that the note on how to go on is never cut off. */
+/** Below the size limit of a tool result, so that the note on how to continue reading is never cut off. */
 const readMaxChars = 18_000
 const writeMaxChars = 1_000_000
 const entriesMax = 500
@@ -94,7 +94,7 @@ export function refuseIdentityFile(relativePath: string): string | null {
   return file ? `${file.name} can be changed only with update_workspace, if you may change it.` : null
 }
 
-/** Returns as many whole lines as a result can hold, and says how to go on. Pure. */
+/** Returns as many whole lines as a result can hold, and tells the model how to read the rest. Pure. */
 export function takeLines(content: string, range: { offset: number; limit: number }): string {
   const lines = content.split('\n')
   const wanted = lines.slice(range.offset, range.limit === 0 ? undefined : range.offset + range.limit)

@@ -19,7 +19,7 @@ export function fitsPattern(pattern: string, name: string): boolean {
     } else if (star === -1) {
       return false
     } else {
-      // Only the last star has to match more: extending an earlier one cannot help.
+      // Only the last star needs to match more characters: extending an earlier star cannot help.
       at = star + 1
       from = ++starTook
     }

@@ -182,8 +182,8 @@ export function operatorToolTable(own: OwnNotes): Readonly<Record<OperatorToolNa
 }
 
 /**
- * The tools that the mesh lets the operator use now; empty where it does not say. Tools that would be denied
- * are not offered.
+ * The tools that the mesh lets the operator use now; empty when the mesh does not answer with a list. Tools that the
+ * mesh would deny are not offered.
  */
 export async function allowedOperatorTools(
   context: Pick<ToolContext, 'mesh' | 'signal'>,

@@ -14,7 +14,7 @@ export interface ProgramEnd {
   readonly code: number | null
   readonly signalName: string | null
   readonly timedOut: boolean
-  /** Both outputs in the order in which they came: their beginning and their end. */
+  /** Standard output and standard error in the order of arrival: the beginning and the end of the text. */
   readonly output: string
 }
 

@@ -74,7 +74,7 @@ export function subagentTools(pool: SubagentPool): Tool[] {
   ]
 }
 
-/** `complete_task` ends the parent's work: with unread results of sub-agents it asks once before it does. */
+/** `complete_task` ends the parent's work: while results of sub-agents are unread, it first asks once. */
 export function tellsOfUnread(tools: readonly Tool[], pool: SubagentPool): Tool[] {
   return tools.map((tool) =>
     tool.definition.name === 'complete_task'

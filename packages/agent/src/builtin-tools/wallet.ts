@@ -6,7 +6,7 @@ import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
 const replyTimeoutMs = 30_000
-/** Includes the calls to the chain and its prices; the mesh times out earlier. */
+/** Includes the mesh's calls to the chain and to price sources; the mesh times out earlier. */
 const payTimeoutMs = 90_000
 
 const { addressMaxChars, amountMaxChars, functionMaxChars } = paymentLimits

@@ -3,7 +3,7 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 
 const askTimeoutMs = 10_000
 
-/** Returns the window of the model in tokens, as `GET /v1/models` says; null when it does not say. */
+/** Returns the model's context window in tokens from `GET /v1/models`; null when the reply has none. */
 export async function askWindow(mesh: RunMesh, model: string, signal: AbortSignal): Promise<number | null> {
   const reply = await mesh.call({
     endpoint: meshAgentEndpoints.models,

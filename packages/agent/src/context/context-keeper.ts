@@ -15,7 +15,7 @@ import { shortenMessages } from './shorten-messages.ts'
 
 /** Rejections because of length that one question survives; each makes it smaller. */
 const overflowsMax = 4
-/** A flush, a compaction and a prune; more would mean that a step had no effect. */
+/** Maximum number of steps: a flush, a compaction and a prune. More steps would mean that a step had no effect. */
 const stepsMax = 4
 const pruneToShare = 0.6
 /** Below this much room the answer is bounded, so that prompt and answer fit the window together. */
@@ -44,7 +44,7 @@ export interface ContextKeeper {
    * Rejects as the model does, with `context-exhausted`, or aborted.
    */
   ask(turn: ContextTurn, request: AskRequest): Promise<ModelAnswer>
-  /** Compacts now, if anything is worth it. */
+  /** Compacts now, if a compaction would save enough tokens. */
   compact(turn: ContextTurn): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
   const measure = (turn: ContextTurn): Promise<ContextSize> =>
     measureContext(deps, { ...turn, messages: turn.state.messages }, turn.signal)
 
-  /** False when there was nothing to shorten. */
+  /** Returns false when no message could be shortened. */
   const prune = async (turn: ContextTurn, size: ContextSize): Promise<boolean> => {
     const { state } = turn
     const ratio = size.tokens / Math.max(1, size.counted)

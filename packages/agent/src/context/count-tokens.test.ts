@@ -21,7 +21,7 @@ describe('counting tokens', () => {
   test('a text without a break is counted in time that grows with its length alone', async () => {
     const short = await timed('a'.repeat(20_000))
     const long = await timed('b'.repeat(200_000))
-    // Ten times the text; without pieces it would take a hundred times as long.
+    // The text is ten times as long; a count without pieces would take a hundred times as long.
     expect(long).toBeLessThan(Math.max(short, 5) * 50)
   })
 

@@ -6,7 +6,7 @@ import type { FactKeeper } from './fact-keeper.ts'
 
 const run = { runId: 'run_1', runOk: true, provenance: noProvenance, mesh: noMesh }
 
-/** A keeper, and a way to read what it keeps. */
+/** Makes a fact keeper, and a function that returns the facts that the keeper stored. */
 export type MakeKeeper = () => Promise<{ keeper: FactKeeper; kept: () => Promise<string> }>
 
 /** The contract of every fact keeper. */

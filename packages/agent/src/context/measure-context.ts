@@ -29,14 +29,14 @@ export interface MeasureDeps {
 export interface ContextSize {
   /** By our own count, including instructions and tools. */
   readonly counted: number
-  /** The part of it that is not conversation. */
+  /** The part of `counted` that instructions and tools take. */
   readonly frameCounted: number
-  /** The conversation's part by the rough count, in which single messages are measured. */
+  /** The conversation's part of the rough count, in which single messages are measured. */
   readonly rough: number
-  /** In the model's own tokens, by all usage that it has reported. */
+  /** The request's size in the model's own tokens, corrected by all usage that the model has reported. */
   readonly tokens: number
   readonly windowTokens: number
-  /** The window without what rejections have shown, which may be wrong. */
+  /** The window that the mesh reports, or the default; rejections, which may mislead, do not reduce it. */
   readonly toldWindowTokens: number
   /** Above the body limit of the API, or by any count above what the owner or the public list says of the model. */
   readonly isSurelyTooLong: boolean

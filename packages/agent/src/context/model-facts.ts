@@ -17,9 +17,9 @@ const ratioMovedEnough = 0.02
 
 export interface ModelFacts {
   readonly calibration: Calibration
-  /** What recent rejections have shown; null for nothing. */
+  /** What recent rejections have shown; null when there were none. */
   readonly learnedWindow: LearnedWindow | null
-  /** What the mesh says; null when it has not said. */
+  /** The window in tokens that the mesh reported; null when the mesh has not reported one. */
   readonly meshWindowTokens: number | null
   readonly askedAt: number
 }
@@ -41,7 +41,7 @@ const unknown: KeptFacts = {
 export interface ModelFactStore {
   of(model: string): Promise<ModelFacts>
   learn(model: string, calibration: Calibration): Promise<void>
-  /** Valid for `contextLimits.learnedWindowMs`; null forgets it. */
+  /** The window is valid for `contextLimits.learnedWindowMs`; null deletes it. */
   learnWindow(model: string, window: LearnedWindow | null): Promise<void>
   /** `windowTokens` null means that the mesh was asked and does not know. */
   told(model: string, windowTokens: number | null): Promise<void>

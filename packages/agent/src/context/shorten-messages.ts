@@ -90,7 +90,7 @@ function shortenJson(text: string, maxChars: number): string {
       if (cut.length < text.length) return cut
     }
   } catch {
-    // Invalid JSON is of no use.
+    // Invalid JSON has no strings to cut.
   }
   return '{}'
 }

@@ -27,7 +27,7 @@ export async function writeAtomically(path: string, content: string | Uint8Array
     }
     await promises.rename(temporary, path)
   } catch (error) {
-    // A partial file takes room, which may be what is missing.
+    // The partial file is deleted, because the disk may be full.
     await removeFile(temporary).catch(() => undefined)
     throw error
   }

@@ -94,7 +94,7 @@ async function enter(directory: FileHandle, name: string, make: boolean): Promis
 
 async function readLink(path: string): Promise<string | null> {
   const found = await promises.lstat(path).catch(unlessCode('ENOENT'))
-  // It is no link any more: whatever replaced it is opened without following links.
+  // The name is no longer a link: the file that replaced the link is opened without following links.
   return found?.isSymbolicLink() ? promises.readlink(path).catch(unlessCode('EINVAL', 'ENOENT')) : null
 }
 

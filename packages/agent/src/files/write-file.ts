@@ -20,7 +20,7 @@ export async function appendToFile(root: string, place: Place, content: Content)
   }
 }
 
-/** Writes a temporary file beside it and renames it, so that readers see the old file or the new one. */
+/** Writes a temporary file in the same folder and renames it, so that readers see the old file or the new one. */
 export async function replaceFile(job: {
   root: string
   place: Place

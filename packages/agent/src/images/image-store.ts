@@ -19,11 +19,11 @@ const keptMax = 64
  * every step, and megabytes must not be written with it each time.
  */
 export interface ImageStore {
-  /** Null for data that is no picture or is too large. */
+  /** Stores a picture. Resolves to null for data that is no picture or is too large. */
   keep(image: ToolImage): Promise<ImageRef | null>
-  /** As base64; null when it is missing or was changed. */
+  /** Returns the picture as base64; null when the file is missing or was changed. */
   load(ref: ImageRef): Promise<string | null>
-  /** Returns the bytes with that hash; null when they are missing or were changed. */
+  /** Returns the bytes with that hash; null when the file is missing or was changed. */
   find(sha256: string): Promise<Uint8Array | null>
 }
 
@@ -63,7 +63,7 @@ export function createImageStore(dataDirectory: string): ImageStore {
   }
 }
 
-/** Moves pictures to the store; one that is invalid or does not fit is described in text. */
+/** Moves pictures to the store; a picture that is invalid or does not fit is described in text. */
 export async function keepImages(
   store: ImageStore | undefined,
   result: { readonly output: PromptText; readonly images: readonly ToolImage[] },

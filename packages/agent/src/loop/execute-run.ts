@@ -19,7 +19,7 @@ export function createExecuteRun(deps: {
   keepReserve: () => Promise<void>
   /** Rejects if nothing can be written for any reason but a full disk. */
   tryState: () => Promise<void>
-  /** Returns its model and tools; called for each run, because permissions change while the agent is running. */
+  /** Returns the run's model and tools; called for each run, because permissions change while the agent runs. */
   equip: (mesh: RunMesh, hooks: Pick<RunHooks, 'onFrame'>, signal: AbortSignal) => Promise<RunEquipment>
   log: Log
 }): ExecuteRun {

@@ -55,7 +55,7 @@ export interface RunStores {
   readonly images?: ImageStore | undefined
   /** Writes a line about the run into the day's log. Never rejects. */
   readonly recordRun: RecordRun
-  /** The same for a heartbeat, in a log that does not count as activity. Never rejects. */
+  /** Writes a line about a heartbeat, in a log that does not count as activity. Never rejects. */
   readonly recordHeartbeat: RecordRun
 }
 
@@ -74,7 +74,7 @@ export type RunContext = RunAttempt & RunEquipment & RunStores & RunRules
 
 /** A recorded message between two answers of a turn. */
 export interface SaidBetween {
-  /** Number of answers of the turn before it. */
+  /** Number of answers of the turn before this message. */
   readonly answers: number
   readonly text: PromptText
 }
@@ -86,7 +86,7 @@ export interface LoopWork {
   /** What the run may spend in total, including its earlier turns, or null. */
   readonly spending: { readonly maxTokens: number | null; readonly maxCostUsd: number | null } | null
   readonly taskId: string | null
-  /** Without it nothing in the conversation is trusted. */
+  /** Without a beginning, nothing in the conversation is trusted. */
   readonly beginning?: RunBeginning
   /** Whether an agent that ends its turn with the task open is reminded, once. */
   readonly remindsOfTask: boolean

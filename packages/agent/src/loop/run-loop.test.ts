@@ -173,7 +173,7 @@ describe('the loop', () => {
     expect(await runLoop(deps, state, signal)).toEqual({ kind: 'answered', text: 'last' })
     const roles = ['user', 'assistant', 'user', 'assistant', 'tool', 'user', 'assistant']
     expect(state.messages.map(({ role }) => role)).toEqual(roles)
-    // If killed right after it, the next attempt does not say it again.
+    // If the agent is killed right after this checkpoint, the next attempt does not repeat the message.
     const behind = checkpoints
       .map((text) => readLoopState(JSON.parse(text)))
       .find((kept) => kept?.messages.at(-1)?.content === 'close it')
@@ -288,7 +288,7 @@ describe('the loop', () => {
     expect(await runLoop(deps, state, signal)).toEqual({ kind: 'answered', text: 'this is all' })
     expect([asked, compactions, tool.keys.length]).toEqual([1201, 5, 1200])
     expect(summaries).toBeGreaterThanOrEqual(5)
-    // There were 2,408 messages.
+    // Without compaction the conversation had 2,408 messages.
     expect(state.messages.length).toBeLessThan(1000)
     // Whatever is sent next, the model is not called any more.
     state.messages.push({ role: 'user', content: sanitizeForPrompt('and now?') })

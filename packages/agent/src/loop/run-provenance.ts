@@ -24,7 +24,7 @@ export function beginningOf(origin: Origin | undefined, heardBefore: Trust | nul
  */
 export function provenanceOf(run: {
   readonly runId: string
-  /** Without it nothing is trusted. */
+  /** When the beginning is missing, nothing is trusted. */
   readonly beginning: RunBeginning | undefined
   readonly toolOutputs: readonly ToolOutput[]
   /** Confirmed steers. They come from people or agents, which their text does not distinguish. */

@@ -55,7 +55,7 @@ export interface RunSlot {
   current(): ActiveRun | null
   result(runId: string, waitMs: number): Promise<ResultReply>
   counts(): { completed: number; failed: number }
-  /** Stops the current run where it is; another process continues it. */
+  /** Stops the current run at its last checkpoint; another process continues the run. */
   stop(): Promise<void>
 }
 
@@ -82,7 +82,7 @@ export function createRunSlot(deps: {
     run.abort(reason)
     await Promise.race([run.ended, clock.sleep(letGoMaxMs)])
   }
-  /** False if the process is about to end instead. */
+  /** Returns false if the process is about to end because it cannot write its own state. */
   const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {
     try {
       await keepOutcome(deps, runId, outcome)
@@ -163,7 +163,7 @@ export function createRunSlot(deps: {
         throw new Problem('agent-busy', { detail: `Working on ${active.request.runId}.` })
       }
       await abort(active, 'superseded')
-      // The run may have ended just before.
+      // The run may have ended just before this request.
       const ended = await finishedBefore(request, inputHash)
       if (ended) return ended
     }

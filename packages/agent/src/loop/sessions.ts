@@ -24,11 +24,11 @@ export interface Session {
   readonly messages: readonly PromptMessage[]
   readonly rounds: number
   readonly continues: number
-  /** Its facts were saved in memory since the last compaction. */
+  /** Facts of this conversation were saved in memory since the last compaction. */
   readonly flushed: boolean
   /** The task of this conversation, if it began with one. */
   readonly taskId: string | null
-  /** The trust of its least trusted text; null for an empty conversation. */
+  /** The trust of the least trusted text in the conversation; null for an empty conversation. */
   readonly trust: Trust | null
 }
 
@@ -73,7 +73,7 @@ export function createSessions(deps: {
     return `${fingerprint(session)}.json`
   }
 
-  /** One rename, so that after a crash it is in exactly one place. */
+  /** One rename, so that after a crash the conversation is in exactly one folder. */
   const archive = async (file: string, from = folder): Promise<void> => {
     await promises.mkdir(archives, { recursive: true, mode: 0o700 })
     await forgetOldest(archives, await promises.readdir(archives), archivesMax - 1)

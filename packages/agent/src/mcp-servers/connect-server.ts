@@ -19,7 +19,7 @@ const olderStatuses: readonly number[] = [400, 404, 405, 406, 415]
 export interface Connection {
   readonly client: Client
   readonly listed: readonly unknown[]
-  /** Keeps a stream open all the time, which must not outlive a run. */
+  /** True for a transport that keeps a stream open all the time; such a stream must not outlive a run. */
   readonly listens: boolean
   /** How the other end ended, as text; null when unknown. */
   ended(): string | null
@@ -139,7 +139,7 @@ async function connect(
     await client.close().catch(() => undefined)
     await transport.close().catch(() => undefined)
   }
-  // A server that connected too late is closed, whatever it is doing.
+  // A server that connects too late is closed, even in the middle of a message.
   const giveUp = (): void => void close()
   signal.addEventListener('abort', giveUp, { once: true })
   try {

@@ -19,7 +19,7 @@ export const toolBounds = {
 
 /** A tool as its server offers it, prepared for a model. */
 export interface ServerTool {
-  /** The server's own name for it. */
+  /** The tool's name on its server. */
   readonly name: string
   readonly description: PromptText
   readonly parameters: ToolDefinition['parameters']

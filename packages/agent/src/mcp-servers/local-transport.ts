@@ -11,7 +11,7 @@ type Sdk = Pick<typeof import('../parts/mcp.ts'), 'ReadBuffer' | 'serializeMessa
 /** Longest message of a server in bytes, and the kept part of its other output in characters. */
 const messageMaxBytes = 8 * 1024 * 1024
 const saidMaxChars = 2000
-/** How long it may take to end after its input is closed, and again after SIGTERM. */
+/** How long the server may take to exit after its input is closed, and again after SIGTERM. */
 const endGraceMs = 1000
 
 /** Communicates with a program over its standard streams. */
@@ -19,7 +19,7 @@ export interface LocalTransport extends Transport {
   /** With `stderr`, the property by which the client recognizes such a transport. */
   readonly pid: number | null
   readonly stderr: null
-  /** How it ended and its last output; null while it runs. */
+  /** How the server ended, and its last output; null while the server runs. */
   ended(): string | null
 }
 
@@ -60,13 +60,13 @@ export function createLocalTransport(
       markKilledFirst(started.pid, 'server')
       started.stderr.setEncoding('utf8').on('data', (piece: string) => keeper.add(piece))
       started.stdout.on('data', (bytes: Buffer) => hear(bytes))
-      // It may end while it is written to.
+      // The server may end while the agent writes to it.
       for (const stream of [started.stdin, started.stdout, started.stderr])
         stream.on('error', () => undefined)
       started.once('exit', (code, signalName) => {
         const said = keeper.text().trim()
         end = `its process ended with ${signalName ?? `exit code ${code}`}${said === '' ? '' : ` and said: ${said}`}`
-        // Its children have no peer left to communicate with.
+        // The server's child processes have no peer left to communicate with.
         if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL')
       })
       closed = new Promise((resolve) => {
@@ -123,7 +123,7 @@ export function createLocalTransport(
         if (message === null) return
         transport.onmessage?.(message)
       } catch (error) {
-        // One line is no message; the others may be.
+        // This line is no message; other lines may be.
         transport.onerror?.(asError(error))
       }
     }

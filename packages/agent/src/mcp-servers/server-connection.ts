@@ -34,14 +34,14 @@ export type ConnectionStatus = Pick<McpServerStatus, 'state' | 'detail' | 'proto
 /** One server of an agent, as long as its configuration does not change. */
 export interface ServerConnection {
   readonly brief: McpBrief
-  /** True if it never failed, or was only refused by the mesh: worth waiting for when a run begins. */
+  /** True if the server never failed, or only the mesh refused it: then a starting run waits for the server. */
   isHopeful(): boolean
-  /** Starts it unless it is running or in cooldown after a failure; `now` skips the cooldown. Never rejects. */
+  /** Starts the server unless it runs or is in cooldown after a failure; `now` skips the cooldown. Never rejects. */
   ensure(options?: { readonly now?: boolean }): Promise<void>
-  /** Requests its tools again if they may have changed without a notification. */
+  /** Requests the server's tools again if they may have changed without a notification. */
   refresh(): void
   status(): ConnectionStatus
-  /** The last known tools, also while it does not run. */
+  /** The last known tools of the server, also while the server does not run. */
   tools(): readonly ServerTool[]
   /** Makes one call. Problems `upstream-failed`, `upstream-timeout`, `bad-request`, and those of the mesh. */
   call(tool: string, input: JsonObject, signal: AbortSignal): Promise<CallResult>

@@ -35,14 +35,14 @@ export function failedAgain(
   return { count: isSteady ? 1 : before.count + 1, lastAt: at, reason, isRefusal }
 }
 
-/** Milliseconds until it may be started again. Pure. */
+/** Milliseconds until the server may be started again. Pure. */
 export function restLeftMs({ count, lastAt, isRefusal }: ServerFailures, now: number): number {
   if (isRefusal) return 0
   const rest = restsMs[Math.min(count, restsMs.length) - 1] ?? 0
   return Math.max(0, lastAt + rest - now)
 }
 
-/** Says why it does not run, and when it is started again. Pure. */
+/** Says why the server does not run, and when it is started again. Pure. */
 export function formatFailures(failures: ServerFailures, now: number): string {
   const leftMs = restLeftMs(failures, now)
   const next =

@@ -19,7 +19,7 @@ export interface SkillJob {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly wallMs?: number
-  /** Makes one tool call, one after the other. Never rejects. */
+  /** Makes one tool call of the skill; calls run one after the other. Never rejects. */
   callTool(tool: string, input: JsonObject, call: SkillCall): Promise<{ output: unknown; ok: boolean }>
 }
 
@@ -32,7 +32,7 @@ export interface SkillCall {
 
 export interface SkillEnd {
   readonly result: JsonObject
-  /** Its console output, with a note of what was left out. */
+  /** The skill's console output, with a note of what was left out. */
   readonly logs: readonly string[]
 }
 
@@ -93,7 +93,7 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
     const { stdin, stdout } = child
     if (!stdin || !stdout) throw failure('it cannot be spoken to')
     const tell = (message: unknown): void => void stdin.write(`${JSON.stringify(message)}\n`)
-    // It may end while it is written to.
+    // The skill may end while the agent writes to it.
     stdin.on('error', () => undefined)
     child.once('error', (cause) =>
       reject(new Problem('unprocessable', { detail: 'The skill cannot be started.', cause })),
@@ -126,7 +126,7 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
       told = true
       if (message['type'] === 'done') {
         const result = parsed(message['result'])
-        // Calls that it did not await are finished too.
+        // Tool calls that the skill did not await are finished too.
         if (isJsonObject(result)) void queue.then(() => resolve({ result, logs: logsOf(message) }))
         else reject(failure('a skill returns a plain object'))
       } else reject(failure(ownFrames(textOf(message['words'])), logsOf(message)))

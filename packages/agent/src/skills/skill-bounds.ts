@@ -11,6 +11,6 @@ export const skillBounds = {
   logLinesMax: 100,
   logLineMaxChars: 500,
   meshCallsMax: 100,
-  /** For all that it sends to the agent, including the inputs of its calls. */
+  /** Limit for all that a skill sends to the agent, including the inputs of its calls. */
   spokenMaxBytes: 8 * 1024 * 1024,
 } as const

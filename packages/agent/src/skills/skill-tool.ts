@@ -20,7 +20,7 @@ export function skillTool(
   return {
     definition: { name, description, parameters },
     source: 'skill',
-    // How far it came before an interruption is unknown.
+    // It is unknown how far the skill came before an interruption.
     effect: 'local',
     timeoutMs: skillBounds.wallMs + marginMs,
     run: async (input, context) => {

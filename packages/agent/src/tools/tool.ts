@@ -61,7 +61,7 @@ export interface ToolContext {
   readonly written?: string
   /** Full name of the calling sub-agent; absent for the agent itself. */
   readonly subagent?: string
-  /** For tools that store their input. Without it nothing is known, and nothing is trusted. */
+  /** For tools that store their input. When this is absent, the provenance is unknown and nothing is trusted. */
   readonly provenance?: () => CallProvenance
   /** Absent if a tool is called without a model. */
   readonly status?: () => RunStatus
@@ -94,7 +94,7 @@ export interface Tool {
    * crash they are all repeated. False if absent.
    */
   readonly parallelSafe?: boolean | ((input: JsonObject) => boolean)
-  /** The mesh would deny it: the model does not see it, and a call of it anyway gets the mesh's reason. */
+  /** The mesh would deny the tool: the model does not see it, and a call of it gets the mesh's reason. */
   readonly withheld?: boolean
   /** A resource that only one user may have at a time. */
   readonly exclusive?: Exclusive

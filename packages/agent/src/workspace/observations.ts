@@ -10,11 +10,11 @@ export const observationsFile = 'workspace/OBSERVATIONS.md'
 export const observationMaxChars = 1500
 /** Number of lines that are kept; older ones are deleted. */
 export const observationLinesMax = 50
-/** Limit of all text for a prompt, from the end. */
+/** Limit in characters for all observations in a prompt; the oldest are left out first. */
 const shownMaxChars = 12_000
 const readMaxBytes = 512 * 1024
 
-/** Adds one; whitespace becomes one space, so that a line is one observation. Resolves to how many are kept. */
+/** Adds one observation; whitespace becomes one space, so that it stays one line. Resolves to the kept count. */
 export async function saveObservation(
   { files, clock }: { readonly files: DataFiles; readonly clock: Clock },
   text: string,
@@ -47,7 +47,7 @@ async function linesOf(files: DataFiles): Promise<readonly string[]> {
     const text = (await files.read(observationsFile, readMaxBytes)).toString('utf8')
     return text.split('\n').filter((line) => line.startsWith('- '))
   } catch (error) {
-    // If a program put something else there, the next observation replaces it.
+    // If a program put anything but a file at this path, the next observation replaces it.
     if (error instanceof Problem) return []
     throw error
   }

@@ -61,7 +61,7 @@ export function createWorkspace(deps: {
     if (before === null || before === next || isDefaultContent(file, before)) return
     await keepBackup({ files, clock: deps.clock }, file.name, before)
   }
-  /** At the first use and not at the start: an agent without work writes nothing. */
+  /** Default files are written at the first use and not at the start: an agent without work writes nothing. */
   const scaffold = async (): Promise<void> => {
     for (const file of workspaceFiles) {
       if (file.readOnly) continue
