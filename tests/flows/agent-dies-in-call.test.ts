@@ -20,7 +20,7 @@ describe('an agent that dies in the middle of a call', () => {
   let upstream: LlmUpstream
   let web: WebServer
   let mesh: MeshProcess
-  /** What the model and the web have not answered yet; they never do. */
+  /** Requests that the model and the web server have not answered and never will. */
   const waiting: ServerResponse[] = []
 
   beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('an agent that dies in the middle of a call', () => {
     mesh = await startMesh({
       settings: {
         default_model: 'fake/m',
-        // It dies once for each attempt of each case: far more often than an agent is put up with.
+        // The agent dies once for each attempt of each case: far more often than the default allows.
         restarts_per_hour: 1000,
         providers: { fake: { kind: 'openai-compatible', base_url: upstream.baseUrl } },
         models: { 'fake/m': { price } },
@@ -52,7 +52,7 @@ describe('an agent that dies in the middle of a call', () => {
     for (const record of records) if (await isAlive(record)) process.kill(-record.pid, 'SIGKILL')
   }
 
-  /** Kills the agent as often as it comes back with the call, until the asker has been told. */
+  /** Kills the agent as often as it repeats the call, until the client has the outcome. */
   async function killWhileAsked(asked: Promise<unknown>): Promise<void> {
     let told = false
     const telling = asked.finally(() => (told = true))
@@ -71,7 +71,7 @@ describe('an agent that dies in the middle of a call', () => {
 
   it.each([
     ['asks a model', 'interrupted', () => mesh.submit('think', { agent: 'scout', session: 'think' })],
-    // The request goes on without its agent, whose next attempt joins it and hears of its end.
+    // The request continues without its agent, whose next attempt joins the request and gets its result.
     [
       'fetches from the web',
       'upstream-timeout',
@@ -103,7 +103,7 @@ describe('an agent that dies in the middle of a call', () => {
   }
 
   it('of a program of its own, whole or streamed, is none either', async () => {
-    // Its run is live for as long as its own model does not answer.
+    // The run of `host` is active while its model has not answered.
     await mesh.createWorker('host')
     await mesh.submit('think', { agent: 'host' })
     await eventually('a run is live', () => waiting.splice(0).length > 0)

@@ -15,7 +15,7 @@ import { repositoryRoot } from '../support/mesh-process.ts'
 import { agentProgram } from '../support/programs.ts'
 import { patient } from '../support/patience.ts'
 
-/** Where a run is cut off: at a write of its own state, or at a request to the mesh whose reply is lost or just read. */
+/** Where a run is interrupted: at a write of its own state, or at a mesh request whose reply is lost or just read. */
 type Boundary =
   | { readonly at: 'write'; readonly moment: string }
   | { readonly at: 'request'; readonly number: number; readonly reply: 'lost' | 'sent' }
@@ -23,7 +23,7 @@ type Boundary =
 const commands = ['first', 'second'] as const
 const call = (name: string, input: object) => ({ name, arguments: input })
 
-/** What the model says by how often it has called tools already, so that a question asked again is answered alike. */
+/** The model's answers by the number of earlier tool calls, so that a repeated question gets the same answer. */
 function script(effects: string): readonly ScriptedAnswer[] {
   const append = (word: string) => call('run_command', { command: `echo ${word} >> ${effects}` })
   return [
@@ -48,12 +48,12 @@ interface Life {
   readonly wasKilled: boolean
   readonly writes: number
   readonly requests: number
-  /** Calls that change something in the mesh, by their idempotency key. */
+  /** Calls that change something in the mesh, by idempotency key. */
   readonly effects: ReadonlyMap<string, string>
   readonly lines: readonly string[]
 }
 
-/** Works on one task, is killed once at the boundary, and is started again as the mesh does: same data, higher fence. */
+/** Runs one task, kills the agent once at the boundary, and restarts it as the mesh does: same data, higher fence. */
 async function live(boundary: Boundary | null): Promise<Life> {
   const folder = mkdtempSync(join(tmpdir(), 'killed-'))
   const list = join(folder, 'writes')
@@ -68,7 +68,7 @@ async function live(boundary: Boundary | null): Promise<Life> {
     const key = headers['idempotency-key']
     if (method !== 'GET' && typeof key === 'string') {
       const words = `${method} ${path} ${JSON.stringify(body)}`
-      // The same key for something else would be refused by the mesh.
+      // The mesh would reject the same key for another call.
       expect(effects.get(key) ?? words).toBe(words)
       effects.set(key, words)
     }
@@ -124,7 +124,7 @@ async function live(boundary: Boundary | null): Promise<Life> {
     agent = await begin(boundary?.at === 'write' ? boundary.moment : '')
     const gone = new Promise<true>((resolve) => agent?.child.once('exit', () => resolve(true)))
     let result: TaskResult | null = await Promise.race([work(1).catch(() => null), gone.then(() => null)])
-    // The process may still be on its way out when its line breaks.
+    // The process may still be exiting when its connection breaks.
     const wasKilled =
       boundary !== null &&
       (await Promise.race([gone, new Promise<false>((resolve) => setTimeout(() => resolve(false), 2000))]))
@@ -143,7 +143,7 @@ async function live(boundary: Boundary | null): Promise<Life> {
   }
 }
 
-/** One boundary may be waited for while the next is started: most of a life is waiting for processes. */
+/** Runs several boundaries concurrently: most of the time is spent waiting for processes. */
 async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const left = [...items]
   const lane = async () => {
@@ -174,7 +174,7 @@ describe('a task', () => {
         ),
       ]
       expect(boundaries.length).toBeGreaterThan(40)
-      // Steps that share no factor with the pairs, so that the share has both kinds of each.
+      // The step is coprime to the number of pairs, so that the sample has both kinds of each.
       const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 15
       const chosen = boundaries.filter((_, index) => index % share === 0)
       await eachOf(chosen, async (boundary) => {
@@ -187,7 +187,7 @@ describe('a task', () => {
           result: { n: 7 },
           promote_to_blackboard: { 'team/done': true },
         })
-        // The very effects of a run that nobody killed, each once.
+        // The same effects as of a run without a kill, each once.
         expect([...life.effects.values()].toSorted(), where).toEqual([...whole.effects.values()].toSorted())
         for (const command of commands) {
           const ran = life.lines.filter((line) => line === command).length

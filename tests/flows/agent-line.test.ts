@@ -20,7 +20,7 @@ interface Question {
   readonly response: ServerResponse
 }
 
-/** A model that keeps each run waiting until it is said what to answer, and says that to all it asks from then on. */
+/** A model that holds each call until the test sets the answer, which all later calls get at once. */
 function aHeldModel() {
   const asking = new Map<string, Question>()
   const said = new Map<string, string>()
@@ -31,7 +31,7 @@ function aHeldModel() {
     if (words !== undefined) return modelAnswers([{ text: words }])(request, response)
     asking.set(attempt, { request, response })
     response.on('close', () => asking.delete(attempt))
-    // Answered later: the head keeps the next answers from being asked.
+    // The answer follows later: headers keep the mesh from sending the next requests.
     response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders()
     return undefined
   }

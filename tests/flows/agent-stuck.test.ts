@@ -12,7 +12,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
 import { heedsLesson } from '../verifies.ts'
 
-/** Longer than an agent may be silent. */
+/** Longer than an agent may stay silent. */
 const longSeconds = silenceMaxMs / 1000 + 40
 const endsWithinMs = 400_000
 
@@ -24,7 +24,7 @@ const works = (when: string, seconds: number) => ({
   ],
 })
 
-/** Each agent in a state of its own, all at the same time: most of this is waiting. */
+/** All agents are tested concurrently, each in its own state: most of the time is waiting. */
 describe('an agent whose process lives and whose work does not get on', () => {
   heedsLesson(93)
   let mesh: MeshProcess
@@ -36,7 +36,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
   })
   afterAll(() => mesh?.stop())
 
-  /** The agent's own process: the child of the shell that notes its end. */
+  /** Returns the agent's own process: the child of the shell that records its end. */
   async function processOf(agent: string): Promise<number> {
     const records = await mesh.agentProcesses()
     const { pid = 0 } = records.find((record) => record.agentId === agent) ?? {}
@@ -83,7 +83,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
     patient(endsWithinMs),
   )
 
-  // It looks for what it cannot open without a pause, for minutes.
+  // The test searches without a pause for minutes for anything that it cannot open.
   it.runIf(process.env['FLOTILLA_SOAK'] === '1')(
     'is ended when it can open nothing more',
     { concurrent: true, timeout: patient(endsWithinMs) },
@@ -92,7 +92,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
       starve(await processOf('starved'))
       const ended = await mesh.ended(run, endsWithinMs)
       expect(ended).toMatchObject({ state: 'done', attempt: 2, outcome: { text: 'All done.' } })
-      // What is in words depends on the lines that were open before: they alone still answer.
+      // The texts depend on the connections that were open before: only those still answer.
       expect(journalOf('starved')).toMatchObject([
         { action: 'agent.hung', reason: expect.stringMatching(/no sign of life|answer/) as string },
       ])

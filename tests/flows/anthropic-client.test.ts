@@ -28,7 +28,7 @@ describe('the official Anthropic client inside an agent', () => {
       },
       settings: {
         default_model: passed,
-        // Their providers stand on this machine here, and cost all the same.
+        // The providers run on this machine, and are still billed.
         models: { [passed]: { local: false }, [translated]: { local: false } },
         agents: { coder: { models: [translated] } },
       },

@@ -31,7 +31,7 @@ import { patient } from '../support/patience.ts'
 import { meshProgram } from '../support/programs.ts'
 
 const passphrase = 'a long sentence that nobody guesses'
-/** A passphrase costs half a second of a processor each time: without the long proofs one backup is closed, and read again. */
+/** A passphrase costs half a second of CPU time each: the short tests encrypt and read only one backup. */
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const cassette = aCassette(
   {
@@ -57,7 +57,7 @@ const cassette = aCassette(
   },
 )
 
-/** Names of odd bytes, a socket, and 300 folders whose last path has 75,300 bytes, 15 of which a backup keeps. */
+/** Names of odd bytes, a socket, and 300 folders whose last path has 75,300 bytes; a backup stores 15 of them. */
 const hostileTree = `
 import os, socket, sys
 os.chdir(sys.argv[1])
@@ -105,7 +105,7 @@ describe('a backup', () => {
   })
 
   const closed = () => ['--passphrase-file', secretFile]
-  /** Of tests to which it makes no difference whether it is closed: how it is made, and how it is read. */
+  /** For tests that do not depend on encryption: how a backup is made, and how it is read. */
   const made = (file: string, home = mesh.home) =>
     command(home, 'backup', file, ...(isSoak ? closed() : ['--secrets-in-plain']))
   const opened = () => (isSoak ? closed() : [])
@@ -143,14 +143,14 @@ describe('a backup', () => {
       const restored = await command(home, 'restore', file, ...closed())
       expect(restored.code, restored.err).toBe(0)
       expect(await readFile(join(home, '.env'), 'utf8')).toContain('sk-planted-in-env')
-      // An id of its own: the old home goes on beside it.
+      // The copy has another id, because the old home stays in use.
       const idOf = (at: string) => readFile(join(at, 'data', 'home-id'), 'utf8')
       expect(await idOf(home)).not.toBe(await idOf(mesh.home))
 
       const again = openMesh(home, options)
       try {
         await again.restart()
-        // What was queued or at work at that moment goes on.
+        // Runs that were queued or executing at that moment continue.
         await eventually('nothing is open any more', async () => {
           const open = (await again.runs(200)).filter(({ state }) => ['queued', 'running'].includes(state))
           return open.length === 0 || null
@@ -178,7 +178,7 @@ describe('a backup', () => {
       } finally {
         await again.stop()
       }
-      // Of a run that was at work then, the restored mesh waits for the lease: a minute at most.
+      // For a run that was executing then, the restored mesh waits for the lease: at most a minute.
     },
     patient(150_000),
   )
@@ -226,7 +226,7 @@ describe('a backup', () => {
       /Reading what left/,
     )
     expect(existsSync(file)).toBe(false)
-    // The agent that it read goes on.
+    // The agent in the backup continues its conversation.
     expect((await mesh.ask('what did I say', { agent: 'left' })).outcome?.text).toBe('You said keep.')
     const next = await made(file)
     expect(next.code, next.err).toBe(0)
@@ -317,7 +317,7 @@ describe('a backup', () => {
     return path
   }
 
-  /** Runs the mesh's program and kills it once it has said that. */
+  /** Runs the mesh program and kills it once it has printed a match. */
   async function killedAt(words: readonly string[], home: string, said: RegExp): Promise<void> {
     const child = spawn(process.execPath, [meshProgram(), ...words, '--home', home, '--runtime', 'process'], {
       env: isSoak ? { ...process.env, FLOTILLA_BACKUP_PASSPHRASE: passphrase } : process.env,

@@ -67,7 +67,7 @@ describe('a body that is wrong', () => {
   it('an invalid body gets a problem that names the fault: no JSON, unknown or missing fields, another content type', async () => {
     verifies('errors:problem-bodies')
     expectProblem(await mesh.call(chat, { ...operator, body: '{"message": "hi"' }), 'bad-json')
-    // Nothing sent is no body, and what is wanted is named.
+    // An empty request has no body, and the problem names the expected one.
     const nothing = expectProblem(await mesh.call(chat, { ...operator, body: '' }), 'bad-request')
     expect(nothing['detail']).toContain('message')
     const unknown = expectProblem(
@@ -273,7 +273,7 @@ describe('a model call that cannot be made', () => {
   )
 })
 
-/** A completion asked for from inside the agent, by a program of its own. */
+/** Requests a completion as a program inside the agent does. */
 async function complete(agent: string, model: string, content = 'hi'): Promise<Reply> {
   return post(agent, JSON.stringify({ model, messages: [{ role: 'user', content }] }))
 }
@@ -285,7 +285,7 @@ async function post(agent: string, data: string): Promise<Reply> {
   return readReply(said.replace(/^exit code 0\n/, ''))
 }
 
-/** Sends these very bytes to the people's API. */
+/** Sends exactly these bytes to the people's API. */
 async function rawCall(bytes: string): Promise<Reply> {
   const socket = connect(Number(new URL(mesh.url).port), '127.0.0.1')
   socket.write(bytes)

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest'
 import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
 
-/** Those that need no container engine, no page and no rival of another language. */
+/** Benches without a container engine, a page, or a comparison program in another language. */
 const names = [
   'money',
   'cron',

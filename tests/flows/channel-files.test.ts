@@ -17,7 +17,7 @@ import { aWebhookPlatform } from '../support/webhook-platform.ts'
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
 const answer = 'Here it is again.'
-// What comes in as a file goes out as a file, through the agent's own hands.
+// The agent returns a received file as a file, through its own tools.
 const cassette = aCassette({
   agents: ['clerk'],
   when: '^copy',
@@ -57,7 +57,7 @@ afterAll(async () => {
   await platform?.close()
 })
 
-/** As a sender by the standard does: again until it is taken. */
+/** Sends as the webhook standard requires: repeatedly, until the delivery is accepted. */
 async function say(id: string, said: object): Promise<void> {
   await eventually(`${id} is taken`, async () => {
     const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
@@ -65,7 +65,7 @@ async function say(id: string, said: object): Promise<void> {
   })
 }
 
-/** Starts the mesh again where it was killed. */
+/** Restarts the mesh where it was killed. */
 async function standUpOnceKilled(isKilled: () => boolean = () => !existsSync(arm)): Promise<void> {
   await eventually('the mesh is killed', isKilled)
   await mesh.kill9().catch(() => undefined)
@@ -78,7 +78,7 @@ async function uploads(): Promise<readonly string[]> {
   return keptApi.folder.response.parse(reply.json()).entries.map(({ name }) => name)
 }
 
-/** What there is once nothing is open any more. */
+/** Returns all stored rows once no work is open any more. */
 async function storyOf(step: string) {
   const id = step.replaceAll(/[^a-z]+/g, '-')
   await eventually('the file is shown', () => platform.filesIn(step).length > 0)
@@ -108,7 +108,7 @@ async function storyOf(step: string) {
   }
 }
 
-/** The answer and the file once, of one run, and all marked as told. */
+/** The answer and the file exist once, from one run, and all are marked as delivered. */
 const onceIn = (step: string) => ({
   became: 'run',
   isItsRun: true,
@@ -150,7 +150,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
     ['all sent, and not settled', `before ${settled}`],
     ['all over', `after ${settled}`],
   ] as const
-  /** Before a row of what comes in, and after one of what is made of it; the letters are cut off in `channels`. */
+  /** Before a row of an incoming message, and after a row that follows; `channels` cuts deliveries. */
   const some = ['the file stored, and no run made', 'the row of the artifact written']
 
   it.each(moments.filter(([step]) => isSoak || some.includes(step)))(
@@ -180,7 +180,7 @@ describe('a file that somebody sends, and one that an agent makes of it', () => 
         if (isBegun || event.conversation !== step || event.type !== type) return
         isBegun = true
         await writeFile(arm, moment)
-        // Not before the file is there: that it is gone says that the mesh was killed.
+        // The kill is armed first: when the arming file is gone, the mesh was killed.
         isArmed = true
       })
       try {

@@ -73,7 +73,7 @@ const credentialsOf = {
   whatsapp: ['EAA-of-this-test', fakeWhatsApp.phoneNumberId, appSecret],
 } as const
 
-/** Whoever is alone with the bot there, who gives commands as they are given there. */
+/** A person in a direct conversation with the bot, who gives commands in the platform's own way. */
 function somebodyOn(name: keyof typeof credentialsOf): KnownSomewhere {
   switch (name) {
     case 'discord':
@@ -91,7 +91,7 @@ function somebodyOn(name: keyof typeof credentialsOf): KnownSomewhere {
   }
 }
 
-/** By Telegram's own words for each. */
+/** Commands as Telegram names them. */
 const somebodyOnTelegram: KnownSomewhere = {
   say: (text) => say(text),
   command: (name, argument) => say(`/${name} ${argument}`),
@@ -109,7 +109,7 @@ const somebodyOnTelegram: KnownSomewhere = {
 
 let callBacks = 0
 
-/** As Meta does: again until it is taken. */
+/** Sends as Meta does: repeatedly, until the callback is accepted. */
 async function callBack(text: string, more: object = {}): Promise<void> {
   const { headers, body } = signedCallback(
     callbackOf(callbackEntry([{ id: `wamid.${++callBacks}`, text, more }])),
@@ -141,7 +141,7 @@ function journal(action: string): readonly Record<string, unknown>[] {
   }
 }
 
-/** Every command is given on every platform, and in the small on the one that has one command for all of ours. */
+/** The short tests give the commands only on the platform that has a single slash command. */
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const walked = 'slack'
 
@@ -328,19 +328,19 @@ describe('a channel that is added', () => {
       const added = await flotilla({ ...home(), input }, 'channels', 'add', name, '--json')
       expect(added, added.err).toMatchObject({ code: 0 })
       const { code } = (JSON.parse(added.out) as { pairing: { code: string } }).pairing
-      // What is said to a bot of Discord before it ever was there is in no history.
+      // Messages to a Discord bot from before its first connection are in no history.
       await eventually('it is connected', async () => (await view(name))?.state === 'connected')
       const there = somebodyOn(name)
       await there.say(code)
       const isShown = (words: string) => there.shown().some(({ text }) => text.includes(words))
       await eventually('the owner is known', () => isShown('You are owner here'))
-      // As it is typed there: Slack sends nobody what begins with a command of no app.
+      // As a person types the command: Slack delivers no message that begins with an unknown slash command.
       expect(isShown(` ${name === 'slack' ? '/flotilla help' : '/help'} lists`)).toBe(true)
       await there.say('@clerk anything new?')
       await eventually('the answer is shown', () => isShown(answer))
       if (isSoak || name === walked) await walkCommands(there, answer)
       expect(await view(name)).toMatchObject({ state: 'connected', linked: [{ person: 'owner' }] })
-      // Off again, so that each is heard by itself.
+      // The channel is removed, so that each platform is tested alone.
       expect((await flotilla(home(), 'channels', 'remove', name)).code).toBe(0)
     },
   )

@@ -20,9 +20,9 @@ const cassette = aCassette(
   { agents: ['clerk', 'poor'], when: 'how is the build of', turns: [says(answer)] },
   { agents: ['clerk', 'poor'], turns: [says('Nobody asked that.')] },
 )
-/** Of a second, at six dollars for a minute. */
+/** Price of one second, at six dollars a minute. */
 const usdPerSecond = 0.1
-/** 6,000 bytes last eight seconds at most; the server says that they last two. */
+/** 6,000 bytes last eight seconds at most; the server reports two seconds. */
 const note = (words: string) => oggNote(`<${words}>`, 6000).toString('latin1')
 
 let platform: Awaited<ReturnType<typeof aWebhookPlatform>>
@@ -65,7 +65,7 @@ afterAll(async () => {
   await platform?.close()
 })
 
-/** As a sender by the standard does: again until it is taken. */
+/** Sends as the webhook standard requires: repeatedly, until the delivery is accepted. */
 async function say(id: string, said: object): Promise<void> {
   await eventually(`${id} is taken`, async () => {
     const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
@@ -78,7 +78,7 @@ const saying = (step: string, agent = 'clerk') => {
   return say(step, { conversation: step, text: `@${agent} listen`, files })
 }
 
-/** What there is once somebody was answered there and nothing is open any more. */
+/** Returns all stored rows once the person has an answer and no work is open any more. */
 async function storyOf(step: string) {
   await eventually('it is answered', () => platform.in(step).length > 0)
   const ledger = openLedger(mesh.home)
@@ -104,7 +104,7 @@ const oneRun = (step: string) => ({
   words: [expect.stringContaining(answer)],
 })
 
-/** US dollars. Nothing else costs anything here. */
+/** US dollars that an agent has spent. Only transcription costs anything here. */
 async function spentOf(agent: string): Promise<number> {
   const { code, out, err } = await flotilla(mesh, 'costs', '--by', 'agent', '--json')
   expect(code, err).toBe(0)
@@ -177,7 +177,7 @@ describe('a voice note', () => {
     expect(await storyOf('midway')).toEqual(oneRun('midway'))
     expect(server.notes).toHaveLength(plainly + 2)
     const after = await spentOf('clerk')
-    // All that was set aside for the one that was cut off, eight seconds, and the two that were told.
+    // The whole reservation of the interrupted call, eight seconds, and the two reported seconds.
     expect(after - before).toBeCloseTo(10 * usdPerSecond)
   })
 })

@@ -18,7 +18,7 @@ import { aWebhookPlatform } from '../support/webhook-platform.ts'
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 const preload = pathToFileURL(join(repositoryRoot, 'tests', 'support', 'kill-at-row.mjs')).href
 const answer = 'The report is written.'
-/** Messages of one person. */
+/** Allowed messages of one person in a minute. */
 const perMinute = 100
 const tells = 'the disk is nearly full'
 const cassette = aCassette(
@@ -66,7 +66,7 @@ afterAll(async () => {
 
 const home = () => ({ url: mesh.url, home: mesh.home })
 
-/** As a sender by the standard does: again until it is taken. */
+/** Sends as the webhook standard requires: repeatedly, until the delivery is accepted. */
 async function say(id: string, said: object): Promise<void> {
   await eventually(`${id} is taken`, async () => {
     const reply = await platform.deliver(mesh.url, id, said).catch(() => null)
@@ -74,7 +74,7 @@ async function say(id: string, said: object): Promise<void> {
   })
 }
 
-/** Starts the mesh again where it was killed. */
+/** Restarts the mesh where it was killed. */
 async function standUpOnceKilled(): Promise<void> {
   await eventually('the mesh is killed', () => !existsSync(arm))
   await mesh.kill9().catch(() => undefined)
@@ -161,7 +161,7 @@ describe('what an owner is told unasked', () => {
     for (const text of ['remove', 'sort']) await say(text, { conversation, text: `@operator ${text}` })
     await eventually('what waits is told', () => told('operator asks: delete agent clerk') === 1)
     await eventually('the hand-off is told', () => told('clerk: "Sort it" is done.') === 1)
-    // Its first call may cost more than it may spend.
+    // The first call may cost more than the agent's budget.
     await mesh.createWorker('poor', { model: 'dear/one', budget: { daily_usd: 0.01, monthly_usd: 1 } })
     await say('poor', { conversation, text: '@poor go' })
     await eventually('the budget is told', () => told('The agent poor has spent USD 0.00 of USD 0.01') > 0)
@@ -198,7 +198,7 @@ describe('many people at once', () => {
       n,
     }))
     const said = people.map((identity, n) => ({ sender: senderOf(identity), conversation: `crowd ${n}`, n }))
-    // The one who says much is heard first.
+    // The person with many messages sends first.
     const replies = await Promise.all(
       [...flood, ...said].map(({ sender, conversation, n }) =>
         platform.deliver(mesh.url, `${conversation}-${n}`, { sender, conversation, text: '@clerk report' }),
@@ -207,7 +207,7 @@ describe('many people at once', () => {
     expect(replies.filter(({ status }) => status !== 202)).toEqual([])
     const isAnswered = ({ conversation }: { conversation: string }) =>
       platform.in(conversation).some(({ text }) => text.includes(answer))
-    // All but the one who floods, who has more waiting than their part.
+    // All people but the flooding one, who has more waiting messages than one person may have.
     await eventually('each is answered', () => said.slice(1).every(isAnswered))
     const ledger = openLedger(mesh.home)
     try {
@@ -225,7 +225,7 @@ describe('many people at once', () => {
     } finally {
       ledger.close()
     }
-    // What found no room was told, each of it, in words.
+    // Each rejected message was answered with a text.
     const told = () => [...platform.in('flood'), ...platform.in('crowd 0')]
     await eventually('all is told', () => told().length === flood.length + 1)
     expect(
@@ -271,7 +271,7 @@ describe('many people at once', () => {
           `SELECT message_id FROM channel_messages WHERE message_id LIKE 'thousands-%' AND ${where}`,
         ).length
       expect(count("became = 'run' AND sender_id LIKE 'intranet:stranger%'")).toBe(0)
-      // What one may say in a minute, answered or refused, is written down; the rest leaves nothing behind.
+      // Up to the limit of one minute, each message is recorded, answered or refused; further ones leave no row.
       expect(count("sender_id = 'intranet:p0'")).toBeLessThanOrEqual(perMinute + 1)
       expect(count('TRUE')).toBeLessThanOrEqual(
         perMinute + 1 + channelLimits.strangersToldPerMinute + rightful.length,
@@ -306,7 +306,7 @@ describe('a mesh that is killed between any two steps', () => {
     ['marked, and not committed', `before ${settled}`],
     ['all over', `after ${settled}`],
   ] as const
-  /** Before and after a row, of what comes in, and of each thing that is written of what goes out. */
+  /** Before and after a row of an incoming message, and of each row that is written for a delivery. */
   const some = [
     'the row written, and not acknowledged',
     'answered, and no letter written',

@@ -54,7 +54,7 @@ async function connected(): Promise<void> {
   })
 }
 
-/** Conversations in which the agent was asked, in the order of their runs, and what it was asked. */
+/** Returns the conversations in which the agent was called, in the order of their runs, with the questions. */
 function asked(): readonly {
   readonly session: string
   readonly message: string
@@ -79,7 +79,7 @@ describe('a conversation on a chat platform', () => {
     telegram.say({ place: group, text: '/use@fleet_bot clerk', by: 'person', addressed: true })
     telegram.say({ place: group, text: 'anything?', by: 'person', addressed: true })
     await eventually('it is answered', () => shownTo(group.conversationId).length === 1)
-    // Nothing tells of it but the answer to the next call.
+    // Only the answer to the next call reports the migration.
     telegram.migrate(group.conversationId, supergroup)
     telegram.say({ place: group, text: 'and now?', by: 'person', addressed: true })
     await eventually('it is answered in the supergroup', () => shownTo(String(supergroup)).length === 1)

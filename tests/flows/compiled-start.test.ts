@@ -7,7 +7,7 @@ import { builtProgram } from '@flotilla/protocol/built-program'
 import { expect, it } from 'vitest'
 import { pinnedNode, repositoryRoot, startMeshForTest } from '../support/mesh-process.ts'
 
-/** Modules of ours that Node says it took from its cache, in the order in which they were loaded. */
+/** Modules of Flotilla that Node reports as loaded from its compile cache, in loading order. */
 function takenFromCache(log: string): readonly string[] {
   return [...log.matchAll(/(\S+) was accepted/g)]
     .map(([, file = '']) => file.replace(/^file:\/\//, ''))
@@ -25,7 +25,7 @@ it('a mesh runs as it was built, and after a kill from what its life before has 
     environment: { XDG_CACHE_HOME: caches, NODE_DEBUG_NATIVE: 'COMPILE_CACHE' },
   })
   expect(takenFromCache(mesh.log())).toEqual([])
-  // The cache is written right after it is ready; whatever answers afterwards came later.
+  // The cache is written right after the mesh is ready; this request is answered later.
   expect((await mesh.runs()).length).toBe(0)
 
   await mesh.kill9()

@@ -20,7 +20,7 @@ let folder: string
 beforeAll(async () => {
   ;[mesh, folder] = await Promise.all([startMesh(), mkdtemp(join(tmpdir(), 'flotilla-completion-'))])
   await mesh.createWorker('writer')
-  // As it stands on the PATH of a person.
+  // The program's path as on a person's PATH.
   const program = join(folder, 'flotilla')
   await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${cliProgram}' --url '${mesh.url}' "$@"\n`)
   await chmod(program, 0o755)
@@ -35,7 +35,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** Lines, and what a shell has to offer in each. */
+/** Command lines, and the completions that a shell must offer for each. */
 const cases: readonly (readonly [string, readonly string[]])[] = [
   ['flotilla sta', ['start', 'status']],
   ['flotilla completion ', ['bash', 'fish', 'zsh']],
@@ -44,13 +44,13 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['flotilla chat wri', ['writer']],
   ['flotilla start --isolation ', ['container', 'gvisor', 'microvm']],
   ['flotilla start --template x --isolation g', ['gvisor']],
-  // Agents where an agent is to be named, whatever stands before it.
+  // Agents are offered where the syntax expects an agent, after any other words.
   ['flotilla tasks reroute task_1 wri', ['writer']],
   ['flotilla tasks reroute --json task_1 wri', ['writer']],
   ['flotilla projects create acme wri', ['writer']],
   ['flotilla projects create acme operator wri', ['writer']],
   ['flotilla chat --session one wri', ['writer']],
-  // And behind an option that names one.
+  // Agents are offered after an option that takes an agent.
   ['flotilla runs --agent wri', ['writer']],
   ['flotilla tasks --agent wri', ['writer']],
   ['flotilla changes --agent wri', ['writer']],
@@ -59,7 +59,7 @@ const cases: readonly (readonly [string, readonly string[]])[] = [
   ['flotilla journal export --json --agent wri', ['writer']],
 ]
 
-/** Lines at an operand or a value that is no agent, though agents stand elsewhere behind that command. */
+/** Lines whose next operand or value is no agent, although the command takes an agent elsewhere. */
 const withoutAgents: readonly string[] = [
   'flotilla chat operator wri',
   'flotilla steer operator wri',
@@ -69,7 +69,7 @@ const withoutAgents: readonly string[] = [
   'flotilla projects create wri',
   'flotilla chat --session wri',
   'flotilla create wri',
-  // One that is to be made.
+  // The name of an agent that does not exist yet.
   'flotilla init --agent wri',
   'flotilla journal export --action wri',
 ]
@@ -83,7 +83,7 @@ const environment = (more: Readonly<Record<string, string>> = {}) => ({
   ...more,
 })
 
-/** A shell that is installed, or one out of its packages. */
+/** Returns an installed shell, or one unpacked from the distribution's packages. */
 async function shell(name: string, packages: readonly string[]): Promise<string | null> {
   const programs = await debianPrograms(folder, packages, name)
   return programs === null ? null : join(programs, name)
@@ -134,7 +134,7 @@ it('fish completes commands, choices, options and agents', async (test) => {
 it('zsh completes commands, choices, options and agents at its prompt', async (test) => {
   const zsh = await shell('zsh', ['zsh', 'zsh-common'])
   if (zsh === null) return test.skip('zsh cannot be had here')
-  // Its modules and functions lie beside it where it was unpacked.
+  // An unpacked zsh finds its modules and functions beside its program.
   const beside = zsh.startsWith(folder)
     ? `module_path=(${folder}/usr/lib/*/zsh/*(/)); fpath=(${folder}/usr/share/zsh/functions ${folder}/usr/share/zsh/functions/**/*(/))`
     : ':'
@@ -156,12 +156,12 @@ print -r -- "$all"
   )
   for (const [line, offered] of cases) {
     const words = ['-f', join(folder, 'drive.zsh'), line, '', ...offered]
-    // It waits until all of them are offered.
+    // The script waits until all completions are offered.
     const { stdout } = await run(zsh, words, { env: environment(), timeout: patient(30_000) })
     expect(stdout, line).not.toContain('uninstall')
   }
   for (const line of withoutAgents) {
-    // What is typed is taken back, and the shell says a word once it is through with that.
+    // The typed line is deleted again, and a final word shows that the shell has processed all of it.
     const words = ['-f', join(folder, 'drive.zsh'), line, "\u0015print -r -- THROU''GH\r", 'THROUGH']
     const { stdout } = await run(zsh, words, { env: environment(), timeout: patient(30_000) })
     expect(stdout, line).not.toContain('writer')

@@ -53,7 +53,7 @@ beforeAll(async () => {
 afterAll(() => mesh.stop())
 beforeEach(() => mesh.standUp())
 
-/** The command line as a person uses it; its exit code and both outputs. */
+/** Runs a command as a person does; returns its exit code and both outputs. */
 const flotilla = (...words: string[]) => ask(mesh, ...words)
 
 async function pendingAbout(subject: string) {

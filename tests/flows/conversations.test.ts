@@ -75,7 +75,7 @@ describe('a conversation', () => {
     await began(mesh)
     const refused = await reset(mesh, 'default')
     expect(refused.json()).toMatchObject({ status: 409, code: 'conflict', run_id: waiting })
-    // Another conversation is free meanwhile.
+    // Another conversation can be reset meanwhile.
     expect((await reset(mesh, 'two')).json()).toEqual({ session: 'two', archived_messages: 3 })
     await letGo(mesh)
     await mesh.ended(waiting)
@@ -125,7 +125,7 @@ describe('a conversation', () => {
     )
     expect(failed.messages.at(-1)?.text).toContain('This turn ended without an answer')
 
-    // `submit` hangs up as soon as its run is named.
+    // `submit` disconnects as soon as its run is named.
     const left = await mesh.submit('wait', { agent: 'left', session: 'left' })
     await began(mesh)
     await letGo(mesh)
@@ -141,7 +141,7 @@ describe('a conversation', () => {
 
   it('with a tool longer than its reader is patient ends with its answer', async () => {
     heedsLesson(50)
-    // Four times the silence that this reader bears; the line is never silent for longer than a second.
+    // The answer takes four times as long as this reader's patience; the stream is never silent for over a second.
     const patienceMs = 5000
     const asking = patientPost(mesh, patienceMs)
     await began(mesh)
@@ -174,7 +174,7 @@ describe('a conversation', () => {
   })
 })
 
-/** The body of `wait`, read by somebody who hangs up after so much silence. */
+/** Reads the body of `wait`, and disconnects after this much silence. */
 async function patientPost(mesh: MeshProcess, patienceMs: number): Promise<string> {
   const silence = new AbortController()
   let timer = setTimeout(() => silence.abort(), patienceMs)

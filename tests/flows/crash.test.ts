@@ -14,10 +14,10 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 import { patient } from '../support/patience.ts'
 
-/** Until the test lets it go, or a minute has passed. */
+/** Waits until the test creates `go`, or a minute has passed. */
 const untilItMayGo = 'for i in $(seq 300); do [ -e go ] && break; sleep 0.2; done'
 
-/** `write N` appends a line at once; `slow N` appends one, works until it may go, and appends another. */
+/** `write N` appends a line at once; `slow N` appends a line, waits for `go`, and appends another. */
 const cassette = aCassette(
   ...operatorHandsOff({
     when: 'chain (\\d+)',
@@ -56,19 +56,19 @@ const cassette = aCassette(
   {
     agents: ['left'],
     when: '^halt$',
-    // A command that was cut off is not done again, so that each attempt halts at one of its own.
+    // An interrupted command is not repeated, so each attempt stops at another command.
     turns: [...[1, 2, 3].map(() => runs(untilItMayGo)), says('Nothing halted it.')],
   },
 )
 
 const workers = ['left', 'right']
 
-/** One for all tests: each has sessions and files of its own, and counts the runs that came since its beginning. */
+/** One mesh for all tests: each has its own sessions and files, and counts only the runs since its start. */
 let mesh: MeshProcess
 let turn = 0
 let ofOthers: ReadonlySet<string>
 beforeAll(async () => {
-  // What tests before have killed is no reason for a quarantine.
+  // Kills in earlier tests must not cause a quarantine.
   mesh = await startMesh({ cassettes: { crash: cassette }, settings: { restarts_per_hour: 1000 } })
   for (const id of workers) await mesh.createWorker(id)
 })
@@ -103,7 +103,7 @@ async function allEnded(boundMs = 100_000): Promise<readonly RunView[]> {
   )
 }
 
-/** What R4 and R5 promise, read from the rows of all lives: one outcome for each run, each asker told once. */
+/** Checks R4 and R5 in the rows of all processes: one outcome for each run, one notification for each client. */
 function expectOneOutcomeEach(ended: readonly RunView[]): void {
   const ledger = openLedger(mesh.home)
   try {
@@ -119,7 +119,7 @@ function expectOneOutcomeEach(ended: readonly RunView[]): void {
   }
 }
 
-/** Lets what is slow go on to its end. */
+/** Lets slow commands finish. */
 async function letGo(): Promise<void> {
   for (const agent of workers) await writeFile(join(mesh.dataOf(agent), 'go'), '')
 }
@@ -145,7 +145,7 @@ describe('a killed mesh', () => {
     await mesh.kill9()
     const processes = await mesh.agentProcesses()
     expect(await Promise.all(processes.map(isAlive))).toEqual(processes.map(() => true))
-    // Both tools end meanwhile, and both agents ask for a model that is not there.
+    // Both tools end while the mesh is down, and both agents request a model from it.
     await letGo()
     await eventually('the agents work on without a mesh', async () => {
       const lines = [...(await linesOf('left')), ...(await linesOf('right'))]
@@ -163,7 +163,7 @@ describe('a killed mesh', () => {
     expect(twice(lines)).toEqual([])
     expect(lines).toHaveLength(9 + 6)
     expect(await linesOf('left', 'links')).toHaveLength(1)
-    // The processes that worked on were taken over, not replaced.
+    // Processes that survived were adopted, not replaced.
     const after = await mesh.agentProcesses()
     expect(after.map((record) => record.pid)).toEqual(processes.map((record) => record.pid))
     expect(ended.map((run) => run.id)).toContain(await ask('left', 'write 5'))
@@ -174,7 +174,7 @@ describe('a killed mesh', () => {
     async () => {
       heedsLesson(48, 53)
       const moments = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 2
-      // The first is slow because the workers' processes start; the second gives the length of the chain.
+      // The first chain is slow because the workers' processes start; the second gives the usual duration.
       await mesh.ask('chain 100', { session: own('warm-up') })
       const begun = Date.now()
       await mesh.ask('chain 101', { session: own('measure') })
@@ -214,7 +214,7 @@ describe('a killed mesh', () => {
           const name = `chain ${round}${lane}`
           asked.push(await mesh.submit(name, { session: own(name), key: own(name) }))
         }
-        // Moments spread over the start of the agents, the chains and the recovery of the round before.
+        // Kills are spread over the start of the agents, the chains and the recovery of the previous round.
         await sleep((round * 137) % 700)
         await mesh.kill9()
         await mesh.restart()
@@ -223,7 +223,7 @@ describe('a killed mesh', () => {
       expectOneOutcomeEach(ended)
       const parents = ended.filter((run) => asked.includes(run.id))
       expect(parents).toHaveLength(rounds * 3)
-      // A run may be cut off at each of its three attempts; it then says so. Nothing else is an excuse.
+      // A run may be interrupted in each of its three attempts, and then says so. No other failure is accepted.
       const excused = ended.filter((run) => run.state !== 'done')
       expect(excused.filter((run) => run.outcome?.code !== 'interrupted' || run.outcome.text === '')).toEqual(
         [],
@@ -240,7 +240,7 @@ describe('a killed mesh', () => {
     const right = await ask('right', 'write 2')
     const queued = await ask('left', 'write 3')
     await eventually('the run works', async () => (await linesOf('left')).includes('slow 1'))
-    // Cut off in its command, the other could not tell whether it had written.
+    // The other agent was interrupted in its command, so it could not tell whether it had written.
     await eventually('the other has written', async () => (await linesOf('right')).length > 0)
     const processes = await mesh.agentProcesses()
     await mesh.kill9()
@@ -248,7 +248,7 @@ describe('a killed mesh', () => {
     await letGo()
     await mesh.restart()
     for (const id of [left, right, queued]) expect((await mesh.ended(id)).state).toBe('done')
-    // A run that was cut off waits a moment before its next attempt, and lets others of its lane go first.
+    // An interrupted run waits before its next attempt, and other runs of its lane go first.
     const lines = (await linesOf('left')).filter((line) => line !== 'slow 1 end')
     expect(lines.toSorted()).toEqual(['after 1', 'slow 1', 'write 3'])
     expect(await linesOf('right')).toEqual(['write 2'])
@@ -287,7 +287,7 @@ describe('a killed agent', () => {
     expect(otherRun).toMatchObject({ state: 'done', attempt: 1 })
     expect(cutRun.outcome).toMatchObject({ status: 'done', text: 'Slow 1 is through.' })
     expect(cutRun.attempt).toBe(2)
-    // A plain process leaves what it had started behind; a container takes it along.
+    // A plain process leaves its child processes behind; a container ends them too.
     const lines = await linesOf('left')
     expect(lines.filter((line) => line !== 'slow 1 end')).toEqual(['slow 1', 'after 1'])
     expect(await linesOf('right')).toEqual(['slow 2', 'slow 2 end', 'after 2'])

@@ -73,14 +73,14 @@ afterAll(async () => {
 })
 beforeEach(() => mesh.standUp())
 
-/** The command line as a person uses it, with the value on standard input. */
+/** Runs a command as a person does, with the value on standard input. */
 const cli = (words: readonly string[], input = '') =>
   flotilla({ url: mesh.url, home: mesh.home, input }, ...words)
 
 describe('the owner at the command line', () => {
   it('stores a credential from standard input, bound, and sees no value of it anywhere', async () => {
     verifies('purpose:env-file:mode-600', 'resources:credential:handle')
-    // As a process of its own, which no other test here needs: its standard input is a pipe.
+    // Runs in a separate process, as no other test here needs: its standard input is a pipe.
     const piped = { url: mesh.url, home: mesh.home, input: `${value}\n` }
     const set = await flotillaWith(piped, 'credentials', 'set', 'Wiki', '--host', `http://${place}`)
     expect(set, set.err).toMatchObject({ code: 0 })
@@ -110,7 +110,7 @@ describe('the owner at the command line', () => {
       'flotilla credentials list',
     )
     expect((await cli(['credentials', 'set', 'x'], '')).err).toContain('The value is empty')
-    // A value on the command line is no way in.
+    // A value on the command line is rejected.
     expect((await cli(['credentials', 'set', 'x', 'the-value'])).code).toBe(2)
   })
 })

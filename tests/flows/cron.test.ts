@@ -14,7 +14,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 import { patient } from '../support/patience.ts'
 
-/** With `npm run test:soak` the power goes out more often. */
+/** Number of power cuts; `npm run test:soak` has more. */
 const powerCuts = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 2
 let mesh: MeshProcess
 
@@ -65,7 +65,7 @@ interface Job {
 
 async function jobs(): Promise<readonly Job[]> {
   const reply = await mesh.call(cronHumanEndpoints.cronJobs)
-  // Every agent has its heartbeat besides.
+  // Every agent also has a heartbeat job, which is left out here.
   return (reply.json() as { jobs: Job[] }).jobs.filter(({ mode }) => mode !== 'heartbeat')
 }
 
@@ -82,7 +82,7 @@ describe('an agent', () => {
     )
     await editPermissions(mesh, 'clerk', { can_manage_cron: false })
     const refused = await mesh.invoke('clerk', 'set_cron', { schedule: 'every 5s', message: 'x' })
-    // It is not even offered; that the mesh refuses as well is proved where it decides.
+    // The tool is not even offered; other tests prove that the mesh denies the call too.
     expect(refused.outcome).toMatchObject({ status: 'failed', code: 'denied' })
     await editPermissions(mesh, 'clerk', { can_manage_cron: true })
     const wrong = await mesh.invoke('clerk', 'set_cron', { schedule: '61 * * * *', message: 'x' })
@@ -139,7 +139,7 @@ describe('the owner', () => {
       /Next due 20\d\d-/,
     )
     expect((await cli('cron', 'set', job.id, '--message', 'x')).err).toMatch(/mode tool cannot change/)
-    // The file stands a moment before the run that wrote it has ended.
+    // The file appears slightly before the run that wrote it has ended.
     await eventually('its run is done', async () =>
       /writer +every 2h +calls write_file .* 1 +done/.test((await cli('cron', 'list')).out),
     )
@@ -177,7 +177,7 @@ describe('the owner', () => {
       detail: expect.stringMatching(/create another/),
     })
     expect(await readFile(path, 'utf8')).toBe(whole)
-    // What is no field of the specification's record may change; its decision says why.
+    // A field that the specification does not define may change; the decision page says why.
     const when = { when: 'now.hour < 50' }
     const changed = await mesh.call(cronHumanEndpoints.cronUpdate, { params: { id }, body: when })
     expect([changed.status, changed.json()]).toMatchObject([200, when])
@@ -222,12 +222,12 @@ describe('a power cut', () => {
       await cli('cron', 'add', 'writer', 'every 5s', '--tool', 'list_files', '--params', '{"path":"."}')
       const answers = new Set<number>()
       for (let cut = 0; cut < powerCuts; cut++) {
-        // Each at another place around the tick, which is at whole five seconds.
+        // Each power cut has another distance to the tick, which is at multiples of five seconds.
         const toTick = 5000 - (Date.now() % 5000)
         await sleep(toTick + 4 + cut * 9)
         await mesh.kill9()
         const back = mesh.restart()
-        // The API answers as soon as it listens, while the fleet is being started.
+        // The API answers as soon as it listens, while the agents are still being started.
         const starting = new AbortController()
         const asking = (async () => {
           while (!starting.signal.aborted) {
@@ -260,7 +260,7 @@ describe('a power cut', () => {
         expect(own.length).toBeGreaterThan(1)
         let expected = Number(own[0]?.['due_at'])
         for (const row of own) {
-          // One after the other, five seconds apart: none is left out and none stands twice.
+          // Due times are five seconds apart: none is missing and none occurs twice.
           expect(Number(row['due_at'])).toBe(expected)
           expect(Number(row['due_until']) - Number(row['due_at'])).toBe((Number(row['count']) - 1) * 5000)
           expected = Number(row['due_until']) + 5000

@@ -15,14 +15,14 @@ import { aCutHome, agentApiRoutes, owner, routeOf, runOf } from '../support/cut-
 import type { CutHome, ApiCall } from '../support/cut-home.ts'
 import { livesUntil } from '../support/power-cut.ts'
 
-/** Of one call, wherever the power goes: done once, and the call that is sent again is answered as if nothing had been. */
+/** One call that is interrupted at any boundary: it takes effect once, and a repetition gets the usual answer. */
 interface Case {
   readonly title: string
   readonly caller?: string
   readonly call: (made: string) => ApiCall
-  /** What has to be there before; its answer is given to `call`. */
+  /** Creates what the call needs; the result is passed to `call`. */
   readonly before?: (parts: Composed) => Promise<string> | string
-  /** What an attempt that came to nothing has journaled as well, and how often does not count. */
+  /** Actions that a failed attempt also writes to the audit log, any number of times. */
   readonly alsoTried?: readonly string[]
 }
 
@@ -48,7 +48,7 @@ const aJob = (parts: Composed) =>
     never,
   )
 
-/** The record of a change of permissions stands before the file; the next start says so of one that never came into it. */
+/** A permission change is recorded before the file; the next start reports a change that never reached it. */
 const recordedBefore = (field: string): Pick<Case, 'alsoTried'> =>
   field === 'permissions' ? { alsoTried: ['permission.changed'] } : {}
 
@@ -89,7 +89,7 @@ const cases: readonly Case[] = [
       endpoint: spawnEndpoints.spawn,
       body: { role: 'counter', task: 'Count it.', ttl: 3600, budget_usd: 0.1 },
     }),
-    // The record stands before the agent; of one that was never made the next start takes it away.
+    // The record is written before the agent; the next start removes the record of an agent that was never created.
     alsoTried: ['permission.granted', 'permission.revoked'],
   },
   {
@@ -307,7 +307,7 @@ beforeAll(async () => {
 })
 afterAll(() => base.close())
 
-/** Routes that change something and stand in no case above, each with its reason. */
+/** Routes that change something and have no case above, each with its reason. */
 const withoutCase: Readonly<Record<string, string>> = {
   'POST /mesh/http':
     'its effect is outside: tests/flows/outside-effects.test.ts kills agents and meshes in mid-call',
@@ -346,13 +346,13 @@ const withoutCase: Readonly<Record<string, string>> = {
 
 test('every route of the agent API that changes something is cut off in a case, or says why not', async () => {
   const routes = await base.with(agentApiRoutes)
-  // What the model surface does not offer is refused at its first line, by any method.
+  // Methods and paths that the model surface does not offer are rejected first.
   const writing = routes.filter((route) => !/^(?:GET|HEAD) |^[A-Z]+ \/\{\}$/.test(route))
   const tried = cases.map(({ call }) => routeOf(call('').endpoint))
   expect(writing.toSorted()).toEqual([...new Set([...tried, ...Object.keys(withoutCase)])].toSorted())
 })
 
-/** Of each case one boundary in so many; the cases begin with another each, so that every kind of it comes. */
+/** The short tests try one boundary in 16; cases begin with different ones, so that every kind is tested. */
 const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 16
 
 describe('a call that the power cuts off anywhere and that is sent again is done once and answered:', () => {
@@ -387,7 +387,7 @@ test.each([null, 'every 1h'])(
     const create = (parts: Composed) =>
       parts.modules.agents.api.admin.create(owner, { id: 'third', role: 'sums', heartbeat })
     let there = 0
-    // Else those alone behind which something is written.
+    // The short tests try only the boundaries after a write.
     const [from, step] = share === 1 ? [0, 1] : [1, 2]
     for (let endsAt = from; ; endsAt += step) {
       const wasCut = await onFork(base, async (home) => {
@@ -400,7 +400,7 @@ test.each([null, 'every 1h'])(
         await home.with(async (parts) => {
           if (parts.modules.agents.api.registry.find('third')) there++
           else await create(parts)
-          // As the next start does.
+          // The next start does the same.
           await parts.modules.heartbeats.api.ensureAll()
           const job = parts.modules.cron.api.heartbeatJobs.find('third')
           expect({ endsAt, schedule: job?.schedule, enabled: job?.enabled }).toEqual({
@@ -413,7 +413,7 @@ test.each([null, 'every 1h'])(
       })
       if (!wasCut) break
     }
-    // The whole life, and at least one that was cut after the row was written.
+    // The complete process, and at least one that was interrupted after the row was written.
     expect(there).toBeGreaterThan(1)
   },
 )
@@ -461,7 +461,7 @@ async function lives(
   }
 }
 
-/** Without ids that are made by chance, and moments. */
+/** Removes random ids and timestamps. */
 function plain(
   { passed: _passed, journal, ...there }: NonNullable<Awaited<ReturnType<typeof lives>>>,
   alsoTried: readonly string[],

@@ -22,7 +22,7 @@ const cassette = aCassette(
   { turns: [says('Yes.')] },
 )
 
-/** A mesh whose data folder is a file system of its own with so much room. */
+/** A mesh whose data folder is a separate file system of this size. */
 async function meshOnSmallDisk(sizeMb: number): Promise<{ mesh: MeshProcess; disk: SmallDisk }> {
   const home = await mkdtemp(join(tmpdir(), 'flotilla-flow-'))
   const data = join(home, 'data')
@@ -63,7 +63,7 @@ describe.skipIf(!canMount)('a mesh whose disk is full', () => {
     expect(refused.json()).toMatchObject({ code: 'disk-full' })
     expect(refused.headers['retry-after']).toBe('30')
     expect((await mesh.runs()).length).toBe(2)
-    // What was accepted before is not new work, also when it is asked for again.
+    // A repeated request for an accepted run is not new work.
     expect(await mesh.submit('slow', { session: 'accepted', key: 'once' })).toBe(accepted)
     expect((await mesh.ended(accepted)).outcome).toMatchObject({ status: 'done', text: 'Slept.' })
     await disk.drain()
@@ -87,7 +87,7 @@ describe.skipIf(!canMount)('a mesh whose disk is full', () => {
     const ledger = openLedger(mesh.home)
     expect(ledger.endings().get(accepted)).toBe(1)
     ledger.close()
-    // After a write that failed, one is tried every second.
+    // After a failed write, the mesh tries one every second.
     await eventually('it is ready', async () => (await mesh.call(meshHumanEndpoints.readyz)).status === 200)
     expect((await mesh.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
   })

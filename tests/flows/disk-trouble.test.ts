@@ -12,7 +12,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { canMount, mountAt } from '../support/small-disk.ts'
 import type { SmallDisk } from '../support/small-disk.ts'
 
-/** A mesh whose whole home lies on a disk of its own. */
+/** A mesh whose whole home is on a separate disk. */
 async function meshOnDisk(size: {
   readonly sizeMb: number
   readonly inodes?: number

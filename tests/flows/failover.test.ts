@@ -16,9 +16,9 @@ import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
-/** A fifteenth of the real one; everything that counts silences here counts them in this. */
+/** A fifteenth of the production value; every silence in this test is counted in multiples of it. */
 const keepAliveMs = 1000
-/** The proportions of three minutes of silence before a reader that gives up after two. */
+/** In proportion, three minutes of silence before a client that gives up after two. */
 const silenceMs = 12 * keepAliveMs
 const readerPatienceMs = 8 * keepAliveMs
 
@@ -27,7 +27,7 @@ const price = { input_per_mtok: 1, output_per_mtok: 2 }
 let upstream: LlmUpstream
 let mesh: MeshProcess
 let deadPort: number
-/** Set by the test that wants the model to think. */
+/** Set by a test in which the model must think. */
 let thinking: Promise<void> = Promise.resolve()
 
 beforeAll(async () => {
@@ -150,7 +150,7 @@ describe('a run whose model cannot answer', () => {
 })
 
 describe('a model that thinks for very long', () => {
-  /** Reads a chat as a careful client does: whoever says nothing for that long is taken for gone. */
+  /** Reads a chat as a careful client does: it treats a mesh that is silent for this long as gone. */
   async function readPatiently(message: string): Promise<string> {
     const sent = request(`${mesh.url}${fillPath(meshHumanEndpoints.chat.path, { id: 'slow-1' })}`, {
       method: 'POST',
@@ -171,7 +171,7 @@ describe('a model that thinks for very long', () => {
     heedsLesson(99)
     const { promise, resolve } = Promise.withResolvers<void>()
     thinking = promise
-    // Every hop is watched by the same clock, so the load of the machine stretches both sides alike.
+    // All parties use the same clock, so load on the machine delays them equally.
     setTimeout(resolve, silenceMs)
     const text = await readPatiently('think')
     expect(text.match(/^: keep-alive$/gm)?.length).toBeGreaterThanOrEqual(silenceMs / readerPatienceMs)

@@ -11,7 +11,7 @@ import { startMeshOnOutput } from '../support/mesh-on-output.ts'
 import type { MeshOnOutput } from '../support/mesh-on-output.ts'
 import { canMount, smallDiskForTest } from '../support/small-disk.ts'
 
-/** A home on a disk with room: only the log is in trouble. */
+/** A home on a disk with free space: only the log cannot be written. */
 async function aHome(): Promise<string> {
   const home = mkdtempSync(join(tmpdir(), 'flotilla-flow-'))
   onTestFinished(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
@@ -21,7 +21,7 @@ async function aHome(): Promise<string> {
   return home
 }
 
-/** Leaves so many lines in the log: a table that is missing makes a request an internal error. */
+/** Writes this many log lines: a missing table makes each request an internal error. */
 async function meetErrors(mesh: MeshOnOutput, home: string, times: number): Promise<void> {
   const rename = (from: string, to: string): void => {
     const ledger = new DatabaseSync(join(home, 'data', 'mesh.db'), { timeout: 5000 })

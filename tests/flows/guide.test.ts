@@ -20,7 +20,7 @@ const initLine =
   'flotilla init --provider openai --agent scout --role "Finds things out and says them briefly."'
 const usualAddress = 'https://api.openai.com/v1'
 const backLine = `flotilla init --provider openai --base-url ${usualAddress}`
-/** What is typed into those that ask; the others get nothing. */
+/** What is typed into commands that ask; other commands get no input. */
 const typed: Readonly<Record<string, string>> = {
   [initLine]: 'sk-of-this-test\n',
   [backLine]: 'sk-another-of-this-test\n',
@@ -30,10 +30,10 @@ const typed: Readonly<Record<string, string>> = {
   'flotilla channels add whatsapp': `EAA-of-this-test\n${fakeWhatsApp.phoneNumberId}\n${'ab'.repeat(16)}\n`,
   'flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
 }
-/** Named in the prose of pages, with words in capitals that say what belongs there. */
+/** Shapes of commands in the prose of pages, with placeholders in capitals. */
 const shapes =
   /^flotilla (?:init|stop|cancel RUN|chat|chat scout|logs -f scout|start -d|tasks answer TASK WORDS|permissions explain AGENT ACTION RESOURCE|start --isolation gvisor|start --sandbox|restart AGENT|upgrade --from FILE|prune|prune --lost TAG|wallet (?:speed-up|cancel) PAYMENT)$/
-/** Blocks that another test tries. */
+/** Blocks that another test runs. */
 const triedElsewhere: Readonly<Record<string, string>> = {
   nginx: 'tests/flows/reverse-proxies.test.ts',
   caddyfile: 'tests/flows/reverse-proxies.test.ts',
@@ -41,7 +41,7 @@ const triedElsewhere: Readonly<Record<string, string>> = {
 
 let reader: PageReader
 let platforms: readonly { readonly close: () => Promise<void> }[] = []
-/** Ids that commands of the pages printed, which later ones name. */
+/** Ids that commands of the pages printed, for later commands that name them. */
 const ids = { hook: '', secret: '', delivery: '' }
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ beforeAll(async () => {
     filled,
     block,
   })
-  // Nobody's home yet: what `init` finds there it keeps.
+  // The home does not exist yet: `init` keeps what it finds there.
   const [telegram, discord, slack, graph] = await Promise.all([
     startFakeTelegram(),
     startDiscordServer(),
@@ -72,7 +72,7 @@ afterAll(async () => {
   await Promise.all(platforms.map(({ close }) => close()))
 })
 
-/** What rows of lists have that pages go by. */
+/** The fields of list rows that pages refer to. */
 const rowSchema = z.looseObject({
   id: z.string().default('none'),
   state: z.string().optional(),
@@ -91,7 +91,7 @@ async function rows(command: string): Promise<readonly z.infer<typeof rowSchema>
   return z.array(rowSchema).parse(list)
 }
 
-/** Placeholders are what the reader has made before, on this page or the last. */
+/** Fills placeholders with what the reader has created before, on this page or an earlier one. */
 async function filled(line: string): Promise<string> {
   if (shapes.test(line)) return 'true'
   if (line === initLine) return `${line} --model gpt-5-mini --base-url ${reader.upstream.baseUrl}`
@@ -102,7 +102,7 @@ async function filled(line: string): Promise<string> {
     return own.replace('TOKEN', undoable?.undo_token ?? 'none')
   }
   if (line.includes('JOB')) {
-    // The heartbeat of scout, which is off, is in the list too.
+    // The list also contains the disabled heartbeat of scout.
     const job = (await rows('cron list scout')).find(({ heartbeat }) => heartbeat !== true)
     return own.replace('JOB', job?.id ?? 'none')
   }
@@ -122,10 +122,10 @@ async function answeredRun(): Promise<string> {
   return found?.id ?? 'none'
 }
 
-/** Each look is a program of its own. */
+/** Each check starts a program. */
 const pollEveryMs = 500
 
-/** Given on the page before; the answer that the model of this test gives is its end. */
+/** A task from the page before, which ends with the answer of this test's model. */
 async function endedTask(): Promise<string> {
   for (;;) {
     const [task] = await rows('tasks --agent scout')
@@ -144,13 +144,13 @@ async function block(language: string, text: string): Promise<void> {
   expect(await readFile(join(repositoryRoot, test ?? ''), 'utf8')).toContain(`'${language}'`)
 }
 
-/** The program of the page of skills, which the mesh has to accept. */
+/** The program on the page about skills, which the mesh must accept. */
 async function skillSource(text: string): Promise<void> {
   expect(checkSkill(text)).toMatchObject({ ok: true })
   await writeFile(join(reader.folder, 'word-count.ts'), text)
 }
 
-/** Several lines that belong together, as they stand there, but for the port. */
+/** Runs several lines of a block together, unchanged except for the port. */
 async function script(text: string): Promise<void> {
   const ended: CommandEnded = await reader.run(text.replaceAll(':8420', `:${reader.port}`), '', {
     HOOK: ids.hook,
@@ -166,7 +166,7 @@ async function script(text: string): Promise<void> {
   else expect(reply).toMatchObject({ status: 'accepted' })
 }
 
-/** Where the page says that it belongs, with folders of this test. */
+/** Writes a file where the page says, with folders of this test. */
 async function file(text: string): Promise<void> {
   const isWatchers = text.startsWith('watchers:')
   const place = isWatchers ? join('.flotilla', 'config', 'watchers.yaml') : 'cases.yaml'

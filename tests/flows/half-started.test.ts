@@ -14,7 +14,7 @@ let home: MeshProcess
 beforeAll(async () => {
   home = await startMesh({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
   await home.terminate()
-  // Whatever went wrong before, its end goes wrong as well.
+  // Whatever failed first, the shutdown fails as well.
   refuseRow('mesh.stopped', 'the end went wrong')
 })
 afterAll(() => home?.stop())
@@ -25,7 +25,7 @@ function inDatabase(sql: string): void {
   database.close()
 }
 
-/** The journal takes no row of this action. */
+/** Makes the audit log refuse rows of this action. */
 function refuseRow(action: string, words: string): void {
   inDatabase(`CREATE TRIGGER "refuse ${action}" BEFORE INSERT ON journal WHEN NEW.action = '${action}'
     BEGIN SELECT RAISE(ABORT, '${words}'); END`)
@@ -40,7 +40,7 @@ async function takenPort(): Promise<number> {
   return (holder.address() as AddressInfo).port
 }
 
-/** Makes a start go wrong at its step, and gives the port that it is to take and the way back. */
+/** Makes a start fail at one step, and returns the port for the start and a function that repairs it. */
 const faults: readonly (readonly [string, string, () => Promise<{ port: number; mend: () => unknown }>])[] = [
   [
     'before anything listens',

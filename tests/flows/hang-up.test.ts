@@ -23,7 +23,7 @@ describe('a program that hangs up on models that think', () => {
     const bill = { usd: 0 }
     upstream.answerWith(async (call, response) => {
       const made = Number(call.body['max_tokens'])
-      // What it generates it bills, whoever has hung up.
+      // The provider bills what it generates, even after the client has disconnected.
       bill.usd += (60 * 1 + made * 2) / 1e6
       await sleep(300)
       response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -65,14 +65,14 @@ async function heartbeat(agent: string, ifNeeded = true) {
   return heartbeatApi.heartbeatRun.response.parse(reply.json())
 }
 
-/** By the mesh's own count of what went to a model. */
+/** Number of model calls according to the mesh. */
 async function modelCalls(mesh: MeshProcess, agent: string): Promise<number> {
   const reply = await mesh.call(meshHumanEndpoints.costs)
   const { agents } = meshHumanApi.costs.response.parse(reply.json())
   return agents.find(({ agent_id: id }) => id === agent)?.calls ?? -1
 }
 
-/** Each test has agents of its own there. */
+/** Each test uses its own agents in this mesh. */
 let mesh: MeshProcess
 beforeAll(async () => {
   mesh = await startMesh({ cassettes: { heart: cassette } })
@@ -99,7 +99,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(await modelCalls(mesh, 'scout')).toBe(0)
     expect(await mesh.runs()).toEqual([])
 
-    // A person's own always runs, and what it found nothing in keeps none awake.
+    // A person's heartbeat always runs, and one without findings keeps no agent awake.
     const asked = await heartbeat('scout', false)
     expect(asked.run).toMatchObject({
       kind: 'heartbeat',
@@ -111,11 +111,11 @@ describe('a heartbeat of a real fleet', () => {
     expect(await heartbeat('scout')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await modelCalls(mesh, 'scout')).toBe(1)
 
-    // A durable hand-off fires the probe, after a restart too, and for that very agent.
+    // A durable hand-off triggers the probe, also after a restart, and for exactly that agent.
     await mesh.ask('delegate')
     const [task] = await mesh.tasks()
     expect(task).toMatchObject({ assignee: 'scout', state: 'blocked' })
-    // Its day is written down when the run ends, a moment after the task.
+    // The day's log is written when the run ends, shortly after the task.
     await eventually('the work is over', async () =>
       (await mesh.runs()).every(({ state }) => isTerminal(state)),
     )
@@ -124,7 +124,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(await heartbeat('scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
     const needed = await heartbeat('scout')
     expect(needed.run?.origin.kind).toBe('heartbeat')
-    // The probes had looked before its model was asked for the first time.
+    // The probes had run before the first call of the model.
     const input = needed.run?.input
     const message = input?.kind === 'heartbeat' ? input.message : ''
     const told = Object.fromEntries(message.split(/^# (?=[A-Z][a-z])/m).map((part) => part.split(/\n([^]*)/)))
@@ -138,7 +138,7 @@ describe('a heartbeat of a real fleet', () => {
       text: 'I told you of the task.',
       result: { outcome: 'reported', tools_used: ['notify_user'] },
     })
-    // What it told people is in no conversation of theirs.
+    // The message to people belongs to none of their conversations.
     const events = await readEvents({ method: 'GET', url: `${mesh.url}/api/events`, headers: {} })
     await eventually('the note is told', async () =>
       events.frames.some(({ data }) => JSON.stringify(data).includes('"note.added"')) ? true : null,
@@ -167,7 +167,7 @@ describe('a heartbeat of a real fleet', () => {
     await mesh.restart()
     expect(await heartbeat('fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await state()).toBe('created')
-    // One that said something is stopped with the mesh: what it did is activity, so it looks around and is not skipped.
+    // A heartbeat that said something stops with the mesh: its log is activity, so the next heartbeat runs.
     await mesh.ask('hello', { agent: 'fresh' })
     await mesh.call(controlEndpoints.agentArchive, { params: { id: 'fresh' } })
     await mesh.call(controlEndpoints.agentUnarchive, { params: { id: 'fresh' } })
@@ -271,7 +271,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(removed.json()).toMatchObject({ code: 'bad-request' })
     expect(await jobOf('operator')).toEqual(locked)
 
-    // A hand in the file changes nothing while the mesh runs; that the next one puts it right is said below.
+    // Editing the file changes nothing while the mesh runs; that the next start repairs it is tested below.
     const whole = await readFile(path, 'utf8')
     expect(whole).toContain('"every 15m"')
     await writeFile(path, whole.replace('"every 15m"', '"every 7d"'))
@@ -348,7 +348,7 @@ describe('the operator’s heartbeat', () => {
     })
     expect(await heart()).toMatchObject([as])
 
-    // A life that begins with it puts it back, and says so.
+    // A mesh that starts with the edited file restores it, and logs that.
     await mesh.terminate()
     await mesh.restart()
     expect(await broken()).toBeNull()
@@ -357,7 +357,7 @@ describe('the operator’s heartbeat', () => {
     expect(mesh.log()).toContain('restored the operator’s heartbeat in config/cron.json')
     expect(await finding()).toMatchObject({ level: 'ok' })
 
-    // One that cannot read the file at all goes on without it.
+    // A mesh that cannot read the file at all continues without it.
     await mesh.terminate()
     await writeFile(path, whole.slice(0, -4))
     await mesh.restart()
@@ -367,7 +367,7 @@ describe('the operator’s heartbeat', () => {
     await eventually('the mended file is seen', async () => (await broken()) === null)
     expect(await heart()).toMatchObject([as])
 
-    // The one thing that holds it, and says so.
+    // Only a pause holds the heartbeat, and the list says so.
     expect((await cli('pause', 'operator', '--reason', 'quiet')).code).toBe(0)
     expect((await cli('status')).out).toMatch(/quiet/)
     expect((await cli('resume', 'operator')).code).toBe(0)

@@ -24,14 +24,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Types a command; what stands on the terminal beside the result is detail, code and next. */
+/** Runs a command; beside the result, the terminal shows detail, code and repair. */
 const typed = (
   words: readonly string[],
   more: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> } = {},
 ): Promise<CommandResult> =>
   flotilla({ ...more, home: mesh.home, environment: { HOME: folder, ...more.environment } }, ...words)
 
-/** The repair that the terminal shows. */
+/** Returns the repair that the terminal shows. */
 function next({ err }: CommandResult): string {
   return err.split(/^ {2}next /m)[1] ?? ''
 }

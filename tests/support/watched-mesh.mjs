@@ -1,4 +1,4 @@
-// Stands before the command of a built mesh, and runs its sources with the same arguments: functions are told by their files.
+// Runs the sources of a mesh instead of its built command, so that functions have file names.
 import process from 'node:process'
 
 // Node and this file; then Node again, its flags, and the built program.

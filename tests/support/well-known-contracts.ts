@@ -6,7 +6,7 @@ import type { Anvil } from './anvil.ts'
 export const permit2 = '0x000000000022D473030F116dDEE9F6B43aC78BA3'
 export const multicall3 = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Puts what it is sent, behind 32 bytes of salt, where salt and bytes say; a development chain has it. */
+/** The deployer that puts code at an address given by salt and code; development chains have it. */
 const deployer = '0x4e59b44847b379578588920cA78FbF26c0B4956C'
 /** The salt with which Permit2 was deployed on each chain. */
 const permit2Salt = word(0xd3af2663da51c10215000000n)

@@ -17,7 +17,7 @@ const ratioMovedEnough = 0.02
 
 export interface ModelFacts {
   readonly calibration: Calibration
-  /** What recent rejections have shown; null when there were none. */
+  /** What recent rejections have shown; null without a recent rejection. */
   readonly learnedWindow: LearnedWindow | null
   /** The window in tokens that the mesh reported; null when the mesh has not reported one. */
   readonly meshWindowTokens: number | null
