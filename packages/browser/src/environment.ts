@@ -19,7 +19,7 @@ const patterns = {
   [names.proxyPort]: /^[1-9]\d{0,4}$/,
 }
 
-/** Throws one Error that names every variable that is missing or wrong. */
+/** Throws one Error that names every missing or invalid variable. */
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): BrowserEnvironment {
   const wrong = Object.entries(patterns).filter(([name, pattern]) => !pattern.test(variables[name] ?? ''))
   if (wrong.length > 0)

@@ -8,7 +8,7 @@ export function createLog(clock: Clock): Log {
   return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), wordsOf })
 }
 
-/** The first line: what follows it in an error of Playwright's may hold words of the page. */
+/** Keeps the first line of an error, because later lines of Playwright's errors may contain text of the page. */
 function wordsOf(err: unknown): string {
   return String(err).split('\n')[0]?.slice(0, 300) ?? ''
 }

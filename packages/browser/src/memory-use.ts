@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs'
 
 const places = ['/sys/fs/cgroup/memory.current', '/sys/fs/cgroup/memory/memory.usage_in_bytes']
 
-/** Of this whole container, bytes; 0 where the kernel does not say. */
+/** The memory use of the whole container in bytes; 0 if the kernel does not report it. */
 export function memoryUse(): number {
   for (const place of places) {
     try {
       return Number(readFileSync(place, 'utf8'))
     } catch {
-      // Another version of control groups.
+      // The kernel uses the other version of control groups.
     }
   }
   return 0

@@ -4,7 +4,7 @@ import { browserTokenFile } from '@flotilla/protocol/browser-service-api'
 
 export interface ProxyToken {
   readonly value: string
-  /** Whether its file is gone: Chromium has the same user, so none is launched before. */
+  /** True if the token file is gone. Chromium runs as the same user, so it starts only after that. */
   isGone(): boolean
 }
 
@@ -23,7 +23,7 @@ export function takeProxyToken(briefingDirectory: string): ProxyToken {
   try {
     unlinkSync(path)
   } catch {
-    // A read-only mount: the mesh does it.
+    // The mount is read-only, so the mesh deletes the file.
   }
   return { value, isGone: () => !existsSync(path) }
 }

@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from 'node:util'
 import type { BrowserProblem, BrowserProblemCode } from '@flotilla/protocol/browser-service-api'
 
-/** Why an action did not do its work, in words for the model. */
+/** The reason why an action failed, as text for the model. */
 export class ActionProblem extends Error {
   readonly code: BrowserProblemCode
   readonly retryAfterMs: number | undefined

@@ -1,11 +1,11 @@
 import { browserLimits } from '@flotilla/protocol/browser-service-api'
 import { ActionProblem } from './action-problem.ts'
 
-/** One thing at a time in the order of arrival, since a page has one pointer and one keyboard. */
+/** Runs actions one at a time in the order of arrival, because a page has one pointer and one keyboard. */
 export interface ActionQueue {
-  /** Rejects with `browser-busy` where `browserLimits.queuedActionsMax` wait already. */
+  /** Rejects with `browser-busy` if `browserLimits.queuedActionsMax` actions are waiting. */
   run<T>(action: () => Promise<T>): Promise<T>
-  /** After what waits; never refused. */
+  /** Runs the action after all waiting actions; never rejects it as busy. */
   runLast<T>(action: () => Promise<T>): Promise<T>
   readonly busy: boolean
 }
@@ -25,7 +25,7 @@ export function createActionQueue(): ActionQueue {
   }
   return {
     async run(action) {
-      // One of them is at work.
+      // `pending` includes the running action.
       if (pending > browserLimits.queuedActionsMax)
         throw new ActionProblem(
           'browser-busy',

@@ -16,14 +16,14 @@ export interface ActionScene {
   readonly clock: Clock
   /** Milliseconds until the caller no longer waits; at least 1. */
   readonly left: () => number
-  /** Rejects with `stale-reference`. */
+  /** Finds the element of a reference. Rejects with `stale-reference`. */
   readonly find: (ref: string) => Promise<ElementHandle<PageElement>>
 }
 
-/** What every result holds, and is added to it. */
+/** Fields that `perform-action.ts` adds to every result. */
 type OfEvery = 'page' | 'dialogs' | 'notices'
 
-/** Rejects with an `ActionProblem`, or with what Playwright says, which is translated. */
+/** Carries out one action. Rejects with an `ActionProblem` or an error of Playwright; the caller translates both. */
 export type Act<Name extends BrowserAction> = (
   scene: ActionScene,
   params: BrowserActionParams[Name],

@@ -49,7 +49,7 @@ export function createAnswerCaptcha(deps: {
       .catch(() => false)
 }
 
-/** Runs in the page; how many were filled. */
+/** Runs in the page. Returns the number of fields that it filled. */
 function fillIn(fields: PageElement[], token: string): number {
   for (const field of fields) {
     Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value')?.set?.call(field, token)
@@ -58,7 +58,7 @@ function fillIn(fields: PageElement[], token: string): number {
   return fields.length
 }
 
-/** Runs in the page; how many were called. */
+/** Runs in the page. Returns the number of callbacks that it called. */
 function callBack(widgets: PageElement[], token: string): number {
   const called = widgets.map((widget) => {
     const named: unknown = Reflect.get(globalThis, widget.getAttribute('data-callback') ?? '')

@@ -1,11 +1,11 @@
 import type { CDPSession, Page } from 'playwright-core'
 import type { Secrets } from '../tabs/secrets.ts'
 
-/** On the host of a closed shadow root that shows a secret: scripts of a page cannot look inside, so it is left out whole. */
+/** Marks the host of a closed shadow root that shows a secret. Scripts cannot look inside, so the host is hidden. */
 const hostMark = 'data-flotilla-echo-closed'
 export const closedRootStyle = `[${hostMark}] { display: none !important; }`
 
-/** A node of the document as the browser's debugging protocol tells it, closed shadow roots included. */
+/** A node of the document in Chromium's debugging protocol, which includes closed shadow roots. */
 interface DomNode {
   readonly backendNodeId: number
   readonly nodeType: number
@@ -18,20 +18,20 @@ interface DomNode {
   readonly contentDocument?: DomNode
 }
 
-/** Hosts of closed shadow roots that show a secret, each with its session. */
+/** Hosts of closed shadow roots that show a secret, with the debugging sessions that found them. */
 export interface ClosedEchoes {
-  /** The same for the same hosts. */
+  /** Identifies the found hosts: two searches with the same hosts have equal marks. */
   readonly mark: string
-  /** Until `show` they take no room in the page. */
+  /** Removes the hosts from the page's layout until `show` is called. */
   hide(): Promise<void>
-  /** Shows them again, and closes. */
+  /** Shows the hosts again and closes the debugging sessions. */
   show(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Searches closed shadow roots for typed secrets. Pages of another process have a session of their own. Rejects where the
- * browser does not answer.
+ * Searches closed shadow roots for typed secrets. Frames in another process have their own debugging session. Rejects
+ * if the browser does not answer.
  */
 export async function findClosedEchoes(page: Page, secrets: Secrets): Promise<ClosedEchoes> {
   const sessions = await sessionsOf(page)
@@ -72,13 +72,13 @@ async function sessionsOf(page: Page): Promise<readonly CDPSession[]> {
   const [first, ...others] = page.frames()
   const own = await context.newCDPSession(page)
   const further = await Promise.all(
-    // A frame of the same process is part of the session of its page, and has none.
+    // A frame in the page's process shares the page's session, so requesting its own session fails.
     others.filter((frame) => frame !== first).map((frame) => context.newCDPSession(frame).catch(() => null)),
   )
   return [own, ...further.flatMap((session) => session ?? [])]
 }
 
-/** Pure. The outermost host counts: it hides what is inside. */
+/** Returns the outermost hosts only, because hiding a host hides its content. Pure. */
 function hostsIn(node: DomNode, secrets: Secrets): readonly number[] {
   const roots = node.shadowRoots ?? []
   const closed = roots.filter(({ shadowRootType }) => shadowRootType === 'closed')

@@ -10,7 +10,7 @@ import type { ActionScene, Acts } from './action.ts'
 const pollMs = 100
 const nameMaxChars = 200
 
-/** Files into a page and out of it. */
+/** Actions that upload files to a page and download files from it. */
 export const files: Acts<'upload_file' | 'download'> = {
   async upload_file(scene, { ref, files: given }) {
     const payloads = given.map(({ name, content_base64: content }) => ({
@@ -46,7 +46,7 @@ export const files: Acts<'upload_file' | 'download'> = {
   },
 }
 
-/** For a button that opens the dialog of the system: the page's own field behind it is filled. */
+/** Clicks a button that opens the system's file dialog, and passes the files to the field behind the dialog. */
 async function chooseFiles(
   { page, left }: ActionScene,
   element: ElementHandle<PageElement>,
@@ -76,7 +76,7 @@ async function within({ clock, left }: ActionScene, found: Promise<Download>): P
   }
 }
 
-/** Watched while it comes: what grows beyond the bound is broken off. */
+/** Checks the size while the file downloads, and cancels a download that exceeds the limit. */
 async function fetchFile({ live, clock, left }: ActionScene, download: Download) {
   const { downloads: folder } = live.launched
   let state: 'coming' | 'done' | 'failed' = 'coming'
@@ -120,7 +120,7 @@ async function fetchFile({ live, clock, left }: ActionScene, download: Download)
   }
 }
 
-/** A page may write typed values into a file, too. A file that is not text is searched as bytes. */
+/** Removes typed secrets from a file, because a page may write them into it. A binary file is searched as bytes. */
 function withoutSecrets({ secrets }: ActionScene['live'], content: Buffer): Buffer {
   if (!secrets.any) return content
   if (isText(content)) return Buffer.from(secrets.scrub(content.toString('utf8')))
@@ -152,7 +152,7 @@ async function largestOf(folder: string): Promise<number> {
   return Math.max(0, ...sizes)
 }
 
-/** The last part of a path, without what cannot be seen or would lead elsewhere. Pure. */
+/** Takes the last part of a path and removes invisible and reserved characters. Pure. */
 export function plainName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const plain = last.replace(/[\p{C}"<>|:*?]/gu, '').trim()
@@ -167,7 +167,7 @@ const beginnings: readonly (readonly [type: string, begins: string])[] = [
   ['application/x-executable', 'MZ'],
 ]
 
-/** By the first bytes, whatever a page says: a picture, one of a few kinds, text, or anything. Pure. */
+/** Detects the type from the first bytes, whatever the page claims: image, known format, text or binary. Pure. */
 export function contentTypeOf(content: Buffer): string {
   const image = imageTypeOf(content)
   if (image !== null) return image

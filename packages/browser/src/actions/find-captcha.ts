@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 
 type CaptchaKind = NonNullable<Captcha>['kind']
 
-/** Frames by which those who make them are known. Pure. */
+/** Detects the kind of a CAPTCHA from the address of its frame; null for other frames. Pure. */
 export function captchaOfFrame(address: string): CaptchaKind | null {
   if (!URL.canParse(address)) return null
   const { hostname, pathname, searchParams } = new URL(address)
@@ -23,7 +23,7 @@ export function siteKeyOf(kind: CaptchaKind, address: string): string | null {
   if (!URL.canParse(address)) return null
   const { pathname, searchParams, hash } = new URL(address)
   const found = {
-    // What enterprises have is answered otherwise.
+    // reCAPTCHA Enterprise needs another kind of answer, so its site key is not used.
     recaptcha: pathname.startsWith('/recaptcha/api2/') ? searchParams.get('k') : null,
     hcaptcha: new URLSearchParams(hash.slice(1)).get('sitekey') ?? searchParams.get('sitekey'),
     turnstile: /\/(0x[\w-]+)(?:\/|$)/.exec(pathname)?.[1] ?? null,
@@ -32,7 +32,7 @@ export function siteKeyOf(kind: CaptchaKind, address: string): string | null {
   return found !== null && captchaSiteKey.test(found) ? found : null
 }
 
-/** Fields that hold the answer once there is one. */
+/** The page's form fields that contain the answer once the CAPTCHA is solved. */
 export const answerFields = {
   recaptcha: '[name="g-recaptcha-response"]',
   hcaptcha: '[name="h-captcha-response"], [name="g-recaptcha-response"]',
@@ -50,7 +50,7 @@ async function isAnswered(page: Page, kind: CaptchaKind): Promise<boolean> {
   return held !== ''
 }
 
-/** Pages that make their own: a picture or a field with that word in it. */
+/** Selects CAPTCHAs that sites make themselves: an image or field with `captcha` in an attribute. */
 const ownMarks =
   'img[src*="captcha" i], img[alt*="captcha" i], input[name*="captcha" i], input[id*="captcha" i]'
 
@@ -65,7 +65,7 @@ export async function findCaptcha(page: Page): Promise<Captcha> {
       .then((element) => element.isVisible())
       .catch(() => false)
     if (isShown && !(await isAnswered(page, kind))) {
-      // The answer goes into the page itself, so it is the page that has to ask.
+      // The answer is inserted into the page itself, so only a CAPTCHA directly in the page gets a site key.
       const isOfPage = frame.parentFrame() === page.mainFrame()
       return { kind, host, site_key: isOfPage ? siteKeyOf(kind, frame.url()) : null }
     }

@@ -1,6 +1,6 @@
 import { browserLimits } from '@flotilla/protocol/browser-service-api'
 
-/** One node of an accessibility tree, or words between nodes. */
+/** One node of an accessibility tree, or text between nodes. */
 export type SnapshotNode =
   | string
   | {
@@ -8,7 +8,7 @@ export type SnapshotNode =
       readonly name?: string
       /** The text content, if the node has no other children. */
       readonly text?: string
-      /** What Playwright calls it. */
+      /** Playwright's reference of the element. */
       readonly ref?: string
       readonly url?: string
       readonly placeholder?: string
@@ -123,7 +123,7 @@ function shorten(text: string, max: number): string {
   return text.length <= max ? text : `${text.slice(0, max)}…`
 }
 
-/** On one line, so that no page writes lines of its own. */
+/** Puts text of the page on one line, so that a page cannot add lines to the snapshot. */
 function quoted(words: string): string {
   return JSON.stringify(words)
 }

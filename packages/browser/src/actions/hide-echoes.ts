@@ -5,10 +5,10 @@ import { closedRootStyle, findClosedEchoes } from './closed-roots.ts'
 import type { ClosedEchoes } from './closed-roots.ts'
 
 const highlightName = 'flotilla-echo'
-/** On elements that show a secret in another way than by text: fields, pictures, and what styles write before and after. */
+/** Marks elements that show a secret outside of text: `shown` for fields, `around` for images and pseudo-elements. */
 const marks = { shown: 'data-flotilla-echo', around: 'data-flotilla-echo-around' } as const
 const attemptsMax = 3
-/** Of one frame, texts and attributes together. */
+/** The maximum number of texts and elements of one frame. */
 const cellsMax = 100_000
 const charsMax = 4_000_000
 
@@ -100,7 +100,7 @@ interface Collected {
   readonly elements: readonly string[]
 }
 
-/** Made by a script in the page, which the page may have changed. */
+/** Validates the result of a script that ran in the page, because the page may have changed it. */
 function asCollected(told: unknown): Collected {
   const listOf = (name: string): readonly string[] => {
     const found: unknown = typeof told === 'object' && told !== null ? Reflect.get(told, name) : undefined
@@ -138,7 +138,7 @@ const kept = {
   hidden: "self[Symbol.for('flotilla.echoes-hidden')]",
 }
 
-/** The texts in order, and each element's attributes that are visible. Scripts and styles are not visible. */
+/** Collects the texts in order and the visible attributes of each element. Scripts and styles are not visible. */
 const collectScript = `(() => {
   const found = { nodes: [], elements: [], told: { texts: [], elements: [] } }
   let cells = 0
@@ -204,7 +204,7 @@ function hideScript(echoes: Echoes): string {
   })()`
 }
 
-/** Whether the last search found only what is hidden. */
+/** Returns true if the last search found only secrets that are hidden. */
 function isHiddenScript(echoes: Echoes): string {
   return `(() => {
   const found = ${kept.found}

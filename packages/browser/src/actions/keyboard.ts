@@ -5,10 +5,10 @@ import type { ActionScene, Acts } from './action.ts'
 import { settle } from './settle.ts'
 import { typeSecret } from './type-secret.ts'
 
-/** Longer texts are put in at once: each key takes the page some milliseconds. */
+/** Longer texts are inserted at once, because each simulated key takes some milliseconds. */
 const keyedMaxChars = 300
 
-/** What goes into fields. */
+/** Actions that enter data into fields. */
 export const keyboard: Acts<'type' | 'press_key' | 'fill_form' | 'select'> = {
   async type(scene, { ref, text, clear = false, secret }) {
     const element = await scene.find(ref)

@@ -1,10 +1,10 @@
 import type { Frame } from 'playwright-core'
 import type { PageElement } from '../tabs/page-element.ts'
 
-/** On a field that a secret was typed into. */
+/** Marks a field into which a secret was typed. */
 export const secretMark = 'data-flotilla-secret'
 
-/** For pictures: such fields show a plain box and nothing in it. */
+/** The style for pictures: password and secret fields show an empty plain box. */
 export const maskStyle = `input[type="password"], [${secretMark}] {
   -webkit-text-security: disc !important; color: transparent !important; text-shadow: none !important;
   background: #777 !important; caret-color: transparent !important;

@@ -5,7 +5,7 @@ import { ActionProblem } from './action-problem.ts'
 import type { Acts } from './action.ts'
 import { findCaptcha } from './find-captcha.ts'
 
-/** Where a page comes from, and which tab is in front. */
+/** Actions that open pages, go through the history and manage tabs. */
 export const navigation: Acts<
   'navigate' | 'go_back' | 'go_forward' | 'open_tab' | 'switch_tab' | 'close_tab'
 > = {

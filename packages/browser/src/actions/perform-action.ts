@@ -36,7 +36,7 @@ export interface ActionDeps {
   readonly browser: LivingBrowser
   readonly queue: ActionQueue
   readonly scrub: (text: string) => string
-  /** Whether a person has the pointer and the keyboard. */
+  /** True if a person controls the pointer and the keyboard. */
   readonly isPersonInControl: () => boolean
   readonly clock: Clock
   readonly log: Log
@@ -47,12 +47,12 @@ export type PerformAction = (name: string, request: BrowserActionRequest) => Pro
 const titleMaxChars = 300
 const urlMaxChars = 4096
 const answerMaxMs = 2000
-/** Between the end of a tab and that of its browser, where it is one. */
+/** How long to wait for the browser's exit after a tab crashed, in milliseconds. */
 const noticeMaxMs = 500
-/** What ends as short as this before the deadline ended by it. */
+/** A failure with less time left than this counts as a missed deadline, in milliseconds. */
 const lastMs = 50
 
-/** Does one thing, one at a time, and says what came of it. Never rejects. */
+/** Carries out actions one at a time and returns the result or a problem. Never rejects. */
 export function createPerformAction(deps: ActionDeps): PerformAction {
   const { browser, queue, clock } = deps
 
@@ -92,7 +92,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     return told
   }
 
-  /** Whatever an action waits for has the same deadline of its own; this one is for a page that answers nothing at all. */
+  /** Each step of an action has this deadline too; this limit covers pages that do not respond at all. */
   async function inTime<T>({ page, live, left }: ActionScene, work: Promise<T>): Promise<T> {
     const patience = new AbortController()
     const tooLate = clock.sleep(left() + 50, patience.signal).then(
@@ -118,7 +118,7 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     }
   }
 
-  /** A page that is busy with itself would hold every action after this one, too. */
+  /** Closes a tab that does not respond, because it would block every later action too. */
   async function closeIfDead(page: Page, live: Live): Promise<void> {
     const answers = page.evaluate('1').then(
       () => true,
@@ -159,11 +159,11 @@ function act<Name extends Exclude<BrowserAction, 'reset'>>(
   scene: ActionScene,
   params: unknown,
 ): Promise<Omit<BrowserActionData[Name], 'page' | 'dialogs' | 'notices'>> {
-  // Just parsed by the schema of that very name.
+  // `perform` has parsed the parameters with the schema of this action.
   return acts[name](scene, params as BrowserActionParams[Name])
 }
 
-/** Rejects when the browser goes away. */
+/** Rejects when the browser exits. */
 async function endOf(live: Live): Promise<never> {
   await live.launched.ended
   throw new ActionProblem(
@@ -176,7 +176,7 @@ function late(): ActionProblem {
   return new ActionProblem('deadline-passed', 'It was not done in time and was broken off.')
 }
 
-/** Built-in error types indicate a bug here: errors of the browser are Playwright's own class. */
+/** Returns true for built-in error types, which indicate a bug here; Playwright's errors have their own class. */
 function isDefect(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

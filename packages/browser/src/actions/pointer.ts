@@ -4,7 +4,7 @@ import { settle } from './settle.ts'
 
 const scrollShare = 0.8
 
-/** The actions of a mouse. */
+/** The actions of the pointer. */
 export const pointer: Acts<'click' | 'click_xy' | 'hover' | 'scroll'> = {
   async click(scene, { ref, button = 'left', double = false }) {
     const element = await scene.find(ref)

@@ -4,7 +4,7 @@ import type { Acts } from './action.ts'
 import { echoStyle, withoutEchoes } from './hide-echoes.ts'
 import { maskStyle } from './mask.ts'
 
-/** Tried in turn until the picture is small enough. */
+/** JPEG qualities, tried in order until the picture is small enough. */
 const qualities = [75, 50, 25]
 /** The height limit of a full-page picture; the rest of the page is cut off. */
 const heightMaxPixels = 8000

@@ -5,7 +5,7 @@ import type { SnapshotNode } from './format-snapshot.ts'
 type Find = (text: string) => readonly Range[]
 type Element = Exclude<SnapshotNode, string>
 
-/** One text of a tree, and where in it a value is written. */
+/** One text of the tree, and the ranges in it that contain a secret. */
 interface Cell {
   readonly text: string
   readonly found: Range[]

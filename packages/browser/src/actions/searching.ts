@@ -5,13 +5,13 @@ import type { PageElement } from '../tabs/page-element.ts'
 import { maskedValues } from './mask.ts'
 
 const aroundChars = 100
-/** Of each frame. */
+/** The maximum text that is read of each frame, in characters. */
 const readMaxChars = 200_000
-/** A page may have thousands, each with words of its own. */
+/** The maximum number of frames that are read, because a page may have thousands. */
 const framesMax = 50
 const readMaxMs = 5000
 
-/** Waiting for something, and finding where it is. */
+/** Actions that wait for something and that search the page and its requests. */
 export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
   async wait_for(scene, { text, ref, state, timeout_ms: timeoutMs }) {
     const { page, left } = scene
@@ -62,7 +62,7 @@ export const searching: Acts<'wait_for' | 'find_text' | 'inspect_requests'> = {
 
 const lookAgainMs = 200
 
-/** A page is not asked whether it shows a text that may be part of a secret: so one could be guessed letter by letter. */
+/** Searches the text after secrets were removed, so that an agent cannot guess a secret letter by letter. */
 async function seenInWords(scene: ActionScene, text: string, withinMs: number): Promise<void> {
   const wanted = plainWords(text)
   const end = scene.clock.now() + withinMs
@@ -73,7 +73,7 @@ async function seenInWords(scene: ActionScene, text: string, withinMs: number): 
   }
 }
 
-/** As locators compare texts: in one case, and any white space as one blank. */
+/** Normalizes text as locators do: lower case, and one space for any white space. */
 function plainWords(text: string): string {
   return text.toLowerCase().replace(/\s+/g, ' ').trim()
 }

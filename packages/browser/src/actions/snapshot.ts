@@ -7,7 +7,7 @@ import { formatSnapshot } from './format-snapshot.ts'
 import type { SnapshotNode } from './format-snapshot.ts'
 import { scrubNodes } from './scrub-nodes.ts'
 
-/** With what has no meaning of its own, which is passed over later. */
+/** The maximum depth of the tree. It includes nodes without meaning, which `formatSnapshot` skips. */
 const treeDepthMax = 60
 
 /** Playwright's accessibility tree, bounded and with this package's own references. */
@@ -65,7 +65,7 @@ function fieldsOf(nodes: readonly SnapshotNode[]): string[] {
   })
 }
 
-/** Made by Playwright's own script in the page, which the page may have changed: whatever is not of the form is left out. */
+/** Validates the result of Playwright's script in the page, which the page may have changed. Drops invalid nodes. */
 function asNodes(value: unknown): SnapshotNode[] {
   if (!Array.isArray(value)) return []
   return value.flatMap((entry: unknown): SnapshotNode[] => {

@@ -42,7 +42,7 @@ export async function typeSecret(
   throw new ActionProblem('secret-refused', 'The page went elsewhere meanwhile, and the field was emptied.')
 }
 
-/** Runs in the page. Hidden from who watches, and left out of what Chromium keeps of a form. */
+/** Runs in the page. Types the value, masks the field, and excludes the field from Chromium's form data. */
 function putIn(
   field: PageElement,
   { value, mark }: { readonly value: string; readonly mark: string },
@@ -52,7 +52,7 @@ function putIn(
   field.setAttribute('autocomplete', 'off')
   field.style.setProperty('-webkit-text-security', 'disc', 'important')
   field.focus()
-  // The setter of the element's kind and not of the page's own library, which would not see the change.
+  // Uses the setter of the element's class: after a call of a framework's own setter, it would miss the change.
   Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value')?.set?.call(field, value)
   for (const event of ['input', 'change']) field.dispatchEvent(new Event(event, { bubbles: true }))
   return true

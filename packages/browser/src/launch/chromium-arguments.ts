@@ -1,17 +1,17 @@
 import { screenSize } from './open-screen.ts'
 import { nowhere } from './proxy-relay.ts'
 
-/** How Chromium is started, beside what Playwright says by itself. Pure. */
+/** Chromium's arguments in addition to Playwright's defaults. Pure. */
 export function chromiumArguments(relayPort: number): readonly string[] {
   return [
     `--proxy-server=127.0.0.1:${relayPort}`,
-    // Chromium leaves loopback out of its proxy by itself; so that the mesh refuses it as well, it is not.
+    // By default Chromium bypasses the proxy for loopback; this disables it, so that the mesh can reject loopback.
     '--proxy-bypass-list=<-loopback>',
-    // The proxy resolves names. Whatever would be asked here is answered with nothing.
+    // The proxy resolves names, so every local name lookup fails.
     '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1',
     '--disable-quic',
     '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
-    // What Chromium asks its maker by itself leads to a name that is nowhere; the relay knows it.
+    // Chromium's own requests to Google go to a name that does not exist, and the relay rejects them.
     `--gaia-url=https://${nowhere}`,
     `--component-updater=url-source=https://${nowhere}/`,
     '--no-pings',
@@ -23,10 +23,10 @@ export function chromiumArguments(relayPort: number): readonly string[] {
     `--window-size=${screenSize.width},${screenSize.height}`,
     '--window-position=0,0',
     '--disable-gpu',
-    // Threads are bounded by the container.
+    // Limits renderer processes, because the container limits threads.
     '--renderer-process-limit=4',
   ]
 }
 
-/** What Playwright says by itself and is not wanted: pages may not open windows at will, and there is shared memory. */
+/** Defaults of Playwright that are removed: pages must not open pop-ups at will, and shared memory is available. */
 export const unwantedArguments = ['--disable-popup-blocking', '--disable-dev-shm-usage']

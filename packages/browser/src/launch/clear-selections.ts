@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
 const withinMs = 2000
-/** Its number in every X server. */
+/** The atom of the primary selection, which is the same in every X server. */
 const primaryAtom = 1
 const clipboardName = 'CLIPBOARD'
 const packetBytes = 32
@@ -28,7 +28,7 @@ export async function clearSelections(socketPath: string): Promise<void> {
     socket.write(internAtom(clipboardName))
     const clipboardAtom = (await reply(socket)).readUInt32LE(8)
     for (const atom of [primaryAtom, clipboardAtom]) socket.write(setNoOwner(atom))
-    // Requests are done in order, so its reply says that those before are done.
+    // The server handles requests in order, so this reply proves that the previous requests were carried out.
     socket.write(Buffer.from([opcodes.getInputFocus, 0, 1, 0]))
     await reply(socket)
   } finally {
@@ -46,7 +46,7 @@ function internAtom(name: string): Buffer {
   return request
 }
 
-/** Owner and time are 0: no window, now. */
+/** Owner 0 and time 0 mean: no window, now. */
 function setNoOwner(atom: number): Buffer {
   const request = Buffer.alloc(16)
   request.writeUInt8(opcodes.setSelectionOwner, 0)
@@ -55,7 +55,7 @@ function setNoOwner(atom: number): Buffer {
   return request
 }
 
-/** Events, which the server sends every client, are passed over. */
+/** Skips events, which the X server sends to every client. */
 async function reply(socket: Socket): Promise<Buffer> {
   for (;;) {
     const packet = await read(socket, packetBytes)

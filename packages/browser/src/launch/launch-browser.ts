@@ -7,14 +7,14 @@ import { chromiumArguments, unwantedArguments } from './chromium-arguments.ts'
 import { openScreen } from './open-screen.ts'
 import type { Screen } from './open-screen.ts'
 
-/** Chromium on a display, both or none. */
+/** Chromium and its display. They start and end together. */
 export interface LaunchedBrowser {
   readonly context: BrowserContext
   readonly screen: Screen
   readonly downloads: string
-  /** Settles as soon as one of both is gone, asked for or not. */
+  /** Settles when Chromium or its display has ended, whether requested or not. */
   readonly ended: Promise<void>
-  /** Settles when nothing is left of both. */
+  /** Settles when both Chromium and its display have ended. */
   readonly gone: Promise<void>
   /** Records the open tabs and ends the browser and its screen. */
   close(): Promise<void>
@@ -34,7 +34,7 @@ const launchMaxMs = 30_000
 /** Debian's binary itself, because the usual name is a wrapper script. */
 const chromiumPath = '/usr/lib/chromium/chromium'
 
-/** Rejects with an Error; then nothing is left of it, neither display nor process. */
+/** Starts the display and Chromium. If it rejects with an Error, no process remains. */
 export async function launchBrowser(deps: LaunchDeps): Promise<LaunchedBrowser> {
   if (!deps.token.isGone()) throw new Error('the token of the proxy still lies in its file')
   const { dataDirectory } = deps
@@ -42,7 +42,7 @@ export async function launchBrowser(deps: LaunchDeps): Promise<LaunchedBrowser> 
   rmSync(downloads, { recursive: true, force: true })
   for (const folder of [downloads, join(dataDirectory, profileFolder)])
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-  // Lock files of a killed browser, which Chromium would take for a running one.
+  // Removes lock files of a killed browser, because Chromium would assume that the browser still runs.
   for (const name of ['SingletonLock', 'SingletonCookie', 'SingletonSocket'])
     rmSync(join(dataDirectory, profileFolder, name), { force: true })
   const environment = {

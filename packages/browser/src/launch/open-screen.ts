@@ -4,15 +4,15 @@ import { existsSync, rmSync } from 'node:fs'
 import type { Clock } from '@flotilla/protocol/clock'
 import { clearSelections } from './clear-selections.ts'
 
-/** A display of its own, and the socket to look at it. */
+/** An X display, and the VNC socket that shows it. */
 export interface Screen {
   readonly display: string
   readonly socketPath: string
-  /** Settles when it is gone, asked for or not. */
+  /** Settles when the display has ended, whether requested or not. */
   readonly ended: Promise<void>
-  /** Empties the clipboard and the primary selection. Rejects where the display does not answer. */
+  /** Empties the clipboard and the primary selection. Rejects if the display does not answer. */
   clearSelections(): Promise<void>
-  /** Ends its processes and takes its files away. */
+  /** Stops the display's processes and removes its files. */
   close(): Promise<void>
 }
 

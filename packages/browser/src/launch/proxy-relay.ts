@@ -18,8 +18,8 @@ const headMaxBytes = 64 * 1024
 const connectMaxMs = 30_000
 
 /**
- * What Chromium takes for its proxy: passes everything on to the mesh's, with the token that Chromium never learns. It
- * judges nothing, since the mesh does.
+ * The proxy that Chromium uses. It forwards every request to the mesh's proxy and adds the token, which Chromium
+ * never learns. The mesh's proxy decides what is allowed.
  */
 export async function startProxyRelay(options: {
   readonly proxy: { readonly host: string; readonly port: number }
@@ -55,7 +55,7 @@ export async function startProxyRelay(options: {
   }
 
   server.on('connect', (incoming: IncomingMessage, client: Duplex, head: Buffer) => {
-    // A Chromium that is killed resets its connections, also those that are just refused.
+    // A killed Chromium resets its connections, including rejected ones.
     client.on('error', () => client.destroy())
     const target = incoming.url ?? ''
     if (target.startsWith(`${nowhere}:`)) client.end('HTTP/1.1 502 Refused\r\n\r\n')
@@ -71,7 +71,7 @@ export async function startProxyRelay(options: {
     }
     upstream.on('error', end).on('close', end)
     client.on('close', end)
-    // No line end passes the parser of the server that read it.
+    // `target` contains no line break, because Node's HTTP parser rejects one.
     upstream.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\nProxy-Authorization: ${proof}\r\n\r\n`)
     readHead(upstream, (answer) => {
       upstream.setTimeout(0)
@@ -97,7 +97,7 @@ export async function startProxyRelay(options: {
   }
 }
 
-/** The head of the proxy's answer to a CONNECT, and what came after it. Ends the connection where it is too long. */
+/** Reads the head of the proxy's answer to a CONNECT, and data after it. Disconnects if the head is too long. */
 function readHead(upstream: Socket, done: (answer: Buffer) => void): void {
   let answer = Buffer.alloc(0)
   const onData = (chunk: Buffer): void => {
@@ -106,7 +106,7 @@ function readHead(upstream: Socket, done: (answer: Buffer) => void): void {
     if (!answer.includes('\r\n\r\n')) return
     upstream.off('data', onData)
     upstream.pause()
-    // A question after the proof would be put to the person who watches: to Chromium it is a proxy that fails.
+    // A 407 would make Chromium ask the watching person for a password, so it becomes a 502.
     done(
       Buffer.from(
         answer.toString('latin1').replace(/^HTTP\/1\.1 407[^\r]*/, 'HTTP/1.1 502 Refused'),

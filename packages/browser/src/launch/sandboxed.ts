@@ -21,7 +21,7 @@ function statusOf(root: string, pid: string): string {
   return readText(`${root}/${pid}/status`)
 }
 
-/** One number for each namespace of process ids around it. */
+/** True if the process has its own namespace of process ids: the kernel then lists more than one id. */
 function isNested(status: string): boolean {
   return (/^NSpid:\s+(.*)$/m.exec(status)?.[1] ?? '').trim().split(/\s+/).length > 1
 }
@@ -34,7 +34,7 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // It ended meanwhile.
+    // The process has ended meanwhile.
     return ''
   }
 }

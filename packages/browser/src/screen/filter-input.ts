@@ -4,7 +4,7 @@
  * incomplete message.
  */
 export interface InputFilter {
-  /** What may be passed on of these bytes, in order; null where the client breaks the protocol, and has to go. */
+  /** Returns the bytes that may be passed to the screen, in order; null if the client violates the protocol. */
   pass(bytes: Buffer, mayControl: boolean): Buffer | null
 }
 
@@ -15,10 +15,10 @@ const messageMaxBytes = 256 * 1024
 type Length = (bytes: Buffer) => number | null
 
 interface MessageKind {
-  /** Bytes that have to be there before the length is known. */
+  /** The number of bytes that are needed to determine the length. */
   readonly headBytes: number
   readonly length: Length
-  /** Keys, clicks, pasted text, and changes of the screen size. */
+  /** True for messages that control the screen: keys, clicks, pasted text and size changes. */
   readonly isInput: boolean
 }
 
@@ -36,7 +36,7 @@ const messages: ReadonlyMap<number, MessageKind> = new Map([
   [150, looking(10)], // EnableContinuousUpdates
   [248, { headBytes: 9, length: (bytes: Buffer) => 9 + bytes.readUInt8(8), isInput: false }], // ClientFence
   [251, { headBytes: 8, length: (bytes: Buffer) => 8 + 16 * bytes.readUInt8(6), isInput: true }], // SetDesktopSize
-  // QEMU's extended key, the one of its messages that Xvnc knows.
+  // QEMU's extended key event, the only QEMU message that Xvnc supports.
   [255, { headBytes: 2, length: (bytes: Buffer) => (bytes.readUInt8(1) === 0 ? 12 : null), isInput: true }],
 ])
 
@@ -58,7 +58,7 @@ export function createInputFilter(): InputFilter {
       }
       case 'security':
         step = 'begin'
-        // None, the one that the screen offers.
+        // Accepts only the security type None, because the screen offers no other.
         return rest[0] === 1 ? { take: 1, out: rest.subarray(0, 1) } : 'refuse'
       case 'begin':
         step = 'messages'

@@ -6,7 +6,7 @@ import { WebSocketServer } from 'ws'
 import type { RawData, WebSocket } from 'ws'
 import { createInputFilter } from './filter-input.ts'
 
-/** People who look at the screen, each over a WebSocket of its own. */
+/** People who watch the screen, each over a WebSocket. */
 export interface Watchers {
   readonly count: number
   readonly mode: WatchMode
@@ -19,16 +19,16 @@ export interface Watchers {
     readonly screenPath: string
     readonly watcher: WatchMode
   }): void
-  /** Sends everybody away. */
+  /** Disconnects all watchers. */
   close(): void
 }
 
 export const watchersMax = 8
 const messageMaxBytes = 256 * 1024
-/** What waits for a slow watcher; the screen waits for them from there on. */
+/** The maximum data that waits for a slow watcher, in bytes. Above it, reading from the screen pauses. */
 const waitingMaxBytes = 4 * 1024 * 1024
 
-/** WebSocket's own numbers: gone away, and against the rules. */
+/** WebSocket close codes: going away, and policy violation. */
 const closeCodes = { gone: 1001, refused: 1008 } as const
 
 export function createWatchers(): Watchers {

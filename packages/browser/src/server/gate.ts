@@ -6,7 +6,7 @@ export type Gate = (authorization: string | undefined) => string | null
 
 export interface GateOptions {
   readonly agentId: string
-  /** Raw, base64url. */
+  /** The raw Ed25519 key of the mesh, base64url. */
   readonly meshPublicKey: string
   readonly now: () => number
 }

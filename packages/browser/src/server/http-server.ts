@@ -28,7 +28,7 @@ export interface BrowserOperations {
   answerCaptcha(answer: CaptchaAnswer): Promise<boolean>
   setMode(mode: WatchMode): void
   close(): Promise<boolean>
-  /** Rejects where no screen can be shown. */
+  /** Connects a watcher to the screen. Rejects if no screen can be shown. */
   watch(call: {
     readonly request: IncomingMessage
     readonly socket: Duplex
@@ -38,7 +38,7 @@ export interface BrowserOperations {
 }
 
 const requestTimeoutMs = 180_000
-/** Longer than the mesh keeps one that it does not use. */
+/** Longer than the mesh keeps an idle connection, in milliseconds. */
 const keepAliveTimeoutMs = 75_000
 const connectionsMax = 64
 const actionPath = new RegExp(`^${endpoints.act.path.replace('{action}', '([a-z_]{1,40})')}$`)
@@ -53,7 +53,7 @@ class Refusal extends Error {
   }
 }
 
-/** Binds the contract's endpoints. Each, and every unknown path, wants the mesh's proof first. */
+/** Binds the contract's endpoints. Every request, also to an unknown path, needs the mesh's proof first. */
 export function createHttpServer(deps: {
   readonly operations: BrowserOperations
   readonly gate: Gate

@@ -3,38 +3,38 @@ import { ActionProblem } from '../actions/action-problem.ts'
 import type { Secrets } from './secrets.ts'
 
 /**
- * Prevents that a typed secret is copied from pages that may show it to other pages.
+ * Prevents pages that may show a typed secret from copying it to other pages.
  *
- * 1. An origin is guarded from the time a secret is typed there, or a page sends one there, until the profile is reset.
+ * 1. An origin is guarded until the profile is reset, from the time a secret is typed there or a page sends one there.
  * 2. A page of a guarded origin cannot copy, cut or drag, neither by keys and menus nor by its own scripts.
- * 3. The clipboard and the primary selection are emptied around each action that begins or ends with such a page in
- *    front, and again when it is left, so that a selection is never pasted elsewhere.
+ * 3. The clipboard and the primary selection are emptied before and after each action while a guarded page is in
+ *    front, and once more after it was left, so that a selection is never pasted elsewhere.
  */
 export interface CopyGuard {
   readonly origins: readonly string[]
   guard(origin: string): Promise<void>
-  /** To be awaited before and after each action. Rejects with `internal` where the selections cannot be emptied. */
+  /** Must be awaited before and after each action. Rejects with `internal` if the selections cannot be emptied. */
   settle(front: Page): Promise<void>
-  /** A person used the browser: their selection is unknown. */
+  /** Records that a person used the browser, so that the next `settle` empties the selections. */
   doubt(): void
 }
 
-/** More than one browser has logins. Beyond them none is guarded, so none may be typed. */
+/** The maximum number of origins, more than one browser has logins. Above it no secret can be typed elsewhere. */
 export const guardedOriginsMax = 200
-/** Of the body of a request, characters that are searched. */
+/** How much of a request's body is searched for secrets, in characters. */
 const bodyMaxChars = 1_000_000
 
 export async function createCopyGuard(deps: {
   readonly context: BrowserContext
   readonly secrets: Secrets
   readonly clearSelections: () => Promise<void>
-  /** Guarded before the browser was closed. */
+  /** The origins that were guarded before the browser was closed. */
   readonly earlier: readonly string[]
 }): Promise<CopyGuard> {
   const { context, secrets } = deps
   const origins = new Set<string>()
   let coming: Promise<unknown> = Promise.resolve()
-  /** Whether something may have been selected or copied on a guarded page since the selections were emptied. */
+  /** True if text of a guarded page may have been selected or copied since the selections were emptied. */
   let mayHold = false
 
   async function guard(origin: string): Promise<void> {
@@ -50,7 +50,7 @@ export async function createCopyGuard(deps: {
     await Promise.all(context.pages().map(installIn))
   }
 
-  /** In documents that were there before their origin was guarded. */
+  /** Installs the guard in documents that were loaded before their origin was guarded. */
   async function installIn(page: Page): Promise<void> {
     await Promise.all(
       page
@@ -69,7 +69,7 @@ export async function createCopyGuard(deps: {
     return found.some((origin) => origin !== null && origins.has(origin))
   }
 
-  /** A page that sends a secret on is answered with pages that may show it. */
+  /** Guards an origin to which a page sends a secret, because the answer may show the secret. */
   function look(request: Request): void {
     const origin = originOf(request.url())
     if (origin !== null && origins.has(origin)) mayHold = true
@@ -103,7 +103,7 @@ export async function createCopyGuard(deps: {
   }
 }
 
-/** A document that a page wrote itself has the origin of that page, which only the document knows. */
+/** The origin of a frame. A generated document inherits an origin that only the document itself knows. */
 async function originOfFrame(frame: Frame): Promise<string | null> {
   const origin = originOf(frame.url())
   if (origin !== null) return origin
@@ -111,7 +111,7 @@ async function originOfFrame(frame: Frame): Promise<string | null> {
   return typeof own === 'string' ? originOf(own) : null
 }
 
-/** Null for pages without an origin, such as `about:blank` and generated documents. */
+/** The http or https origin of an address; null for others, such as `about:blank` and generated documents. */
 export function originOf(address: string): string | null {
   if (!URL.canParse(address)) return null
   const { origin, protocol } = new URL(address)
@@ -119,8 +119,8 @@ export function originOf(address: string): string | null {
 }
 
 /**
- * Runs in a page, before its own scripts where it can, so that its listener is asked first. The clipboard of a page's own
- * script is taken as well: it needs no event.
+ * Runs in a page, if possible before the page's scripts, so that its listener is called first. It also disables the
+ * clipboard functions of scripts, because these cause no event.
  */
 function guardScript(origin: string): string {
   return `(() => {

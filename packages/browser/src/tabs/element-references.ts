@@ -2,15 +2,15 @@ import type { ElementHandle, Page } from 'playwright-core'
 import { ActionProblem } from '../actions/action-problem.ts'
 import type { PageElement } from './page-element.ts'
 
-/** References that the last snapshot gave out: good until the next one, or until its page went elsewhere. */
+/** The element references of the last snapshot, valid until the next snapshot or until their page navigates. */
 export interface ElementReferences {
-  /** Forgets those before. */
+  /** Starts a snapshot of the page and drops earlier references. */
   begin(page: Page): void
-  /** Gives the next reference for what Playwright calls `inner`. */
+  /** Returns a new reference for `inner`, the reference of Playwright. */
   give(inner: string): string
-  /** Rejects with `stale-reference`. */
+  /** Finds the element. Rejects with `stale-reference`. */
   find(page: Page, ref: string): Promise<ElementHandle<PageElement>>
-  /** The page went elsewhere. */
+  /** Drops the references after the page navigated. */
   forget(page: Page): void
 }
 

@@ -4,7 +4,7 @@ import { echoStyle, withoutEchoes } from '../actions/hide-echoes.ts'
 import { maskStyle } from '../actions/mask.ts'
 import type { LivingBrowser } from './living-browser.ts'
 
-/** Tried in turn until the picture is small enough. */
+/** JPEG qualities, tried in order until the picture is small enough. */
 const qualities = [40, 15]
 const takeMaxMs = 3000
 
@@ -29,7 +29,7 @@ export function createFrontPicture(
           type: 'jpeg',
           quality,
           style: maskStyle + echoStyle,
-          // As the page is, which goes on meanwhile.
+          // Keeps animations running, because taking the picture must not change the page.
           animations: 'allow',
           caret: 'initial',
           timeout: takeMaxMs,
@@ -40,7 +40,7 @@ export function createFrontPicture(
     return null
   }
 
-  /** A page that answers nothing is searched for secrets without an end. */
+  /** Limits the time, because the search for secrets never ends in a page that does not respond. */
   async function inTime(picture: Promise<Buffer | null>): Promise<Buffer | null> {
     const patience = new AbortController()
     const late = clock.sleep(qualities.length * takeMaxMs, patience.signal).then(

@@ -35,14 +35,14 @@ export interface Live {
  *    again.
  */
 export interface LivingBrowser {
-  /** Rejects with `launch-failed`. */
+  /** Returns the running browser, started if needed. Rejects with `launch-failed`. */
   use(): Promise<Live>
   readonly live: Live | null
-  /** Notes which tabs are open, for the next start. */
+  /** Saves which tabs are open, for the next start. */
   note(): void
-  /** False where none ran. */
+  /** Closes the browser. Resolves with false if none was running. */
   close(): Promise<boolean>
-  /** Closes it and forgets its profile: cookies, tabs and all. */
+  /** Closes the browser and deletes its profile, including cookies and saved tabs. */
   forget(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export function createLivingBrowser(deps: {
   const tabsFile = join(deps.dataDirectory, 'tabs.json')
   let live: Live | null = null
   let starting: Promise<Live> | null = null
-  /** Of the one before: its display is the only one. */
+  /** Resolves when the previous browser's display has ended, because the container has only one display. */
   let gone: Promise<void> = Promise.resolve()
 
   async function start(): Promise<Live> {
@@ -170,20 +170,20 @@ export function createLivingBrowser(deps: {
 
 interface NotedTabs {
   readonly urls: readonly string[]
-  /** Which of them was in front. */
+  /** The index in `urls` of the front tab. */
   readonly front: number
   /** Origins at which secrets were typed. */
   readonly guarded: readonly string[]
 }
 
-/** A form may put a secret into its address: then the page alone is noted. */
+/** Removes a secret that a form put into an address: keeps the origin, and the path if it contains no secret. */
 function withoutSecret(url: string, secrets: Secrets): string {
   if (secrets.find(url).length === 0 || !URL.canParse(url)) return url
   const { origin, pathname } = new URL(url)
   return secrets.find(pathname).length === 0 ? `${origin}${pathname}` : origin
 }
 
-/** Written by this very program, and by whatever else may write in its home: read as if by that. */
+/** Reads the saved tabs and validates them, because other programs may write to the same folder. */
 function readTabs(path: string): NotedTabs {
   const none = { urls: [], front: 0, guarded: [] }
   try {
@@ -200,7 +200,7 @@ function readTabs(path: string): NotedTabs {
   }
 }
 
-/** What may be opened by name: everything else would show this container's own files, or run in the page that is there. */
+/** True for http and https. Other addresses could show the container's files or run scripts in the current page. */
 export function isWebAddress(url: string): boolean {
   return URL.canParse(url) && ['http:', 'https:'].includes(new URL(url).protocol)
 }

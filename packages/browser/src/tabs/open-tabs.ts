@@ -19,13 +19,13 @@ export interface OpenTabs {
   index(): number
   open(): Promise<Page>
   bringToFront(page: Page): Promise<void>
-  /** Where it is the last one, another is opened first: without a tab the whole browser would end. */
+  /** Closes a tab. Opens a new one first if it is the last, because Chromium exits without a tab. */
   close(page: Page): Promise<void>
-  /** Puts these in front of all others, in this order. */
+  /** Moves these tabs to the beginning, in this order. */
   arrange(wanted: readonly Page[]): void
-  /** Since the last time that it was asked. */
+  /** Returns dialogs and notices since the last call. */
   happened(): { dialogs: ToldDialog[]; notices: string[] }
-  /** Takes over the downloads that an action waits for; the returned function restores the previous listener. */
+  /** Sends downloads to `listener`, because an action waits for one. The returned function removes the listener. */
   takeDownloads(listener: (download: Download) => void): () => void
   notice(words: string): void
 }
@@ -49,7 +49,7 @@ export function watchTabs(
     const kind = kindOf(dialog)
     if (dialogs.length < browserLimits.dialogsMax)
       dialogs.push({ kind, message: scrub(dialog.message()).slice(0, 500) })
-    // A page that asks before it is left is left: staying would trap the agent there.
+    // Leaves a page that asks for confirmation before leaving, because an agent could not get away otherwise.
     await (kind === 'beforeunload' ? dialog.accept() : dialog.dismiss()).catch(() => undefined)
   }
 

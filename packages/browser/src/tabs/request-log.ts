@@ -5,7 +5,7 @@ import type { BrowserContext, Request } from 'playwright-core'
 export type LoggedRequest = BrowserActionData['inspect_requests']['requests'][number]
 
 export interface RequestLog {
-  /** The newest last. */
+  /** Returns the last `count` requests, newest last. */
   last(count: number): readonly LoggedRequest[]
 }
 
@@ -42,7 +42,7 @@ export function createRequestLog(context: BrowserContext): RequestLog {
   return { last: (count) => [...entries.values()].slice(-count) }
 }
 
-/** Names of the query stay; its values, the fragment, and a password in front of the host do not. Pure. */
+/** Keeps the names of query parameters; removes their values, the fragment and the user info. Pure. */
 export function withoutValues(address: string): string {
   if (!URL.canParse(address)) return ''
   const { protocol, host, pathname, searchParams } = new URL(address)

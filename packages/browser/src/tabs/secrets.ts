@@ -1,20 +1,20 @@
 import { createScrubs, merged, replaceRanges, secretMark } from '@flotilla/protocol/secret-text/scrub'
 import type { Range } from '@flotilla/protocol/secret-text/scrub'
 
-/** The values that were typed into this browser. They are kept as long as the container runs, to be found in whatever leaves it. */
+/** The secrets that were typed into this browser, kept while the container runs, to find them in all output. */
 export interface Secrets {
   add(value: string): void
-  /** False until a value was typed: then no text and no page has to be searched. */
+  /** False until a secret was typed; until then no text or page must be searched. */
   readonly any: boolean
-  /** Where values are written in the text, in the spellings in which pages carry them on. */
+  /** Returns where the text contains secrets, also in encodings that pages use. */
   find(text: string): readonly Range[]
-  /** The text without any of them. To be called before a text is cut: of a part of a value nothing is found. */
+  /** Removes all secrets. Must be called before the text is cut, because a part of a secret is not found. */
   scrub(text: string): string
-  /** The same for a text that was cut at its end, where the beginning of a value may be left. */
+  /** Removes all secrets from a cut text, and its last characters, which may be the beginning of a secret. */
   scrubCut(text: string): string
 }
 
-/** More than an agent has. Beyond them none is typed: one that was forgotten would be shown. */
+/** The maximum number of secrets, more than an agent has. Above it typing fails, so that none is forgotten. */
 const secretsMax = 200
 
 interface Held {
@@ -58,7 +58,7 @@ export function createSecrets(): Secrets {
   }
 }
 
-/** A short value is found as it is written and as addresses carry it: other spellings would be found in ordinary words. */
+/** Finds a short secret only as written, URL-encoded or base64, because other spellings match ordinary words. */
 function spellingsOfShort(value: string): readonly string[] {
   if (scrubFor([{ value }]).reachChars > 0) return []
   const encoded = encodeURIComponent(value.toWellFormed())

@@ -23,7 +23,7 @@ import { shownPage } from './shown-page.ts'
 import type { ShownPage } from './shown-page.ts'
 
 export interface ActLine {
-  /** To be called right before the first byte leaves. */
+  /** Must be called right before the first byte of the request is sent. */
   readonly dispatching: () => void
   readonly signal: AbortSignal
 }
@@ -42,7 +42,7 @@ export type ActInBrowser = (
 
 export interface ActDeps {
   readonly guard: Guard
-  /** Null if browsers are unavailable, with the reason. */
+  /** Opens and closes the browsers of agents. */
   readonly sessions: BrowserSessions
   readonly handOvers: HandOvers
   readonly captchas: Pick<AnswerCaptchas, 'begin'>
@@ -60,7 +60,7 @@ type AgentCaller = Extract<Caller, { kind: 'agent' }>
 export function createActInBrowser(deps: ActDeps): ActInBrowser {
   const { sessions, handOvers, journal } = deps
 
-  /** Null unless a person controls the browser or was asked to. */
+  /** Returns the reply while the browser is handed over, and makes the agent's run wait; otherwise null. */
   function heldByPerson({ agentId, run }: AgentCaller): BrowserActReply | null {
     const handOver = handOvers.of(agentId)
     if (handOver === null) return null
@@ -85,7 +85,7 @@ export function createActInBrowser(deps: ActDeps): ActInBrowser {
     of: { readonly caller: AgentCaller; readonly credentials: CredentialCall; readonly signal: AbortSignal },
   ): Promise<Readonly<Record<string, unknown>>> {
     const { agentId } = of.caller
-    // Checked for the current page; the browser checks the origin of the field's frame again when it types.
+    // Checks the current page. When the browser types, it checks the origin of the field's frame again.
     const secretIn = (text: string) => of.credentials.fillField(text, sessions.of(agentId).page.url)
     // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- the mesh adds something to three alone
     switch (action) {
@@ -222,7 +222,7 @@ const pageOfReply = z.looseObject({
   captcha: z.optional(captchaSchema),
 })
 
-/** The page that is in front, without values of credentials, and the CAPTCHA that it shows. */
+/** The front page and the CAPTCHA that it shows, without values of credentials. */
 function pageIn(data: Readonly<Record<string, unknown>>, { scrub }: CredentialCall) {
   const { page, captcha } = z.parse(pageOfReply, data)
   const { url, title, tabs } = page

@@ -4,15 +4,15 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Reach } from '../agents/index.ts'
 
-/** Files of the agent that its browser is given, and that it brings; the agent's own checks of paths hold. */
+/** Reads files of the agent for uploads and writes downloads to it. The agent's own path checks apply. */
 export interface BrowserFiles {
-  /** Problems of the agent, and `body-too-large` for more than the browser accepts at once. */
+  /** Rejects with the Problems of the agent, or `body-too-large` for more bytes than the browser accepts at once. */
   read(
     agentId: string,
     paths: readonly string[],
     signal: AbortSignal,
   ): Promise<readonly { readonly name: string; readonly content_base64: string }[]>
-  /** Resolves to the path below the agent's data. */
+  /** Stores a file and resolves to its path below the agent's data. */
   write(
     agentId: string,
     file: { readonly name: string; readonly content_base64: string },
@@ -58,7 +58,7 @@ export function createBrowserFiles(deps: {
   }
 }
 
-/** A page names its files as it likes. Pure. */
+/** Turns a file name that a page chose into a safe one. Pure. */
 export function safeName(name: string): string {
   const safe = name
     .normalize('NFC')

@@ -13,7 +13,7 @@ interface Opened {
 interface BrowserProxyOpener {
   /** Rejects with the `SandboxError` `browser-walls-open` if anything but the proxy can be reached from inside. */
   open(): Promise<Opened>
-  /** Invalidates the result of the wall test, as ten minutes do; the next `open` tests again. */
+  /** Invalidates the result of the wall test before it expires; the next `open` tests again. */
   doubt(): void
 }
 
@@ -27,7 +27,7 @@ export function createBrowserProxyOpener(deps: {
   readonly proxy: ConnectProxy
   readonly stopped: AbortSignal
   readonly clock: Clock
-  /** Called with the port, which counts as one of the mesh's. */
+  /** Called with the proxy's port, which counts as one of the mesh's ports. */
   readonly onOpen: (port: number) => void
 }): BrowserProxyOpener {
   const { containers, proxy, stopped } = deps
@@ -39,7 +39,7 @@ export function createBrowserProxyOpener(deps: {
   async function listen(): Promise<void> {
     const place = containers.proxyPlace()
     if (listensOn === place.host) return
-    // A re-created network may have another address.
+    // A re-created network may have another address, so the proxy is opened again.
     if (listensOn !== null) await proxy.close()
     listensOn = null
     await proxy.listen(place)
@@ -59,7 +59,7 @@ export function createBrowserProxyOpener(deps: {
     )
   }
 
-  /** A look that began before the last doubt proves nothing. */
+  /** Repeats a test that began before the last `doubt`, because its result is outdated. */
   async function untilBelieved(): Promise<Opened> {
     for (;;) {
       stopped.throwIfAborted()

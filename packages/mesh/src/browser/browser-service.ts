@@ -37,7 +37,7 @@ export interface BrowserService {
   /** The bytes of a picture of the current page; null if none is available. */
   picture(signal: AbortSignal): Promise<Uint8Array | null>
   setWatchMode(mode: WatchMode, signal: AbortSignal): Promise<void>
-  /** Lets Chromium write its tabs down and end. */
+  /** Makes Chromium save its tabs and exit. */
   close(signal: AbortSignal): Promise<void>
   screen(
     watcher: WatchMode,

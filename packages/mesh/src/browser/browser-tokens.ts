@@ -10,7 +10,7 @@ const tokenMaxChars = 256
 export interface BrowserTokens {
   /** Issues the token of this session; the previous one becomes invalid. */
   issue(agentId: string): string
-  /** Null for anything but the token of an open session. */
+  /** Returns the agent of the open session that has this token; otherwise null. */
   ownerOf(token: string): string | null
   revoke(agentId: string): void
 }

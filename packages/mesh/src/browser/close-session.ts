@@ -4,7 +4,7 @@ import { briefFolderOf, heldSession, moveSession } from './held-sessions.ts'
 import type { HeldSession, SessionsContext } from './held-sessions.ts'
 import { noPage } from './shown-page.ts'
 
-/** Time for Chromium to save its tabs. */
+/** The time that Chromium has to save its tabs, in milliseconds. */
 const closeWithinMs = 10_000
 const reasonMaxChars = 500
 

@@ -43,7 +43,7 @@ export function createControlBrowser(deps: {
   readonly requireAgent: (agentId: string) => void
   /** The reason why the agent may have no browser now; null if it may. */
   readonly withheld: (agentId: string) => string | null
-  /** Why its container has ended; null while it runs. */
+  /** Returns why the browser's container has ended; null while it runs. */
   readonly endedOf: (agentId: string) => Promise<string | null>
   readonly idleMs: () => number
   readonly clock: Clock
@@ -142,10 +142,9 @@ export function createControlBrowser(deps: {
         const ended = await deps.endedOf(agentId)
         const why = withheld(agentId)
         if (ended !== null) await sessions.lost(agentId, ended)
-        // Closed even while it is watched: a page keeps running by itself, and the agent may no longer have a
-        // browser.
+        // Watching does not keep it open: pages run by themselves, and the agent may no longer have a browser.
         else if (why !== null) await sessions.close(agentId, `its agent may have none: ${why}`)
-        // Only viewing the screen itself keeps it open (lesson 119), or a person who has it or was asked to take it.
+        // An idle browser stays open while its screen is watched (lesson 119) or it is handed over to a person.
         else if (acting === 0 && watchers === 0 && handOvers.of(agentId) === null) {
           if (clock.now() - usedAt >= deps.idleMs()) await sessions.close(agentId, 'it was idle')
         }

@@ -5,12 +5,9 @@ import type { Database } from '../storage/index.ts'
 export interface HandOver {
   readonly id: string
   readonly agentId: string
-  /**
-   * `captcha`: a page wants to know whether a person is there. `person`: a person took over without being
-   * asked.
-   */
+  /** `captcha`: a page shows a CAPTCHA. `person`: a person took over without being asked. */
   readonly kind: 'captcha' | 'person'
-  /** In the form of the audit log, or `solver`; null while no person has come. */
+  /** The person as the audit log names them, or `solver`; null while no person has taken the browser. */
   readonly takenBy: string | null
   readonly host: string
   readonly url: string
@@ -40,7 +37,7 @@ const rowSchema = z
     createdAt: row.created_at,
   }))
 
-/** Rows of open hand-overs; ended ones are in the audit log alone. */
+/** Stores open hand-overs. Ended ones are only in the audit log. */
 export function createHandOverTable(database: Database) {
   return {
     find: (agentId: string): HandOver | null => {
@@ -68,7 +65,7 @@ export function createHandOverTable(database: Database) {
         .prepare('UPDATE browser_hand_overs SET taken_by = NULL, created_at = ? WHERE id = ?')
         .run(at, id)
     },
-    /** With what waits for it. */
+    /** Removes the hand-over and the waits of its runs. */
     remove: (id: string): void => {
       database.prepare('DELETE FROM browser_hand_overs WHERE id = ?').run(id)
       database.prepare('DELETE FROM browser_waits WHERE hand_over_id = ?').run(id)

@@ -14,7 +14,7 @@ import type { ShownPage } from './shown-page.ts'
  */
 export type HandOverEnd = 'returned' | 'solved' | 'expired' | 'lost'
 
-/** In the place of a person, while a CAPTCHA is answered for money. */
+/** The value of `takenBy` while the paid solver answers a CAPTCHA instead of a person. */
 export const solverName = 'solver'
 
 /**
@@ -41,20 +41,20 @@ export interface HandOvers {
   askAfterAll(handOver: HandOver): void
   /** Records that a person has the browser now. */
   take(agentId: string, by: string, page: ShownPage): HandOver
-  /** The run continues when the hand-over ends. */
+  /** Records that a run waits for the end of the hand-over. */
   wait(handOver: HandOver, runId: string): void
   end(
     handOver: HandOver,
     over: {
       readonly how: HandOverEnd
-      /** The current page; null if it is unknown. */
+      /** The page at the end of the hand-over; null if it is unknown. */
       readonly page: ShownPage | null
-      /** In the form of the audit log. */
+      /** The caller, in the form of the audit log. */
       readonly by: string
     },
   ): void
   awaitedBy(runId: string): readonly string[]
-  /** Ends a hand-over that no run waits for. */
+  /** Called when a run has settled. Ends a request for a person if no person came and no other run waits. */
   runSettled(agentId: string, runId: string): void
   forget(agentId: string): void
 }
@@ -66,7 +66,7 @@ export function createHandOvers(deps: {
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
   readonly notifyRun: NotifyRun
-  /** Joins the caller's transaction. */
+  /** Notifies the owner. Joins the caller's transaction. */
   readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
 }): HandOvers {
   const { database, clock, journal, events } = deps
@@ -147,7 +147,7 @@ export function createHandOvers(deps: {
     end: (handOver, { how, page, by }) =>
       database.transaction(() => {
         const { id, agentId, url, title } = handOver
-        // Ended by another caller meanwhile.
+        // Another caller has ended the hand-over meanwhile.
         if (table.find(agentId)?.id !== id) return
         const before = { url, title }
         const after = page === null ? null : { url: page.url, title: page.title }

@@ -25,7 +25,7 @@ export interface Session {
 }
 
 export type HeldSession = { -readonly [Key in keyof Session]: Session[Key] } & {
-  /** The running open or close operation. */
+  /** The open or close operation in progress; null if no operation runs. */
   moving: Promise<void> | null
 }
 
@@ -72,7 +72,7 @@ export function heldSession({ sessions }: Pick<SessionsContext, 'sessions'>, age
   return session
 }
 
-/** False if the event is invalid in this state, which then stays. */
+/** Applies an event. Returns false if the event is invalid in this state; the state then stays unchanged. */
 export function moveSession(
   { clock }: Pick<SessionsContext, 'clock'>,
   session: HeldSession,

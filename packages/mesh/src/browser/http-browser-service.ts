@@ -28,7 +28,7 @@ const shortCallMs = 10_000
 /** Extra time beyond an action's deadline in which the browser can report the timeout itself. */
 const deadlineGraceMs = 5000
 const headersMaxBytes = 16 * 1024
-/** RFC 6455. */
+/** The fixed GUID of the WebSocket handshake (RFC 6455). */
 const webSocketGuid = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
 interface Call {

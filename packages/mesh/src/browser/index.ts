@@ -35,7 +35,7 @@ const sweepEveryMs = 2000
 const closeAllWithinMs = 15_000
 
 export interface Browsers {
-  /** Throws the problem `browser-unavailable` if browsers cannot run. */
+  /** Throws the Problem `browser-unavailable` if browsers cannot run on this machine. */
   require(): void
 }
 
@@ -48,7 +48,7 @@ interface Needs {
   readonly runs: Pick<Runs, 'delivery' | 'holdLease'>
   readonly egress: { readonly api: Pick<Egress, 'browsers' | 'fetchForMesh'> }
   readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
-  /** The process's environment, and no file: the keys of who answers CAPTCHAs. */
+  /** The environment of the process. The CAPTCHA solver's keys are read from it and never from a file. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly credentials: { readonly api: { readonly open: OpenCredentials } }
   /** Reading and cleaning a browser's answers is charged to its agent's share. */
@@ -61,7 +61,7 @@ interface Needs {
 const noBrowsers =
   'agents run as plain processes here, and a browser runs in a container of its own: start Flotilla with a container engine'
 
-/** Browsers of agents, each in a container of its own, seen and helped by people. */
+/** Runs a browser for each agent, each in its own container. People can watch and control the browsers. */
 export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers> {
   const { hooks, clock, guard, settings } = kernel
   const agents = { ...needs.agents.registry, ...needs.agents.connection }
@@ -161,7 +161,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
       await Promise.all(live.map(([agentId]) => sessions.lost(agentId, why)))
     }
   }
-  // An engine that was unreachable may have re-created networks and rules.
+  // An engine that was unreachable may have re-created networks and rules, so walls are tested again.
   const stopHearing = needs.runtime.onEngineBack(() => {
     way.doubt()
     void holdWalls()

@@ -10,7 +10,7 @@ import { failSession } from './close-session.ts'
 import { briefFolderOf, heldSession, moveSession, requirePlace } from './held-sessions.ts'
 import type { HeldSession, SessionsContext } from './held-sessions.ts'
 
-/** Between the start of a container and its first answer, milliseconds: a filter, a screen, a program. */
+/** The time from the start of a container to its first answer (filter, display, program), in milliseconds. */
 const answerWithinMs = 30_000
 const answerPollMs = 100
 /**
@@ -50,13 +50,13 @@ export async function liveSession(
   })
 }
 
-/** Asked again after each wait: meanwhile the agent may have been deleted. Problem `browser-unavailable`. */
+/** Called again after each wait, because the agent may have been deleted. Throws Problem `browser-unavailable`. */
 function requireAllowed({ withheld }: SessionsContext, agentId: string): void {
   const why = withheld(agentId)
   if (why !== null) throw new Problem('browser-unavailable', { detail: `the agent may have none: ${why}` })
 }
 
-/** Begins to open it; what goes wrong is its state. */
+/** Opens the browser of a session. A failure is stored as the session's state. */
 function openSession(context: SessionsContext, agentId: string, session: HeldSession): Promise<void> {
   requirePlace(context.sessions, agentId, {
     max: context.maxLive(),
@@ -75,7 +75,7 @@ async function comeUp(context: SessionsContext, agentId: string, session: HeldSe
   const { clock, journal, events } = context
   try {
     const service = await bringUp(context, agentId)
-    // Closed meanwhile; the closing operation removes its container.
+    // The session was closed meanwhile; the closing operation removes the container.
     if (!moveSession(context, session, { kind: 'opened' })) return
     session.service = service
     session.usedAt = clock.now()
@@ -111,7 +111,7 @@ async function bringUp(context: SessionsContext, agentId: string): Promise<Brows
   const service = context.openService(agentId, address)
   await untilReady(context, agentId, service)
   await rm(file)
-  // If the walls are in doubt meanwhile, they are tested again before the browser gets work.
+  // If the walls are in doubt by now, this tests them again before the browser gets work.
   await context.openProxy()
   requireAllowed(context, agentId)
   return service

@@ -46,7 +46,7 @@ export function browserPeopleRoutes(
   )
 }
 
-/** For `doctor`. */
+/** The routes for `doctor`. */
 export function browserInternalRoutes(
   { bind }: Surface<Caller>,
   control: ControlBrowser,

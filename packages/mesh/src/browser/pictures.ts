@@ -17,7 +17,7 @@ export interface SeenPicture {
 
 interface Taken {
   readonly picture: Promise<SeenPicture>
-  /** Milliseconds since 1970; for ever while it is being taken. */
+  /** Until when requests share this picture, in milliseconds since 1970; infinite while it is being taken. */
   sharedUntil: number
 }
 

@@ -35,7 +35,7 @@ export function screenFileReader(repositoryRoot: string): () => Promise<Readonly
 }
 
 async function readAll(repositoryRoot: string): Promise<ReadonlyMap<string, ScreenFile>> {
-  // Its entry, by the package's own word, is core/rfb.js; an installed Flotilla brings the package's files along.
+  // The package names core/rfb.js as its entry. An installed Flotilla contains the package's files.
   const entry =
     packedFile(fs, repositoryRoot, 'novnc/core/rfb.js') ??
     createRequire(join(repositoryRoot, 'package.json')).resolve('@novnc/novnc')

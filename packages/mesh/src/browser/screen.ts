@@ -9,7 +9,7 @@ import type { BrowserSessions } from './sessions.ts'
 
 const subProtocol = 'binary'
 const openWithinMs = 10_000
-/** RFC 6455: 16 bytes as base64. */
+/** The form of a WebSocket key (RFC 6455): 16 bytes as base64. */
 const keyForm = /^[A-Za-z0-9+/]{22}==$/
 
 /**
@@ -23,7 +23,7 @@ export function createScreens(deps: {
 }) {
   const { sessions } = deps
   const open = new Map<Duplex, string>()
-  /** Watchers whose connection is still being opened: they count from the start. */
+  /** Watchers whose connection is still being opened. They already count as watching. */
   const coming = new Set<{ readonly agentId: string }>()
 
   function requireRoom(agentId: string): void {
@@ -96,8 +96,8 @@ export function createScreens(deps: {
 export type Screens = ReturnType<typeof createScreens>
 
 /**
- * Identity comes by the API's own ways and by no other: neither an address nor a sub-protocol is a place for a token.
- * Gives the key of the WebSocket. Problems `unauthenticated`, `bad-request`.
+ * Refuses tokens in the address and as a sub-protocol: a caller authenticates as on the API. Returns the key of the
+ * WebSocket. Throws the Problems `unauthenticated` and `bad-request`.
  */
 function requirePlainAsk({ raw, query }: FastifyRequest): string {
   const offered = (raw.headers['sec-websocket-protocol'] ?? '').split(',').map((name) => name.trim())

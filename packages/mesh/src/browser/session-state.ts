@@ -6,7 +6,7 @@ export type SessionState =
   | { readonly kind: 'opening'; readonly since: number }
   | { readonly kind: 'live'; readonly since: number }
   | { readonly kind: 'closing'; readonly since: number; readonly reason: string }
-  /** It did not come up, or ended unasked; the next use tries again. */
+  /** The browser failed to start or its container ended by itself; the next use tries again. */
   | { readonly kind: 'failed'; readonly since: number; readonly reason: string }
 
 export type SessionStateKind = (typeof browserSessionStates)[number]
@@ -30,7 +30,7 @@ const table: Readonly<Record<SessionStateKind, Partial<Record<SessionEvent['kind
 
 export const closedState: SessionState = { kind: 'closed' }
 
-/** Null if the event is invalid in this state. */
+/** Returns the next state; null if the event is invalid in this state. */
 export function nextState(state: SessionState, event: SessionEvent, now: number): SessionState | null {
   const to = table[state.kind][event.kind]
   if (to === undefined) return null

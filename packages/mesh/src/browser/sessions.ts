@@ -23,9 +23,9 @@ export interface BrowserSessions {
   /** Counts a watcher until the returned function is called. */
   watch(agentId: string): () => void
   close(agentId: string, reason: string): Promise<void>
-  /** Its container ended unasked. */
+  /** Records that the container ended by itself. */
   lost(agentId: string, reason: string): Promise<void>
-  /** Deletes the browser's profile of the agent, too. */
+  /** Closes the browser and deletes its profile. */
   forget(agentId: string): Promise<void>
 }
 

@@ -5,7 +5,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
  * A page as it is described outside of its agent's conversation: to people, the audit log and waiting runs.
  */
 export interface ShownPage {
-  /** Without query and fragment, which may contain private data. */
+  /** The address without query and fragment, which may contain private data. */
   readonly url: string
   readonly title: string
   readonly host: string
@@ -17,7 +17,7 @@ const titleMaxChars = 120
 
 export const noPage: ShownPage = { url: '', title: '', host: '', tabs: 0 }
 
-/** Words of a page are a stranger's: made safe, on one line, and cut. Pure. */
+/** Describes a page. Text of a page is untrusted: it is sanitized, reduced to one line and cut. Pure. */
 export function shownPage(page: {
   readonly url?: string | undefined
   readonly title?: string | undefined

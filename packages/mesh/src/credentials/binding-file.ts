@@ -8,7 +8,7 @@ import { isCredentialName } from './credential-tiers.ts'
 import { canonicalName } from './handles.ts'
 import { parseHostPattern } from './host-pattern.ts'
 
-/** Hosts of one credential; a service has a handful. */
+/** The maximum number of hosts of one credential. A service needs a handful. */
 export const hostsMax = 50
 const bindingsMax = 2000
 
@@ -47,7 +47,7 @@ const fileSchema = z.strictObject({
  */
 export interface BindingStore {
   bindingOf(name: string): Binding | null
-  /** With file and line, why nothing is bound; null while the file is whole. */
+  /** The file, line and reason of an error because of which nothing is bound; null if the file is valid. */
   broken(): string | null
   /** Sets the binding of one credential, or deletes it for null. Problem `unprocessable` if the file is invalid. */
   edit(name: string, binding: Binding | null): Promise<void>
@@ -70,7 +70,7 @@ type Reading = { readonly bindings: Bindings; readonly broken: string | null }
 export async function createBindingFile(deps: BindingFileDeps): Promise<BindingStore> {
   const { path, editor, clock, log } = deps
   const stopping = new AbortController()
-  /** Undefined after a look that failed: the next one reads the file although it is the same. */
+  /** The stamp of the file at the last read; undefined after a failed read, so that the next poll reads again. */
   let stamp: FileStamp | null | undefined
   let current: Reading = { bindings: new Map(), broken: null }
   let reading: Promise<void> = Promise.resolve()
@@ -78,7 +78,7 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
   async function load(): Promise<void> {
     const before = current.broken
     try {
-      // The stamp is taken first: a write between the two is then seen by the next poll.
+      // Takes the stamp first, so that the next poll detects a write in between.
       stamp = await stampOf(path)
       current = readBindings(await readTextFile(path))
     } catch (error) {

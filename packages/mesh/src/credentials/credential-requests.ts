@@ -13,7 +13,7 @@ import { canonicalName } from './handles.ts'
 import { createRequestTable } from './request-table.ts'
 import type { CredentialRequest, RequestState } from './request-table.ts'
 
-/** Questions of one agent that wait at once; the owner must be able to see them all. */
+/** Limits of open requests. The owner must be able to see all requests of an agent. */
 const openBounds = { perAgentMax: 10, max: 200, floor: 1 } as const
 const keptMax = 2000
 const listedMax = 500
@@ -34,12 +34,12 @@ export interface NewRequest {
  * 3. A request without an answer expires, and the agent is notified of that as well.
  */
 export interface CredentialRequests {
-  /** The open question for the same name is the same question. Problems `denied`, `unprocessable`. */
+  /** Returns the open request if one for the same name exists. Throws the Problems `denied` and `unprocessable`. */
   request(caller: Caller, input: NewRequest): CredentialRequest
   list(caller: Caller): readonly CredentialRequest[]
-  /** Problem `not-found`, or `conflict` if it was answered before. */
+  /** Throws Problem `not-found`, or `conflict` if the request was answered before. */
   deny(caller: Caller, id: string, reason: string): CredentialRequest
-  /** A credential of that name was stored: the requesting agents are notified. */
+  /** Called when a credential of that name was stored. Notifies the agents that requested it. */
   granted(name: string): void
   /** Expires old requests and delivers pending notifications; called on a timer. */
   sweep(): void
@@ -54,7 +54,7 @@ export interface CredentialRequestsDeps {
   readonly clock: Clock
   readonly newId: NewId
   readonly log: Log
-  /** A note to the owner, in the agent's name; joins the transaction. */
+  /** Writes a note to the owner on behalf of the agent. Joins the caller's transaction. */
   readonly note: (caller: Caller, message: string) => void
   /**
    * Submits the answer to the agent's lane; the same request gives the same run. Throws if that is impossible now.

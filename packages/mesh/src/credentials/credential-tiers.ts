@@ -8,7 +8,7 @@ export type CredentialTier = 'system' | 'agent'
 
 export interface CredentialName {
   readonly tier: CredentialTier
-  /** Without its prefix, lower case. */
+  /** The credential's name without the prefix of its variable, in lower case. */
   readonly name: string
 }
 

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { readTextFile, setFileMode, stampOf } from '../config/index.ts'
 import type { FileEditor } from '../config/index.ts'
 
-/** Owner alone reads and writes. */
+/** Only the owner can read and write the file. */
 const envFileMode = 0o600
 
 /** Matches one assignment line, which may end with CRLF. */
@@ -48,7 +48,7 @@ function parseQuoted(raw: string, quote: string): string | null {
   return quote === "'" ? inner : inner.replace(/\\(["\\])/g, '$1')
 }
 
-/** Reads the file, and takes the rights of others away from it when it has any. */
+/** Reads the file. Removes the permissions of other users from it, if there are any. */
 export async function readEnvFile(path: string): Promise<ReadonlyMap<string, string>> {
   const text = await readTextFile(path)
   if (text === null) return new Map()
@@ -57,8 +57,8 @@ export async function readEnvFile(path: string): Promise<ReadonlyMap<string, str
 }
 
 /**
- * Sets variables in one write, or takes those out that are null, and leaves every other line as it is but for those
- * that `replaces` names as well. Throws the Problem `unprocessable` for a value with a line end.
+ * Sets variables in one write and removes those whose value is null. Also removes lines that `replaces` selects;
+ * other lines stay unchanged. Throws the Problem `unprocessable` for a value with a line end.
  */
 export async function setEnvValues(
   editor: FileEditor,

@@ -9,7 +9,7 @@ import { isCredentialName } from './credential-tiers.ts'
 import { canonicalName, handleFor } from './handles.ts'
 import type { Vault } from './vault.ts'
 
-/** Agent-tier credentials in all; an agent in a loop must not fill `.env`. */
+/** The maximum number of agent-tier credentials, so that an agent in a loop cannot fill `.env`. */
 const credentialsMax = 1000
 
 const alphabets = {
@@ -44,7 +44,7 @@ export function createGenerateSecret(deps: {
   readonly randomBytes: (count: number) => Uint8Array
 }): GenerateSecret {
   const { vault } = deps
-  /** Names that are being written: two calls for one name must not both find it free. */
+  /** Names that are being written, so that two concurrent calls cannot both find the same name free. */
   const underWay = new Set<string>()
   return async (caller, input, step = onceOnly(deps.database)) => {
     const name = canonicalName(input.name)
@@ -82,7 +82,7 @@ export function createGenerateSecret(deps: {
   }
 }
 
-/** Each character as likely as the next: bytes beyond the last whole round of the alphabet are thrown away. */
+/** Generates uniformly distributed characters: bytes beyond the last multiple of the alphabet's size are dropped. */
 function randomText(alphabet: string, length: number, randomBytes: (count: number) => Uint8Array): string {
   const usable = 256 - (256 % alphabet.length)
   let text = ''

@@ -1,17 +1,17 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Handles that one request may hold; far above any real one, and it bounds what filling can make of a body. */
+/** The maximum number of handles in a request, far above real use. It bounds the size of a filled body. */
 export const handlesMax = 64
 
 const handle = /\$CRED\{([A-Za-z0-9][A-Za-z0-9_]{0,127})\}/g
 const opening = '$CRED{'
 
-/** The name behind a handle as the vault keeps it: case does not matter. */
+/** Returns the name behind a handle as the vault stores it, because names ignore case. */
 export function canonicalName(name: string): string {
   return name.toLowerCase()
 }
 
-/** How an agent writes a credential. */
+/** Returns the handle with which an agent names a credential. */
 export function handleFor(name: string): string {
   return `${opening}${canonicalName(name)}}`
 }

@@ -4,9 +4,9 @@
  */
 export interface HostPattern {
   readonly scheme: 'https' | 'http'
-  /** Lower case; the part after the star if `below` is set. */
+  /** The host in lower case; for a pattern with a star, the part after the star. */
   readonly host: string
-  /** The host's names below it, at any depth, and not the host itself. */
+  /** True if the pattern matches names below the host, at any depth, and not the host itself. */
   readonly below: boolean
   readonly port: number
 }
@@ -53,7 +53,7 @@ export function coverageOf({ scheme, host, below, port }: HostPattern): string {
   return `${scheme}://${below ? '*.' : ''}${authority}`
 }
 
-/** Without the dot at the end of a full name. */
+/** The host of a URL without the trailing dot of a fully qualified name. */
 function hostOf(url: URL): string {
   return url.hostname.replace(/\.$/, '')
 }

@@ -36,7 +36,7 @@ const fingerprintDigits = 8
 
 /** How other modules use credentials of agents. */
 export interface Credentials {
-  /** For one call that leaves the mesh. */
+  /** Opens the credentials of an agent for one request that leaves the mesh. */
   readonly open: OpenCredentials
   /** A few characters that distinguish values, keyed so that values cannot be guessed offline. */
   readonly fingerprint: (secret: Secret) => string
@@ -78,7 +78,7 @@ export async function credentialsModule(
   })
   const listUsable = createListUsable({ ...kernel, vault, bindings })
   const generate = createGenerateSecret({ ...kernel, vault, fingerprint: keyed, randomBytes })
-  // Questions to the vault are counted with the calls of agents; each request that is filled in counts as well.
+  // Limits how often an agent calls the vault. Each request with filled handles counts too.
   const rate = { take: (agentId: string) => rates.take(agentId, 'credentials') }
   return {
     api: {

@@ -3,7 +3,7 @@ import type { BindingStore } from './binding-file.ts'
 import { handleFor } from './handles.ts'
 import type { Vault } from './vault.ts'
 
-/** The credentials that an agent may use: names, handles and where they may go. Problem `denied`. */
+/** Lists the credentials that an agent may use: name, handle and hosts. Throws Problem `denied`. */
 export type ListUsable = (
   caller: Caller,
 ) => readonly { readonly name: string; readonly handle: string; readonly hosts: readonly string[] }[]

@@ -16,7 +16,7 @@ import type { Vault } from './vault.ts'
 /** The owner's operations on credentials. Every call but `list` is recorded in the audit log, never with a value. */
 export interface ManageCredentials {
   list(caller: Caller): { readonly credentials: CredentialView[]; readonly broken: string | null }
-  /** Stores a value, and binds it too where hosts are given. Problems `bad-request`, `unprocessable`, `conflict`. */
+  /** Stores a value, and binds it if hosts are given. Problems `bad-request`, `unprocessable`, `conflict`. */
   set(
     caller: Caller,
     input: { readonly name: string; readonly value: string; readonly hosts?: readonly string[] | undefined },
@@ -37,7 +37,7 @@ export interface ManageCredentialsDeps {
   readonly journal: Journal
   /** A few characters that distinguish values, keyed so that values cannot be guessed offline. */
   readonly fingerprint: (value: string) => string
-  /** Why agents would be refused this address, and what opens it. */
+  /** Returns why the mesh would refuse an agent's request to this address, and how the owner can allow it. */
   readonly doubts: (url: URL) => readonly string[]
   /** A credential was stored: agents that requested it can continue. */
   readonly onStored: (name: string) => void

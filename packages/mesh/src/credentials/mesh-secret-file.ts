@@ -7,15 +7,15 @@ import { meshSecretName } from './credential-tiers.ts'
 import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
 
-/** Owner alone reads and writes. */
+/** Only the owner can read and write the file. */
 const secretMode = 0o600
 /** Fewer characters indicate a truncated file; the mesh's own secret has 43. */
 const secretMinChars = 32
 const secretMaxChars = 512
-/** Longest secret that an owner may have given an older home. */
+/** The maximum length of a secret that the owner of an older home may have chosen, in bytes. */
 const secretReadMaxBytes = 4096
 
-/** Whether this home sealed its journal with a value. */
+/** Returns true if this home sealed its journal with the value. */
 export type IsOurs = (value: string) => boolean
 
 export interface FoundSecret {

@@ -13,7 +13,7 @@ export interface MeshSecretDeps {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly envFilePath: string
   readonly secretPath: string
-  /** Whether what this home sealed before was sealed under this secret; of none: whether anything was sealed. */
+  /** Whether the given secret, another one or none sealed this home's data; for null, whether any did. */
   readonly sealed: (secret: Secret | null) => 'nobody' | 'ours' | 'others'
 }
 
@@ -65,9 +65,7 @@ export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> 
   return kept
 }
 
-/**
- * Finds the secret without changing anything; null if it does not exist. Problem `mesh-secret-refused` as at a start.
- */
+/** Finds the secret, changes nothing; null if it is missing. Throws Problem `mesh-secret-refused` as a start does. */
 export async function findMeshSecret(deps: MeshSecretDeps): Promise<Secret | null> {
   const found = await readSecretFile(deps.secretPath, isOursIn(deps))
   return found?.secret ?? (await secretBefore(deps))?.secret ?? null
@@ -111,7 +109,7 @@ export async function placeOfOurs(deps: MeshSecretDeps): Promise<string | null> 
   })
 }
 
-/** The variables of a text, of which any other line may be broken. Pure. */
+/** Parses each line by itself, so that an invalid line does not affect the others. Pure. */
 function oneByOne(text: string): readonly (readonly [string, string])[] {
   return text.split(/\r?\n/).flatMap((line) => {
     try {
@@ -140,7 +138,7 @@ async function secretBefore(deps: MeshSecretDeps): Promise<{ secret: Secret; pla
   return null
 }
 
-/** Takes the line of the secret out of `.env`. One with another secret is the owner's to explain, and stays. */
+/** Removes the secret's line from `.env`. A line with another secret stays, because only the owner can explain it. */
 async function clearEnvFile({ editor, envFilePath, log }: OpenMeshSecretDeps, secret: Secret): Promise<void> {
   const values = [...(await readEnvFile(envFilePath))].filter(([variable]) => isMeshSecret(variable))
   if (values.length === 0) return
@@ -170,7 +168,7 @@ async function clearEnvFile({ editor, envFilePath, log }: OpenMeshSecretDeps, se
   }
 }
 
-/** Every other byte stays; a text that is not UTF-8 as a whole, which could not be written back as it was, does too. Pure. */
+/** Removes the secret's lines and keeps all other bytes. Returns a text unchanged if it is not valid UTF-8. Pure. */
 export function withoutMeshSecret(text: string): string {
   if (text.includes('\uFFFD')) return text
   const mark = text.startsWith('\uFEFF') ? '\uFEFF' : ''

@@ -11,10 +11,10 @@ const keyBegins =
   /\b(?:((?:sk|pk|rk|gsk|xai|key)-[\w*.…-]{6})|(AIza[\w-]{20}|flp_[\w-]{16})|(gh[opsu]_\w{16})|Bearer\s)/gu
 const keyEnds = [/[^\w*.…-]/u, /[^\w-]/u, /\W/u] as const
 const bearer = { blankEnds: /\S/u, key: /^[\w.~+/=-]{8}/u, ends: /[^\w.~+/=-]/u } as const
-/** The longest beginning of all is shorter. */
+/** Longer than every beginning of a key, in UTF-16 code units. */
 const beginMaxUnits = 32
 
-/** Shorter values would tear holes into ordinary words. */
+/** Shorter values are not removed, because they could be part of ordinary words. */
 const secretMinChars = 6
 
 /** Removes the given secrets, and everything that looks like a key, from external text. Pure. */
@@ -22,7 +22,7 @@ export function redact(text: string, secrets: readonly Secret[]): string {
   return inOneGo(redactInSteps(text, secrets))
 }
 
-/** Does the same for a text of any length, in steps. Pure. */
+/** As `redact`, in steps for a text of any length. Pure. */
 export function* redactInSteps(text: string, secrets: readonly Secret[]): Steps<string> {
   let clean = text
   for (const secret of secrets) {
@@ -35,7 +35,7 @@ export function* redactInSteps(text: string, secrets: readonly Secret[]): Steps<
 function* without(text: string, value: string): Steps<string> {
   const parts: string[] = []
   for (let from = 0; from < text.length;) {
-    // Includes the longest value that can begin in this step.
+    // The slice is long enough for a value that begins at the last unit of this step.
     const at = text.slice(from, from + stepUnits + value.length - 1).indexOf(value)
     const to = at === -1 ? Math.min(text.length, from + stepUnits) : from + at
     parts.push(text.slice(from, to), ...(at === -1 ? [] : ['[secret]']))
@@ -61,13 +61,13 @@ interface KeyBegin {
   readonly at: number
   /** The index after the certain part of the key. */
   readonly to: number
-  /** The sign with which it ends; null behind `Bearer`. */
+  /** Matches the first character after the key; null after `Bearer`. */
   readonly ends: RegExp | null
 }
 
-/** The first key that begins in these units. */
+/** Finds the first key that begins between `from` and `to`. */
 function nextBegin(text: string, from: number, to: number): KeyBegin | null {
-  // Includes the character before, which shows whether a word begins here, and the longest key prefix behind.
+  // Includes the character before, which shows whether a word begins here, and the longest beginning of a key.
   const before = from === 0 ? 0 : 1
   keyBegins.lastIndex = before
   const found = keyBegins.exec(text.slice(from - before, to + beginMaxUnits))
@@ -77,7 +77,7 @@ function nextBegin(text: string, from: number, to: number): KeyBegin | null {
   return { at, to: at + found[0].length, ends: keyEnds[group] ?? null }
 }
 
-/** The index at which the text continues after the key, with what is kept of the key. */
+/** Returns the index at which the text continues after the key, and adds the replacement to `parts`. */
 function* keyEnd(text: string, { at, to, ends }: KeyBegin, parts: string[]): Steps<number> {
   const key = ends === null ? yield* nextSign(text, to, bearer.blankEnds) : to
   if (ends === null && !bearer.key.test(text.slice(key, key + beginMaxUnits))) {
@@ -88,7 +88,7 @@ function* keyEnd(text: string, { at, to, ends }: KeyBegin, parts: string[]): Ste
   return yield* nextSign(text, key, ends ?? bearer.ends)
 }
 
-/** The first unit from there on that is such a sign. */
+/** Returns the index of the first character from `from` on that matches `sign`, or the end of the text. */
 function* nextSign(text: string, from: number, sign: RegExp): Steps<number> {
   for (let start = from; start < text.length; start += stepUnits) {
     const piece = text.slice(start, start + stepUnits)

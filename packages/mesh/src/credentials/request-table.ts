@@ -4,17 +4,17 @@ import type { Database } from '../storage/index.ts'
 
 export type RequestState = (typeof requestStates)[number]
 
-/** An agent's question to the owner. Times are milliseconds since 1970. */
+/** A request of an agent to the owner. Times are milliseconds since 1970. */
 export interface CredentialRequest {
   readonly id: string
   readonly agentId: string
   readonly name: string
   readonly service: string
   readonly description: string
-  /** The run that asked. */
+  /** The run that made the request. */
   readonly runId: string | null
   readonly state: RequestState
-  /** The owner's words with a no. */
+  /** The owner's reason for a denial. */
   readonly reason: string
   readonly createdAt: number
   readonly answeredAt: number | null
@@ -84,7 +84,7 @@ export function createRequestTable(database: Database) {
     open: () => find("WHERE state = 'open' ORDER BY seq"),
     openOf: (agentId: string) => find("WHERE state = 'open' AND agent_id = ? ORDER BY seq", agentId),
     openFor: (name: string) => find("WHERE state = 'open' AND name = ? ORDER BY seq", name),
-    /** The number is bounded: each agent has a few open requests, and makes no more while it accepts no work. */
+    /** Needs no limit: each agent has few open requests, and makes no more while it accepts no work. */
     untold: () => find("WHERE state <> 'open' AND told_at IS NULL ORDER BY answered_at"),
     newest: (limit: number) => find('ORDER BY seq DESC LIMIT ?', limit),
     answer: (id: string, answer: { state: RequestState; reason: string; at: number }) => {
@@ -100,7 +100,7 @@ export function createRequestTable(database: Database) {
     forget: (agentId: string) => {
       database.prepare('DELETE FROM credential_requests WHERE agent_id = ?').run(agentId)
     },
-    /** Keeps the newest of those that are over. */
+    /** Deletes old requests whose agents were notified; the newest `kept` rows stay. */
     trim: (kept: number) => {
       database
         .prepare(

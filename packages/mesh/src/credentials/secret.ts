@@ -1,8 +1,8 @@
 import { inspect } from 'node:util'
 
 /**
- * A value that must not be seen. It prints as `[secret]` in JSON, templates, logs and inspection; only adapters
- * that hand it to the far end call `reveal`.
+ * A value that must not be shown. It prints as `[secret]` in JSON, templates, logs and inspection; only adapters that
+ * send it to another system call `reveal`.
  */
 export interface Secret {
   /** The credential's name in the vault; names are not secret. */

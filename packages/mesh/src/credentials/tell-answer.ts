@@ -4,7 +4,7 @@ import type { BindingStore } from './binding-file.ts'
 import { handleFor } from './handles.ts'
 import type { CredentialRequest } from './request-table.ts'
 
-/** The parts of the runs module that this needs; runs depend on credentials and not the reverse. */
+/** The part of the runs module that answers need. Runs depend on credentials and not the reverse. */
 interface AnswerRuns {
   readonly queries: { find(runId: string): { readonly input: RunInput } | null }
   readonly queue: {

@@ -17,7 +17,7 @@ import type { Vault } from './vault.ts'
 export interface Carried {
   readonly headers: readonly string[]
   readonly body: boolean
-  /** Whether a text holds one of the values in any spelling. */
+  /** True if a text contains one of the values in any spelling. */
   isIn(text: string): boolean
 }
 
@@ -25,11 +25,11 @@ export interface FilledRequest {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** Null if no handle was filled in. */
+  /** The parts that came from handles; null if no handle was filled in. */
   readonly carried: Carried | null
 }
 
-/** The credentials of one agent for one call that leaves the mesh; nothing of it outlives the call. */
+/** The credentials of one agent for one request that leaves the mesh; nothing is kept after the request. */
 export interface CredentialCall {
   /**
    * Replaces the handles of a request whose destination is known. Problems: `credential-unknown`, the same for a
@@ -56,7 +56,7 @@ export interface UseCredentialsDeps {
   readonly bindings: Pick<BindingStore, 'bindingOf' | 'broken'>
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
-  /** Requests of an agent that are filled in. */
+  /** Limits how many requests with handles an agent may send. */
   readonly rate: Pick<CallRate, 'take'>
   readonly journal: Journal
 }

@@ -9,7 +9,7 @@ import type { Secret } from './secret.ts'
 
 /** All credentials, loaded once at start. Names have no prefix, and case does not matter. */
 export interface Vault {
-  /** For the mesh alone: provider keys, channel tokens. Its own secret is not among them. */
+  /** Returns a credential of the mesh itself, such as a provider key. The mesh's own secret is not among them. */
   system(name: string): Secret | undefined
   /** Finds credentials for agents by handle, never a system credential. */
   agentTier(name: string): Secret | undefined
@@ -21,7 +21,7 @@ export interface Vault {
    * sets, `unprocessable` for a name or value that cannot be written.
    */
   storeAgent(name: string, value: string): Promise<Secret>
-  /** False if it did not exist. Problem `conflict` for one that the environment sets. */
+  /** Resolves with false if the credential did not exist. Problem `conflict` if the environment sets it. */
   removeAgent(name: string): Promise<boolean>
   /** Writes a system credential to `.env`; it holds from then on. Problem `unprocessable` for a value of several lines. */
   storeSystem(name: string, value: string): Promise<void>
@@ -37,7 +37,7 @@ export interface Vault {
 }
 
 export interface VaultDeps {
-  /** The process's environment; it wins over the file. */
+  /** The environment of the process, which takes precedence over the file. */
   readonly env: Readonly<Record<string, string | undefined>>
   readonly envFilePath: string
   readonly editor: FileEditor
@@ -69,7 +69,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     return tiers.agent.has(name) ? 'file' : null
   }
 
-  /** Every spelling of a name goes, so that no older line comes back with the next start. */
+  /** Replaces all spellings of a name, so that no older line takes effect at the next start. */
   async function write(tier: CredentialTier, changes: ReadonlyMap<string, string | null>): Promise<void> {
     const values = [...changes].map(([name, value]) => [variableOf(tier, name), value] as const)
     await setEnvValues(deps.editor, deps.envFilePath, {

@@ -40,7 +40,7 @@ export interface AskedCaptcha {
 export interface AnswerCaptchas {
   /** Null if a person must answer; the person has not been notified yet. */
   begin(asked: AskedCaptcha): Promise<HandOver | null>
-  /** The end of the solver's cooldown; null if the solver is used. */
+  /** The end of the solver's cooldown; null if the solver may be called. */
   restsUntil(): number | null
   counts(): Readonly<Record<'solved' | 'failed' | 'left', number>>
   /** Resolves after the abort signal, once calls in progress have recorded their cost. */
@@ -48,7 +48,7 @@ export interface AnswerCaptchas {
 }
 
 export interface AnswerCaptchasDeps extends Pick<Kernel, 'database' | 'journal' | 'clock' | 'log'> {
-  /** Null if no solver is configured. */
+  /** The keys of the solver; null if none is configured. */
   readonly keys: SolverKeys | null
   readonly solve: SolveCaptcha
   readonly captchaSettings: () => CaptchaSettings
@@ -75,7 +75,7 @@ interface Work {
 export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
   const { database, journal, clock, spending, handOvers, state, stopped } = deps
   const counts = { solved: 0, failed: 0, left: 0 }
-  // At most one for each browser, which also bounds their total.
+  // Calls in progress. Each browser has at most one, which also bounds their total.
   const underWay = new Set<Promise<void>>()
 
   function leave({ agentId, captcha }: AskedCaptcha, why: string): null {
@@ -224,7 +224,7 @@ export function createAnswerCaptchas(deps: AnswerCaptchasDeps): AnswerCaptchas {
   }
 }
 
-/** Null for what only a person can answer. Pure. */
+/** Returns the task for the solver; null for a CAPTCHA that only a person can answer. Pure. */
 function taskOf(
   { kind, host, site_key: siteKey }: NonNullable<Captcha>,
   page: ShownPage,

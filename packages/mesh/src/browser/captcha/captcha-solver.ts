@@ -1,16 +1,16 @@
 import type { Secret } from '../../credentials/index.ts'
 
-/** Kinds that are answered by a token. */
+/** The kinds of CAPTCHA that a token answers. */
 export type SolvableKind = 'recaptcha' | 'hcaptcha' | 'turnstile'
 
 export interface CaptchaTask {
   readonly kind: SolvableKind
   readonly siteKey: string
-  /** Without query and fragment, which may contain private data. */
+  /** The address of the page without query and fragment, which may contain private data. */
   readonly pageUrl: string
 }
 
-/** Through which the page is visited by who answers. */
+/** The proxy through which the solver visits the page. */
 export interface SolverProxy {
   readonly type: 'http' | 'socks5'
   readonly address: string
@@ -30,9 +30,9 @@ export interface SolverCall {
 /** `cost`: nano-dollars; null if it is unknown, and up to the whole reservation may be owed. */
 export type SolverAnswer =
   | { readonly kind: 'solved'; readonly token: string; readonly costNano: number | null }
-  /** The task was rejected, or is not charged. */
+  /** The solver rejected the task or does not charge it. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** The task was accepted and no answer came: it may be charged all the same. */
+  /** The solver accepted the task but sent no answer; it may charge the task. */
   | { readonly kind: 'lost'; readonly why: string }
 
 /**

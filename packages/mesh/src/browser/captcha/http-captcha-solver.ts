@@ -17,7 +17,7 @@ const taskTypes = {
 
 const errorCode = /^[A-Z][A-Z0-9_]{0,59}$/
 const failureSchema = z.looseObject({ errorId: z.number(), errorCode: z.string().nullish() })
-/** Loose, as what third parties send. */
+/** Loose schemas, because third parties add fields. */
 const createdSchema = failureSchema.extend({
   taskId: z.union([z.int(), z.string().regex(/^[\w-]{1,100}$/)]).nullish(),
 })
@@ -161,7 +161,7 @@ async function readBounded(body: AsyncIterable<Uint8Array>, signal: AbortSignal)
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Null for an invalid price of one answer. */
+/** Returns the cost of one answer in nano-dollars; null if the solver reported an invalid one. */
 function costOf(told: number | string | null | undefined): number | null {
   const usd = typeof told === 'string' && told.trim() !== '' ? Number(told) : told
   if (typeof usd !== 'number' || !Number.isFinite(usd)) return null

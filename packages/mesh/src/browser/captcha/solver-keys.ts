@@ -6,7 +6,7 @@ import type { Secret } from '../../credentials/index.ts'
  */
 export interface SolverKeys {
   readonly primary: Secret
-  /** Tried if the primary key fails. */
+  /** The key that is tried if the primary key fails. */
   readonly secondary: Secret | null
   readonly proxyLogin: Secret | null
   readonly proxyPassword: Secret | null

@@ -13,7 +13,7 @@ const reservedPart = 0.25
 export const solverStateSchema = z.strictObject({
   /** Times of the calls in the last hour. */
   startedAt: z.array(z.int()).max(bounds.perHour.max),
-  /** UTC, `2026-11-23`. */
+  /** The current day in UTC, such as `2026-11-23`. */
   day: z.string().max(10),
   /** The amounts of that day: spent and reserved. */
   dayNano: z.int().nonnegative(),

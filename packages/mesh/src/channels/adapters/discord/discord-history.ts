@@ -15,7 +15,7 @@ import { before, isLater, latest, snowflakeAt, timeOfSnowflake } from './snowfla
  * to bots. One that began while the bot was offline is found by its next message and read from the global mark on.
  */
 export interface DiscordHistory {
-  /** From now on messages are expected, connected or not. Returns true at the very first start. */
+  /** Called at start: messages missed from now on are read later. Returns true at the very first start. */
   readonly starts: () => boolean
   /** Called when a message arrived over the gateway. */
   readonly came: (message: HistoryMessage) => void
