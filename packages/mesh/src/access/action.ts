@@ -19,13 +19,13 @@ export type Action =
   /** Read addresses and balances; `contract` if a contract is queried, also a token's. */
   | { readonly do: 'use-wallet'; readonly chain: string; readonly contract?: string }
   | WalletSpend
-  /** Create agents, apply templates. */
+  /** Create agents and apply templates. */
   | { readonly do: 'manage-fleet' }
-  /** Restart, stop or delete that agent; no agent does so to itself. */
+  /** Restart, stop or delete that agent; an agent may not do so to itself. */
   | { readonly do: 'manage-agent'; readonly agentId: string }
   /** Change a project's texts, members and budget; the named project, or any if none is named. */
   | { readonly do: 'manage-projects'; readonly project?: string }
-  /** Change that agent's texts, model, budget or permissions; no agent changes its own. `what` where only an owner does of all people. */
+  /** Change that agent's texts, model, budget or permissions, but not one's own. `what`: only an owner may. */
   | {
       readonly do: 'edit-agent-config'
       readonly agentId: string
@@ -41,20 +41,20 @@ export type Action =
   | { readonly do: 'pause-work' }
   /** Read everything that an agent keeps, for a backup: this machine's own programs alone. */
   | { readonly do: 'back-up' }
-  /** Look at webhooks, replay deliveries and rotate secrets: people at the terminal or the dashboard. */
+  /** View webhooks, replay deliveries and rotate secrets: people at the terminal or the dashboard. */
   | { readonly do: 'manage-webhooks' }
-  /** Make, change, test and delete webhooks: people at the dashboard, or its API. */
+  /** Create, change, test and delete webhooks: people at the dashboard or a client of its API. */
   | { readonly do: 'make-webhooks' }
   /** Add, change and remove people and their tokens: an owner alone. */
   | { readonly do: 'manage-people' }
   /** Use a route of the people's API; null if the route states no role. */
   | { readonly do: 'call-route'; readonly role: PersonRole | null }
   | { readonly do: 'list-agents' }
-  /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
+  /** What every agent may do for itself: lease, inbox, completing its own task, artifacts and notes to the owner. */
   | { readonly do: 'act-for-self'; readonly agentId: string }
   /** Put work into an agent's lane from a people's API or as the mesh. */
   | { readonly do: 'submit-run'; readonly to: string }
-  /** Say something to an agent that works; `gave` when the work that it does was given by the caller. */
+  /** Send a message to a working agent; `gave` if the caller gave that agent the work. */
   | { readonly do: 'steer-agent'; readonly to: string; readonly gave: boolean }
 
 /** Transfer money. The wallet counts earlier spending itself, in the same critical section. */

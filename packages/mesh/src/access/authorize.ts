@@ -21,7 +21,7 @@ export interface PermissionRecords {
   readonly projectOf?: ProjectOf
 }
 
-/** Allowed, and no field of a record had to be asked. */
+/** The decision for an action that is allowed without checking a field of a record. */
 const allowed: Decision = { allowed: true }
 
 /** The only APIs that accept program tokens. */
@@ -35,7 +35,7 @@ export function authorize(records: PermissionRecords, caller: Caller, action: Ac
     : authorizePeople(caller, action)
 }
 
-/** The owner, this machine and the mesh itself need no record; what belongs to an agent alone stays the agent's. */
+/** The owner, local programs and the mesh need no record, but may not do what only an agent may do for itself. */
 function authorizePeople(caller: Exclude<Caller, { kind: 'agent' }>, action: Action): Decision {
   switch (action.do) {
     case 'message-agent':

@@ -7,12 +7,12 @@ export interface CallRate {
   take(agentId: string): void
   /** Whether the last refusal was the agent's first in this window. */
   isFirstRefusal(agentId: string): boolean
-  /** When the agent is deleted. */
+  /** Called when the agent is deleted. */
   forget(agentId: string): void
 }
 
 const windowMs = 60_000
-/** Far above any fleet; forgetting all windows only lets calls through. */
+/** More agents than any fleet has; above it all counts are dropped, which only allows more calls. */
 const windowsMax = 10_000
 
 interface Window {
@@ -23,8 +23,8 @@ interface Window {
 }
 
 /**
- * Two neighboring windows, the older weighed by how much of it is still within a minute: a burst at the seam is
- * caught, and the memory is a few numbers per agent.
+ * Counts calls in two adjacent windows and weighs the older one by its share of the last minute, so that a burst
+ * across the boundary counts too. It needs only a few numbers for each agent.
  */
 export function createCallRate(deps: {
   readonly clock: Clock

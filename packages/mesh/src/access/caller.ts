@@ -2,8 +2,8 @@ import type { PersonRole } from '@flotilla/protocol/people'
 import type { RunTicket } from './run-ticket.ts'
 
 /**
- * Who is on the line. Built by a zone's gate from token, cookie or socket and from nothing else; use cases
- * decide by it and never by a name in a body.
+ * The authenticated party of a request. Only the gate of each API creates it, from a token, cookie or socket. Use
+ * cases decide by it and never by a name in a request body.
  */
 export type Caller =
   /**
@@ -30,7 +30,7 @@ export type Caller =
       readonly local?: true
       /** The expiry of the token that was used, in milliseconds; absent without a token or an expiry. */
       readonly expiresAt?: number
-      /** A browser sent it for a page; whether that brought the owner's proof. None for programs and chats. */
+      /** Set for a request of a dashboard page: whether it had the owner's proof. Absent for programs and chats. */
       readonly page?: 'proved' | 'unproved'
       /** The request contains, wholly or in part, text of another party that this person forwarded. */
       readonly forwards?: true
@@ -41,7 +41,7 @@ export type Caller =
 
 export type HumanCaller = Extract<Caller, { kind: 'human' }>
 
-/** How the journal names a caller. */
+/** The name of a caller in the audit log. */
 export function actorOf(caller: Caller): string {
   if (caller.kind === 'agent') return `agent:${caller.agentId}`
   if (caller.kind === 'human') {

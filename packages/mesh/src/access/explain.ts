@@ -21,7 +21,7 @@ export interface Explanation {
   readonly file: string
   /** Line number from 1; null if no line of the file decides. */
   readonly line: number | null
-  /** What would change a denial; empty if nothing would, or nothing has to. */
+  /** What would change a denial; empty if nothing would, or if the action is allowed. */
   readonly repair: string
 }
 

@@ -55,13 +55,13 @@ function runOf({ begins, automaton }: CompiledPattern, text: string): PatternRun
   return text.startsWith(begins) ? automaton.run(text) : { matches: false, steps: 0 }
 }
 
-/** Patterns that are kept compiled: those of a few agents with records at their bound. */
+/** How many patterns stay compiled: enough for a few agents with the maximum number of patterns. */
 const compiledMax = 2048
 
 const keyPatterns = compiling((pattern) => keyTokens(pattern.normalize('NFC')))
 const credentialPatterns = compiling((pattern) => fnmatchTokens(pattern.toLowerCase()))
 
-/** Compiles each pattern once, as long as it is among the last ones. */
+/** Compiles a pattern once, as long as it is among the most recently used ones. */
 function compiling(tokensOf: (pattern: string) => Token[]): (pattern: string) => CompiledPattern {
   const known = new Map<string, CompiledPattern>()
   return (pattern) => {
@@ -144,7 +144,7 @@ function fnmatchTokens(pattern: string): Token[] {
   return tokens
 }
 
-/** A bracket that is never closed is a plain character, and so is a `]` in first place, as fnmatch has it. */
+/** As in fnmatch, an unclosed bracket is a plain character, and so is a `]` in first place. */
 function readSet(pattern: string, start: number): { token: Token; end: number } | null {
   const negated = pattern[start + 1] === '!'
   const first = start + (negated ? 2 : 1)

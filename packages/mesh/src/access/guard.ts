@@ -22,10 +22,10 @@ export interface GuardDeps {
   readonly onDenied?: (denial: { readonly caller: Caller; readonly action: Action }) => void
 }
 
-/** Denials of one caller that are written down per minute; an agent in a loop must not flood the journal. */
+/** How many denials of one caller are recorded per minute, so that an agent in a loop cannot flood the audit log. */
 const writtenPerMinute = 20
 const windowMs = 60_000
-/** Callers are agents of this fleet and a handful of channels; the bound only keeps a mistake small. */
+/** More callers than any fleet has; the limit only contains the effect of a bug. */
 const windowsMax = 10_000
 const subjectMaxChars = 200
 
@@ -35,11 +35,11 @@ interface Window {
   unwritten: number
 }
 
-/** Throws the Problem `denied` unless the caller may. Call it before any transaction: its record must not roll back. */
+/** Throws the Problem `denied` unless the caller may act. Call it before a transaction, which would undo its record. */
 export function createGuard(deps: GuardDeps): Guard {
   const windows = new Map<string, Window>()
 
-  /** How many denials went unwritten before this one, or null when this one goes unwritten too. */
+  /** How many denials were not recorded before this one; null if this one is not recorded either. */
   function unwrittenBefore(actor: string): number | null {
     const now = deps.clock.now()
     const known = windows.get(actor)

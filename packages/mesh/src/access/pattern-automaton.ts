@@ -24,7 +24,7 @@ export interface PatternRun {
 }
 
 export interface PatternAutomaton {
-  /** States in words of 32: one more than the pattern has characters that are no star. */
+  /** The number of 32-bit words for the states, which are one more than the pattern's characters without stars. */
   readonly wordsPerCharacter: number
   run(text: string): PatternRun
 }
@@ -36,7 +36,7 @@ const wordBits = 32
  */
 const masksMax = 256
 
-/** State n is reached when n tokens that take one character have been matched; stars are loops on the state they follow. */
+/** State n means that n tokens of one character each were matched; a star is a loop on the state before it. */
 export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   const takers = tokens.filter((token) => token.kind !== 'many' && token.kind !== 'segments')
   const words = Math.floor(takers.length / wordBits) + 1
@@ -50,7 +50,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
     run(text) {
       let states = new Int32Array(words)
       let next = new Int32Array(words)
-      /** States with `**` and its slash that were reached: each is reached again behind every later slash. */
+      /** Reached states with a `**` and its slash: each of them is reached again after every later slash. */
       const armed = new Int32Array(words)
       states[0] = 1
       let steps = 0
@@ -81,7 +81,7 @@ export function compileTokens(tokens: readonly Token[]): PatternAutomaton {
   }
 }
 
-/** For each word, the states that are a star of each kind. */
+/** For each kind of star, the states at which it loops, as bits of words. */
 function loopsOf(tokens: readonly Token[], words: number) {
   const loops = {
     across: new Int32Array(words),
@@ -97,7 +97,7 @@ function loopsOf(tokens: readonly Token[], words: number) {
   return loops
 }
 
-/** For each character the states from which it leads on. */
+/** For each character, the states that it advances. */
 function createMasks(takers: readonly Token[], words: number): (code: number) => Int32Array {
   const literals = new Map<number, Int32Array>()
   const others: { readonly token: Token; readonly state: number }[] = []

@@ -33,7 +33,7 @@ export interface PermissionStore {
   ): Promise<void>
   /** Reads the file now; resolves when the snapshot is up to date. */
   refresh(): Promise<void>
-  /** Stops looking at the file. */
+  /** Stops watching the file. */
   close(): Promise<void>
 }
 
@@ -49,7 +49,7 @@ export interface PermissionFileDeps {
   readonly editor: FileEditor
   readonly clock: Clock
   readonly log: Log
-  /** Called when the file becomes missing or broken, and with null when it is whole again. */
+  /** Called with the reason when the file becomes missing or invalid, and with null when it is valid again. */
   readonly onBroken: (detail: string | null) => void
   /** The parent of a spawned agent, which never has more rights than its parent. */
   readonly makerOf?: (agentId: string) => string | null
@@ -136,7 +136,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
         after = rewritten(text, change)
         return after
       })
-      // A hand may have been there first.
+      // The file may contain a manual edit that was not recorded yet.
       record(before, handActor)
       record(after, actor)
       await refresh()

@@ -37,7 +37,7 @@ export function permissionOrigins(
     const isDefault =
       isLeftOut || (setter?.actor === 'system' && canonicalJson(value) === canonicalJson(defaults[field]))
     const from = !isGrant(value) ? 'none' : isDefault ? 'default' : 'grant'
-    // A field that was never granted has no setter; a removed one has.
+    // A field that was never granted has no setter; a field whose right was withdrawn has one.
     const told = from === 'none' && setter?.first === true ? null : setter
     return [{ field, value, from, by: told?.actor ?? null, at: told?.at ?? null, line } as const]
   })

@@ -12,7 +12,7 @@ import { createCallRate } from './call-rate.ts'
 export interface RateLimits {
   /** Counts the call, or throws the Problem `rate-limited` with the seconds to wait. */
   take(agentId: string, bucket: RateBucket): void
-  /** When the agent is deleted. */
+  /** Called when the agent is deleted. */
   forget(agentId: string): void
 }
 
@@ -37,7 +37,7 @@ export function createRateLimits(deps: {
       try {
         rate?.take(agentId)
       } catch (error) {
-        // Once in a window: an agent in a loop must not flood the journal.
+        // Recorded once in a window, so that an agent in a loop cannot flood the audit log.
         if (error instanceof Problem && rate?.isFirstRefusal(agentId)) {
           journal.append({
             actor: `agent:${agentId}`,

@@ -36,10 +36,10 @@ const ofProjects: readonly string[] = ['blackboard_read', 'blackboard_write', 'c
 /** Tools for members of a project, which need no flag. */
 const ofMembers: readonly string[] = ['inspect_projects']
 
-/** Pure. */
+/** The tools that this record does not allow, with the reasons. `isMember`: the agent belongs to a project. Pure. */
 export function refusedBy(record: PermissionRecord, isMember = false): readonly RefusedTool[] {
   return Object.entries(toolNeeds).flatMap(([tool, need]: [string, ToolNeed]) => {
-    // Shared data of its project is open to a member without any pattern.
+    // A member of a project may access the project's shared data without a pattern in its record.
     if (isMember && (ofMembers.includes(tool) || ('field' in need && ofProjects.includes(need.field))))
       return []
     const decision = decideNeed(record, need)

@@ -57,7 +57,7 @@ export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
   }
 }
 
-/** For owners too. */
+/** Decides by the role that a route requires; owners are checked too. */
 export function byRoute(caller: HumanCaller, { role }: Extract<Action, { do: 'call-route' }>): Decision {
   if (role !== null && roleReaches(caller.role, role)) return allowed
   return denied(

@@ -56,12 +56,12 @@ export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend):
   return use
 }
 
-/** Sums of floats are off by a hair, which must not decide. */
+/** Rounds to millionths of a dollar, because rounding errors of floats must not decide. */
 function micro(usd: number): number {
   return Math.round(usd * 1_000_000)
 }
 
-/** Hexadecimal addresses carry their checksum in the case of their letters; others mean what case they have. */
+/** Compares hexadecimal addresses without case, which only carries their checksum; other addresses exactly. */
 function sameAddress(one: string, other: string): boolean {
   const hexadecimal = /^0x[0-9a-f]+$/i
   return hexadecimal.test(one) && hexadecimal.test(other)

@@ -9,13 +9,13 @@ export const walletLimitFields = [
 export type WalletLimitField = (typeof walletLimitFields)[number]
 
 /**
- * Marks a record that leaves limits to the fleet itself or through a maker: the fleet's limits apply as well then. It is not
- * enumerable, so that no file, copy or answer holds it.
+ * Marks a record in which the agent or an ancestor leaves limits to the fleet: then the fleet's limits apply too. The
+ * symbol is not enumerable, so files, copies and replies do not contain it.
  */
 const underFleet = Symbol('underFleet')
 type MarkedRecord = PermissionRecord & { readonly [underFleet]?: readonly WalletLimitField[] }
 
-/** The record with the limits that it or a maker leaves to the fleet. */
+/** Marks the record with the limits that the agent or an ancestor leaves to the fleet. */
 export function boundByFleet(
   record: PermissionRecord,
   fields: readonly WalletLimitField[],

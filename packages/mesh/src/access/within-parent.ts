@@ -4,8 +4,8 @@ import { boundByFleet, walletLimitFields } from './wallet-limits.ts'
 import type { WalletLimitField } from './wallet-limits.ts'
 
 /**
- * What of a record its holder's parent may do as well: never more than either. Lists are compared entry by entry, so
- * that a pattern which covers another does not count for it; a lone `*` does. Pure.
+ * The part of an agent's record that its parent has too, so that the agent never has more rights. Lists are compared
+ * entry by entry: a broader pattern of the parent does not cover a narrower one, except for a lone `*`. Pure.
  */
 export function withinParent(own: PermissionRecord, parent: PermissionRecord): PermissionRecord {
   return {
@@ -49,7 +49,7 @@ function common(own: readonly string[], parent: readonly string[]): string[] {
   return own.filter((entry) => allowed.has(entry))
 }
 
-/** Null means all. */
+/** The browser actions that both allow; null means all actions. */
 function commonActions(own: readonly string[] | null, parent: readonly string[] | null): string[] | null {
   if (own === null || parent === null) return own === null ? (parent === null ? null : [...parent]) : [...own]
   return common(own, parent)
@@ -78,7 +78,7 @@ export function boundedRecord(
 ): PermissionRecord | undefined {
   let record = recordOf(agentId)
   const own = record
-  // 0 is the fleet's limit, also below a maker that has a higher one of its own.
+  // Limits that are 0, here or at an ancestor: the fleet's limit applies, even if an ancestor has a higher one.
   const leftToFleet = new Set<WalletLimitField>(
     walletLimitFields.filter((field) => own !== undefined && own[field] === 0),
   )

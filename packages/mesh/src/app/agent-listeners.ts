@@ -5,7 +5,7 @@ import type { Listener } from './listen.ts'
 import { portOf } from './open-servers.ts'
 
 export interface AgentListener extends Listener {
-  /** Known once it listens. */
+  /** The port of the agent API, known once it listens. */
   port(): number
   close(): Promise<void>
 }

@@ -4,7 +4,7 @@ import { reasonToPause } from '../kernel/index.ts'
 import type { Kernel } from '../kernel/index.ts'
 import type { RunQueue } from '../runs/index.ts'
 
-/** Agents as people see them, with what runs and spending know of each. */
+/** Agents as people see them, with the activity and costs that the modules runs and spending provide. */
 export interface AgentViews {
   /** Problem `unknown-agent`. */
   of(agentId: string): AgentView

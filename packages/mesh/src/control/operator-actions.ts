@@ -55,7 +55,7 @@ export function createOperatorActions(
       const wanted = { ...rest, budget: limits, permissions: readFields(permissions) }
       return view(await agents.create(caller, wanted, answering(step, view)))
     },
-    /** A person decides: an agent's data cannot be brought back. */
+    /** Requests an approval, because a person must decide: a deleted agent's data cannot be restored. */
     askToDelete: (caller: Caller, agentId: string, reason: string) => {
       guard(caller, { do: 'manage-agent', agentId })
       const record = agents.find(agentId)

@@ -80,7 +80,7 @@ function changeRoutes({ bind }: AgentSurface, { edits, approvals }: OperatorRout
   )
 }
 
-/** Agents that are put away; both writes may come twice. */
+/** Routes that archive and restore agents; repeating a write has no effect. */
 export function archiveRoutes({ bind }: Surface<Caller>, life: LifeActions): void {
   const [paths, schemas] = [operatorArchiveEndpoints, operatorArchiveApi]
   bind(paths.archived, schemas.archived, ({ caller }) => ({ agents: life.archived(caller) }))

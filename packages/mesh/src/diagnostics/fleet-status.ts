@@ -17,7 +17,7 @@ export interface StatusNeeds {
   readonly defaultModel: () => Status['default_model']
   readonly pauses: () => Status['pauses']
   readonly walletHalt: () => Status['wallet_halt']
-  /** What is set and has no effect; for owners. */
+  /** Notices about settings without effect, for owners. */
   readonly notices: () => readonly string[]
   readonly agents: () => Status['agents']
   readonly runs: () => Status['runs']

@@ -56,7 +56,7 @@ export function createReadOutJournal(deps: {
       guard(caller, { do: 'view-fleet' })
       return verified()
     },
-    /** The newest rows, or those after a given one. */
+    /** The newest rows of the audit log, or those after a given row. */
     audit: (
       caller: Caller,
       { after, limit }: { readonly after?: number | undefined; readonly limit: number },

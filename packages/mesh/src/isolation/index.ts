@@ -10,7 +10,7 @@ import type { Isolation, IsolationDeps } from './watch-isolation.ts'
 export type { Placement } from './place-agents.ts'
 export type { Isolation } from './watch-isolation.ts'
 
-/** The verdict on what keeps agents in: they run only while all of it held when it was last checked. */
+/** Wires the isolation module: agents run only while every isolation check passed the last time. */
 export function isolationModule(
   kernel: Kernel,
   needs: Pick<IsolationDeps, 'runtime' | 'atLeast'>,

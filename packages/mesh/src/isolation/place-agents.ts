@@ -24,11 +24,11 @@ export interface Placing {
   views(): readonly RungView[]
   /** The levels besides containers on which agents may run now. */
   inUse(): readonly IsolationRung[]
-  /** A start on it failed, so it is tried again before the next. */
+  /** Reports a failed start on the level, so that the level is tested again before the next start. */
   doubt(rung: IsolationRung): void
-  /** Tries again those that could not be had. */
+  /** Tests the levels that were not available again. */
   retry(): Promise<void>
-  /** All are tried again when they are next asked for. */
+  /** Discards all results, so that each level is tested again when it is next requested. */
   forget(): void
 }
 

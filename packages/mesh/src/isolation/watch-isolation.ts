@@ -9,7 +9,7 @@ import type { SandboxRuntime, WallReport } from '../sandbox/index.ts'
 import { createPlacing } from './place-agents.ts'
 import type { Placing } from './place-agents.ts'
 
-/** Between two checks while everything holds. */
+/** Interval between two checks while every check passes. */
 const checkIntervalMs = 10 * 60 * 1000
 
 /** Interval of checks after a failure, so that the fleet resumes soon after a repair. */
@@ -21,7 +21,7 @@ export interface IsolationDeps {
   readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack' | 'tryRung'>
   /** The level that the start of the mesh requires for every agent; null for none. */
   readonly atLeast: IsolationRung | null
-  /** Known once agents are listened to. */
+  /** The port of the agent API, known once it listens. */
   readonly agentPort: () => number
   readonly guard: Guard
   readonly clock: Clock
@@ -41,7 +41,7 @@ export interface IsolationState {
 export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking' | 'doubt'> {
   /** The level that the start of the mesh requires for every agent. */
   readonly atLeast: IsolationRung
-  /** How agents can be run now, the weakest first. */
+  /** The isolation levels and whether each is available, weakest first. */
   readonly rungs: Placing['views']
   state(): IsolationState
   /** For callers that may view the fleet. Problem `denied`. */
@@ -50,9 +50,9 @@ export interface Isolation extends Pick<Placing, 'place' | 'adopted' | 'lacking'
   check(signal?: AbortSignal): Promise<IsolationState>
   /** Does the same for callers that may manage the fleet. Problem `denied`. */
   checkAgain(caller: Caller): Promise<IsolationState>
-  /** Checks now. Problem `fleet-paused` with what does not hold. */
+  /** Checks now. Throws the Problem `fleet-paused` with the failed checks. */
   require(signal: AbortSignal): Promise<void>
-  /** Checks again and again, and whenever the engine comes back, until the signal aborts. */
+  /** Checks periodically, and whenever the engine is reachable again, until the signal aborts. */
   watch(signal: AbortSignal): Promise<void>
 }
 

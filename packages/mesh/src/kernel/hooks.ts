@@ -167,14 +167,14 @@ interface AccessHooks {
   readonly projectDeleted: Hook<string>
 }
 
-/** What a caller has just set, for the notices in its answer. */
+/** Something that a caller has just changed; the answer of that call includes notices about it. */
 export type SetThing =
   | { readonly kind: 'permissions'; readonly agentId: string }
   | {
       readonly kind: 'budget'
-      /** As people call whose it is. */
+      /** The name of the budget for people, such as `the daily budget of scout`. */
       readonly name: string
-      /** Null for a project and the fleet. */
+      /** Null for the budget of a project or of the fleet. */
       readonly agentId: string | null
       readonly dailyUsd: number | null
       readonly monthlyUsd: number | null
@@ -189,7 +189,7 @@ interface ReportHooks {
    * agent), and what would allow it.
    */
   readonly outboundDoubts: Question<{ readonly url: URL; readonly agentId: string | null }, string>
-  /** Why what was set just now has no effect, one sentence each with its repair. Answered by `diagnostics`. */
+  /** Answered by `diagnostics`: why a change has no effect, one sentence each with its repair. */
   readonly setNotices: Question<SetThing, string>
   /** Published before the audit log is exported, so that it contains all costs up to now. */
   readonly journalAsked: Hook<void>

@@ -10,7 +10,7 @@ parentPort?.postMessage('watches', [])
 
 while (Atomics.load(cells, cell.stopped) === 0n) {
   const untilMs = Number(Atomics.load(cells, cell.untilMs))
-  // The clock of `steadyMs`.
+  // `uptime()` in milliseconds is the clock of `steadyMs`.
   if (untilMs > 0 && uptime() * 1_000 >= untilMs) process.kill(process.pid, 'SIGKILL')
   Atomics.wait(cells, cell.stopped, 0n, watchEveryMs)
 }

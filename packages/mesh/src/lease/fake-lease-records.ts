@@ -1,7 +1,7 @@
 import type { LeaseRecord, LeaseRecords, SeenRecord } from './lease-records.ts'
 
 export interface FakeLeaseRecords extends LeaseRecords {
-  /** From then on it does not answer, until this is called with `true`. */
+  /** After `answers(false)` the place does not respond, until `answers(true)` is called. */
   answers(now: boolean): void
   /** Carries out the next write but loses its answer. */
   loseNextAnswer(): void
@@ -10,7 +10,7 @@ export interface FakeLeaseRecords extends LeaseRecords {
   current(): SeenRecord | null
 }
 
-/** ADAPTER of `lease-records.ts` in memory: for tests, and for all who share the value. */
+/** ADAPTER of `lease-records.ts` in memory, for tests: its clients share this object. */
 export function createFakeLeaseRecords(): FakeLeaseRecords {
   let record: SeenRecord | null = null
   let version = 0

@@ -8,7 +8,7 @@ export interface HeldLease {
   readonly epoch: number
   /** False once another process may be about to take the lease. */
   mayWrite(): boolean
-  /** Gives it back, so that the next need not wait. Idempotent; one that does not get through runs out by itself. */
+  /** Releases the lease, so that the next process need not wait. Idempotent; a lost request lets the lease expire. */
   release(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ export function holdLease(holding: LeaseHolder, taken: TakenLease): HeldLease {
     }
   }
 
-  /** A question that was cut off may have changed the version. */
+  /** A request that was aborted may have changed the version, so the record is read again. */
   async function giveBack(): Promise<void> {
     const { signal } = new AbortController()
     const free = { holder: null, epoch }

@@ -11,5 +11,5 @@ export const askMaxMs = 5_000
 export const askAgainMs = 1_000
 /** How often a waiting process polls. */
 export const pollEveryMs = 2_000
-/** How often the thread looks that ends the process. */
+/** How often the thread that ends the process checks the time. */
 export const watchEveryMs = 250

@@ -91,7 +91,7 @@ function inUse(holder: string): Problem {
   })
 }
 
-/** One question of `askMaxMs` at most. */
+/** Limits one request to `askMaxMs`. */
 export function boundedBy(signal: AbortSignal): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(askMaxMs)])
 }

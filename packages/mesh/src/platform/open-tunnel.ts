@@ -8,7 +8,7 @@ export interface TunnelProxy {
   readonly protocol: 'http:' | 'https:'
   readonly host: string
   readonly port: number
-  /** Without a user name or a password. */
+  /** The proxy's address without user name and password. */
   readonly shown: string
   /** The value of `proxy-authorization`; null for none. */
   readonly authorization: () => string | null
@@ -43,7 +43,7 @@ export function openTunnel(
     readonly proxy: TunnelProxy
     readonly host: string
     readonly port: number
-    /** Instead of the usual bound, milliseconds. */
+    /** Replaces the usual time limit, milliseconds. */
     readonly maxMs?: number
   },
   done: (error: ProxyFailed | null, socket: Socket | null) => void,

@@ -1,6 +1,6 @@
 /** An unordered collection of the current members, for thousands of joins and leaves a second. */
 export interface Roster<Member> {
-  /** Returns the way to leave, which is true the first time. */
+  /** Adds a member and returns the function that removes it, which returns true at the first call only. */
   join(member: Member): () => boolean
   size(): number
   /** A snapshot; later joins and leaves do not change it. */
@@ -8,10 +8,10 @@ export interface Roster<Member> {
 }
 
 /**
- * A `Set` or `Map` would keep far more than its members. The engine links each table that such a collection outgrew to the
- * next; once one of them lies in old memory, every later one survives the small collections with all that was in it when it
- * was outgrown. So a model call, with the whole of its request, was kept until the next full collection, and there were ten
- * times as many of those. What leaves from here is kept by nothing.
+ * Avoids `Set` and `Map`, which keep removed members in memory: the engine links each outgrown hash table to its
+ * successor. Once one of these tables is in the old generation, every later one survives minor collections with all
+ * its former members. Thus every model call with its whole request was kept until the next major collection, and
+ * those became ten times as frequent.
  */
 export function createRoster<Member>(): Roster<Member> {
   const places: { readonly member: Member; at: number }[] = []

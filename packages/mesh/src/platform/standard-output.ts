@@ -4,7 +4,7 @@ import { createLineOutput, lossSentence } from '@flotilla/protocol/line-output'
 import type { LineOutput } from '@flotilla/protocol/line-output'
 import { systemClock } from './system-clock.ts'
 
-/** A command waits this long for a reader that takes nothing, milliseconds. */
+/** How long a command waits for a reader of its output that reads nothing, milliseconds. */
 const readerMaxMs = 30_000
 const readerPollMs = 10
 

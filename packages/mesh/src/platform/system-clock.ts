@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 
-/** The machine's time and randomness; nothing else in the mesh may touch either. */
+/** The machine's clock and random numbers; no other code of the mesh may use either directly. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: async (ms, signal) => {
@@ -23,7 +23,7 @@ export function steadyMs(): number {
   return uptime() * 1_000
 }
 
-/** Time that the thread which serves everybody has had on the processor, milliseconds. */
+/** Processor time that the mesh's main thread has used, milliseconds. */
 export function loopCpuMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1000

@@ -8,7 +8,7 @@ import type { OutboundProxies } from './proxied-connections.ts'
 export async function useProxies(
   rules: OutboundProxies & { readonly proxies: readonly unknown[] },
 ): Promise<void> {
-  // An address that is never asked: `*` exempts every host.
+  // An address to which no connection is made, because `*` exempts every host.
   const nowhere = 'http://127.0.0.1:9'
   setGlobalProxyFromEnv({ http_proxy: nowhere, https_proxy: nowhere, no_proxy: '*' })
   if (rules.proxies.length === 0) return

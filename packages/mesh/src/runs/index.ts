@@ -59,7 +59,7 @@ export function runsModule(
     return busy || (queued > 0 && !isHeld) ? ['it has work'] : []
   })
   kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
-    // The code that re-creates an agent waits for it itself.
+    // The code that re-creates the sandbox of a running agent waits for the new one itself.
     if (reason !== 'restarted') lifecycle.agentGone(agentId)
   })
   return {

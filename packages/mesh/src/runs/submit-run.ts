@@ -152,7 +152,7 @@ export interface LanePlace {
   readonly proactive: boolean
 }
 
-/** Whether one more run would exceed the limit. */
+/** Whether the lane has no place for one more run of this kind. */
 export function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
   const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
   return queued + steers.waitingInLane(agentId) >= wireLimits.laneQueueMax
@@ -209,7 +209,7 @@ export function createEnterRun(deps: {
   }
 }
 
-/** The caller and channel, which the row stores unchanged. Pure. */
+/** The caller and channel of a run, which its row stores unchanged. Pure. */
 export function originOf(
   caller: Caller,
   { trigger, triggerId }: Pick<SubmitRunInput, 'trigger' | 'triggerId'> = {},
@@ -296,7 +296,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
   }
 }
 
-/** Pure. Null means no limit. */
+/** The lower of two limits; null means no limit. Pure. */
 function lowerOf(own: number | null | undefined, parents: number | null | undefined): number | null {
   const caps = [own, parents].filter((cap) => cap !== null && cap !== undefined)
   return caps.length === 0 ? null : Math.min(...caps)

@@ -204,7 +204,7 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Sand
     async logs(agentId, maxBytes) {
       const name = sandboxName(homeId, agentId)
       const asked = { namespace, name, container: 'agent', tailLines: logLinesMax }
-      // 400 of one that has not started.
+      // The API server answers 400 for a pod that has not started.
       const text = await prepared()
         .cluster.core.readNamespacedPodLog(asked)
         .catch((error: unknown) => {

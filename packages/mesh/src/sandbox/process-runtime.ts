@@ -23,7 +23,7 @@ const pollEveryMs = 150
 const killWaitMs = 5_000
 
 export interface ProcessRuntimeOptions extends LaunchOptions {
-  /** The folder in which each agent has one. Belongs to one home. */
+  /** The folder with one data folder for each agent. Belongs to one home. */
   readonly dataRoot: string
   readonly clock: Clock
 }
@@ -246,7 +246,7 @@ function survives(pid: number, whose: string): SandboxError {
   )
 }
 
-/** To one process, or with a negative id to a group. */
+/** Sends a signal to a process, or to a process group if `pid` is negative. A missing process is not an error. */
 function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
     process.kill(pid, name)

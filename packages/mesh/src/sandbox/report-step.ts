@@ -6,5 +6,5 @@ export interface FailedStep {
   readonly why: string
 }
 
-/** Says in plain words what long work does now. The step before is done with that, unless it is the one that failed. */
+/** Reports the current step of long work to people. The previous step is done unless it is given as `failed`. */
 export type ReportStep = (step: string, failed?: FailedStep) => void

@@ -31,18 +31,18 @@ export interface SandboxRuntime {
   readonly kind: string
   /** False if agents share the owner's user and network; every surface then shows a warning. */
   readonly isolates: boolean
-  /** True where agents live on other machines: then nothing goes between them and the mesh but over a keyed line. */
+  /** True if agents run on other machines: then agents and mesh communicate only over keyed connections. */
   readonly crossesMachines: boolean
   /** The browsers of agents; null if nothing would isolate them. */
   readonly browsers: BrowserContainers | null
   /** Address on which the agent API must listen so that sandboxes reach it. Known after `prepare`. */
   listenHost(): string
   /**
-   * The mesh's address for sandboxes: the same, unless something is in front of the mesh. Known after
-   * `prepare`.
+   * The address at which sandboxes reach the mesh: `listenHost()`, unless a Service is in front of the mesh. Known
+   * after `prepare`.
    */
   meshAddress(): string
-  /** Every network of the engine as it is now, so that nothing is fetched from one. Known after `prepare`. */
+  /** The engine's current networks, which the egress filter closes to agents. Known after `prepare`. */
   networks(): Promise<readonly SandboxNetwork[]>
   /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
   prepare(options: { readonly progress: ReportStep; readonly signal?: AbortSignal }): Promise<void>
@@ -70,14 +70,14 @@ export interface SandboxRuntime {
   stop(agentId: string, options: { readonly graceMs: number }): Promise<void>
   /** Stops and deletes the sandbox; with `data` also the agent's data. */
   remove(agentId: string, options: { readonly data: boolean }): Promise<void>
-  /** Null where this home has no sandbox for the agent. */
+  /** The state of the agent's sandbox; null if this home has none for the agent. */
   inspect(agentId: string): Promise<SandboxState | null>
   list(): Promise<readonly SandboxState[]>
   /** The last `maxBytes` of the process output. */
   logs(agentId: string, maxBytes: number): Promise<string>
   /** The current resource use of sandboxes; stopped ones are left out. */
   measureUse(agentIds: readonly string[]): Promise<ReadonlyMap<string, SandboxUse>>
-  /** What bounds the data of agents that are created now. Known after `prepare`. */
+  /** How the data of newly created agents is limited. Known after `prepare`. */
   dataBound(): DataBound
   /**
    * The stored data of agents whose data no volume limits; other agents, and those without data, are left
@@ -112,19 +112,19 @@ export interface RungTrial {
 }
 
 export interface SandboxUse {
-  /** Without reclaimable page cache. */
+  /** Memory in use, without reclaimable page cache. */
   readonly memoryBytes: number
-  /** Null where nothing bounds it. */
+  /** Null if the memory is not limited. */
   readonly memoryLimitBytes: number | null
-  /** Seconds of one processor, since the sandbox started. */
+  /** Processor seconds used since the sandbox started. */
   readonly cpuSeconds: number
 }
 
 export interface SandboxNetwork {
   readonly address: string
-  /** Leading bits that all its addresses share. */
+  /** Number of leading bits that all addresses of the network share. */
   readonly prefix: number
-  /** True for the one that sandboxes of this home live on. */
+  /** True for the network on which this home's sandboxes run. */
   readonly own: boolean
 }
 
@@ -149,19 +149,19 @@ export type DataBound =
   | { readonly kind: 'meter'; /** Why it is no volume. */ readonly why: string }
 
 export interface DataReading {
-  /** Reading it to the end releases the hold too; a caller that stops early or never begins calls `leave`. */
+  /** The archive. Reading it to the end also releases the hold; a caller that stops early calls `leave`. */
   readonly tar: AsyncIterable<Uint8Array>
-  /** False once the sandbox had to continue before all was read: files that it was changing may be inconsistent. */
+  /** False if the sandbox had to continue before its data was read: files that it changed may be inconsistent. */
   held(): boolean
-  /** Ends the hold and what reading takes; again, it waits for the same. */
+  /** Releases the hold and the resources of the reading. Idempotent. */
   leave(): Promise<void>
 }
 
 export interface DataUse {
   readonly bytes: number
-  /** Files and folders. */
+  /** The number of files and folders. */
   readonly files: number
-  /** False where counting took too long: then both are at least so many. */
+  /** False if counting was cut off by its time limit: both numbers are then lower bounds. */
   readonly complete: boolean
 }
 

@@ -13,7 +13,7 @@ export const machineShareMs = 90_000
  * The maximum wait for a share; then a start continues at its own share, at which hardly any machine starts in time.
  */
 const turnMaxMs = 600_000
-/** Processors that one start may take. */
+/** The number of processors that one start may use. */
 const startProcessors = 1
 /**
  * The time that an engine takes to change a share on a busy machine; the request is sent this much earlier.
@@ -79,7 +79,7 @@ export function createStartShares({
   const each = Math.min(startProcessors, processors / 2)
   const atOnceMax = Math.max(1, Math.floor(processors - 1))
   const loans = new Map<string, Loan>()
-  /** When those who have had one may have the next. */
+  /** When each agent that had a start share may get the next one. */
   const dueAt = new Map<string, number>()
   /** Callers that wait for their turn, in order. */
   const waiting: (() => void)[] = []
@@ -174,7 +174,7 @@ export function createStartShares({
   }
 }
 
-/** Over the own period, so that a change is one of the quota alone. Pure. */
+/** Uses the agent's own period, so that a later change affects the quota alone. Pure. */
 export function startShareOf({ periodUs }: CpuShare, processors = startProcessors): CpuShare {
   return { quotaUs: Math.round(processors * periodUs), periodUs }
 }

@@ -28,7 +28,7 @@ export async function localServers(
   return { servers: await findLocalServers(context, context.places, signal) }
 }
 
-/** Null for none. */
+/** Sets the default model; null removes it. */
 export async function chooseModel(context: SetupContext, caller: Caller, model: string | null) {
   context.guard(caller, { do: 'manage-credentials' })
   await makeDefault(context, caller, model)

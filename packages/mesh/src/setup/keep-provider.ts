@@ -116,7 +116,7 @@ function standingOf(context: SetupContext, provider: string): () => void {
     const { vault, tryProvider } = context
     return [
       apiKey,
-      // A key that was replaced is another object.
+      // The vault returns another object after a key was replaced.
       vault.system(apiKey),
       vault.systemSourceOf(apiKey),
       tryProvider.addressOf(provider),

@@ -1,4 +1,4 @@
-/** A place of this machine where people usually run a model server. */
+/** A host and port of this machine at which people usually run a model server. */
 export interface LocalPlace {
   /** The provider's name, as in `ollama/qwen3`; a preset of that name leads there. */
   readonly name: string
@@ -8,7 +8,7 @@ export interface LocalPlace {
   readonly place: string
 }
 
-/** All of them speak OpenAI's form below `/v1`. */
+/** Usual model servers; all of them offer OpenAI's API below `/v1`. */
 export const localPlaces: readonly LocalPlace[] = [
   { name: 'ollama', title: 'Ollama', place: '127.0.0.1:11434' },
   { name: 'lmstudio', title: 'LM Studio', place: '127.0.0.1:1234' },

@@ -63,7 +63,7 @@ export function isSameAddress(one: string, other: string): boolean {
   return plainAddress(one) === plainAddress(other)
 }
 
-/** Without anything that may be a secret. Pure. */
+/** The address without its query and other parts that may contain a secret. Pure. */
 export function plainAddress(address: string): string {
   const { origin, pathname } = new URL(address)
   return `${origin}${pathname.replace(/\/+$/, '')}`
@@ -86,7 +86,7 @@ export function isFirstProvider(
   )
 }
 
-/** Problem `conflict` for what the environment of the mesh decides. */
+/** Throws the Problem `conflict` for a value that the environment of the mesh sets. */
 export function requireOurs({ vault }: Pick<SetupContext, 'vault'>, name: string): void {
   if (vault.systemSourceOf(name) !== 'environment') return
   throw new Problem('conflict', {
@@ -105,7 +105,7 @@ function requireFreeAddress(context: SetupContext, provider: string, now: string
   })
 }
 
-/** Pure. */
+/** Throws the Problem `unprocessable` for an address with a user name, a password or a fragment. Pure. */
 export function requirePlainAddress(baseUrl: string): void {
   const { username, password, hash } = new URL(baseUrl)
   if (username === '' && password === '' && hash === '') return
@@ -115,14 +115,14 @@ export function requirePlainAddress(baseUrl: string): void {
   })
 }
 
-/** Whether an address is the provider's own, or one of this machine where servers of models listen. Pure. */
+/** Whether an address is the provider's usual one, or a known place of model servers on this machine. Pure. */
 export function isUsual(places: SetupContext['places'], provider: string, baseUrl: string): boolean {
   return [providerPresets[provider]?.baseUrl, ...places.map(({ place }) => `http://${place}`)].some(
     (known) => known != null && originOf(known) === originOf(baseUrl),
   )
 }
 
-/** Prevents that a stored key is sent to the server at a new address. */
+/** Prevents sending a stored key to the server at a new address. */
 function requireSameAddress(
   { vault, tryProvider }: SetupContext,
   {

@@ -1,6 +1,6 @@
 /**
- * The recording that plays without a key: a cassette that ships, the fleet that it knows, and the words that it answers.
- * Every tool call in it is made for real.
+ * The demo that runs without a key: a cassette of the package, its template and its question. All tool calls of the
+ * cassette are really executed.
  */
 export const recordedDemo = {
   model: 'scripted/first-look',

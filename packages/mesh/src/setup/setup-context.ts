@@ -69,7 +69,7 @@ export function offeredProviders(): readonly string[] {
   return Object.entries(providerPresets).flatMap(([name, { baseUrl }]) => (baseUrl === null ? [] : [name]))
 }
 
-/** Without the provider's name. Pure. */
+/** The usual model of a provider, without the provider's name. Pure. */
 export function usualModelOf(provider: string): string | null {
   const usual = Object.hasOwn(providerPresets, provider) ? providerPresets[provider]?.usualModel : undefined
   return usual?.slice(provider.length + 1) ?? null

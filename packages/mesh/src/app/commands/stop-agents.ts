@@ -9,7 +9,7 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import type { CommandContext } from './command-context.ts'
 import { queryOf } from './prune.ts'
 
-/** An agent may take so long to end by itself, milliseconds. */
+/** How long an agent may take to end by itself before it is killed, milliseconds. */
 const stopGraceMs = 5000
 
 /**

@@ -8,9 +8,9 @@ export interface PlannedWrite {
   /** Agents have a share; people may fill the board. */
   readonly isAgent: boolean
   readonly key: string
-  /** Of the key and its value as JSON. */
+  /** The size of the key and its value as JSON. */
   readonly bytes: number
-  /** False where the value of a key is replaced. */
+  /** False if the write replaces the value of an existing key. */
   readonly isNew: boolean
   /** Whether the key is under `history/`. */
   readonly isHistory: boolean
@@ -18,7 +18,7 @@ export interface PlannedWrite {
 
 type Counts = Pick<BlackboardTable, 'sums' | 'historyCounts' | 'sizeOf'>
 
-/** Why the blackboard has no room for a write, with what the writer can do; null where it has. */
+/** Why the blackboard has no room for a write, with what the writer can do; null if it has room. */
 export function whyFull(table: Counts, write: PlannedWrite): string | null {
   const { writtenBy } = write
   const own = table.sums.of(writtenBy)

@@ -11,7 +11,7 @@ export interface RowSum {
 export interface WriterSums {
   of(writtenBy: string): RowSum
   total(): RowSum
-  /** The writer with the most; null where the table is empty. */
+  /** The writer with the largest sum; null if the table is empty. */
   largest(by: keyof RowSum): string | null
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Origin } from '@flotilla/protocol/origin'
 import { canonicalJson } from '../../journal/index.ts'
 
-/** Something that waits for a person, as it is kept. Times are milliseconds since 1970. Pure. */
+/** A stored action that waits for a person's decision. Times are milliseconds since 1970. Pure. */
 export interface ApprovalRecord {
   readonly id: string
   /** Names the executor; see `approval-kind.ts`. */

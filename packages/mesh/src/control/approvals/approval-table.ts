@@ -48,7 +48,7 @@ const columns =
 
 export type ApprovalTable = ReturnType<typeof createApprovalTable>
 
-/** Rows of what waits for a person. Nothing here decides. */
+/** Reads and writes the rows of approvals; callers make the decisions. */
 export function createApprovalTable(database: Database) {
   const { many, count } = readRows(database, rowSchema)
 
@@ -131,7 +131,7 @@ export function createApprovalTable(database: Database) {
     pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
     pendingCountOf: (askedBy: string) =>
       count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", askedBy),
-    /** Ids of what this run asked for and that is not decided and done yet. */
+    /** Ids of the approvals that this run requested and that are pending or being carried out. */
     openOf: (runId: string): readonly string[] =>
       database
         .prepare(

@@ -17,7 +17,7 @@ import { expiredWords } from './confirm-approval.ts'
 import { effectDigest } from './equal-effects.ts'
 import type { MoveApproval } from './settle-approval.ts'
 
-/** How long something waits for a person; far below how long a run may wait. */
+/** How long an approval waits for a person; far below how long a run may wait. */
 export const approvalWaitsMs = 24 * 3600 * 1000
 /**
  * Limits of pending approvals, for one caller and in total; further ones are rejected, and none is dropped for them.
@@ -33,7 +33,7 @@ export interface Asked {
   readonly args: JsonObject
 }
 
-/** `joined`: it was waiting already, asked for by the same asker. */
+/** `joined`: the same requester already had a pending approval for the same effect. */
 export type AskedApproval = ApprovalRecord & { readonly joined?: true }
 
 /**
@@ -69,7 +69,7 @@ export function createAskApproval(deps: {
     return database.transaction((): AskedApproval => {
       const known = table.findPending(askedBy, { effect, digest })
       if (known && known.expiresAt > clock.now()) return joined(known, runId)
-      // The sweep has not come by yet, and two that wait may not be the same.
+      // The sweep has not expired this approval yet, and two pending approvals must not have the same effect.
       if (known) deps.move(known, { to: 'expired', by: 'system', detail: expiredWords })
       requireRoom(table, askedBy)
       const row: ApprovalRecord = {

@@ -58,7 +58,7 @@ export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
       }
       return move(row, { to: 'confirmed', by: actorOf(person), detail: '' }) ?? row
     })
-    // Thrown only now: inside, it would have taken the expiry back.
+    // Thrown after the transaction, because a throw inside would roll the expiry back.
     if (confirmed instanceof Problem) throw confirmed
     return carryOut(deps, confirmed, person)
   }

@@ -4,18 +4,18 @@ import { paymentApprovalKind } from '@flotilla/protocol/wallet-payments'
 import { canonicalJson } from '../../journal/index.ts'
 
 /**
- * For each kind of approval, the arguments that make its effect. Two requests of one asker that agree in these do the same,
- * and wait as one approval; the other arguments are words, or figures that change by the minute. A kind that is not listed,
- * or a request without one of these arguments, is compared by all of its arguments.
+ * For each kind of approval, the arguments that determine its effect. Two requests of one requester with equal values
+ * in these arguments share one approval; the other arguments are texts, or figures that change by the minute. A kind
+ * that is not listed, or a request without one of these arguments, is compared by all of its arguments.
  */
 const effectArguments: Readonly<Record<string, readonly string[]>> = {
-  // The reason of a deletion changes nothing of it.
+  // The reason of a deletion does not change its effect.
   'delete-agent': ['agent_id', 'created_at'],
   // `does` names chain, destination, token and amount; the fee, prices and the run that asked are left out.
   [paymentApprovalKind]: ['agent_id', 'from', 'does'],
 }
 
-/** SHA-256 of a kind and of the arguments that make its effect. Pure. */
+/** SHA-256 of a kind and of the arguments that determine its effect. Pure. */
 export function effectDigest(kind: string, args: JsonObject): string {
   const names = Object.hasOwn(effectArguments, kind) ? effectArguments[kind] : undefined
   const entries = names?.map((name) => [name, args[name] ?? null] as const)

@@ -22,8 +22,8 @@ export type MoveApproval = (row: ApprovalRecord, move: ApprovalMove) => Approval
 const toldMaxChars = 2000
 
 /**
- * The one way in which an approval changes its state: row, journal and event in one transaction, and with the last
- * move the note to each run that asked, which is queued again by it.
+ * The only function that changes the state of an approval: row, audit entry and event in one transaction. The final
+ * change also notifies each run that requested it, which queues that run again.
  */
 export function createMoveApproval(deps: {
   readonly database: Database

@@ -19,7 +19,7 @@ export interface AskedEdit {
   readonly edit: AgentEdit
   /** The same key of the same caller gives the same change. */
   readonly idempotencyKey?: string
-  /** With the change's row it writes the answer. */
+  /** Writes the answer in the transaction of the change's row. */
   readonly step?: Resumable<ChangeRow>
 }
 
@@ -110,7 +110,7 @@ function requireAgent(parts: EditParts, agentId: string): void {
     throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
 }
 
-/** In the transaction of the change. */
+/** Called in the transaction that marks the change as applied. */
 function finish(
   parts: EditParts,
   done: { readonly id: string; readonly takesEffect: 'now' | 'next-run'; readonly caller: Caller },

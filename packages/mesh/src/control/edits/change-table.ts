@@ -15,7 +15,7 @@ const rowSchema = z.object({
   actor: z.string(),
   reason: z.string(),
   idempotency_key: z.string().nullable(),
-  /** SHA-256 of the edit as it was asked for. */
+  /** SHA-256 of the requested edit. */
   digest: z.string(),
   state: z.enum(changeStates),
   takes_effect: z.enum(['now', 'next-run']),
@@ -33,12 +33,12 @@ export type NewChange = Omit<ChangeRow, 'state' | 'takes_effect' | 'undone_at' |
 
 const columns =
   'id, agent_id, field, before, after, actor, reason, idempotency_key, digest, state, takes_effect, applied_at, expires_at, undone_at, undone_by, cut_off'
-/** Older ones are in the journal alone, by digest. */
+/** How many changes are kept; of older ones the audit log has only digests. */
 const keptMax = 2000
 
 export type ChangeTable = ReturnType<typeof createChangeTable>
 
-/** Rows of changes, with the values before and after. Decides nothing. */
+/** Reads and writes the rows of changes with the values before and after; callers make the decisions. */
 export function createChangeTable(database: Database) {
   const { many } = readRows(database, rowSchema)
 
@@ -78,7 +78,7 @@ export function createChangeTable(database: Database) {
     failed: (id: string): void => {
       database.prepare("UPDATE changes SET state = 'failed', idempotency_key = NULL WHERE id = ?").run(id)
     },
-    /** False when it is undone already. */
+    /** Marks the change as undone; false if it was undone already. */
     undone: (id: string, by: string, at: number): boolean =>
       database
         .prepare(

@@ -72,7 +72,7 @@ function picked(servers: McpServers, names: readonly string[]): JsonObject {
   )
 }
 
-/** Without fields that are undefined, which JSON does not know. */
+/** Drops undefined fields, which JSON cannot represent. */
 function plain(value: unknown): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject // a server is made of JSON alone
 }

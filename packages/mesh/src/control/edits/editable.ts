@@ -14,7 +14,7 @@ export interface Difference {
   readonly after: JsonValue
 }
 
-/** An edit under way. */
+/** An edit that is being applied. */
 export interface Applying<Edit extends AgentEdit = AgentEdit> {
   readonly agentId: string
   readonly edit: Edit

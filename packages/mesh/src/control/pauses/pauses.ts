@@ -10,29 +10,29 @@ import type { Database } from '../../storage/index.ts'
 import { createPauseTable, fleetScope } from './pause-table.ts'
 import type { PauseRecord } from './pause-table.ts'
 
-/** The runs that the kill switch holds and releases. */
+/** The functions of the run ledger that the kill switch uses. */
 export interface PausedLanes {
-  /** Queued and running runs of an agent that a trigger began, oldest first. */
+  /** Queued and running runs of an agent that descend from a trigger, oldest first. */
   proactiveOf(agentId: string): readonly RunRecord[]
   releaseProactive(agentId: string): void
   cancelRun(caller: Caller, runId: string): unknown
 }
 
 /**
- * The kill switch: while an agent or the fleet is paused, no run of a trigger begins. People are served as always. A
- * pause of an agent includes all agents that it spawned and their children. Triggers ask `reasonFor` and record what
- * they skipped; queued runs stay queued.
+ * The kill switch: while an agent or the fleet is paused, no run of a trigger starts. Work that people request
+ * continues as always. A pause of an agent includes all agents that it spawned and their children. Triggers call
+ * `reasonFor` and record what they skipped; queued runs stay queued.
  */
 export interface Pauses {
-  /** Why nothing proactive of the agent begins, or null. Reads no disk. */
+  /** Why the agent may not start proactive work now, or null. Reads no disk. */
   reasonFor(agentId: string): string | null
-  /** Problems `denied`, `unknown-agent`. With `now`, runs at work that a trigger began are cancelled too. */
+  /** Pauses an agent or the fleet; `now` also cancels running runs of triggers. Problems `denied`, `unknown-agent`. */
   pause(caller: Caller, asked: PauseInput): PauseView
-  /** Overdue triggers fire once. Problems `denied`, `unknown-agent`, `conflict` if nothing is paused. */
+  /** Ends a pause; overdue triggers fire once. Problems `denied`, `unknown-agent`, `conflict` without a pause. */
   resume(caller: Caller, agentId: string | null): ResumeResult
   list(caller: Caller): readonly PauseView[]
   view(): readonly PauseView[]
-  /** The agent is deleted. */
+  /** Ends the agent's pause, because the agent is deleted. */
   forget(agentId: string): void
 }
 
@@ -69,7 +69,7 @@ export function createPauses(deps: {
     throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
   }
 
-  /** The agent, who made it, and so on. */
+  /** The agent and its ancestors, nearest first. */
   function linesOf(agentId: string): readonly string[] {
     const lines: string[] = []
     for (let id: string | null = agentId; id !== null && !lines.includes(id); id = deps.makerOf(id))

@@ -53,7 +53,7 @@ export function proxyFindings(known: {
   ]
 }
 
-/** By what agents' requests, programs and browsers go out. */
+/** Reports how the requests, programs and browsers of agents reach the internet. */
 function egressFinding(
   egress: { readonly use_proxy: boolean; readonly proxy_resolves_names: boolean },
   proxies: readonly TriedProxy[],
@@ -74,7 +74,7 @@ function egressFinding(
   return ok('egress-proxy', `agents' requests, programs and browsers go through ${shown}, ${asked}`)
 }
 
-/** The mesh does TLS for `http_request` and MCP servers alone. */
+/** The mesh itself opens TLS connections only for `http_request` and MCP servers of agents. */
 const interceptedFinding = ok(
   'egress-certificates',
   'http_request and MCP servers use these certificate authorities; programs and browsers of agents use those that their images take from /usr/local/share/ca-certificates of this machine (*.crt)',

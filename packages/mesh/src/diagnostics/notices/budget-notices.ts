@@ -1,4 +1,4 @@
-/** The smallest call that an agent makes: its system prompt, tools and a short answer. Tokens. */
+/** The smallest call that an agent makes, in tokens: its system prompt and tools, and a short answer. */
 export const smallestCall = { prompt: 4000, answer: 500 } as const
 
 /** One budget, as it was set. */

@@ -30,7 +30,7 @@ export interface NoticeDeps {
   readonly hasProxy: boolean
 }
 
-/** What owners have set and what has no effect as things are now. */
+/** Notices about what owners configured and what currently has no effect. */
 export interface OwnerNotices {
   /** One sentence each, with its repair. */
   list(): readonly string[]

@@ -4,14 +4,14 @@ import { chainNames } from '@flotilla/protocol/wallet-api'
 import { credentialMatches, normalizeKey } from '../../access/index.ts'
 import { unknownAgent } from './setting-notices.ts'
 
-/** What the entries of a permission record are compared with. */
+/** The existing names with which the entries of a permission record are compared. */
 export interface KnownNames {
   readonly agents: readonly string[]
   /** Credentials that agents may be allowed. */
   readonly credentials: readonly string[]
 }
 
-/** Everything that `allowed_apis` can name; each is asked for by the guard of its routes. */
+/** Every value of `allowed_apis` that grants something; the guard of each API's routes checks it. */
 const apiNames: readonly string[] = ['llm', 'http', 'web_search']
 const contractForms = /^(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/
 

@@ -3,14 +3,14 @@ import { nearestName } from '@flotilla/protocol/nearest-name'
 import type { ChannelName } from '@flotilla/protocol/people'
 import type { Settings } from '../../config/index.ts'
 
-/** What the mesh knows beside the settings. */
+/** The facts with which settings are compared. */
 export interface KnownThings {
   readonly agents: readonly string[]
-  /** Names of the mesh's own credentials, in small letters. */
+  /** Names of the mesh's own credentials, in lower case. */
   readonly systemNames: readonly string[]
-  /** Why the outbound filter would refuse this address to the mesh, and what opens it. */
+  /** Why the outbound filter would refuse this address to the mesh, and which setting allows it. */
   readonly doubtsOf: (url: URL) => readonly string[]
-  /** Why this model cannot be called; null where it can. */
+  /** Why this model cannot be called; null if it can. */
   readonly modelFault: (model: string) => string | null
   readonly hasProxy: boolean
   /** Channels that have their tokens. */
@@ -39,7 +39,7 @@ export function settingNotices(settings: Settings, known: KnownThings): readonly
   ]
 }
 
-/** Also for names in permission records. */
+/** The notice for a name without an agent; also used for names in permission records. */
 export function unknownAgent(field: string, agentId: string, agents: readonly string[]): string {
   const near = nearestName(agentId, agents)
   const repair = near === null ? 'it takes effect once such an agent is created' : `did you mean ${near}?`
@@ -90,7 +90,7 @@ function providerNotices({ providers }: Settings, { systemNames }: KnownThings):
   })
 }
 
-/** Of an address that the mesh appends paths to, without the outbound filter. */
+/** Notices about an address to which the mesh appends paths; the outbound filter is not checked. */
 function baseUrlNotices(field: string, url: URL): readonly string[] {
   return [
     ...(url.username === '' && url.password === ''
@@ -185,7 +185,7 @@ function captchaNotices({ browser: { captcha } }: Settings, known: KnownThings):
 
 /** How many sources must agree on a price. */
 const agreeingSources = 2
-/** As `sign-payment` compares it: chain, contract, and the signature of the function. */
+/** Matches an entry as `sign-payment` compares it: chain, contract, and the signature of the function. */
 const unsimulated = /^[a-z0-9-]+:(?:0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44}):.+$/
 
 function walletNotices({ wallet }: Settings, known: KnownThings): readonly string[] {
@@ -251,7 +251,7 @@ function switchedOff(field: string, name: ChannelName): string {
   return `${field}: ${name} is not switched on; flotilla channels add ${name}`
 }
 
-/** Of an address that the mesh calls through the outbound filter. */
+/** Notices about an address that the mesh calls through the outbound filter. */
 function addressNotices(
   field: string,
   address: string | undefined,

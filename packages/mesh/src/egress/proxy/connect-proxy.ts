@@ -77,7 +77,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ServedProxy {
     try {
       const identity = deps.gate(request.headers['proxy-authorization'], linkedAgentOf(request.socket))
       const destination = readConnectTarget(request.url)
-      // The content is unknown yet: port 80 is taken for plain HTTP, and each other for TLS.
+      // The content is unknown yet, so port 80 is treated as plain HTTP and every other port as TLS.
       const protocol = destination.port === 80 ? 'http:' : 'https:'
       const checked = await deps.openTunnel(identity, { destination, protocol }, gone.signal)
       const { tunnel } = checked

@@ -33,7 +33,7 @@ export interface Tunnel {
   readonly signal: AbortSignal
   /** Counts the tunnel as open from here on; `traffic` returns the bytes so far. */
   measure(traffic: () => Traffic): void
-  /** Releases its place. Idempotent. */
+  /** Releases the tunnel's place. Idempotent. */
   close(): void
 }
 

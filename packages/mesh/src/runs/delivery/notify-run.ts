@@ -40,7 +40,7 @@ export function createNotifyRun(deps: {
     })
 }
 
-/** For a run that waited for the news within its turn. */
+/** Marks a note as delivered that a run waited for and read within its turn. */
 export function createTakeNote({
   inbox,
   outbox,

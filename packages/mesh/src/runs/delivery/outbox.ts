@@ -26,7 +26,7 @@ const noteSchema = z.object({
 type OutboxNote = z.infer<typeof noteSchema>
 
 interface NewOutboxNote {
-  /** What it reports on, e.g. `run:<id>`; a source notifies a recipient once. */
+  /** The subject of the notification, e.g. `run:<id>`; each source notifies a recipient once. */
   readonly source: string
   readonly recipient: string
   readonly runId: string
@@ -93,7 +93,7 @@ export function createOutbox(deps: {
         )
         .run(clock.now(), then)
     },
-    /** Not delivered, newest first. */
+    /** Notifications that were not delivered yet, newest first. */
     open: (limit: number): readonly OutboxNote[] =>
       database
         .prepare(`SELECT ${columns} FROM outbox WHERE state <> 'delivered' ORDER BY created_at DESC LIMIT ?`)

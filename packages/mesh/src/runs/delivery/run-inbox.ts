@@ -62,7 +62,7 @@ export interface InboxRow {
   readonly note: RunNote
 }
 
-/** Stored instead of a turn number for news that the run read within its turn. */
+/** Stored in place of a turn number for a note that the run read within its turn. */
 const withinTurn = -1
 
 export type RunInbox = ReturnType<typeof createRunInbox>

@@ -101,7 +101,7 @@ function createSettleRun(
     })
 }
 
-/** The caller outside the database to notify; runs, tasks and trigger histories are updated by the handlers. */
+/** The channel of the person to notify; null for other runs, whose subscribers update their own rows. */
 function askerOutside(run: RunRecord): string | null {
   return run.parentId === null && run.origin.kind === 'human' ? `human:${run.origin.channel}` : null
 }

@@ -16,25 +16,25 @@ export interface RunRecord {
   readonly origin: Origin
   readonly input: RunInput
   readonly state: RunState
-  /** 1 for the first try of a turn; an interruption adds one, a new turn starts again. */
+  /** The attempt of the current turn, from 1: an interruption adds one, and a new turn starts at 1 again. */
   readonly attempt: number
-  /** 0 for the input itself, then one for each continuation with results of children. */
+  /** The turn: 0 for the input itself; each continuation with results of child runs adds one. */
   readonly turn: number
-  /** The fencing token; rises with every dispatch of its agent, 0 before the first. */
+  /** The fencing token, which rises with every dispatch of a run of this agent; 0 before the first dispatch. */
   readonly fence: number
   readonly leaseUntil: number | null
   readonly parentId: string | null
   readonly taskId: string | null
-  /** Hand-offs between this run and the one that someone outside started. */
+  /** The number of hand-offs between this run and the run that a caller outside the fleet started. */
   readonly depth: number
-  /** Started by a trigger, or by a run that was; held while its agent is paused. */
+  /** True if the run descends from a trigger and no person requested it; a pause of the agent holds such runs. */
   readonly proactive: boolean
   readonly budgetUsd: number | null
   readonly budgetTokens: number | null
   readonly traceId: string
   readonly createdAt: number
   readonly queuedSince: number
-  /** Not dispatched before; later than `queuedSince` after an interruption. */
+  /** The run is not dispatched before this time, which an interruption sets later than `queuedSince`. */
   readonly availableAt: number
   readonly waitingSince: number | null
   readonly startedAt: number | null
@@ -48,17 +48,17 @@ export interface RunRecord {
 }
 
 export type RunEvent =
-  /** The lane took it; `fence` is new. */
+  /** The lane dispatched the run under the new fencing token `fence`. */
   | { readonly kind: 'dispatched'; readonly fence: number }
-  /** It could not be sent for a reason that is not the agent's fault: no attempt is used. */
+  /** The run could not be sent for a reason that is not the agent's fault; no attempt is used. */
   | { readonly kind: 'postponed'; readonly availableAt: number }
   /** The agent was lost in mid-run (invariant R2). Refused on the last attempt: such a run is settled. */
   | { readonly kind: 'interrupted'; readonly availableAt: number }
-  /** Its turn ended while children are open: the lane is free. */
+  /** The run's turn ended while its child tasks are open; the lane is free for another run. */
   | { readonly kind: 'parked'; readonly interimText: string }
-  /** Its turn ended and new notes exist for it already. */
+  /** The run's turn ended after new notes for the run had arrived. */
   | { readonly kind: 'continued'; readonly interimText: string }
-  /** A note arrived while it waited. */
+  /** A note arrived while the run waited. */
   | { readonly kind: 'resumed' }
   | { readonly kind: 'settled'; readonly outcome: RunOutcome }
 

@@ -66,9 +66,7 @@ export function createRunTable(database: Database) {
         )
         .run(now, agentId, now)
     },
-    /**
-     * A time before everything queued, milliseconds since 1970; steers alone may fill a lane without queued runs.
-     */
+    /** A time before that of every queued run, and before `now`, milliseconds since 1970. */
     headOfLane: (agentId: string, now: number): number => {
       const row = database
         .prepare("SELECT min(queued_since) AS first FROM runs WHERE agent_id = ? AND state = 'queued'")
@@ -77,7 +75,7 @@ export function createRunTable(database: Database) {
     },
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
-    /** The same count without runs of triggers. */
+    /** Counts the queued runs of the agent that no trigger started. */
     askedCount: (agentId: string) =>
       count(
         "SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued' AND proactive = 0",

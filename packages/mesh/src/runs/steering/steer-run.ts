@@ -102,7 +102,7 @@ function attach(
       detail: `run ${run.id} has been steered ${steerLimits.perRunMax} times; ask again when it has ended`,
     })
   }
-  // It may become a run and then needs a place in the lane.
+  // The steer may become a run, which then needs a place in the agent's lane.
   requireRoom(deps, placeOf(deps, fresh))
   const steer: SteerRecord = { ...fresh, runId: run.id, session: sessionOf(run) }
   steers.insert(steer)
@@ -111,7 +111,7 @@ function attach(
   return steer
 }
 
-/** The place in the lane of the run that it may become. */
+/** The place that the steer would take in the agent's lane if it became a run. */
 function placeOf(
   { table }: Pick<SteerRunDeps, 'table'>,
   { agentId, origin, parentRunId }: SteerRecord,

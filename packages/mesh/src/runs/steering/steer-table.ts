@@ -66,9 +66,9 @@ export function createSteerTable(database: Database) {
     find: (id: string): SteerRecord | null => many('id = ?', id)[0] ?? null,
     findByKey: ({ scope, key }: IdempotencyMark): SteerRecord | null =>
       many('idempotency_scope = ? AND idempotency_key = ?', scope, key)[0] ?? null,
-    /** Steers attached to the run, and the steer that became it. */
+    /** Steers that were sent to the run, and the steer that became this run. */
     ofRun: (runId: string) => many('run_id = ? OR became_run_id = ?', runId, runId),
-    /** Steers of the run in every state. */
+    /** Steers that were sent to the run, in every state. */
     saidTo: (runId: string) => many('run_id = ?', runId),
     whatBecame: (runId: string): SteerRecord | null => many('became_run_id = ?', runId)[0] ?? null,
     waitingOf: (runId: string) => many("run_id = ? AND state = 'waiting'", runId),
@@ -76,7 +76,7 @@ export function createSteerTable(database: Database) {
     ofTurn: (runId: string, turn: number) =>
       many("run_id = ? AND (state = 'waiting' OR (state = 'taken' AND taken_turn = ?))", runId, turn),
     countOf: (runId: string) => count('run_id = ?', runId),
-    /** Each of these may become a run of this lane. */
+    /** Counts the waiting steers of an agent, each of which may become a run of its lane. */
     waitingInLane: (agentId: string) => count("agent_id = ? AND state = 'waiting'", agentId),
     take: (id: string, taken: { readonly turn: number; readonly step: number; readonly at: number }) =>
       database
@@ -84,7 +84,7 @@ export function createSteerTable(database: Database) {
           "UPDATE steers SET state = 'taken', taken_turn = ?, taken_step = ?, settled_at = ? WHERE id = ? AND state = 'waiting'",
         )
         .run(taken.turn, taken.step, taken.at, id).changes === 1,
-    /** A restarted turn has read the steer at another step. */
+    /** Records that a restarted turn read the steer at another step. */
     retake: (id: string, taken: { readonly turn: number; readonly step: number }) =>
       database
         .prepare("UPDATE steers SET taken_step = ? WHERE id = ? AND state = 'taken' AND taken_turn = ?")

@@ -26,7 +26,7 @@ import type { Behind, Rungs } from './rungs.ts'
 import { seedEntries } from './seed-files.ts'
 import { unlessStatus } from './unless-status.ts'
 
-/** Within it an agent that does not end by itself is ended, and its machine after it. */
+/** Minimum time for stopping a machine, which includes killing an agent that does not end by itself, milliseconds. */
 const machineGraceMs = 30_000
 
 /** The results of `prepare`. */
@@ -38,7 +38,7 @@ export interface PreparedEngine {
   readonly bound: DataBound
   readonly volumes: LimitedVolumes
   readonly rungs: Rungs
-  /** Takes away the engine's name server from a container that runs, where that can be done. */
+  /** Blocks the engine's name server in a running container, if possible. */
   readonly closeNames: (networkFile: string | null | undefined) => Promise<void>
 }
 
@@ -64,7 +64,7 @@ export async function startContainer(
     await endMachine(engine, name)
     await removeContainer(engine, name)
     const behind = await prepared.rungs.behind(spec.isolation, prepared)
-    // Releases of gVisor do not change the share of what runs.
+    // Releases of gVisor cannot change the processor share of a running container.
     const isLent = dialect.changesShares && behind.rung !== 'gvisor'
     const share = isLent ? track.lend() : null
     const asked = share === null ? spec : atStartShare(spec, share.cpu)

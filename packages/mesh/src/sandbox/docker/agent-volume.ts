@@ -10,7 +10,7 @@ import { volumeLabels, volumeName } from './container-options.ts'
 
 const volumeSchema = z.looseObject({ Options: z.record(z.string(), z.string()).nullish() })
 
-/** No devices, no programs that raise privileges; space of deleted files goes back to the disk; errors are loud. */
+/** Forbids device files and setuid programs, returns freed space to the disk, and remounts read-only on errors. */
 const mountOptions = 'nodev,nosuid,noatime,discard,errors=remount-ro'
 
 /** An agent's volume, ready for its container to be made. */
@@ -55,7 +55,7 @@ export async function openAgentVolume(
   const open = await volumes.open(agentId, spec.dataLimitBytes)
   try {
     if (device !== volumes.linkOf(agentId)) {
-      // A home that was moved has its link elsewhere; the engine's own entry holds no data.
+      // The home was moved, so the link has a new path. The engine's old volume entry contains no data.
       if (typeof device === 'string') await engine.docker.getVolume(name).remove()
       await engine.docker.createVolume({
         Name: name,

@@ -7,7 +7,7 @@ import type { ContainerGround } from './container-options.ts'
 /** Options of one agent's browser container. */
 export interface BrowserSpec {
   readonly agentId: string
-  /** Raw, base64url. */
+  /** Raw Ed25519 public key of the mesh, base64url. */
   readonly meshPublicKey: string
   /** Port of the mesh's browser proxy on the network's gateway: the only egress. */
   readonly proxyPort: number
@@ -25,7 +25,7 @@ export const browserSize = {
   tmpSizeBytes: sandboxHardening.tmpSizeBytes,
 } as const
 
-/** Pages hand their pictures over in it. Part of the memory, and gone with the container. */
+/** Size of /dev/shm, in which Chromium's processes share images; part of the container's memory. */
 const sharedMemoryBytes = 256 * 1024 ** 2
 
 /**
@@ -85,7 +85,7 @@ export function browserName(homeId: string, agentId: string): string {
   return `${spelledName(homeId, agentId)}-browser`
 }
 
-/** Holds the profile: cookies and tabs, and what pages keep. */
+/** Name of the volume with a browser's profile: cookies, tabs and the data that pages store. */
 export function browserVolumeName(homeId: string, agentId: string): string {
   return `${spelledName(homeId, agentId)}-profile`
 }

@@ -86,7 +86,7 @@ async function readOfMachine(
   })
 }
 
-/** S10. The engine unpacks it below the mount of a container that never runs: nothing in it can lead elsewhere. */
+/** Restores an agent's data (S10). The engine unpacks it below the mount of a container that never runs. */
 export async function writeContainerData(
   to: PreparedEngine,
   of: DataOfAgent,

@@ -8,7 +8,7 @@ export const labelKeys = {
   role: 'flotilla.role',
   agent: 'flotilla.agent',
   kind: 'flotilla.kind',
-  /** Processor share, quota over period, of a container that was made with the larger one of a start. */
+  /** Label with the own processor share (quota over period) of a container that was created with its start share. */
   ownShare: 'flotilla.cpu',
   /** Label of containers in which a machine runs; the launcher reports how the machine ended. */
   machine: 'flotilla.machine',
@@ -27,8 +27,8 @@ export interface ContainerGround {
 }
 
 /**
- * Files and folders in /tmp. Empty ones take nothing of its size and a kilobyte of the container's memory each, which
- * stays taken when the program that made them is ended for it.
+ * Maximum number of files and folders in /tmp. An empty file counts nothing toward the size of /tmp but takes a
+ * kilobyte of the container's memory, which stays in use after the kernel killed the program that created it.
  */
 export const tmpFilesMax = 32_768
 
@@ -41,7 +41,7 @@ const hostThreadsPerProcess = 16
 export interface GvisorGround {
   /** The runtime's name in the engine. */
   readonly runtime: string
-  /** A Node on this machine that its user may read: gVisor runs no program that may be run and not read. */
+  /** A Node that agents may read: gVisor does not run a program that its user may execute but not read. */
   readonly nodePath: string
   /** Value of the engine's `seccomp=` option. */
   readonly seccomp: string
@@ -68,7 +68,7 @@ export function hardenedHost(
     PidsLimit: size.pidsLimit * hostThreadsPerProcess,
     Memory: memory,
     MemorySwap: memory,
-    // Counted by its own kernel, so for this agent alone.
+    // gVisor's own kernel counts the processes, so other agents with the same user id do not count.
     Ulimits: [...ground.ulimits, { Name: 'nproc', Soft: size.pidsLimit, Hard: size.pidsLimit }],
   }
 }
@@ -144,7 +144,7 @@ export function containerOptions(
     ),
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     WorkingDir: '/data',
-    // Engines answer for it as for the name, so one that all share would list everybody's addresses.
+    // The engine's name server also resolves host names; a shared one would reveal the addresses of all agents.
     Hostname: sandboxName(ground.homeId, spec.agentId),
     Labels: labels,
     // The mesh checks the health itself; an engine's check would use the agent's CPU quota.
@@ -159,7 +159,7 @@ export function containerOptions(
           Source: volumeName(ground.homeId, spec.agentId),
           Target: '/data',
           VolumeOptions: {
-            // A volume of a fixed size belongs to the agent already and has its options.
+            // A volume of a fixed size already belongs to the agent's user, so nothing is copied into it.
             NoCopy: limitedVolume,
             Labels: volumeLabels(ground.homeId, spec.agentId),
             DriverConfig: { Name: 'local', Options: {} },
@@ -171,7 +171,7 @@ export function containerOptions(
   }
 }
 
-/** The limit of a process holds everywhere, and /tmp may be filled by one file. Pure. */
+/** The largest file that a process may write, in /data or in /tmp: one file may fill either. Pure. */
 export function largestFileBytes(spec: SandboxSpec): number {
   return Math.max(spec.dataLimitBytes, spec.tmpSizeBytes)
 }

@@ -104,7 +104,7 @@ export function createDockerBrowsers(options: DockerBrowsersOptions): BrowserCon
         )
         await container.start()
         const inspected = await inspectedOf(engine, nameOf(agentId))
-        // The engine's name server its own filter shuts, which refuses rules that are not its own while it is laid.
+        // The container's own filter blocks the engine's name server; foreign rules would make its installation fail.
         const host = inspected?.NetworkSettings.Networks?.[network.name]?.IPAddress
         // A container that ended at once has no address; the caller learns the reason when it waits for the
         // answer.

@@ -94,7 +94,7 @@ export function preparedEngine({ ready }: Pick<DockerHome, 'ready'>): PreparedEn
   )
 }
 
-/** Does the same, with the agents' image in the engine. */
+/** Like `preparedEngine`, and restores the agents' image in the engine if it is missing. */
 export async function engineWithImage(home: DockerHome): Promise<PreparedEngine> {
   const before = preparedEngine(home)
   const image = await home.restoreImage(before.engine, before.ground.image)

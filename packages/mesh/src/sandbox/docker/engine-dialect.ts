@@ -9,12 +9,12 @@ export interface EngineDialect {
   /** Value of the `seccomp=` option: Docker takes the profile's content, Podman its path on this machine. */
   readonly seccomp: string
   readonly ulimits: Ulimits
-  /** Docker turns IPv6 off inside by itself; Podman leaves link-local addresses. */
+  /** Docker disables IPv6 inside containers by itself; Podman leaves link-local addresses. */
   readonly sysctls: Readonly<Record<string, string>>
   readonly logOptions: Dockerode.HostConfig['LogConfig']
-  /** Podman creates a volume of a mount without its labels, so there it is created first. */
+  /** Podman creates a mount's volume without its labels, so for Podman the mesh creates the volume first. */
   readonly createsVolumesFirst: boolean
-  /** A bridge goes away with the last container on it. */
+  /** Whether the mesh must hold a bridge: Podman removes a bridge together with the last container on it. */
   readonly holdsBridge: boolean
   /** Whether the processor share of a running container can be changed; only recent releases of Podman support it. */
   readonly changesShares: boolean

@@ -11,7 +11,7 @@ import { workThrough } from '../work-through.ts'
 /** Concurrency limit: the start gate allows only a bounded number of waiting starts. */
 const putRightAtOnce = 64
 
-/** Follows what happens to the containers of a home, from the first call on. Resolves once those that run are known. */
+/** Follows the engine's events about a home's containers. Resolves once the running containers are known. */
 export function followEngine(home: DockerHome): Promise<void> {
   const { engine } = preparedEngine(home)
   const { link, options } = home

@@ -3,7 +3,7 @@ import { sandboxName } from '../sandbox-spec.ts'
 import { labelKeys } from './container-options.ts'
 import { listSchema } from './container-state.ts'
 
-/** The containers of a home's agents, those that have ended too. */
+/** The containers of a home's agents, including ended ones. */
 export async function listContainers(engine: Engine, homeTag: string) {
   const label = [`${labelKeys.home}=${homeTag}`, `${labelKeys.role}=agent`]
   return listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
@@ -19,7 +19,7 @@ export async function renameContainers(engine: Engine, homeId: string, homeTag: 
   }
 }
 
-/** What containers are for that live no longer than one answer. */
+/** Roles of throw-away containers, each of which produces one result and is then removed. */
 export const throwAwayRoles: readonly string[] = ['probe', 'warm-up', 'firewall', 'trial', 'meter', 'backup']
 
 /** Ids of throw-away containers that an earlier mesh process left when it was killed. */

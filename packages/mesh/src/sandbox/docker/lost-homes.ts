@@ -22,13 +22,13 @@ export interface LostHome {
   /** The number of running containers among them. */
   readonly running: number
   readonly volumes: number
-  /** Takes all of it away, the rules of its networks too. */
+  /** Deletes everything that the home left, including the firewall rules of its networks. */
   erase(): Promise<void>
 }
 
 export interface LostHomesQuery {
   readonly hints: SocketHints
-  /** The home that looks; null for one that was never started. */
+  /** Id of the home that runs this query; null for a home that was never started. */
   readonly homeId: string | null
   readonly cacheDirectory: string
 }
@@ -39,7 +39,7 @@ const labelled = z.looseObject({
 })
 const volumesSchema = z.looseObject({ Volumes: z.array(labelled).nullish() })
 
-/** Null where no engine answers. */
+/** Finds what missing homes left in the engine. Null if no engine answers. */
 export async function lostHomes(query: LostHomesQuery): Promise<readonly LostHome[] | null> {
   const { engine } = await findEngine(query.hints)
   if (engine === null) return null

@@ -18,7 +18,7 @@ const statsSchema = z.looseObject({
   cpu_stats: z.looseObject({ cpu_usage: z.looseObject({ total_usage: z.number() }) }),
 })
 
-/** Null of a container that does not run: engines answer then too, without figures. Pure. */
+/** Parses an engine's statistics; null for a stopped container, for which the engine sends no figures. Pure. */
 export function useOf(answer: unknown): SandboxUse | null {
   const read = statsSchema.safeParse(answer)
   if (!read.success) return null
@@ -32,7 +32,7 @@ export function useOf(answer: unknown): SandboxUse | null {
   }
 }
 
-/** What containers of this home take now; the engine reads their control groups. */
+/** The current resource use of this home's containers, as the engine reads it from their cgroups. */
 export async function measureContainers(
   { docker }: Engine,
   homeId: string,

@@ -13,8 +13,8 @@ const volumesSchema = z.looseObject({
 })
 
 /**
- * Counts what lies in the volumes that have no size of their own, in one throw-away container that may do nothing but
- * read: an agent can neither see nor mislead it, not even by files that it keeps from itself.
+ * Counts the content of volumes without a fixed size, in one throw-away container that may only read. An agent cannot
+ * see that container or falsify the count, not even with files that the agent itself may not read.
  */
 export async function measureVolumes(
   engine: Engine,

@@ -5,7 +5,7 @@ import type { EngineEvent } from './watch-ends.ts'
  * container's end.
  */
 const endAfterKillMaxMs = 5000
-/** Beyond it all are forgotten, and the engine is believed. */
+/** Above this number of containers all records are dropped, and the engine's mark is used as it is. */
 const containersMax = 1000
 
 /**

@@ -101,7 +101,7 @@ async function boundVolumes(
   await warmPageCache(engine, { image: ground.image, homeTag: tag, signal })
 }
 
-/** Takes away all that a home has in the engine. */
+/** Deletes everything that a home has in the engine. */
 export async function eraseDockerHome(home: DockerHome, { progress, signal }: Preparing): Promise<void> {
   const { options } = home
   const { engine } = await findEngine(options)

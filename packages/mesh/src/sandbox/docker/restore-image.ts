@@ -15,7 +15,7 @@ export interface RestoreImageOptions extends Omit<
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
-/** Gives the id of the image if the engine holds it, else builds it. Rejects with `SandboxError`. */
+/** Returns the id of the image; builds the image if the engine does not have it. Rejects with `SandboxError`. */
 export type RestoreImage = (engine: Engine, image: string) => Promise<string>
 
 /**

@@ -13,11 +13,11 @@ export type Behind =
 
 /** The isolation levels of one engine, tested by running something on them. */
 export interface Rungs {
-  /** A machine image may have to be built first, which takes minutes: `progress` receives each step. */
+  /** Tests an isolation level. A machine image may be built first, which takes minutes; `progress` gets each step. */
   tryIt(rung: IsolationRung, on: MachineBase, progress?: (step: string) => void): Promise<RungTrial>
   /** The last result, until `forget`. Rejects with `SandboxError` `gvisor-absent` or `machine-absent`. */
   behind(rung: IsolationRung, on: MachineBase): Promise<Behind>
-  /** The engine was away: it may know other runtimes now. */
+  /** Forgets all results: an engine that was unreachable may have other runtimes now. */
   forget(): void
 }
 

@@ -11,11 +11,11 @@ import { openAgentVolume } from './agent-volume.ts'
 import { hardenedHost, labelKeys, volumeName, type ContainerGround } from './container-options.ts'
 import { warmCommand } from './warm-page-cache.ts'
 
-/** No agent can have this id. */
+/** Id of the trial's volume; no agent can have it. */
 const trialId = '.trial'
 const trialBytes = 16 * 1024 * 1024
 const trialTimeoutMs = 60_000
-/** The owner waits for it. */
+/** The trial gets a whole processor, because the owner waits for it. */
 const trialCpu = { quotaUs: 100_000, periodUs: 100_000 }
 const trial = 'grep -q " /data ext4 rw,nosuid,nodev" /proc/mounts && echo x > /data/trial'
 

@@ -123,7 +123,7 @@ async function ofOneHome(
       name: Name,
       why: `its agent ${agentId} is deleted`,
       bytes: null,
-      // The engine refuses one that any container has, also one that is stopped.
+      // The engine refuses to remove a volume that a container uses, even a stopped container.
       remove: () => (isAgent(agentId) ? Promise.resolve(false) : removed(docker.getVolume(Name).remove())),
     })
   }

@@ -6,13 +6,13 @@ import { labelKeys } from './container-options.ts'
 
 const reconnectMs = 500
 
-/** Podman spells the name of what happened `status`, Docker both ways. */
+/** An event of the engine. Podman names its action in `status`, Docker in `Action` and `status`. */
 const eventSchema = z.looseObject({
   Action: z.string().nullish(),
   status: z.string().nullish(),
   id: z.string().nullish(),
   Actor: z.looseObject({ ID: z.string().nullish() }).nullish(),
-  /** Nanoseconds since 1970: rounded to some hundred when they are read, which does no harm here. */
+  /** Nanoseconds since 1970. Parsing as a double loses some hundred nanoseconds, which does not matter here. */
   timeNano: z.number().nullish(),
 })
 
@@ -24,8 +24,8 @@ export interface EngineEvent {
 }
 
 /**
- * Follows what happens to a home's containers until `signal`. `onConnected` is called after every (re)connection,
- * before the events that follow it, so that what happened in between can be looked up. Never rejects.
+ * Reads the engine's events about a home's containers until `signal` aborts. `onConnected` is called after every
+ * (re)connection and before later events, so that the caller can check what it missed. Never rejects.
  */
 export async function watchEngine(
   engine: Engine,

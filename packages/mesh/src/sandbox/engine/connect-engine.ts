@@ -34,7 +34,7 @@ const infoSchema = z.looseObject({
   CpuCfsQuota: z.boolean().nullish(),
 })
 
-/** Asks the engine behind `socketPath` who it is. Rejects where nothing answers within 5 s. */
+/** Connects to the engine at `socketPath` and reads its facts. Rejects if nothing answers within 5 s. */
 export async function connectEngine(socketPath: string): Promise<Engine> {
   // Loaded late: the import costs a tenth of a second of CPU, and a mesh with plain processes does not need
   // it.

@@ -53,7 +53,7 @@ export function runtimeEntries(
   )
 }
 
-/** The filter of system calls holds inside too: without it programs make user namespaces, and in them no limit holds. */
+/** Applies the seccomp filter inside gVisor too: otherwise programs create user namespaces, in which no limit holds. */
 export const filterArgument = '--oci-seccomp'
 
 const prefix = 'flotilla-gvisor-'

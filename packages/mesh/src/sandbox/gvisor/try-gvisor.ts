@@ -15,7 +15,7 @@ import { gvisorFilter } from './gvisor-filter.ts'
 import { gvisorRuntimes } from './gvisor-runtimes.ts'
 import { registerGvisor, type RegisterOptions } from './register-gvisor.ts'
 
-/** A platform that the machine cannot carry hangs. */
+/** Time limit of a trial, milliseconds: on a platform that the machine does not support, gVisor hangs. */
 const trialMs = 20_000
 const saidMaxChars = 200
 const onPodman = {
@@ -31,7 +31,7 @@ export interface Gvisor {
   tryIt(engine: Engine, ground: ContainerGround): Promise<RungTrial>
   /** The last result, until `forget`. Rejects with `SandboxError` `gvisor-absent`. */
   ground(engine: Engine, ground: ContainerGround): Promise<GvisorGround>
-  /** The engine was away: it may know other runtimes now. */
+  /** Forgets the result: an engine that was unreachable may have other runtimes now. */
   forget(): void
 }
 

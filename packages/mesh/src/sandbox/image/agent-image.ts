@@ -34,7 +34,7 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Made
     prepare: async () => {
       const [nodePath, npmPath] = await Promise.all([strippedNode(node, options), npmArchive(options)])
       return async () => [
-        // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
+        // Execute only: a user that cannot read a program cannot inspect its process either, see the recipe.
         await tarFileFrom('node', nodePath, 0o711),
         await tarFileFrom('npm.tgz', npmPath, 0o644),
         tarDirectory('agent', { uid: 0, mode: 0o755 }),

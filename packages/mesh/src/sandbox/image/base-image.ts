@@ -97,7 +97,7 @@ function baseHash(packages: readonly string[]): string {
     .slice(0, 12)
 }
 
-/** Why it could not be fetched; null once it is. */
+/** Pulls an image. Returns null on success, otherwise the reason of the failure. */
 async function pull(options: BaseImageOptions, reference: string): Promise<string | null> {
   const deadline = AbortSignal.timeout(pullTimeoutMs)
   try {
@@ -144,7 +144,7 @@ async function bootstrap(options: BaseImageOptions, reference: string): Promise<
       signal: options.signal,
     })
     if (made.code !== 0) throw noBase(`mmdebstrap failed:\n${lastWords(made)}`)
-    // Podman pays no heed to a tag given apart.
+    // Podman ignores a tag that is passed separately from the repository.
     const stream = await options.engine.docker.importImage(createReadStream(archive), { repo: reference })
     await followEngine(options.engine, stream)
   } finally {

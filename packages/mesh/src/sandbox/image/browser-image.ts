@@ -44,7 +44,7 @@ export async function ensureBrowserImage(options: BrowserImageOptions): Promise<
         playwrightArchive(options),
       ])
       return async () => [
-        // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
+        // Execute only: a user that cannot read a program cannot inspect its process either, see the recipe.
         await tarFileFrom('node', nodePath, 0o711),
         await tarFileFrom('playwright.tgz', playwrightPath, 0o644),
         tarDirectory('policies', { uid: 0, mode: 0o755 }),

@@ -51,7 +51,7 @@ export interface MadeImage {
   readonly reference: string
   /** Containers are created from the id, because the name may be given to another image at any time. */
   readonly id: string
-  /** True where this call had to build it. */
+  /** True if this call built the image. */
   readonly built: boolean
 }
 
@@ -72,7 +72,7 @@ export interface ImagePlan {
   readonly recipeFiles: readonly string[]
   /** The inputs that identify an image, in addition to recipe, base and authorities. */
   readonly parts: readonly Part[]
-  /** Makes or fetches what goes in besides. Made while the base is fetched, and its files are read with each try. */
+  /** Creates or fetches the image's other files while the base is fetched; each build attempt reads them again. */
   readonly prepare: (authorities: readonly NamedFile[]) => Promise<() => Promise<readonly TarEntry[]>>
 }
 
@@ -111,7 +111,7 @@ export async function ensureImage(options: ImageOptions, plan: ImagePlan): Promi
       ?.content.toString('utf8')
       .split(/\s+/)
       .filter(Boolean) ?? []
-  // Made while the base is fetched, which takes longer.
+  // Prepares the image's other files while the base is fetched, which takes longer.
   const prepared = plan.prepare(authorities)
   // A rejection is handled where the promise is awaited.
   prepared.catch(() => undefined)

@@ -49,7 +49,7 @@ export async function forgetUse(cacheDirectory: string, image: string): Promise<
   await rm(markPath(cacheDirectory, image), { force: true })
 }
 
-/** Ids of the images that stay for any home that is still there. */
+/** Ids of the images that existing homes use. Deletes the records of homes that no longer exist. */
 export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<string>> {
   const folder = usesFolder(cacheDirectory)
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
@@ -63,7 +63,7 @@ export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<s
   return kept
 }
 
-/** A home of this user that an engine was made ready for. */
+/** A home of this user for which an engine was prepared. */
 export interface KnownHome {
   readonly id: string
   readonly folder: string
@@ -80,7 +80,7 @@ export async function knownHomes(cacheDirectory: string): Promise<readonly Known
     uses
       .filter((use) => use !== null)
       .map(async ({ home, folder: place }) => {
-        // Images of other kinds are noted for the same home with a word behind its id.
+        // Uses of the other kinds of images are recorded under the home's id followed by a word.
         const id = home.split(' ')[0] ?? home
         const now = await readFile(join(place, homeIdName), 'utf8').catch(() => null)
         return { id, folder: place, isThere: (await isThere(place)) && (now === null || now.trim() === id) }

@@ -24,7 +24,7 @@ export async function knownImage(cacheDirectory: string, reference: string): Pro
   return known?.reference === reference ? known : null
 }
 
-/** Notes an image that was just made or fetched, on the disk before it returns. */
+/** Records an image that was just built or pulled, synced to disk before it returns. */
 export async function noteImage(cacheDirectory: string, image: KnownImage): Promise<void> {
   const path = noteOf(cacheDirectory, image.reference)
   await mkdir(join(cacheDirectory, 'known'), { recursive: true, mode: 0o700 })
@@ -53,7 +53,7 @@ export async function knownSince(cacheDirectory: string, { reference }: KnownIma
   return found?.mtimeMs ?? null
 }
 
-/** For one that the engine holds no longer. */
+/** Deletes the record of an image that the engine no longer has. */
 export async function forgetImage(
   cacheDirectory: string,
   { reference }: Pick<KnownImage, 'reference'>,

@@ -72,13 +72,13 @@ export async function forgetImages(
 }
 
 export interface ImageFacts extends KnownImage {
-  /** When it was made, milliseconds since 1970. */
+  /** When the image was built or pulled, milliseconds since 1970. */
   readonly since: number
   /** Whether any home ever recorded a use of it. */
   readonly noted: boolean
 }
 
-/** Pure. */
+/** The images of agents, browsers and machines that no home uses. Pure. */
 export function outdatedImages(
   known: readonly ImageFacts[],
   inUse: ReadonlySet<string>,

@@ -124,7 +124,7 @@ function wholeModules(root: string, metafile: Metafile, inputs: readonly string[
   return whole
 }
 
-/** A late import of a part stays one, of the file that the part becomes. */
+/** Keeps the late import of a part as an import of the separate file that the part is bundled into. */
 function partsOutside(entry: string): Plugin {
   const root = dirname(entry)
   return {

@@ -31,9 +31,9 @@ interface IsolationOptions {
   /** The settings of the tested network. */
   readonly ground: ContainerGround
   readonly homeTag: string
-  /** On its gateway: the one thing that must be reached. */
+  /** The agent API's port on the network's gateway: the only target that the sandbox must reach. */
   readonly meshPort: number
-  /** Given for the network of browsers: where agents live, and what listens for them there. */
+  /** Set for the network of browsers: the agents' network, and the ports on which the mesh serves agents. */
   readonly agents?: { readonly ground: ContainerGround; readonly meshPorts: readonly number[] }
   readonly clock: Clock
   /** The isolation level at which the walls are tested. */

@@ -30,7 +30,7 @@ const closedGroups = {
   metadata: { id: 'metadata-closed', what: 'metadata addresses' },
 } as const
 
-/** Browsers are kept from agents and what listens for those, too; agents have nothing to be kept from there. */
+/** Browsers must also fail to reach agents and the listeners for agents; agents have no such target. */
 const closedToBrowsers = {
   ...closedGroups,
   agents: { id: 'agents-closed', what: 'agents and what listens for them' },
@@ -70,7 +70,7 @@ const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 
 export interface Controls {
   /** Targets of the groups `host`, `sibling` or `agents` that the host itself reached. */
   readonly reachedFromHost: readonly string[]
-  /** Something between them refuses in their stead: of one that was shown to listen, a refusal is not its own. */
+  /** True if a layer in between refuses connections itself: then a refusal does not prove that packets arrived. */
   readonly isRefusedBetween?: boolean
 }
 
@@ -130,7 +130,7 @@ export function containerWalls(report: ProbeReport, kernel: KernelInside): reado
   return [
     refused(
       'root-read-only',
-      // The kernel decides which of the two reasons it reports first.
+      // Either error proves the wall; the kernel decides which of them it reports.
       [report.writeRoot, report.writeEtc].every((outcome) => ['EROFS', 'EACCES'].includes(outcome)) &&
         report.writeOwned === 'EROFS',
       `write to / ${report.writeRoot}, to /etc ${report.writeEtc}, to a folder of its own ${report.writeOwned}`,

@@ -51,7 +51,7 @@ export function clusterRecipe(agentImage: string): string {
 export interface PodFiles {
   /** Archive that is unpacked below `/data`; see `seedEntries`. */
   readonly archive: Uint8Array
-  /** Archive that the agent reads once: it exists in memory alone and is gone afterwards. */
+  /** Archive of one-time files: the agent reads them once from memory, and then they are gone. */
   readonly once: Uint8Array
   /** Files of `/briefing` by name. */
   readonly briefing: Readonly<Record<string, string>>
@@ -187,12 +187,12 @@ export function probePod(
       containers: [
         {
           ...containerWalls(ground, probe.size),
-          // It lasts for seconds, and is to run where all that a node has is promised to others.
+          // The probe lasts for seconds and must also run on a node whose resources are all requested by other pods.
           resources: { requests: nothingPromised, limits: limitsOf(probe.size) },
           name: 'probe',
           // Started like an agent's program, so that the probe sees whether open files are limited.
           command: [...withBoundFiles, ...probe.command],
-          // Contains the reason if it ended without a report; after a success its log is read.
+          // Contains the reason of a failure; after a success the probe's log is read.
           terminationMessagePolicy: 'FallbackToLogsOnError',
           volumeMounts: [queuesMount],
         },

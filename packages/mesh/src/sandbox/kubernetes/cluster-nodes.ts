@@ -3,7 +3,7 @@ import type { V1Node } from '@kubernetes/client-node'
 import type { SandboxNetwork } from '../sandbox-runtime.ts'
 import type { PodGround } from './agent-objects.ts'
 
-/** The part of a node that agents have to do with. */
+/** The facts about a cluster node that matter for agents. */
 export interface AgentNode {
   readonly name: string
   readonly addresses: readonly string[]
@@ -13,7 +13,7 @@ export interface AgentNode {
   readonly userNamespaces: boolean
 }
 
-/** Nodes that pods can be put on now. Pure. */
+/** The nodes on which pods can be scheduled now. Pure. */
 export function agentNodes(items: readonly V1Node[]): readonly AgentNode[] {
   return items
     .filter(({ spec, status }) => {
@@ -33,7 +33,7 @@ export function agentNodes(items: readonly V1Node[]): readonly AgentNode[] {
     }))
 }
 
-/** Networks that nothing is to be fetched from. Pure. */
+/** The cluster's networks, from which the egress filter keeps agents. Pure. */
 export function clusterNetworks(
   nodes: readonly AgentNode[],
   mesh: Pick<PodGround, 'meshAddress' | 'ownAddress'>,

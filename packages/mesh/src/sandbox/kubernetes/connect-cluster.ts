@@ -12,7 +12,7 @@ import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { openExec, type Execution, type ExecPlace } from './open-exec.ts'
 import { podSchema, type Pod } from './pod-state.ts'
 
-/** The way to one cluster, as one user of it. */
+/** The API of one cluster, with the credentials of one user. */
 export interface Cluster {
   readonly core: CoreV1Api
   readonly networking: NetworkingV1Api
@@ -32,14 +32,14 @@ export interface Cluster {
       readonly signal: AbortSignal
     },
   ): Promise<void>
-  /** Runs a program in a container that runs. */
+  /** Runs a program in a running container. */
   exec(place: ExecPlace, command: readonly string[]): Promise<Execution>
 }
 
 export interface ClusterAddress {
   /** Path of the kubeconfig, as in KUBECONFIG; absent for the pod's own service account. */
   readonly kubeconfig?: string | undefined
-  /** Absent for the one that is current there. */
+  /** Name of the context; absent for the current context of the kubeconfig. */
   readonly context?: string | undefined
 }
 

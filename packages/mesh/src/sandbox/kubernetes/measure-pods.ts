@@ -26,7 +26,7 @@ const readCommand = [
   'sh',
 ]
 
-/** Pure; null of an answer that has no figures. */
+/** Parses the script's output; null if it contains no figures. Pure. */
 export function useOfGroup(answer: string): SandboxUse | null {
   const texts = new Map(
     answer.split(/^== \/sys\/fs\/cgroup\//m).map((part) => {

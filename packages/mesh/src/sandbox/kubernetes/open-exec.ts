@@ -51,7 +51,7 @@ export interface Execution {
   close(): void
 }
 
-/** Opens one. The client's own way has no bound of what waits in memory, on neither side, so both streams go by here. */
+/** Runs a program in a pod. The client library buffers both streams without a limit, so they are piped here instead. */
 export async function openExec(
   config: KubeConfig,
   { namespace, pod, container, stdin = false }: ExecPlace,

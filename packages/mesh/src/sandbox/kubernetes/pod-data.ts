@@ -73,7 +73,7 @@ async function* packed(execution: Execution): AsyncGenerator<Uint8Array> {
     throw new SandboxError('data-unread', `tar failed with ${code}: ${said}\nRepair: try it again.`)
 }
 
-/** S10. The system's own `tar` refuses names that lead out of the folder, in a pod that has nothing else. */
+/** Restores an agent's data (S10) in a pod without anything else; `tar` refuses names outside of the folder. */
 export async function writePodData(
   to: PreparedCluster,
   of: DataOfPod,
@@ -103,7 +103,7 @@ export async function writePodData(
       await helper.remove()
     }
   } catch (error) {
-    // Data that is half there would be taken for data.
+    // Deletes incomplete data, because it would be taken for complete.
     await cluster.core
       .deleteNamespacedPersistentVolumeClaim({ namespace, name })
       .catch(unlessRefused([404], null))

@@ -52,7 +52,7 @@ export function hasEnded(pod: Pod): boolean {
   return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed'
 }
 
-/** The process of the agent has been started, or has ended since. Pure. */
+/** True if the agent's process was started, even if it has ended since. Pure. */
 export function hasStarted(pod: Pod): boolean {
   return hasEnded(pod) || (agentState(pod)?.running ?? null) !== null
 }

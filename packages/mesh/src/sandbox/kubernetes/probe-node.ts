@@ -117,7 +117,7 @@ function readReport(log: string): ProbeReport | null {
   }
 }
 
-/** Goes on while `work` does with the address of a neighbor that was reached from here, on the first node that has one. */
+/** Starts a second pod on the first node where the mesh can reach it, and keeps it while `work` uses its address. */
 export async function withSibling<Result>(
   to: ProbedCluster,
   options: ProbeOptions & { readonly nodes: readonly AgentNode[] },
@@ -173,7 +173,7 @@ async function withThrowAway<Result>(
   const body = probePod(ground, { name, node: node.name, command, size: probeSize })
   await answered(cluster.core.createNamespacedPod({ namespace, body }), options).catch(
     async (error: unknown) => {
-      // It may have been made and the answer lost, be it between the server and its database or a balancer before it.
+      // The server may have created the pod although its answer was lost, for example by a load balancer.
       if ((refusalStatus(error) ?? unknownFrom) >= unknownFrom) await takeAway(to, name, options)
       throw error
     },

@@ -32,7 +32,7 @@ export async function tryClaims(to: PreparedCluster, newName: () => string): Pro
   }
 }
 
-/** It began and gave no word: its node was lost meanwhile, and another try may come to another one. */
+/** The trial's pod began and reported nothing, because its node was lost; a retry may run on another node. */
 class TrialLost extends SandboxError {}
 
 async function tryClaim(to: PreparedCluster, name: string): Promise<DataBound> {

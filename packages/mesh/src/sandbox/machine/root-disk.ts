@@ -10,7 +10,7 @@ import { homeTag } from '../sandbox-spec.ts'
 const makeTimeoutMs = 5 * 60_000
 
 /**
- * Size for the files of the image, whose owners and modes are kept; half as many inodes again, and some
+ * Sizes the disk for the files of the image, whose owners and modes are kept, with an eighth more inodes and some
  * spare room.
  */
 const makeScript = [
@@ -19,7 +19,7 @@ const makeScript = [
   'files=$(find /srv | wc -l)',
   'mke2fs -q -F -t ext4 -O ^has_journal -m 0 -b 4096 -N $((files + files / 8 + 64)) -d /srv "/out/$NAME" $((size + size / 16 + 24))M',
   'chmod 0644 "/out/$NAME"',
-  // A power cut after it has its name must not leave one that is half written for good.
+  // Synced before it is renamed: a power cut must not leave a partial disk under the final name.
   'sync "/out/$NAME"',
 ].join('\n')
 
@@ -32,7 +32,7 @@ export async function ensureRootDisk(
   of: {
     /** Id of the agents' image. */
     readonly image: string
-    /** With the programs that make it. */
+    /** The image with the programs that create the disk. */
     readonly machineImage: string
     readonly homeId: string
     readonly cacheDirectory: string
@@ -59,7 +59,7 @@ export async function ensureRootDisk(
       host: {
         NetworkMode: 'none',
         CapDrop: ['ALL'],
-        // Folders that belong to the agent are read by root.
+        // Lets root read the folders of the image that belong to the agent.
         CapAdd: ['DAC_READ_SEARCH'],
         SecurityOpt: ['no-new-privileges'],
         Mounts: [{ Type: 'bind', Source: folder, Target: '/out' }],

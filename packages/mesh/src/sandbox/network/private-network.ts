@@ -13,10 +13,10 @@ import { anchorName, holdBridge } from './hold-bridge.ts'
 import type { PrivateNetwork } from './hold-bridge.ts'
 import { applyScript, removeScript } from './network-rules.ts'
 
-/** A subnet may be taken between looking and creating; another home does the same. */
+/** Attempts to create the network: another home may take the free subnet between the check and the creation. */
 const createAttempts = 5
 
-/** How often, and how far apart, a network is tried again that its engine still counts a container in. */
+/** How often the mesh retries to remove a network in which the engine still counts a container, and how far apart. */
 const networkChecks = 40
 const networkCheckMs = 250
 
@@ -70,7 +70,7 @@ export async function ensurePrivateNetwork(
   return network
 }
 
-/** Takes network and rules away; for `reset` and for tests. Containers must be gone. Idempotent. */
+/** Removes the network and its rules, for `reset` and tests. Its containers must be gone. Idempotent. */
 export async function removePrivateNetwork(worker: RuleWorker, of: NetworkOf = 'agents'): Promise<void> {
   const { name, bridge } = networkNames(worker.homeTag, of)
   await applyRules(worker, removeScript(bridge))

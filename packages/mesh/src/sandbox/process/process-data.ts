@@ -14,7 +14,7 @@ const tarProgram = ['env', 'LC_ALL=C', 'tar'] as const
 /** The exit code of the system's `tar` if a file changed while it was read. */
 const changedCode = 1
 
-/** `folder` is the agent's own, in which `data` lies; `group` the process group that works there, or null. */
+/** Reads `data` in the agent's `folder`. `group` is the agent's process group, or null if none runs. */
 export async function readProcessData(
   folder: string,
   { group, clock }: { readonly group: number | null; readonly clock: Clock },
@@ -36,7 +36,7 @@ export async function readProcessData(
     release: async () => resume(),
     close: async () => {
       await end()
-      // Its shell may have been about to stop the group; now it cannot do so any longer.
+      // The shell may have stopped the group just before it was killed; nothing can stop the group after this.
       resume()
     },
     clock,
@@ -56,7 +56,7 @@ function startPacking(folder: string, group: number | null) {
   let said = ''
   child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
   const [exited, ended] = [once(child, 'exit'), once(child, 'close')]
-  // They are awaited below; until then a program that is not there must not end the process.
+  // Both are awaited below; until then a missing program must not end the mesh as an unhandled rejection.
   for (const end of [exited, ended]) end.catch(() => {})
 
   async function* packed(): AsyncGenerator<Uint8Array> {
@@ -67,7 +67,7 @@ function startPacking(folder: string, group: number | null) {
     }
   }
 
-  /** Resolves once no program of it holds anything. */
+  /** Ends the program and resolves once it has exited. */
   async function end(): Promise<void> {
     child.stdout.destroy()
     child.kill('SIGKILL')
@@ -77,7 +77,7 @@ function startPacking(folder: string, group: number | null) {
   return { tar: packed(), end }
 }
 
-/** S10. The system's own `tar` refuses names that lead out of the folder, and links are made last. */
+/** Restores an agent's data (S10). `tar` refuses names outside of the folder and creates links last. */
 export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8Array>): Promise<void> {
   const data = join(folder, 'data')
   if ((await readdir(data).catch(() => [])).length > 0) throw dataThere(data)

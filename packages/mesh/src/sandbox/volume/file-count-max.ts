@@ -1,9 +1,9 @@
-/** Bytes of data for which one file is allowed: what ext4 itself reckons with. */
+/** One file is allowed for this many bytes of data, the same ratio that ext4 uses for inodes. */
 const bytesPerFile = 16_384
-/** A small limit still holds a project with its dependencies. */
+/** The minimum, so that a small limit still allows a project with its dependencies. */
 const filesMin = 16_384
 
-/** Files and folders that may lie below `/data`, by its limit. Pure. */
+/** The number of files and folders allowed below `/data`, computed from the size limit. Pure. */
 export function fileCountMax(limitBytes: number): number {
   return Math.max(filesMin, Math.floor(limitBytes / bytesPerFile))
 }

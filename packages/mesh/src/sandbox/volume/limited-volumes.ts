@@ -31,14 +31,14 @@ export interface LimitedVolumes {
   /** Path from which the engine mounts an agent's volume. */
   linkOf(agentId: string): string
   has(agentId: string): boolean
-  /** Path of the file, whether it exists or not. */
+  /** Path of the agent's volume file, whether it exists or not. */
   pathOf(agentId: string): string
   /**
-   * The same file for a machine, which mounts it itself: the host reads only its size, because another
-   * kernel wrote it. Created if it is missing.
+   * Gives the agent's volume file to a virtual machine, which mounts it itself; the host reads only its size, because
+   * another kernel wrote it. Created if it is missing.
    */
   asDisk(agentId: string, limitBytes: number): Promise<VolumeDisk>
-  /** Whether a machine was the last to have it. */
+  /** Whether the volume file was last used by a virtual machine. */
   isOfMachine(agentId: string): boolean
   /**
    * Creates the volume if it is missing, and resizes it to its limit. `release` is called once it is

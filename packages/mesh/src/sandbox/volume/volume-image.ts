@@ -9,11 +9,11 @@ import { planSize, refusedWords } from './plan-size.ts'
 
 const blockBytes = 4096
 const quickMs = 30_000
-/** A whole check of a large volume on a slow disk. */
+/** Time limit for a full check of a large volume on a slow disk. */
 const checkMs = 10 * 60_000
 const slowPrograms: readonly string[] = ['e2fsck', 'resize2fs']
 
-/** Bits of what `e2fsck` ends with. */
+/** Bits of the exit code of `e2fsck`. */
 const fsck = { uncorrected: 4, failed: 8 } as const
 
 /** Programs by name, as `findVolumePrograms` gives them. */

@@ -1,6 +1,6 @@
 import type { DataBound } from '../sandbox-runtime.ts'
 
-/** Programs that make and mend the volumes; Debian has them in `e2fsprogs` and `mount`. */
+/** Programs that create and repair volumes; Debian has them in `e2fsprogs` and `mount`. */
 export const volumePrograms = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'debugfs', 'losetup'] as const
 
 export interface VolumeFacts {
@@ -13,7 +13,7 @@ export interface VolumeFacts {
   readonly hasLoopDevices: boolean
 }
 
-/** Whether agents get volumes of a fixed size here; else why not. Pure. */
+/** Whether agents can get volumes of a fixed size on this machine; otherwise the reason why not. Pure. */
 export function volumeSupport(facts: VolumeFacts): DataBound {
   const why = reason(facts)
   return why === null ? { kind: 'volume' } : { kind: 'meter', why }
