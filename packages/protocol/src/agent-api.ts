@@ -31,7 +31,7 @@ import { workspaceFiles } from './workspace-file.ts'
 const message = z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars))
 const runCall = { run_id: runIdSchema, fence: z.int() }
 
-/** How a run went, in the agent's words; the mesh makes the run's outcome of it. Also the specification's TaskResult. */
+/** The agent's report of how a run went; the mesh derives the run's outcome from it. The specification's TaskResult. */
 export const taskResultSchema = z.strictObject({
   run_id: runIdSchema,
   fence: z.int(),
@@ -42,7 +42,7 @@ export const taskResultSchema = z.strictObject({
   /** The final answer to the caller. */
   response: z.string(),
   error: z.nullable(z.strictObject({ code: z.string(), detail: z.string() })),
-  /** Key to value; the mesh writes them under the agent's own permissions. */
+  /** Maps keys to values; the mesh writes them under the agent's own permissions. */
   promote_to_blackboard: jsonObjectSchema,
   tool_outputs: z.array(toolOutputSchema),
   tokens_used: z.int(),
@@ -55,20 +55,20 @@ export const chatRequestSchema = z.strictObject({
   ...runCall,
   message,
   session: z.string().check(z.maxLength(sessionNameMaxChars)),
-  /** Where the turn goes on with a task. No part of what is asked. */
+  /** The task that this turn continues, if any. A repeated request may differ in it. */
   task: z.optional(taskTurnSchema),
-  /** Said to the run before this attempt of it began. No part of what is asked. */
+  /** Steers that arrived before this attempt. A repeated request may differ in them. */
   steers: z.optional(steerMessagesSchema),
-  /** Whose words the message is. No part of what is asked either. */
+  /** The author of the message. A repeated request may differ in it. */
   origin: z.optional(originSchema),
 })
 export type ChatRequest = z.infer<typeof chatRequestSchema>
 
 export const heartbeatRequestSchema = z.strictObject({
   ...runCall,
-  /** All input of the heartbeat, or the result of work that it handed off. */
+  /** The whole input of the heartbeat, or the result of work that the agent handed off. */
   message,
-  /** A later turn of the same heartbeat. */
+  /** True for a later turn of the same heartbeat. */
   continues: z.boolean(),
   steers: z.optional(steerMessagesSchema),
   origin: z.optional(originSchema),
@@ -87,7 +87,7 @@ export const heartbeatContextSchema = z.strictObject({
   heartbeat_rules: z.string(),
   is_default_heartbeat: z.boolean(),
   daily_logs: z.string(),
-  /** What earlier heartbeats did. It is no activity. */
+  /** The log of earlier heartbeats, which does not count as recent activity. */
   heartbeat_logs: z.string(),
   has_recent_activity: z.boolean(),
   disk_used_percent: z.nullable(z.number()),
@@ -105,7 +105,7 @@ export const invokeRequestSchema = z.strictObject({
 })
 export type InvokeRequest = z.infer<typeof invokeRequestSchema>
 
-/** `accepted` false means that another run holds the agent; `status` says which way. */
+/** `accepted` is false if another run holds the agent; `status` says how the agent handled the request. */
 export const acceptedSchema = z.strictObject({
   accepted: z.boolean(),
   status: z.enum(['executing', 'attached', 'finished', 'busy']),
@@ -140,7 +140,7 @@ export const resultReplySchema = z.discriminatedUnion('state', [
 ])
 export type ResultReply = z.infer<typeof resultReplySchema>
 
-/** Ids of the sub-agent that makes the call and of those above it, with slashes; steps are of its own. None: the agent. */
+/** Ids of the calling sub-agent and its ancestors, joined by slashes; it counts its own steps. Absent for the agent. */
 const subagent = z.optional(z.string())
 
 /** One server-sent event of `/chat/stream`. Every stream ends with exactly one `done`. */
@@ -179,11 +179,11 @@ export const agentApi = {
   task: { request: taskAssignmentSchema, response: acceptedSchema },
   chat: { request: chatRequestSchema, response: taskResultSchema },
   chatStream: { request: chatRequestSchema },
-  /** `accepted` false when that run with that fence is not going on. Accepted is not yet taken: see the agent API. */
+  /** `accepted` is false if that run and fence are not active. An accepted steer may be unread: see the agent API. */
   chatSteer: { request: steerRequestSchema, response: z.strictObject({ accepted: z.boolean() }) },
   chatSessions: { response: chatSessionsSchema },
   chatHistory: { query: historyQuerySchema, response: chatHistorySchema },
-  /** Problem `conflict` while a run speaks in it. */
+  /** Problem `conflict` while a run uses the conversation. */
   chatReset: {
     request: z.strictObject({ session: sessionNameSchema }),
     response: chatResetReplySchema,
@@ -208,13 +208,13 @@ export const agentApi = {
           name: z.string(),
           description: z.string(),
           parameters: jsonObjectSchema,
-          /** `builtin`, `skill` (one of the agent's own making), or `mcp:` and the name of the server that offers it. */
+          /** `builtin`, `skill` (written by the agent), or `mcp:` and the name of the server that offers the tool. */
           source: z.string(),
-          /** Of the agent's own tools; left out by agents of before there were groups, as `groups` is. */
+          /** The group of a built-in tool. Like `groups`, it is missing in replies of agents of older releases. */
           group: z.optional(z.nullable(z.string())),
         }),
       ),
-      /** What each group of this agent holds: the name of a tool within its group, and the one it is called by. */
+      /** The tools of each group: maps the tool's name within its group to the name by which a model calls it. */
       groups: z.optional(
         z.array(z.strictObject({ name: z.string(), tools: z.record(z.string(), z.string()) })),
       ),
@@ -246,6 +246,6 @@ export const agentApi = {
     response: folderSchema,
   },
   memoryList: { query: factsQuerySchema, response: factsSchema },
-  /** A fact that is not there is no error: the call may be sent again. */
+  /** Deleting a fact that does not exist is no error, so that a client can repeat the call. */
   memoryForget: { response: forgottenSchema },
 } as const satisfies Record<AgentEndpointName, EndpointSchemas>

@@ -7,11 +7,11 @@ import { originSchema } from './origin.ts'
 import { permissionEntriesSchema, permissionRecordSchema } from './permission-record.ts'
 import { editableFiles } from './workspace-file.ts'
 
-/** Texts of one edit, characters. */
+/** Maximum length of the texts of one edit, in characters. */
 const fileMaxChars = 100_000
 const reasonMaxChars = 500
 
-/** What of an agent can be changed, and for how long a change can be taken back, milliseconds. */
+/** How long a change can be undone, in milliseconds, by the kind of field. */
 export const undoWindowsMs = { text: 5 * 60_000, setting: 30 * 60_000 } as const
 
 export function undoWindowMs(field: string): number {
@@ -20,7 +20,7 @@ export function undoWindowMs(field: string): number {
     : undoWindowsMs.text
 }
 
-/** Entries of permissions: values as they come, so that what does not belong is refused by name and not dropped. */
+/** Permission entries are not parsed here, so that invalid ones are rejected by name and not dropped. */
 const submitted = z.record(z.string(), jsonValueSchema)
 const entries = z.record(z.string(), permissionEntriesSchema)
 export const permissionChangeSchema = z.strictObject({
@@ -107,10 +107,10 @@ export const changeViewSchema = z.strictObject({
   reason: z.string(),
   state: z.enum(changeStates),
   applied_at: z.number(),
-  /** Until then it can be undone, once. */
+  /** The time until which the change can be undone, once. */
   expires_at: z.number(),
   undone_by: z.nullable(z.string()),
-  /** `now`, or with the agent's next run: a sandbox keeps the model and the role that it was started with. */
+  /** `now`, or at the agent's next run, because a sandbox keeps the model and the role that it was started with. */
   takes_effect: z.enum(['now', 'next-run']),
 })
 export type ChangeView = z.infer<typeof changeViewSchema>
@@ -118,18 +118,18 @@ export type ChangeView = z.infer<typeof changeViewSchema>
 export const approvalStates = ['pending', 'confirmed', 'done', 'failed', 'cancelled', 'expired'] as const
 export type ApprovalState = (typeof approvalStates)[number]
 
-/** Something that waits for a person, or waited. */
+/** An action that waits for a person's decision, or waited for one. */
 export const approvalViewSchema = z.strictObject({
   id: idSchema('appr'),
   kind: z.string(),
-  /** What it is done to, such as an agent's id. */
+  /** The object of the action, such as an agent's id. */
   subject: z.string(),
   summary: z.string(),
   /** The effects of the approval as of now, one sentence each. */
   consequences: z.array(z.string()),
   /** What is currently known about its cost, one sentence each. */
   costs: z.array(z.string()),
-  /** Exactly what was asked for. */
+  /** The exact arguments of the requested action. */
   args: jsonObjectSchema,
   /** SHA-256 of kind and args in canonical JSON; a confirmation names it. */
   digest: z.string(),
@@ -142,24 +142,24 @@ export const approvalViewSchema = z.strictObject({
   resolved_at: z.nullable(z.number()),
   resolved_by: z.nullable(z.string()),
   detail: z.string(),
-  /** In the answer to a request alone: the same asker had asked for the same already, and this approval was waiting. */
+  /** Only in the reply to a request: true if the same caller's equal request was already waiting for approval. */
   joined: z.optional(z.boolean()),
 })
 export type ApprovalView = z.infer<typeof approvalViewSchema>
 
-/** How an agent is set up, as people and the operator read it. */
+/** The configuration of an agent, as people and the operator read it. */
 export const agentConfigSchema = z.strictObject({
   id: agentIdSchema,
   kind: z.enum(['operator', 'worker']),
   role: z.string(),
-  /** Null follows the fleet's default. */
+  /** Null if the agent uses the fleet's default. */
   model: z.nullable(z.string()),
-  /** Whose budget its calls are charged to, beside its own; null for none. */
+  /** The project whose budget the agent's calls are charged to in addition to its own; null for none. */
   project: z.nullable(z.string()),
   budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
-  /** Null where it has no record: then everything is denied. Absent for people who are no owners. */
+  /** Null if the agent has no record: everything is denied. Absent for callers who are not owners. */
   permissions: z.optional(z.nullable(permissionRecordSchema)),
-  /** Handles stand for themselves. Absent for people who are no owners. */
+  /** Credential handles are not replaced by their values. Absent for callers who are not owners. */
   mcpServers: z.optional(mcpServersSchema),
   created_at: z.number(),
 })

@@ -1,5 +1,5 @@
-/** How an agent's process ends by itself, so that the mesh can say why; 74 is what systems call an error of input or output. */
+/** Exit codes of an agent's process, by which the mesh can say why it ended; 74 is `EX_IOERR` of sysexits.h. */
 export const agentExitCodes = {
-  /** It could not write its own state, for another reason than a full disk. */
+  /** The agent could not write its own state for a reason other than a full disk. */
   cannotWrite: 74,
 } as const

@@ -3,30 +3,30 @@
  * (`mesh/src/agents/lifecycle/agent-state.ts`).
  */
 export const agentStates = [
-  /** Its row is there; it has never been started. */
+  /** The agent is in the database and was never started. */
   'created',
   'starting',
   'running',
-  /** It runs, and left one or two questions for its health unanswered. */
+  /** The agent runs, and left one or two health checks unanswered. */
   'unhealthy',
   'stopping',
-  /** A person stopped it, or its mesh stopped; the next work starts it. */
+  /** A person stopped the agent, or its mesh stopped; the next work starts it. */
   'stopped',
-  /** Nothing was asked of it for a while; the next work wakes it. */
+  /** The agent had no work for a while; the next work wakes it. */
   'hibernated',
-  /** It ended, hung or could not be started, and is started again after a pause, or at once by work. */
+  /** The agent ended, hung or could not be started. It is restarted after a backoff, or at once by new work. */
   'restarting',
-  /** It was restarted too often; it is retried once in a while, or when a person starts it. */
+  /** The agent was restarted too often; it is retried once in a while, or when a person starts it. */
   'quarantined',
-  /** Put away: nothing starts it and it is given no work. */
+  /** The agent is archived: nothing starts it and it gets no work. */
   'archived',
-  /** What it had is being taken away; its row goes last. */
+  /** The agent's data is being deleted; its row is deleted last. */
   'deleted',
 ] as const
 
 export type AgentStateName = (typeof agentStates)[number]
 
-/** Its sandbox runs and may be given work. */
+/** Whether the agent's sandbox runs and may get work. */
 export function isLive(state: AgentStateName): boolean {
   return state === 'running' || state === 'unhealthy'
 }

@@ -8,25 +8,25 @@ const version = 'TLSv1.3'
 const agentLinkOptions = {
   minVersion: version,
   maxVersion: version,
-  /** Keys that are shared ahead go with SHA-256 alone. */
+  /** TLS 1.3 sessions with a pre-shared key use SHA-256 only. */
   ciphers: 'TLS_AES_128_GCM_SHA256',
-  /** As HTTP has it: small frames of a stream must not wait for each other. */
+  /** Disables Nagle's algorithm, as HTTP does: small frames of a stream must not wait for each other. */
   noDelay: true,
 } as const
 
 export interface AgentLinkKey {
-  /** Which start of which agent; no secret. */
+  /** Identifies one start of one agent; not a secret. */
   readonly identity: string
   /** 256 bits. */
   readonly key: Uint8Array
 }
 
-/** Bootstrap files that can be read only once: by the agent at its start. */
+/** Bootstrap files that can be read only once: the agent reads them at its start. */
 export const doorTokenFile = 'door-token'
 export const linkKeyFile = 'link-key'
 export const onceFiles: readonly string[] = [doorTokenFile, linkKeyFile]
 
-/** Set for an agent whose lines are keyed. */
+/** Set for an agent whose connections are authenticated by a key. */
 export const agentLinkVariables = {
   identity: 'FLOTILLA_LINK',
   proxyPort: 'FLOTILLA_LINK_PROXY_PORT',
@@ -34,7 +34,7 @@ export const agentLinkVariables = {
 /** The directory of one-time secrets, if it is not the mount of bootstrap files. */
 export const onceFolderVariable = 'FLOTILLA_ONCE'
 
-/** From the first byte of a connection to both sides being known. */
+/** The time limit from the first byte of a connection until both sides are authenticated, in milliseconds. */
 export const agentLinkHandshakeMaxMs = 10_000
 
 /** Options for `tls.connect`. A peer that presents a certificate instead of the key is rejected. Pure. */
@@ -43,12 +43,12 @@ export function agentLinkClient({ identity, key }: AgentLinkKey) {
     ...agentLinkOptions,
     ca: [],
     pskCallback: () => ({ psk: key, identity }),
-    // Asked only where there is a certificate.
+    // Node calls this only if the peer presents a certificate.
     checkServerIdentity: () => new Error('the far end showed a certificate and not the key of this start'),
   }
 }
 
-/** For `tls.createServer`; `keyOf` gives null for an identity that is not, or not any more, let in. Pure. */
+/** Options for `tls.createServer`; `keyOf` returns null for an identity that is not admitted (any more). Pure. */
 export function agentLinkServer<Socket>(keyOf: (socket: Socket, identity: string) => Uint8Array | null) {
   return { ...agentLinkOptions, handshakeTimeout: agentLinkHandshakeMaxMs, pskCallback: keyOf }
 }

@@ -1,7 +1,7 @@
 import { reservedAgentIds } from './reserved-ids.ts'
 import type { ProblemKind } from './problem-kind.ts'
 
-/** What may be wrong with the agent that is meant; part of the one catalogue. */
+/** Problems of the agent that a request addresses; part of the one catalogue. */
 export const agentProblems = {
   'unknown-agent': {
     status: 404,

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** The people's API: backups of the home, which an owner makes and looks at from a page. */
+/** The people's API for backups of the home, which an owner creates and lists on a page. */
 export const backupEndpoints = {
   backups: {
     method: 'GET',
@@ -21,21 +21,21 @@ export const backupEndpoints = {
 } as const satisfies Record<string, Endpoint>
 
 export const backupLimits = {
-  /** Shorter ones are guessed whatever is computed of them. */
+  /** Shorter passphrases can be guessed whatever key derivation is used. */
   passphraseMinChars: 8,
   passphraseMaxChars: 1000,
-  /** In the folder of the home; an owner who wants more moves older ones away. */
+  /** Backups in the home's folder; an owner who wants more moves older ones elsewhere. */
   keptMax: 50,
-  /** Of one sentence that the program which works says. */
+  /** The maximum length of one sentence of the backup program. */
   wordsMaxChars: 1000,
 } as const
 
-/** Made by the mesh of the moment, so that no name leads anywhere else. */
+/** The mesh generates the name from the current time, so that no name can lead to another folder. */
 export const backupNameSchema = z
   .string()
   .check(z.regex(/^backup-\d{8}T\d{6}Z$/, 'a backup is named like backup-20260131T235959Z'))
 
-/** The first line of a file is what the command line reads as one. */
+/** Must be one line, because the command line reads only the first line of a passphrase file. */
 const passphrase = z
   .string()
   .check(
@@ -54,7 +54,7 @@ export const backupFileSchema = z.strictObject({
   bytes: z.int(),
   /** Milliseconds since 1970. */
   made_at: z.number(),
-  /** Whether a passphrase closes it; null where the file does not begin as a backup does. */
+  /** Whether the file is encrypted with a passphrase; null if it does not begin like a backup. */
   encrypted: z.nullable(z.boolean()),
 })
 export type BackupFile = z.infer<typeof backupFileSchema>
@@ -62,29 +62,29 @@ export type BackupFile = z.infer<typeof backupFileSchema>
 const deed = z.enum(['make', 'verify'])
 
 export const backupsSchema = z.strictObject({
-  /** Where they are on the machine of the mesh. */
+  /** The folder of the backups on the machine of the mesh. */
   folder: z.string(),
   /** Newest first. */
   backups: z.array(backupFileSchema),
-  /** What goes on now; null while nothing does. */
+  /** The operation in progress; null without one. */
   working: z.nullable(
     z.strictObject({
       deed,
       name: backupNameSchema,
       step: words,
       bytes: z.number(),
-      /** Null if unknown beforehand. */
+      /** The total; null if unknown beforehand. */
       of: z.nullable(z.number()),
       started_at: z.number(),
     }),
   ),
-  /** How the last one ended since the mesh was started; null before the first. */
+  /** The result of the last operation since the mesh started; null before the first. */
   last: z.nullable(
     z.strictObject({
       deed,
       name: backupNameSchema,
       ok: z.boolean(),
-      /** What came of it, or what is wrong and how to mend it. */
+      /** The result, or the error and how to repair it. */
       words,
       ended_at: z.number(),
     }),
@@ -96,7 +96,7 @@ export const backupApi = {
   backups: { response: backupsSchema },
   backupMake: {
     request: z.strictObject({
-      /** Null leaves the secrets out: nothing would close them. */
+      /** Null leaves the secrets out of the backup, because nothing would encrypt them. */
       passphrase: z.nullable(passphrase),
     }),
     response: backupsSchema,

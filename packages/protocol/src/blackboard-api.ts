@@ -58,15 +58,15 @@ export const blackboardWatchSchema = z.strictObject({
   tell: z.enum(watchTells),
   created_by: z.string(),
   created_at: z.number(),
-  /** Changes that it was not notified of yet. */
+  /** How many changes the agent was not notified of yet. */
   waiting: z.int(),
-  /** Why they wait, in words; null where nothing waits. */
+  /** The reason why these changes wait, as text; null if none waits. */
   held: z.nullable(z.string()),
 })
 export type BlackboardWatchView = z.infer<typeof blackboardWatchSchema>
 
 const watches = z.strictObject({ watches: z.array(blackboardWatchSchema) })
-/** `off` ends it. */
+/** `off` removes the watch. */
 const tell = z.enum([...watchTells, 'off'])
 
 export const blackboardWatchApi = {
@@ -87,7 +87,7 @@ export const blackboardHumanApi = {
   blackboardHistory: {
     response: z.strictObject({
       entry: blackboardEntrySchema,
-      /** Newest first, including the current one; older ones are not kept. */
+      /** Newest first, including the current one; the mesh does not keep older ones. */
       versions: z.array(
         z.strictObject({
           version: z.int(),

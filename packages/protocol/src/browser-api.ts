@@ -8,10 +8,10 @@ import { jsonObjectSchema } from './json-value.ts'
 
 const someText = (maxChars: number) => z.string().check(z.minLength(1), z.maxLength(maxChars))
 
-/** What agents send: as the browser takes it, but for what the mesh adds or carries itself. */
+/** The parameters that agents send: those of the browser service, without what the mesh adds or carries itself. */
 export const agentBrowserParams = {
   ...browserActionParams,
-  /** Secrets are the mesh's to fill in. */
+  /** Agents cannot set secrets; the mesh fills them in. */
   type: z.omit(browserActionParams.type, { secret: true }),
   fill_form: z.strictObject({
     fields: z.record(z.string(), z.string().check(z.maxLength(browserLimits.textMaxChars))),
@@ -21,7 +21,7 @@ export const agentBrowserParams = {
   }),
   upload_file: z.strictObject({
     ref: browserActionParams.upload_file.shape.ref,
-    /** In the agent's own files. */
+    /** Paths of the agent's own files. */
     paths: z.array(someText(1000)).check(z.minLength(1), z.maxLength(browserLimits.uploadFilesMax)),
   }),
   inspect_requests: z.strictObject({
@@ -29,7 +29,7 @@ export const agentBrowserParams = {
   }),
 } as const satisfies Record<BrowserAction, z.ZodMiniType>
 
-/** The mesh's own code, beside those of the browser itself. */
+/** An error code of the mesh itself, in addition to those of the browser service. */
 export const handOverCode = 'waits-for-person'
 
 export const browserAgentApi = {
@@ -38,7 +38,7 @@ export const browserAgentApi = {
     response: z.discriminatedUnion('ok', [
       z.strictObject({
         ok: z.literal(true),
-        /** What the page says is in it: outside text. */
+        /** Content of the page: untrusted text. */
         data: jsonObjectSchema,
         /** Notes of the mesh. */
         notes: z.array(z.string()),
@@ -62,24 +62,24 @@ export const browserViewSchema = z.strictObject({
   agent_id: agentIdSchema,
   state: z.enum(browserSessionStates),
   since: z.number(),
-  /** Why it failed; null where it did not. */
+  /** The reason of a failure; null if the browser did not fail. */
   reason: z.nullable(z.string()),
-  /** What it shows, as it was last told: words of a page. */
+  /** The page that the browser showed last; its texts are the page's own words. */
   page: z.nullable(z.strictObject({ url: z.string(), title: z.string(), host: z.string(), tabs: z.int() })),
   acting: z.boolean(),
   watchers: z.int(),
-  /** Who has it, or for what it waits for a person; null where its agent has it. */
+  /** Who controls the browser, or why it waits for a person; null if its agent controls it. */
   hand_over: z.nullable(
     z.strictObject({ kind: z.enum(['person', 'captcha']), by: z.nullable(z.string()), since: z.number() }),
   ),
-  /** Path of the page on which people see it. */
+  /** The path of the dashboard page on which people see the browser's screen. */
   screen: z.string(),
 })
 export type BrowserView = z.infer<typeof browserViewSchema>
 
 export const closedBrowserSchema = z.strictObject({
   ...browserViewSchema.shape,
-  /** Whether there was anything to close. */
+  /** Whether a browser was open. */
   was_open: z.boolean(),
 })
 export type ClosedBrowser = z.infer<typeof closedBrowserSchema>
@@ -87,7 +87,7 @@ export type ClosedBrowser = z.infer<typeof closedBrowserSchema>
 export const browserHumanApi = {
   browsers: {
     response: z.strictObject({
-      /** Why there can be none on this machine; null where there can. */
+      /** Why this machine cannot run browsers; null if it can. */
       unavailable: z.nullable(z.string()),
       max_live: z.int(),
       browsers: z.array(browserViewSchema),

@@ -33,7 +33,7 @@ export const browserHumanEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** Page, files and WebSocket of the screen; other methods find nothing there. */
+/** Page, files and WebSocket of the screen; requests with other methods are not found. */
 export const screenEndpoints = {
   screen: {
     method: 'GET',
@@ -46,7 +46,7 @@ export const screenEndpoints = {
   screenDelete: { method: 'DELETE', path: '/agent-vnc/{agent}/{*path}', summary: 'Nothing is there' },
 } as const satisfies Record<string, Endpoint>
 
-/** Where a person looks at the screen. */
+/** The path of the page on which a person sees the screen. */
 export function screenPath(agentId: string): string {
   return `/agent-vnc/${encodeURIComponent(agentId)}/`
 }

@@ -9,7 +9,7 @@ import type { Endpoint } from './endpoint.ts'
 export const browserServiceEndpoints = {
   status: { method: 'GET', path: '/status', summary: 'Whether the browser lives, and what it shows' },
   act: { method: 'POST', path: '/actions/{action}', summary: 'Does one thing in the browser' },
-  /** No action of an agent's: the mesh has an answer of a solver put into the page that asked. */
+  /** Not an action for agents: the mesh inserts the CAPTCHA solver's answer into the page that asked. */
   answerCaptcha: {
     method: 'POST',
     path: '/captcha-answer',
@@ -23,7 +23,7 @@ export const browserServiceEndpoints = {
 
 export const browserServicePort = 8500
 
-/** Whom the mesh signs a proof for. No agent id holds a colon, so no proof for an agent is one for its browser. */
+/** The subject of the mesh's proof for a browser. Agent ids have no colon, so an agent's proof is not valid here. */
 export function browserProofSubject(agentId: string): string {
   return `browser:${agentId}`
 }
@@ -64,10 +64,10 @@ export const browserLimits = {
   matchesMax: 20,
   matchMaxChars: 300,
   screenshotMaxBytes: 2 * 1024 * 1024,
-  /** Of a picture for people who look on. */
+  /** The size limit of a picture for people who watch. */
   pictureMaxBytes: 256 * 1024,
   uploadFilesMax: 5,
-  /** Of all files together, before base64: so that they fit into a body. */
+  /** The limit for all files together, before base64, so that they fit into a body. */
   uploadMaxBytes: 5 * 1024 * 1024,
   downloadMaxBytes: 5 * 1024 * 1024,
   requestsMax: 50,
@@ -83,7 +83,7 @@ const ref = z.string().check(z.regex(/^e[1-9]\d{0,5}$/, 'a reference is e1, e2 .
 const coordinate = z.number().check(z.minimum(0), z.maximum(10_000))
 const base64 = (maxBytes: number) => z.base64().check(z.maxLength(Math.ceil(maxBytes / 3) * 4))
 
-/** What is typed and never told again, and where: exact origins, such as `https://shop.example`. */
+/** A value that is typed and never returned, with the exact origins where it may be typed: `https://shop.example`. */
 const secretSchema = z.strictObject({
   value: someText(4096),
   origins: z.array(someText(300)).check(z.minLength(1), z.maxLength(50)),
@@ -100,7 +100,7 @@ export const browserActionParams = {
     url,
     wait_until: z.optional(z.enum(['load', 'domcontentloaded', 'networkidle', 'commit'])),
   }),
-  /** `frame`: a reference of an iframe of the last snapshot; then its content alone. */
+  /** `frame`: a reference of an iframe in the last snapshot; the snapshot then contains only that iframe. */
   snapshot: z.strictObject({ frame: z.optional(ref) }),
   click: z.strictObject({
     ref,
@@ -108,7 +108,7 @@ export const browserActionParams = {
     double: z.optional(z.boolean()),
   }),
   click_xy: z.strictObject({ x: coordinate, y: coordinate }),
-  /** With `secret`, `text` is empty: the secret's value is what is typed. */
+  /** With `secret`, `text` is empty: the browser types the secret's value. */
   type: z.strictObject({
     ref,
     text: text(browserLimits.textMaxChars),
@@ -119,7 +119,7 @@ export const browserActionParams = {
   hover: z.strictObject({ ref }),
   scroll: z.strictObject({
     direction: z.enum(['up', 'down', 'left', 'right']),
-    /** Pixels; most of a screen when left out. */
+    /** The distance in pixels; most of a screen if omitted. */
     amount: z.optional(z.int().check(z.minimum(1), z.maximum(100_000))),
     ref: z.optional(ref),
   }),
@@ -129,7 +129,7 @@ export const browserActionParams = {
         z.strictObject({
           ref,
           value: text(browserLimits.textMaxChars),
-          /** What is filled in in place of `value`, which is empty then. */
+          /** The secret that is filled in in place of `value`, which is then empty. */
           secret: z.optional(secretSchema),
         }),
       )
@@ -139,7 +139,7 @@ export const browserActionParams = {
     ref,
     values: z.array(text(1000)).check(z.minLength(1), z.maxLength(browserLimits.selectedMax)),
   }),
-  /** Just one of the first three. */
+  /** Exactly one of the first three fields is required. */
   wait_for: z.strictObject({
     text: z.optional(someText(1000)),
     ref: z.optional(ref),
@@ -162,7 +162,7 @@ export const browserActionParams = {
   inspect_requests: z.strictObject({
     limit: z.int().check(z.minimum(1), z.maximum(browserLimits.requestsMax)),
   }),
-  /** A new browser with an empty profile: logged out everywhere. */
+  /** Starts a new browser with an empty profile, which is logged out everywhere. */
   reset: z.strictObject({}),
 } as const satisfies Record<string, z.ZodMiniType>
 
@@ -174,7 +174,7 @@ export type BrowserActionParams = {
 
 export const browserActionRequestSchema = z.strictObject({
   params: z.record(z.string(), z.unknown()),
-  /** How long the caller waits; the action is broken off then. */
+  /** How long the caller waits, in milliseconds; the service then aborts the action. */
   deadline_ms: z.int().check(z.minimum(1), z.maximum(browserLimits.deadlineMaxMs)),
 })
 export type BrowserActionRequest = z.infer<typeof browserActionRequestSchema>
@@ -182,14 +182,14 @@ export type BrowserActionRequest = z.infer<typeof browserActionRequestSchema>
 const pageSchema = z.strictObject({
   url: text(browserLimits.urlMaxChars),
   title: text(300),
-  /** Empty where the page has none, as `about:blank`. */
+  /** Empty if the page has no host, such as `about:blank`. */
   host: text(255),
   tab_index: count,
   tabs: count,
 })
 export type BrowserPage = z.infer<typeof pageSchema>
 
-/** As those who make them write them; outside text wherever it comes from. */
+/** The forms in which CAPTCHA providers write keys and tokens; they are untrusted text whatever their source. */
 export const captchaSiteKey = /^[\w-]{10,100}$/
 export const captchaToken = /^[\x21-\x7e]{1,8192}$/
 export const captchaKinds = ['recaptcha', 'hcaptcha', 'turnstile', 'generic'] as const
@@ -197,13 +197,13 @@ export const captchaSchema = z.nullable(
   z.strictObject({
     kind: z.enum(captchaKinds),
     host: text(255),
-    /** By which its maker knows the page; null where it shows none, or where it is not the page itself that asks. */
+    /** The provider's key for the site; null if the page shows none, or does not itself ask for the CAPTCHA. */
     site_key: z.nullable(z.string().check(z.regex(captchaSiteKey))),
   }),
 )
 export type Captcha = z.infer<typeof captchaSchema>
 
-/** What is put into the page, only where it still asks just that. */
+/** The answer that is inserted into the page, only if the page still asks for exactly this CAPTCHA. */
 export const captchaAnswerSchema = z.strictObject({
   kind: z.enum(captchaKinds),
   host: text(255),
@@ -212,13 +212,13 @@ export const captchaAnswerSchema = z.strictObject({
 })
 export type CaptchaAnswer = z.infer<typeof captchaAnswerSchema>
 
-/** False where the page asks that no more, and where a person has it. */
+/** False if the page no longer asks for the CAPTCHA, or if a person controls the browser. */
 export const captchaAnsweredSchema = z.strictObject({ answered: z.boolean() })
 
 /** The fields in the result of every successful action. */
 const ofEvery = {
   page: pageSchema,
-  /** Dialogs since the last result; each was dismissed, and a page that asked before it was left was left. */
+  /** Dialogs since the last result. Each was dismissed, and a page that asked before it was left was left. */
   dialogs: z
     .array(
       z.strictObject({ kind: z.enum(['alert', 'confirm', 'prompt', 'beforeunload']), message: text(500) }),
@@ -231,7 +231,7 @@ const plain = z.strictObject(ofEvery)
 
 /** What each action gives back as `data`. */
 export const browserActionData = {
-  /** `http_status` is null where no answer of a server made the page. */
+  /** `http_status` is null if the page did not come from a server's response. */
   navigate: z.strictObject({ ...ofEvery, http_status: z.nullable(z.int()), captcha: captchaSchema }),
   snapshot: z.strictObject({
     ...ofEvery,
@@ -239,7 +239,7 @@ export const browserActionData = {
     text: text(browserLimits.snapshotMaxChars),
     /** References that `text` gives out. */
     elements: count,
-    /** What `text` leaves out, worded by the service; empty if it is complete. */
+    /** What `text` omits, worded by the service; empty if it is complete. */
     left_out: text(500),
   }),
   click: z.strictObject({ ...ofEvery, captcha: captchaSchema }),
@@ -253,11 +253,11 @@ export const browserActionData = {
     ...ofEvery,
     selected: z.array(text(1000)).check(z.maxLength(browserLimits.selectedMax)),
   }),
-  /** False where the time went by. */
+  /** False if the time ran out. */
   wait_for: z.strictObject({ ...ofEvery, found: z.boolean() }),
   find_text: z.strictObject({
     ...ofEvery,
-    /** Each with some words around it. */
+    /** Each match with the surrounding words. */
     matches: z.array(text(browserLimits.matchMaxChars)).check(z.maxLength(browserLimits.matchesMax)),
     total: count,
   }),
@@ -276,23 +276,23 @@ export const browserActionData = {
   upload_file: plain,
   download: z.strictObject({
     ...ofEvery,
-    /** As the page names it; no path. */
+    /** The file name that the page gives; not a path. */
     name: text(200),
-    /** By the first bytes of the content, whatever the page says. */
+    /** Detected from the first bytes of the content, whatever the page says. */
     mime_type: text(100),
     size_bytes: count,
     content_base64: base64(browserLimits.downloadMaxBytes),
   }),
   inspect_requests: z.strictObject({
     ...ofEvery,
-    /** The newest last. */
+    /** Newest last. */
     requests: z
       .array(
         z.strictObject({
           method: text(20),
-          /** Names of the query stay, its values do not. */
+          /** Contains the names of query parameters without their values. */
           url: text(1000),
-          /** Null where there was no answer. */
+          /** Null if there was no response. */
           status: z.nullable(z.int()),
           type: text(30),
           bytes: z.nullable(count),
@@ -309,24 +309,24 @@ export type BrowserActionData = {
 export const browserProblemCodes = [
   /** Invalid parameters, or an unknown action. */
   'bad-params',
-  /** The reference is not of the last snapshot, or its element is gone: take a snapshot. */
+  /** The reference is not in the last snapshot, or its element is gone. Repair: take a snapshot. */
   'stale-reference',
   'no-such-tab',
-  /** The element is there and does not take this, or the page does not let it happen. */
+  /** The element exists and does not support the action, or the page prevents it. */
   'not-possible',
   /** Neither `http:`, `https:` nor `about:blank`. */
   'url-refused',
-  /** The page did not come: refused by the mesh's filter, no such name, broken off. */
+  /** The page did not load: the mesh's filter refused it, the name does not exist, or loading was aborted. */
   'page-failed',
   'deadline-passed',
-  /** The field is at an origin that the secret is not bound to, or went there meanwhile. */
+  /** The field's origin is not one that the secret is bound to, or the page changed its origin meanwhile. */
   'secret-refused',
   'too-large',
   'no-download',
-  /** Eight wait already. */
+  /** Eight actions are waiting already. */
   'browser-busy',
   'person-in-control',
-  /** Chromium or its screen did not come up; the next action tries again. */
+  /** Chromium or its screen did not start; the next action tries again. */
   'launch-failed',
   /** Chromium or its screen ended during the action; the next action restarts it with the same tabs. */
   'browser-crashed',
@@ -337,7 +337,7 @@ export type BrowserProblemCode = (typeof browserProblemCodes)[number]
 
 export const browserProblemSchema = z.strictObject({
   code: z.enum(browserProblemCodes),
-  /** What was wrong and what to do, for the model. May hold words of the page. */
+  /** The error and its repair, for the model. It may contain words of the page. */
   message: text(1000),
   retry_after_ms: z.optional(count),
 })
@@ -362,28 +362,28 @@ export const vncQuerySchema = z.strictObject({ watcher: z._default(z.enum(['view
 export const browserStatusSchema = z.strictObject({
   /** The egress filter is installed and the token was read. */
   ready: z.boolean(),
-  /** Another with each start of the container. */
+  /** A new id for each start of the container. */
   boot_id: someText(64),
   /** Whether Chromium runs. */
   live: z.boolean(),
-  /** Of the tab in front, while it lives. */
+  /** The tab in front, while Chromium runs. */
   url: z.optional(text(browserLimits.urlMaxChars)),
   title: z.optional(text(300)),
   tabs: count,
   watchers: count,
   mode: z.enum(['view', 'control']),
-  /** Whether an action is at work or waits. */
+  /** Whether an action is running or waiting. */
   busy: z.boolean(),
-  /** Since the last action ended, or since a person last controlled; 0 while one of both goes on. */
+  /** Seconds since the last action ended or a person last controlled the browser; 0 while either is going on. */
   idle_seconds: count,
-  /** Whether a page of the living Chromium was found inside its sandbox; false while none lives. */
+  /** Whether a page of the running Chromium was found inside its sandbox; false if Chromium does not run. */
   sandboxed: z.boolean(),
-  /** Of the whole container; 0 where the kernel does not say. */
+  /** Memory of the whole container; 0 if the kernel does not report it. */
   memory_bytes: count,
 })
 export type BrowserStatus = z.infer<typeof browserStatusSchema>
 
-/** Null where no browser lives, or the page gave no picture in time. */
+/** Null if no browser runs, or if the page gave no picture in time. */
 export const browserPictureSchema = z.strictObject({
   image_base64: z.nullable(base64(browserLimits.pictureMaxBytes)),
 })

@@ -13,9 +13,9 @@ export type BrowserParameter = { readonly description: string; readonly optional
 export interface BrowserTool {
   readonly description: string
   readonly parameters: Readonly<Record<string, BrowserParameter>>
-  /** It changes neither the page nor what the browser does, so that it may be asked again. */
+  /** The action changes neither the page nor the browser, so it may be repeated. */
   readonly looks?: true
-  /** How long the mesh waits for it, milliseconds. */
+  /** How long the mesh waits for the action, in milliseconds. */
   readonly deadlineMs: number
 }
 

@@ -1,23 +1,23 @@
 import type { ChannelName } from './people.ts'
 
-/** What a channel is switched on with: credentials of the mesh, by their names without a prefix. */
+/** A credential that a channel needs: one of the mesh's credentials, by its name without a prefix. */
 export interface ChannelField {
   readonly name: string
   readonly label: string
-  /** Where a person finds it. */
+  /** Where on the platform a person finds the value. */
   readonly hint: string
-  /** Whether it is asked for without being shown. */
+  /** Whether the input is hidden while a person types it. */
   readonly isSecret: boolean
-  /** `wanted`: nothing works without; `made`: the mesh makes one where none is given, and shows it once. */
+  /** `wanted`: the channel does not work without it; `made`: the mesh generates a missing one and shows it once. */
   readonly give: 'wanted' | 'made'
   readonly form: RegExp
-  /** What the form is, in words. */
+  /** The expected form, as text. */
   readonly formWords: string
 }
 
 export const channelFieldMaxChars = 4000
 
-/** One word without a space: whatever a platform gives out. */
+/** One word without spaces, as every platform issues. */
 const word = /^[\x21-\x7e]+$/
 const wordWords = 'one word without spaces'
 
@@ -115,7 +115,7 @@ export const channelFields: Readonly<Record<ChannelName, readonly ChannelField[]
   ],
 }
 
-/** What a person does on the platform before the channel is switched on, wherever its fields are then typed. */
+/** What a person does on the platform before the channel is enabled, wherever the fields are typed afterwards. */
 export const channelSetUp: Readonly<Record<ChannelName, string>> = {
   telegram: 'Ask @BotFather on Telegram for a bot with /newbot.',
   discord:

@@ -3,7 +3,7 @@ import { channelFieldMaxChars } from './channel-fields.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { channelNames, personRoles } from './people.ts'
 
-/** Where chat platforms deliver. Anyone may call it; each channel says by signature who may not. */
+/** Where chat platforms deliver. Anyone may call it; each channel rejects callers without a valid signature. */
 export const channelPublicEndpoints = {
   channelVerify: {
     method: 'GET',
@@ -45,25 +45,25 @@ export type ChannelEndpointName = keyof typeof channelEndpoints
 
 export const channelPairing = {
   codeChars: 8,
-  /** Without what is read wrongly. */
+  /** Without characters that are easily misread. */
   alphabet: 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789',
-  /** How long a code holds, milliseconds. */
+  /** How long a code is valid, in milliseconds. */
   codeMs: 10 * 60_000,
-  /** Wrong codes of one sender, for whom the code then opens nothing. */
+  /** Wrong codes of one sender, after which the mesh accepts no code from this sender. */
   triesMax: 5,
   /** Number of senders whose tries are counted separately; further ones only count in the total. */
   sendersMax: 10_000,
-  /** Wrong codes of all: the odds of a right one among them are one to a million. */
+  /** Wrong codes of all senders: the odds of a right one among them are one to a million. */
   allTriesMax: 1_000_000,
 } as const
 
-/** Of what a platform delivers at once, bytes. */
+/** The size limit of one delivery of a platform, in bytes. */
 export const channelBodyMaxBytes = 1024 * 1024
 
-/** `off` where its credentials are missing. */
+/** `off` if the channel's credentials are missing. */
 export const channelStates = ['off', 'connecting', 'connected', 'failing', 'refused'] as const
 
-/** What agents and the mesh tell owners, what waits for a person, budgets at 80 and 100 %, and ended hand-offs of the operator. */
+/** Kinds of notices to owners: notes, waiting approvals, budgets at 80 and 100 %, the operator's ended hand-offs. */
 export const channelNoticeKinds = ['notes', 'approvals', 'budgets', 'tasks'] as const
 
 const timeOfDay = z
@@ -71,19 +71,19 @@ const timeOfDay = z
   .check(z.regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day is expected, such as 22:00'))
 
 export const channelNoticesSchema = z.strictObject({
-  /** On which channels; none by default. */
+  /** The channels that deliver notices; none by default. */
   to: z.array(z.enum(channelNames)).check(z.maxLength(channelNames.length)),
   about: z.array(z.enum(channelNoticeKinds)).check(z.maxLength(channelNoticeKinds.length)),
-  /** In the time zone of the mesh's machine; notices wait until they are over. Null for no quiet hours. */
+  /** In the time zone of the mesh's machine; notices wait until the quiet hours end. Null for no quiet hours. */
   quiet_hours: z.nullable(z.strictObject({ from: timeOfDay, to: timeOfDay })),
 })
 export type ChannelNotices = z.infer<typeof channelNoticesSchema>
 
-/** `open` waits for the code; `refused` knew it and could not be made an owner; `ended` is over without either. */
+/** `open` waits for the code; `refused`: its sender could not be made an owner; `ended` is over without either. */
 export const channelPairingSchema = z.strictObject({
   state: z.enum(['open', 'paired', 'refused', 'ended']),
   expires_at: z.number(),
-  /** Wrong codes in the meantime, from any sender. */
+  /** The number of wrong codes in the meantime, from any sender. */
   wrong_tries: z.int(),
   /** The paired person, or why pairing failed; empty before. */
   detail: z.string(),
@@ -92,19 +92,19 @@ export const channelPairingSchema = z.strictObject({
 export const channelViewSchema = z.strictObject({
   name: z.enum(channelNames),
   state: z.enum(channelStates),
-  /** What is wrong, in words; empty while nothing is. */
+  /** The error, as text; empty without one. */
   detail: z.string(),
-  /** What a person can do about it; empty where nothing need be done. */
+  /** How a person can repair it; empty if no repair is needed. */
   repair: z.string(),
   /** Identities on this channel that `config/people.json` names. */
   people: z.int(),
-  /** Who they are, by name in `config/people.json`. */
+  /** These people, by their names in `config/people.json`. */
   linked: z.array(z.strictObject({ identity: z.string(), person: z.string(), role: z.enum(personRoles) })),
-  /** The code that was asked for last, without it; null where none was since the mesh started. */
+  /** The last requested code, without its value; null if none was requested since the mesh started. */
   pairing: z.nullable(channelPairingSchema),
-  /** The credentials it has or lacks, as `channelFields` has them; `environment` is the mesh's own and changed there. */
+  /** The channel's set and missing credentials, by `channelFields`; `environment` ones are changed only there. */
   credentials: z.array(z.strictObject({ name: z.string(), kept: z.enum(['none', 'file', 'environment']) })),
-  /** Letters that wait to be sent. */
+  /** The number of messages that wait to be sent. */
   waiting: z.int(),
 })
 export type ChannelView = z.infer<typeof channelViewSchema>
@@ -115,7 +115,7 @@ export const channelsApi = {
   },
   channelAdd: {
     request: z.strictObject({
-      /** By the names of `channelFields`; what is left out is as it is kept. */
+      /** Values by the names of `channelFields`; an omitted value stays unchanged. */
       values: z._default(
         z.record(
           z.string().check(z.maxLength(64)),
@@ -128,9 +128,9 @@ export const channelsApi = {
     }),
     response: z.strictObject({
       channel: channelViewSchema,
-      /** As whom the platform knows the token; empty where it has no such name. */
+      /** The account name that the platform reports for the token; empty if it has none. */
       account: z.string(),
-      /** What the mesh made because none was given, told this once. */
+      /** Values that the mesh generated because none were given; they are shown only this once. */
       made: z.record(z.string(), z.string()),
     }),
   },

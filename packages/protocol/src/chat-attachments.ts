@@ -1,9 +1,9 @@
 import { wireLimits } from './limits.ts'
 
-/** Files that one message brings along. */
+/** Files that one message may have. */
 export const attachmentsMax = 8
 const nameMaxChars = 80
-/** Below /data of the agent, beside what it makes itself. */
+/** The folder below /data of the agent, beside the agent's own files. */
 const folder = 'uploads'
 
 export interface Attachment {
@@ -13,8 +13,8 @@ export interface Attachment {
 }
 
 /**
- * Where a file of that name goes: letters, digits and `. _ -`, no dot first, and a mark before it so that nothing that is
- * there is overwritten. Pure.
+ * The path for an uploaded file: letters, digits and `. _ -`, no leading dot, and `mark` as a prefix, so that no
+ * existing file is overwritten. Pure.
  */
 export function uploadPath(name: string, mark: string): string {
   const plain = name
@@ -25,7 +25,7 @@ export function uploadPath(name: string, mark: string): string {
   return `${folder}/${mark}-${plain === '' ? 'file' : plain}`
 }
 
-/** Why this file cannot come along, or null. Pure. */
+/** Why this file cannot be attached, or null. Pure. */
 export function attachmentFault(
   file: { readonly name: string; readonly size: number },
   before: number,
@@ -36,7 +36,7 @@ export function attachmentFault(
   return file.size > wireLimits.uploadMaxBytes ? `${file.name} is larger than ${mostMb} MB.` : null
 }
 
-/** The message as the agent reads it. Pure. */
+/** The message with its attachments, as the agent reads it. Pure. */
 export function withAttachments(message: string, attachments: readonly Attachment[]): string {
   if (attachments.length === 0) return message
   const lines = attachments.map(

@@ -1,15 +1,15 @@
 import * as z from 'zod/mini'
 import { shownPicturesSchema } from './shown-picture.ts'
 
-/** Longest name of a conversation: what a channel and a person's name there can make. */
+/** The maximum length of a conversation's name; a channel and a person's name in it must fit. */
 export const sessionNameMaxChars = 200
 
-/** The conversation of the person at the terminal. */
+/** The name of the conversation of the person at the terminal. */
 export const terminalSession = 'default'
 
 export const sessionNameSchema = z.string().check(z.minLength(1), z.maxLength(sessionNameMaxChars))
 
-/** Most messages of one answer, and the default number. */
+/** Maximum and default number of messages in one response. */
 export const historyMessages = { max: 500, default: 50 } as const
 
 /** One message as people read it; long texts are cut, and say so. */
@@ -18,22 +18,22 @@ export const historyMessageSchema = z.strictObject({
   text: z.string(),
   /** Tools that the agent called with this answer. */
   calls: z.array(z.strictObject({ name: z.string(), input: z.string() })),
-  /** Of a result, where the conversation still names them. */
+  /** Pictures of a tool result, while the conversation still refers to them. */
   pictures: shownPicturesSchema,
 })
 export type HistoryMessage = z.infer<typeof historyMessageSchema>
 
-/** A conversation as the agent remembers it: messages that were compacted away are in its transcripts. */
+/** A conversation as the agent remembers it: older messages that were compacted are in its transcripts. */
 export const chatHistorySchema = z.strictObject({
   session: z.string(),
-  /** The newest, in their order. */
+  /** The newest messages, in their order. */
   messages: z.array(historyMessageSchema),
-  /** How many there are; more than are shown where older ones are left out. */
+  /** The number of all messages; more than are shown if older ones are omitted. */
   total: z.int(),
-  /** Answers of the model since the last continuation, and how many continuations there were. */
+  /** The model's answers since the last continuation, and how many continuations there were. */
   rounds: z.int(),
   continues: z.int(),
-  /** The task that it is about, when it began as one. */
+  /** The task of the conversation, if it began as a task. */
   task_id: z.nullable(z.string()),
 })
 export type ChatHistory = z.infer<typeof chatHistorySchema>
@@ -49,7 +49,7 @@ export const chatSessionSchema = z.strictObject({
 /** Newest first. */
 export const chatSessionsSchema = z.strictObject({
   sessions: z.array(chatSessionSchema),
-  /** How many there are; more than are listed where older ones are left out. */
+  /** The number of all conversations; more than are listed if older ones are omitted. */
   total: z.int(),
 })
 export type ChatSessions = z.infer<typeof chatSessionsSchema>
@@ -64,10 +64,10 @@ export const historyQuerySchema = z.strictObject({
 
 export const chatResetReplySchema = z.strictObject({
   session: z.string(),
-  /** Messages that went into the archive; 0 where there was no conversation. */
+  /** Messages that were archived; 0 if the conversation did not exist. */
   archived_messages: z.int(),
 })
 export type ChatResetReply = z.infer<typeof chatResetReplySchema>
 
-/** How the words begin that stand in a conversation in place of an answer that did not come. */
+/** The beginning of the text that replaces a missing answer in a conversation. */
 export const unansweredMark = '[This turn ended without an answer'

@@ -1,12 +1,12 @@
 /**
- * Where this user's programs keep what they can make again. `cacheHome` is `XDG_CACHE_HOME`, which counts only as an
- * absolute path (XDG Base Directory Specification).
+ * The cache folder of this user's programs. `cacheHome` is `XDG_CACHE_HOME`, which counts only as an absolute path
+ * (XDG Base Directory Specification).
  */
 export function cachesFolder(cacheHome: string | undefined, userHome: string): string {
   return cacheHome?.startsWith('/') ? cacheHome : `${userHome}/.cache`
 }
 
-/** Of those, the one for what was compiled of the files beside the one that was started: a folder for each build. */
+/** The cache folder for the compiled modules of the started build: each build has its own folder. */
 export function compiledProgramFolder(
   cacheHome: string | undefined,
   userHome: string,
@@ -16,7 +16,7 @@ export function compiledProgramFolder(
   return `${compiledModulesFolder(cacheHome, userHome)}/${folder}`
 }
 
-/** The folder where our programs keep what Node compiled of their modules, for their next start. */
+/** The folder where our programs keep what Node compiled of their modules, so that their next start is faster. */
 export function compiledModulesFolder(cacheHome: string | undefined, userHome: string): string {
   return `${cachesFolder(cacheHome, userHome)}/flotilla/compiled`
 }

@@ -1,28 +1,28 @@
-/** How much of a refusal is read; the relevant sentence is at its beginning. */
+/** How many characters of a refusal are read; the relevant sentence is at its beginning. */
 const wordsMaxChars = 1000
-/** Plausible windows in tokens: below it no agent could work, above it none is offered. */
+/** Plausible context windows in tokens: no agent could work with less, and no provider offers more. */
 const windowRangeTokens = { min: 2000, max: 20_000_000 } as const
-/** How much longer than the window a prompt may be said to be, before it is not believed. */
+/** A prompt that is stated to be more than this many times longer than the window is not believed. */
 const promptMaxWindows = 50
 
 const tooLong =
   /context_length_exceeded|context.{0,20}(?:length|window|size|limit)|(?:prompt|input) is too long|(?:input|prompt).{0,40}(?:exceeds?|too (?:long|large)).{0,60}(?:tokens?|context|maximum)|too many (?:input )?tokens|input token count|prompt token count|maximum (?:prompt|model) length|model token limit|reduce the length of the messages|`inputs` tokens|`inputs` must have less than/i
 
-/** Whether a refusal is because of the length of the prompt, in the words of any provider. Pure. */
+/** Whether a provider refused a call because its prompt is too long, in any provider's words. Pure. */
 export function saysTooLong(words: string): boolean {
   return tooLong.test(words.slice(0, wordsMaxChars))
 }
 
 export interface StatedWindow {
-  /** Tokens that the model takes, as its provider says. */
+  /** The model's context window in tokens, as its provider states it. */
   readonly windowTokens: number
-  /** What the prompt had, by the provider's count; null where it is not said, or is not beyond the window. */
+  /** The prompt's tokens by the provider's count; null if the refusal has no count, or one below the window. */
   readonly promptTokens: number | null
 }
 
 /**
- * Each is how some provider says it, `N` standing for a number: what is too long is `prompt`, and only what is called
- * the limit is `window`. A sentence that is not known names no limit, whatever numbers stand in it.
+ * How providers word the refusal; `N` matches a number: `prompt` is what was too long, and `window` only what is
+ * called the limit. An unknown sentence states no limit, whatever numbers it contains.
  */
 const forms: readonly RegExp[] = [
   // Anthropic, and Bedrock for it
@@ -61,7 +61,7 @@ const forms: readonly RegExp[] = [
   form('`inputs` tokens \\+ `max_new_tokens` must be <= <window>'),
 ]
 
-/** A number ends where a word does, so that of `128k` nothing is taken. */
+/** A number must end at a word boundary, so that nothing is read from `128k`. */
 function form(source: string): RegExp {
   const number = '\\d[\\d,]{0,18}\\b'
   const pattern = source
@@ -71,7 +71,7 @@ function form(source: string): RegExp {
   return new RegExp(pattern, 'i')
 }
 
-/** Null when the words state no limit that a model could have. They are a stranger's, and no more than a claim. Pure. */
+/** Null if the text states no plausible limit. The text is a third party's and no more than a claim. Pure. */
 export function statedWindow(words: string): StatedWindow | null {
   const start = words.slice(0, wordsMaxChars)
   for (const one of forms) {

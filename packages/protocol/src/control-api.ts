@@ -70,10 +70,10 @@ export const explanationSchema = z.strictObject({
   as: z.enum(['door', 'program']),
   allowed: z.boolean(),
   reason: z.string(),
-  /** The field of the permission record that decides, when one does. */
+  /** The field of the permission record that decides the question, if a field does. */
   field: z.nullable(z.string()),
   file: z.string(),
-  /** From 1; null when no line of the file decides. */
+  /** Line number from 1; null if no line of the file decides. */
   line: z.nullable(z.int()),
   repair: z.string(),
 })
@@ -86,7 +86,7 @@ export const controlApi = {
   agentEdit: {
     request: agentEditSchema,
     response: z.extend(changeViewSchema, {
-      /** What of the edit has no effect, with the repair. */
+      /** Parts of the edit that have no effect, each with the repair. */
       notices: z._default(z.array(z.string()), []),
     }),
   },
@@ -109,7 +109,7 @@ export const controlApi = {
   },
   changeUndo: { response: changeViewSchema },
   pending: {
-    /** `open` for what can still be decided, `all` for what was, too. */
+    /** `open` for actions that still wait for a decision, `all` for decided ones as well. */
     query: z.strictObject({ state: z._default(z.enum(['open', 'all']), 'open'), limit: listLimit }),
     response: z.strictObject({ pending: z.array(approvalViewSchema) }),
   },

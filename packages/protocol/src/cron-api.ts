@@ -9,7 +9,7 @@ export const cronLimits = {
   jobsPerAgentMax: 50,
   scheduleMaxChars: 200,
   whenMaxChars: 500,
-  /** Rows that one request shows. */
+  /** How many rows one reply shows. */
   rowsShownMax: 200,
   /** How many upcoming due times are listed. */
   nextShown: 5,
@@ -70,8 +70,8 @@ export const newCronJobSchema = z.strictObject({
 export type NewCronJob = z.output<typeof newCronJobSchema>
 
 /**
- * All that may change of a job; the rest is fixed: remove it and make another. `when` is ours and not in the
- * specification's record: it narrows a schedule as `enabled` does, so it changes as that does. An empty one takes it away.
+ * The changeable fields of a job; to change another one, remove the job and make a new one. `when` is an addition to
+ * the specification's record: like `enabled` it narrows a schedule, so it can be changed. An empty `when` removes it.
  */
 export const cronChangeSchema = z.strictObject({
   schedule: z.optional(schedule),
@@ -96,7 +96,7 @@ export const cronSeenSchema = z.strictObject({
 })
 export type CronSeen = z.output<typeof cronSeenSchema>
 
-/** `firing`: asked for and not known yet whether it became a run. */
+/** `firing`: the run was requested, and it is not known yet whether it started. */
 export const cronRowStates = ['firing', 'fired', 'skipped'] as const
 
 export const cronRowSchema = z.strictObject({
@@ -108,11 +108,11 @@ export const cronRowSchema = z.strictObject({
   count: z.int(),
   count_exact: z.boolean(),
   state: z.enum(cronRowStates),
-  /** Why it was skipped, as a word; `null` where it fired. */
+  /** The reason for skipping it, as a code; `null` if it fired. */
   skipped_because: z.nullable(z.string()),
   detail: z.string(),
   manual: z.boolean(),
-  /** When it was decided. */
+  /** When the mesh decided to fire or to skip it. */
   at: z.number(),
   late_ms: z.number(),
   late: z.boolean(),
@@ -122,7 +122,7 @@ export const cronRowSchema = z.strictObject({
   text: z.string(),
   /** True if the answer said nothing new, so no notice was sent. */
   quiet: z.boolean(),
-  /** All of it, for a person. */
+  /** A full description of the row, for a person. */
   words: z.string(),
 })
 export type CronRowView = z.infer<typeof cronRowSchema>
@@ -142,7 +142,7 @@ export const cronJobViewSchema = z.strictObject({
   when: z.nullable(z.string()),
   created_by: z.string(),
   created_at: z.number(),
-  /** Milliseconds since 1970; null for a job that is off. */
+  /** Milliseconds since 1970; null if the job is disabled. */
   next_run: z.nullable(z.number()),
   last_run: z.nullable(z.number()),
   last_outcome: z.nullable(z.string()),
@@ -150,7 +150,7 @@ export const cronJobViewSchema = z.strictObject({
   skip_count: z.int(),
   error_count: z.int(),
   errors_in_row: z.int(),
-  /** What is kept to differently from what is written, and why; empty where nothing is. */
+  /** How the effective schedule differs from the written one, and why; empty if it does not. */
   note: z.string(),
 })
 export type CronJobView = z.infer<typeof cronJobViewSchema>
@@ -171,11 +171,11 @@ export const cronHumanApi = {
       when: z.optional(when),
     }),
     response: z.strictObject({
-      /** The field that is wrong, and why; null where a job could be made of it. */
+      /** The invalid field, and why; null if a job could be made from this input. */
       fault: z.nullable(
         z.strictObject({ field: z.enum(['schedule', 'timezone', 'when']), reason: z.string() }),
       ),
-      /** Milliseconds since 1970, as if the job were made now. */
+      /** The next due times if the job were made now, in milliseconds since 1970. */
       next: z.array(z.number()),
     }),
   },
@@ -194,7 +194,7 @@ export const cronHumanApi = {
       job: cronJobViewSchema,
       rows: z.array(cronRowSchema),
       why: z.array(z.string()),
-      /** The next due times, milliseconds since 1970; none for a job that is off. Its condition is asked at each. */
+      /** The next due times, milliseconds since 1970; empty for a disabled job. The condition is evaluated at each. */
       next: z.array(z.number()),
     }),
   },
@@ -202,7 +202,7 @@ export const cronHumanApi = {
 
 export const cronAgentApi = {
   cronSet: {
-    /** The agent that it is for; the caller where it is left out. */
+    /** The agent that the job is for; the caller if omitted. */
     request: z.strictObject({ ...newCronJobSchema.shape, agent: z.optional(agentIdSchema) }),
     response: cronJobViewSchema,
   },

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { eventsDroppedSchema, fleetEventSchema } from './fleet-event.ts'
 
-/** The people's API: the pages of the dashboard, the files they are made of, and what only they ask for. */
+/** The people's API: the pages of the dashboard, their files, and data that only they request. */
 export const dashboardPageEndpoints = {
   home: { method: 'GET', path: '/', summary: 'The dashboard' },
   chat: { method: 'GET', path: '/chat', summary: 'Page: conversations' },
@@ -49,10 +49,10 @@ export const dashboardEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** Events of one run that one answer holds at most. */
+/** The maximum number of events of one run in one reply. */
 export const runEventsMax = 500
 
-/** One message of the socket. `alive` comes in silence, and once a reader has caught up: all events up to its number were sent. */
+/** A message of the socket. `alive` is sent in silence, and once all events up to its number were sent. */
 export const eventFrameSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('event'), event: fleetEventSchema }),
   z.strictObject({ type: z.literal('dropped'), dropped: eventsDroppedSchema }),
@@ -62,14 +62,14 @@ export type EventFrame = z.infer<typeof eventFrameSchema>
 
 export const dashboardApi = {
   dashboardAsset: {},
-  /** A number below 0 asks for so many of the newest that are kept. */
+  /** A negative number requests that many of the newest stored events. */
   eventSocket: { query: z.strictObject({ since: z._default(z.coerce.number(), 0) }) },
   runEvents: {
     response: z.strictObject({
       events: z.array(fleetEventSchema),
-      /** Whether the run has more than are shown. */
+      /** Whether the run has more events than this reply shows. */
       more: z.boolean(),
-      /** Whether older events of the fleet, and perhaps of this run, are no longer kept. */
+      /** Whether older events of the fleet, possibly of this run too, were deleted. */
       forgotten: z.boolean(),
     }),
   },

@@ -7,7 +7,7 @@ import { shownPicturesSchema } from './shown-picture.ts'
 import { steerStates } from './steer.ts'
 
 const agentId = z.string()
-/** Of the agent that made the call; none when it made it itself. */
+/** The sub-agent that made the call; absent if the agent made it itself. */
 const subagent = z.optional(z.string())
 
 /** Events for people's clients. Names are noun.past-verb; the dashboard compiles only if it draws each of them. */
@@ -21,14 +21,14 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     exit_code: z.number(),
     out_of_memory: z.boolean(),
   }),
-  /** An agent had it made for one task; it ends by itself, at `ends_at` at the latest. */
+  /** An agent created this agent for one task. It ends by itself, at `ends_at` at the latest. */
   z.strictObject({
     type: z.literal('agent.spawned'),
     agent_id: agentId,
     parent_id: agentId,
     ends_at: z.number(),
   }),
-  /** Its lifecycle state changed; `reason` says why it stops, or what is wrong with it. */
+  /** The agent's lifecycle state changed; `reason` says why it stops, or what is wrong with it. */
   z.strictObject({
     type: z.literal('agent.changed'),
     agent_id: agentId,
@@ -36,7 +36,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     to: z.enum(agentStates),
     reason: z.nullable(z.string()),
   }),
-  /** It runs, and not quite as asked. */
+  /** The agent runs, but not exactly as requested. */
   z.strictObject({ type: z.literal('agent.warned'), agent_id: agentId, message: z.string() }),
   z.strictObject({
     type: z.literal('run.changed'),
@@ -50,7 +50,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     type: z.literal('steer.changed'),
     agent_id: agentId,
     steer_id: z.string(),
-    /** The run that it is attached to, or else the run that it became. */
+    /** The run that the steer is attached to, or else the run that it became. */
     run_id: z.string(),
     state: z.enum(steerStates),
     text: z.string(),
@@ -90,17 +90,17 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     creator: z.string(),
     title: z.string(),
     state: z.string(),
-    /** What was done; missing in events that older releases kept. */
+    /** The action on the task; missing in events that older releases stored. */
     action: z.optional(z.string()),
   }),
-  /** A project was made, put away, taken back, deleted, or one of its texts written. */
+  /** A project was created, archived, restored or deleted, or one of its texts was written. */
   z.strictObject({
     type: z.literal('project.changed'),
     project: z.string(),
     action: z.string(),
     actor: z.string(),
   }),
-  /** An agent asked another something, or was answered. */
+  /** An agent sent a question to another one, or got an answer. */
   z.strictObject({
     type: z.literal('message.changed'),
     message_id: z.string(),
@@ -128,22 +128,22 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     run_id: z.nullable(z.string()),
     model: z.string(),
-    /** Missing in events that older releases kept. */
+    /** Missing in events that older releases stored. */
     operation: z.optional(z.enum(['chat', 'embeddings', 'transcription'])),
     tokens: z.number(),
-    /** Missing in events that older releases kept. */
+    /** Missing in events that older releases stored. */
     prompt_tokens: z.optional(z.number()),
     completion_tokens: z.optional(z.number()),
     cost_usd: z.number(),
     /** Why the real cost is unknown; `cost_usd` is then the whole reservation. */
     unconfirmed: z.optional(z.string()),
     duration_ms: z.number(),
-    /** Its start, Unix milliseconds. The event is published after settlement. Missing in events of older releases. */
+    /** When the call began, Unix milliseconds. Published after settlement. Missing in events of older releases. */
     started_at: z.optional(z.number()),
   }),
   /**
-   * A model call makes its run wait: `retries` in so many seconds, after `code`; or its provider is `silent` for so many
-   * seconds. `over` once it answers; the run's next event of any other kind, but a steer, says as much. Kept nowhere.
+   * A model call delays its run: it is retried in `seconds` after `code` (`retries`), or its provider was `silent`
+   * for that long. `over` once it answers; any later event of the run except a steer implies it. Not stored.
    */
   z.strictObject({
     type: z.literal('model.delayed'),
@@ -151,19 +151,19 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     run_id: z.nullable(z.string()),
     state: z.enum(['retries', 'silent', 'over']),
     seconds: z.number(),
-    /** Names of the owner's settings; null where the agent waits, and does not know. */
+    /** Names from the owner's settings; null if the agent itself waits and does not know them. */
     model: z.nullable(z.string()),
     provider: z.nullable(z.string()),
-    /** What it answered; null where it answered nothing. */
+    /** The HTTP status of the provider's answer; null if it did not answer. */
     provider_status: z.nullable(z.int()),
     code: z.nullable(z.string()),
   }),
-  /** A model failed and is left alone for a while, where another may answer. */
+  /** A model failed and is in cooldown; another model may answer in its place. */
   z.strictObject({
     type: z.literal('model.cooling'),
     model: z.string(),
     seconds: z.number(),
-    /** In a row. */
+    /** The number of consecutive failures. */
     failures: z.number(),
     code: z.string(),
     detail: z.string(),
@@ -180,7 +180,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     note_id: z.string(),
     agent_id: agentId,
     message: z.string(),
-    /** Whose words they are, where not the agent's. */
+    /** The author of the note, if it is not the agent. */
     by: z.optional(z.literal('mesh')),
   }),
   z.strictObject({
@@ -190,7 +190,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     daily_usd: z.nullable(z.number()),
     monthly_usd: z.nullable(z.number()),
   }),
-  /** Once in a period: 80 % are spent, or all is, or too little is left for a call (100). */
+  /** Sent once in a period for each step: 80 % are spent, or all is spent or too little is left for a call (100). */
   z.strictObject({
     type: z.literal('budget.reached'),
     scope: z.string(),
@@ -207,7 +207,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     run_id: z.nullable(z.string()),
     summary: z.string(),
-    /** That the same was done or asked for lately, a sentence each; left out where it was not. */
+    /** Equal actions that were done or requested lately, a sentence each; absent without any. */
     repeats: z.optional(z.array(z.string())),
     expires_at: z.number(),
   }),
@@ -233,7 +233,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     actor: z.string(),
     undo_token: z.string(),
   }),
-  /** A job of cron: made or changed, its due time acted on or let pass, or how its run ended. */
+  /** A cron job was made or changed, a due time was fired or skipped, or its run ended. */
   z.strictObject({
     type: z.literal('cron.changed'),
     agent_id: agentId,
@@ -267,7 +267,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     actor: z.string(),
   }),
   z.strictObject({ type: z.literal('permissions.broken'), detail: z.string() }),
-  /** A file was added or changed, and is a run now. */
+  /** A file was added or changed, and started a run. */
   z.strictObject({
     type: z.literal('watch.fired'),
     watch: z.string(),
@@ -284,15 +284,15 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     signal_id: z.string(),
     topic: z.string(),
     from: z.string(),
-    /** Its beginning. */
+    /** The beginning of the signal's text. */
     text: z.string(),
     delivered: z.int(),
-    /** Subscribers that did not get it, because their box is full. */
+    /** Subscribers that did not get the signal because their inbox is full. */
     full: z.array(z.string()),
   }),
   /** The browser of an agent is open. */
   z.strictObject({ type: z.literal('browser.opened'), agent_id: agentId }),
-  /** It shows another page: address without its query, title in the page's own words. */
+  /** The browser shows another page: address without its query, title in the page's own words. */
   z.strictObject({
     type: z.literal('browser.page'),
     agent_id: agentId,
@@ -307,7 +307,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     size_bytes: z.number(),
     host: z.string(),
   }),
-  /** A person has it, or, where `by` is null, is asked for; `solver` answers a CAPTCHA. */
+  /** A person controls the browser, or, if `by` is null, is asked to; `solver` answers a CAPTCHA. */
   z.strictObject({
     type: z.literal('browser.handed'),
     agent_id: agentId,
@@ -321,21 +321,21 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     how: z.enum(['returned', 'solved', 'expired', 'lost']),
   }),
   z.strictObject({ type: z.literal('browser.closed'), agent_id: agentId, reason: z.string() }),
-  /** It did not come up, or ended unasked. */
+  /** The browser failed to start, or ended unexpectedly. */
   z.strictObject({ type: z.literal('browser.failed'), agent_id: agentId, reason: z.string() }),
   z.strictObject({ type: z.literal('topic.subscribed'), topic: z.string(), agent_id: agentId }),
   z.strictObject({ type: z.literal('topic.unsubscribed'), topic: z.string(), agent_id: agentId }),
 ])
 export type FleetEventBody = z.infer<typeof fleetEventBodySchema>
 
-/** Told to those who listen and kept nowhere: there are many of them, and they say nothing once they are over. */
+/** Events that are sent to connected subscribers and not stored: they are frequent and have no value afterwards. */
 const passing: readonly FleetEventBody['type'][] = ['text.streamed', 'model.delayed']
 
 export function isPassing(body: FleetEventBody): boolean {
   return passing.includes(body.type)
 }
 
-/** An event as it is sent: the body with its place in the sequence. Sequence numbers rise by one, across restarts too. */
+/** An event as it is sent: the body with its sequence number. The numbers rise by one, across restarts too. */
 export interface FleetEvent {
   readonly seq: number
   readonly at: number

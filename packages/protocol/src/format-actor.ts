@@ -1,7 +1,7 @@
 import { ownerName } from './reserved-ids.ts'
 import type { Origin } from './origin.ts'
 
-/** What channels are called where people read of them. */
+/** Display names of channels. */
 const channelWords: Readonly<Record<string, string>> = { cli: 'terminal', api: 'API' }
 
 /**
@@ -17,12 +17,12 @@ export function formatActor(actor: string): string {
   return `${at === -1 ? ownerName : name.slice(0, at)} (${formatChannel(channel)})`
 }
 
-/** A channel as people call it. Pure. */
+/** The display name of a channel. Pure. */
 export function formatChannel(channel: string): string {
   return channelWords[channel] ?? channel
 }
 
-/** Whose work it was and where it came in. Pure. */
+/** Describes who requested the work and through which channel. Pure. */
 export function formatOrigin({ kind, channel, user }: Origin): string {
   if (kind === 'human') return formatActor(`human:${user === undefined ? '' : `${user}@`}${channel}`)
   return [kind, channel, user].filter(Boolean).join(' · ')

@@ -8,32 +8,32 @@ export const headers = {
   idempotencyKey: 'idempotency-key',
   traceId: 'x-trace-id',
   requestedWith: 'x-requested-with',
-  /** Id of the home that a call means; the mesh of another refuses it. */
+  /** Id of the home that a call is meant for; the mesh of another home rejects the call. */
   home: 'x-flotilla-home',
-  /** On what cannot be undone, from a page: that the owner sits there. */
+  /** On irreversible calls from a page: proves that the owner is the person at the page. */
   ownerProof: 'x-flotilla-proof',
-  /** The client itself confirms when it has shown the outcome; until then it counts as undelivered. */
+  /** The client will confirm that it has shown the outcome; until then the outcome counts as undelivered. */
   saysWhenRead: 'x-flotilla-says-when-read',
-  /** On a model's answer: which model gave it, and how many attempts it took. */
+  /** On a model's answer: the model that answered, and the number of attempts. */
   answeringModel: 'x-flotilla-model',
   attempts: 'x-flotilla-attempts',
-  /** On a model call: a client that sends `1` asks again if a bound of the mesh cut the answer off. */
+  /** On a model call: with `1`, the client repeats the call if a limit of the mesh cut the answer off. */
   asksAgain: 'x-flotilla-asks-again',
-  /** On a model call of an agent's own loop: `subagent` or `aside` where it is no part of the run's conversation. */
+  /** On a model call of an agent's own loop: `subagent` or `aside` if the call is not in the run's conversation. */
   callPurpose: 'x-flotilla-call-purpose',
-  /** On a streamed answer from outside: status and headers of the far end, as JSON in base64url. */
+  /** On a streamed response from outside: status and headers of the remote server, as JSON in base64url. */
   farEnd: 'x-flotilla-far-end',
   webhookSignature: 'x-webhook-signature',
-  /** Standard Webhooks: the signature covers the id and the moment too. */
+  /** Standard Webhooks: the signature covers the id and the timestamp too. */
   webhookId: 'webhook-id',
   webhookTimestamp: 'webhook-timestamp',
   webhookStandardSignature: 'webhook-signature',
-  /** As GitHub names the signature of a body, and the delivery. */
+  /** GitHub's names for the signature of a body and for the delivery. */
   hubSignature: 'x-hub-signature-256',
   hubDelivery: 'x-github-delivery',
 } as const
 
-/** What the dashboard calls itself in `requestedWith`: a page cannot name itself in `User-Agent`. */
+/** The dashboard's value for `requestedWith`, because a page cannot set `User-Agent`. */
 export const dashboardSurface = 'flotilla-dashboard'
 
 export const sessionCookieName = 'ol_session'

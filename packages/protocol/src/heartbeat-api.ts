@@ -26,29 +26,29 @@ export const heartbeatScheduleSchema = z.string().check(
   z.refine((text) => minutesOf(text) <= 7 * 24 * 60, 'a heartbeat is at most a week apart'),
 )
 
-/** Minutes between two heartbeats of a schedule that has the form. Pure. */
+/** Minutes between two heartbeats; `schedule` must have the valid form. Pure. */
 export function minutesOf(schedule: string): number {
   const [, count = '0', unit = 'm'] = /^every (\d+)([mhd])$/.exec(schedule) ?? []
   return Number(count) * ({ m: 1, h: 60, d: 24 * 60 }[unit] ?? 1)
 }
 
-/** What became of the last one that was due. Times are milliseconds since 1970. */
+/** The result of the last due heartbeat. Times are milliseconds since 1970. */
 export const heartbeatFireSchema = z.strictObject({
   at: z.number(),
   manual: z.boolean(),
-  /** Null when it ran. */
+  /** The reason for skipping the heartbeat; null if it ran. */
   skipped: z.nullable(z.string()),
   run_id: z.nullable(z.string()),
-  /** Characters of HEARTBEAT.md that its message had no room for. */
+  /** Characters of HEARTBEAT.md that did not fit into the heartbeat's message. */
   rules_left_out: z.int(),
 })
 export type HeartbeatFire = z.infer<typeof heartbeatFireSchema>
 
 export const heartbeatViewSchema = z.strictObject({
   agent_id: agentIdSchema,
-  /** Null when the agent does not look around by itself. */
+  /** Null if the agent has no heartbeats. */
   schedule: z.nullable(z.string()),
-  /** It cannot be changed. */
+  /** True if the schedule cannot be changed. */
   locked: z.boolean(),
   archived: z.boolean(),
   last: z.nullable(heartbeatFireSchema),
@@ -58,12 +58,12 @@ export type HeartbeatView = z.infer<typeof heartbeatViewSchema>
 export const heartbeatApi = {
   heartbeats: { response: z.strictObject({ heartbeats: z.array(heartbeatViewSchema) }) },
   heartbeatRun: {
-    /** As if it were due by itself: skipped where there is nothing to do. */
+    /** With `if_needed`, the heartbeat is skipped if there is nothing to do, as if it had become due. */
     request: z.strictObject({ if_needed: z._default(z.boolean(), false) }),
     response: z.strictObject({ skipped: z.nullable(z.string()), run: z.nullable(runViewSchema) }),
   },
   heartbeatSet: {
-    /** Null for off. */
+    /** Null turns heartbeats off. */
     request: z.strictObject({ schedule: z.nullable(heartbeatScheduleSchema) }),
     response: heartbeatViewSchema,
   },

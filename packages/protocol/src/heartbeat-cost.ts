@@ -13,7 +13,7 @@ interface Price {
   readonly output_per_mtok: number
 }
 
-/** What a day of heartbeats costs at most if each finds nothing, in US dollars. Pure. */
+/** The maximum cost of a day of heartbeats that find nothing, in US dollars. Pure. */
 export function heartbeatUsdADay(schedule: string, price: Price): number {
   const { input, output } = quietHeartbeatTokens
   const usdACall = (input * price.input_per_mtok + output * price.output_per_mtok) / 1_000_000

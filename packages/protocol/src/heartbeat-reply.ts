@@ -1,7 +1,7 @@
 /** What an agent answers to a heartbeat that found nothing to report. */
 export const heartbeatOkToken = 'HEARTBEAT_OK'
 
-/** The conversation of an agent with its own heartbeats. */
+/** The conversation in which an agent's heartbeats run. */
 export const heartbeatSession = 'heartbeat'
 
 /** The default heartbeat interval of an agent; an operator always has heartbeats. */
@@ -10,7 +10,7 @@ export const defaultHeartbeatSchedule = 'every 15m'
 /** Marks that models put around a word. */
 const ornaments = /[\s*_`"'.!]+/g
 
-/** Pure. The token alone: a reply that says anything beside it has something to say. */
+/** Whether the reply is the token alone: a reply with any other text has something to report. Pure. */
 export function isQuietReply(text: string): boolean {
   return text.replaceAll(ornaments, '') === heartbeatOkToken.replaceAll(ornaments, '')
 }

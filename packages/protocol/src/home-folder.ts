@@ -1,6 +1,6 @@
 import { Problem } from './problem.ts'
 
-/** The part of `node:fs` that it takes, so that both programs can make the home and neither imports the other. */
+/** The part of `node:fs` that `makeHome` needs, so that two programs can create the home without sharing code. */
 export interface FolderFiles {
   mkdirSync(path: string, options: { readonly mode: number }): unknown
   statSync(path: string, options: { readonly throwIfNoEntry: false }): Found | undefined

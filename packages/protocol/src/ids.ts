@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 
 export { operatorAgentId } from './reserved-ids.ts'
 
-/** Ids of agents that agents made begin so, and no others: who asks of another pays nothing for the question. */
+/** Only ids of agents that agents created begin so: a caller can tell from the id, without a database query. */
 export const spawnedPrefix = 'spawn_'
 
 const agentIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
@@ -40,7 +40,7 @@ export const idPrefixes = [
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 
-/** Makes a fresh id: the prefix, `_`, and 16 hex digits. An argument everywhere, so that tests can count. */
+/** Creates a fresh id: the prefix, `_`, and 16 hex digits. Passed as an argument, so that tests can use counters. */
 export type NewId = (prefix: IdPrefix) => string
 
 /** A schema for ids with one prefix. Digits are not pinned to 16, so that tests may use readable ids. */

@@ -1,4 +1,4 @@
-/** Kinds of pictures that every provider takes, and every browser draws without running anything. */
+/** Image types that every provider accepts, and every browser displays without running code. */
 export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'] as const
 export type ImageType = (typeof imageTypes)[number]
 
@@ -7,7 +7,7 @@ export type ImageType = (typeof imageTypes)[number]
  * text that a conversation may have, they fit into one request to the model.
  */
 export const imageMaxBytes = 1024 * 1024
-/** Pictures in a conversation at once. */
+/** The maximum number of pictures in a conversation at the same time. */
 export const imagesMax = 4
 
 const beginnings: readonly { readonly type: ImageType; readonly begins: readonly (number | null)[] }[] = [
@@ -21,7 +21,7 @@ const beginnings: readonly { readonly type: ImageType; readonly begins: readonly
   },
 ]
 
-/** What a file is by its first bytes, whatever its name says; null for anything but such a picture, as SVG. Pure. */
+/** The image type by the first bytes, whatever the file's name; null for any other type, such as SVG. Pure. */
 export function imageTypeOf(bytes: Uint8Array): ImageType | null {
   const found = beginnings.find(({ begins }) =>
     begins.every((byte, index) => byte === null || bytes[index] === byte),

@@ -14,10 +14,10 @@ export const isolationModes = ['preferred', 'required'] as const
 export type IsolationMode = (typeof isolationModes)[number]
 export const isolationModeSchema = z.enum(isolationModes)
 
-/** What an agent is to run on. */
+/** The isolation levels that an agent is to run on. */
 export interface IsolationWish {
   readonly wanted: IsolationRung
-  /** Below this it does not run. Never above `wanted`. */
+  /** The minimum level: below it the agent does not start. Never above `wanted`. */
   readonly floor: IsolationRung
 }
 
@@ -32,21 +32,21 @@ export const rungViewSchema = z.strictObject({
   rung: isolationRungSchema,
   /** Null if no agent or setting has requested it since the engine became available. */
   available: z.nullable(z.boolean()),
-  /** What it is made of, or why it cannot be had. */
+  /** What implements the level, or why it is unavailable. */
   detail: z.string(),
-  /** What the owner does about it; empty where nothing is to be done. */
+  /** What the owner must do to make it available; empty if nothing. */
   repair: z.string(),
 })
 export type RungView = z.infer<typeof rungViewSchema>
 
-/** What one agent runs on. */
+/** The isolation levels of one agent. */
 export const agentIsolationSchema = z.strictObject({
   wanted: isolationRungSchema,
-  /** Below this it does not run. */
+  /** The minimum level: below it the agent does not start. */
   required: isolationRungSchema,
-  /** Null where it does not run, or nothing isolates it. */
+  /** The current level; null if the agent does not run, or nothing isolates it. */
   runs_on: z.nullable(isolationRungSchema),
-  /** Why it runs on less than wanted, or cannot be started; null for neither. */
+  /** Why the agent runs at a lower level than wanted, or cannot start; null for neither. */
   fallback: z.nullable(z.string()),
 })
 export type AgentIsolation = z.infer<typeof agentIsolationSchema>

@@ -25,7 +25,7 @@ export type JournalEndpointName = keyof typeof journalEndpoints
 export const journalReportSchema = z.strictObject({
   ok: z.boolean(),
   rows: z.int(),
-  /** What does not fit and where, when something does not. */
+  /** Which row does not verify and why; absent if all do. */
   detail: z.optional(z.string()),
 })
 
@@ -41,15 +41,15 @@ export const journalApi = {
       /** Milliseconds since 1970. */
       since: z.optional(z.coerce.number()),
       until: z.optional(z.coerce.number()),
-      /** `agent:scout`, `human:cli`, `system`. */
+      /** An actor such as `agent:scout`, `human:cli` or `system`. */
       actor: filter,
-      /** `permission.denied`, or with a star at the end `permission.*`. */
+      /** An action such as `permission.denied`, or a prefix with a star such as `permission.*`. */
       action: filter,
-      /** What an agent did, and what was done to it. */
+      /** Rows with this agent as actor or subject. */
       agent: filter,
     }),
   },
   journalVerify: { response: journalReportSchema },
-  /** What was broken; null when nothing was. */
+  /** The break that was accepted; null without one. */
   journalAccept: { response: z.strictObject({ accepted: z.nullable(z.string()) }) },
 } as const satisfies Record<JournalEndpointName, EndpointSchemas>

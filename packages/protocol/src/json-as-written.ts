@@ -1,4 +1,4 @@
-/** Newer than the library of types that this project is compiled against. */
+/** A part of JavaScript that is newer than the type library of this project. */
 interface RawJson {
   rawJSON(text: string): unknown
   isRawJSON(value: unknown): value is { readonly rawJSON: string }
@@ -81,7 +81,7 @@ function asShown(_name: string, value: unknown, at?: { readonly source?: string 
   return isSame(at.source, value) ? value : at.source
 }
 
-/** Does the float say what was written, but for its spelling? */
+/** Whether the float has the value that was written, apart from its spelling. */
 function isSame(source: string, value: number): boolean {
   if (!Number.isFinite(value)) return false
   const [whole = '', fraction = ''] = source.toLowerCase().split('e')[0]?.replace('-', '').split('.') ?? []

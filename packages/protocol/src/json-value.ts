@@ -41,7 +41,7 @@ function isJson(value: unknown, levelsLeft: number): boolean {
 
 const prototypeName = '__proto__'
 
-/** The same value where there is nothing to leave behind, which is nearly always. */
+/** Returns the same value if it has nothing to remove, which is nearly always. */
 function withoutPrototypes(value: JsonValue): JsonValue {
   return hasPrototypeName(value) ? copied(value) : value
 }

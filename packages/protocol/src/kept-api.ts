@@ -4,7 +4,7 @@ import { agentIdSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { memoryLimits, workspaceTextMaxChars } from './limits.ts'
 
-/** The people's API: what an agent keeps, takes and says, and where its permissions come from. */
+/** The people's API: what an agent stores, uses and logs, and where its permissions come from. */
 export const keptEndpoints = {
   fleetUse: {
     method: 'GET',
@@ -62,18 +62,18 @@ export const keptEndpoints = {
 export type KeptEndpointName = keyof typeof keptEndpoints
 
 export const keptLimits = {
-  /** Of a name of a file or folder. */
+  /** Length of a file's or folder's name. */
   nameMaxChars: 255,
-  /** Of a path below /data. */
+  /** Length of a path below /data. */
   pathMaxChars: 1000,
-  /** Entries of one folder that an answer holds. */
+  /** The maximum number of one folder's entries in one reply. */
   folderEntriesMax: 500,
-  /** Of one file that is read through the mesh, bytes: it is held while it passes. */
+  /** The maximum size of one file read through the mesh, in bytes: the mesh buffers it. */
   fileReadMaxBytes: 8 * 1024 * 1024,
-  /** Facts of one answer. */
+  /** Facts in one reply. */
   factsMax: 100,
   factSearchMaxChars: 200,
-  /** Lines of one answer. */
+  /** Lines in one reply. */
   logLinesMax: 1000,
 } as const
 
@@ -86,19 +86,19 @@ const entryName = text(keptLimits.nameMaxChars)
 
 export const identityFileSchema = z.strictObject({
   name: entryName,
-  /** Characters. */
+  /** Size in characters. */
   size: atLeastNone,
-  /** Characters that it may have; null without a cap. */
+  /** The maximum number of characters; null without a cap. */
   cap: z.nullable(atLeastNone),
-  /** It still has its default content. */
+  /** True if the file still has its default content. */
   is_default: z.boolean(),
-  /** Written by the mesh alone. */
+  /** True if only the mesh writes the file. */
   read_only: z.boolean(),
 })
 export type IdentityFile = z.infer<typeof identityFileSchema>
 
 export const folderEntrySchema = z.strictObject({
-  /** Below the folder that was asked for, as it is: what the entry is addressed by. */
+  /** The exact name within the requested folder, by which the entry is addressed. */
   name: entryName,
   kind: z.enum(['file', 'directory', 'link', 'other']),
   size_bytes: atLeastNone,
@@ -106,16 +106,16 @@ export const folderEntrySchema = z.strictObject({
 
 const folder = {
   path: text(keptLimits.pathMaxChars),
-  /** Whether there are more than are listed. */
+  /** Whether the folder has more entries than are listed. */
   more: z.boolean(),
 }
 const entries = <Entry extends z.core.$ZodType>(entry: Entry) =>
   z.array(entry).check(z.maxLength(keptLimits.folderEntriesMax))
 
-/** As the agent says it. */
+/** The folder as the agent reports it. */
 export const folderSchema = z.strictObject({ ...folder, entries: entries(folderEntrySchema) })
 
-/** As people see it: `shown` is the name in one line, without what cannot be seen; two may be shown alike. */
+/** The folder as people see it: `shown` is the name in one line without invisible characters, and may not be unique. */
 export const shownEntrySchema = z.strictObject({ ...folderEntrySchema.shape, shown: entryName })
 export type ShownEntry = z.infer<typeof shownEntrySchema>
 export const shownFolderSchema = z.strictObject({ ...folder, entries: entries(shownEntrySchema) })
@@ -128,7 +128,7 @@ export const factTrusts = ['owner', 'self', 'agent', 'outside'] as const
 
 const sourceWord = text(memoryLimits.sourceWordMaxChars)
 
-/** All of it is an agent's word. Times are milliseconds since 1970. */
+/** A fact; everything in it is reported by an agent. Times are milliseconds since 1970. */
 export const factSchema = z.strictObject({
   id: factNameSchema,
   key: z.nullable(text(memoryLimits.factKeyMaxChars)),
@@ -149,35 +149,35 @@ export const factSchema = z.strictObject({
 export type FactView = z.infer<typeof factSchema>
 
 export const factsQuerySchema = z.strictObject({
-  /** Words that a fact has; left out for all of them. */
+  /** Words that the facts must contain; if omitted, all facts. */
   words: z._default(z.string().check(z.maxLength(keptLimits.factSearchMaxChars)), ''),
-  /** Only those that are older than this one. */
+  /** Only facts older than this one. */
   before: z.optional(factNameSchema),
   limit: count(keptLimits.factsMax, 50),
 })
 
 export const factsSchema = z.strictObject({
   facts: z.array(factSchema).check(z.maxLength(keptLimits.factsMax)),
-  /** Of the whole memory. */
+  /** The number of facts in the whole memory. */
   total: atLeastNone,
-  /** Whether there are older ones that fit. */
+  /** Whether there are older facts that match. */
   more: z.boolean(),
 })
 
-/** `was_there` false for one that was forgotten before. */
+/** `was_there` is false if the fact did not exist. */
 export const forgottenSchema = z.strictObject({ id: factNameSchema, was_there: z.boolean() })
 
 export const agentUseSchema = z.strictObject({
   agent_id: agentIdSchema,
-  /** What it works on now. */
+  /** The agent's current run. */
   run_id: z.nullable(z.string()),
-  /** Null while it does not run. */
+  /** Null while the agent does not run. */
   memory_bytes: z.nullable(z.number()),
-  /** Null where nothing bounds it. */
+  /** Null if there is no limit. */
   memory_limit_bytes: z.nullable(z.number()),
   /** Load of one processor since the previous measurement; null without one. */
   cpu_percent: z.nullable(z.number()),
-  /** Of its last model call, with the answer; null before the first since the mesh was started. */
+  /** Tokens of its last model call with the answer; null before the first one since the mesh started. */
   context_tokens: z.nullable(z.number()),
   /** The context window of its model in tokens; null if unknown. */
   context_window: z.nullable(z.number()),
@@ -187,12 +187,12 @@ export type AgentUse = z.infer<typeof agentUseSchema>
 export const permissionOriginSchema = z.strictObject({
   field: z.string(),
   value: jsonValueSchema,
-  /** `none` gives nothing, `default` is what every new agent of its kind gets, `grant` was given to this one. */
+  /** `none` allows nothing, `default` is what every new agent of its kind gets, `grant` was given to this agent. */
   from: z.enum(['none', 'default', 'grant']),
   /** The actor who set the current value, from the audit log; null if the log does not contain it. */
   by: z.nullable(z.string()),
   at: z.nullable(z.number()),
-  /** Line of the file, from 1; null where the file leaves the field out. */
+  /** Line of the file, from 1; null if the file omits the field. */
   line: z.nullable(z.int()),
 })
 export type PermissionOrigin = z.infer<typeof permissionOriginSchema>
@@ -215,7 +215,7 @@ export const keptApi = {
         z.strictObject({
           name: z.string(),
           description: z.string(),
-          /** `builtin`, `skill` (of the agent's own making), or `mcp:` and the name of a server. */
+          /** `builtin`, `skill` (written by the agent), or `mcp:` and the name of a server. */
           source: z.string(),
         }),
       ),
@@ -223,15 +223,15 @@ export const keptApi = {
   },
   agentLogs: {
     query: z.strictObject({ lines: count(keptLimits.logLinesMax, 200) }),
-    /** Oldest first; an agent's word. */
+    /** Log lines, oldest first, as the agent reports them. */
     response: z.strictObject({ lines: z.array(z.string()).check(z.maxLength(keptLimits.logLinesMax)) }),
   },
   permissionOrigins: {
     response: z.strictObject({
       file: z.string(),
-      /** Why everything is denied, with file and line; null while the file is whole. */
+      /** Why everything is denied, with file and line; null while the file is valid. */
       broken: z.nullable(z.string()),
-      /** False where the agent has no record: then everything is denied. */
+      /** False if the agent has no record: then everything is denied. */
       has_record: z.boolean(),
       fields: z.array(permissionOriginSchema),
     }),

@@ -6,8 +6,8 @@ export interface Clamp {
 }
 
 /**
- * The Limits table of the specification, in its order. Ids after `//` are clause ids of tests/requirements.ts.
- * Nothing else may write these numbers down.
+ * The Limits table of the specification, in its order. Ids after `//` are clause ids of tests/requirements.ts. No
+ * other code may repeat these numbers.
  */
 export const limits = {
   webhook: { bodyMaxBytes: 1024 * 1024, forwardedMaxChars: 3000 }, // limits:webhook-body limits:webhook-forwarded-chars
@@ -45,21 +45,21 @@ export const limits = {
   redirectsMax: 5, // limits:outbound-redirects
 } as const satisfies Record<string, unknown>
 
-/** Brings a setting into its range; anything that is not a number gives the default. */
+/** Clamps a setting to its range; a value that is not a number gives the default. */
 export function clamp(range: Clamp, value: number | undefined): number {
   if (value === undefined || !Number.isFinite(value)) return range.default
   return Math.min(range.max, Math.max(range.min, value))
 }
 
-/** Bounds that are ours and not the specification's; both sides of an API must agree on them. */
+/** Limits that are not in the specification; both sides of an API must agree on them. */
 export const wireLimits = {
-  /** Largest JSON body on any API but the model surface. */
+  /** Largest JSON body on any API but the model gateway's. */
   bodyMaxBytes: 1024 * 1024,
-  /** Largest prompt body on the model surface. */
+  /** Largest prompt body on the model gateway's API. */
   modelBodyMaxBytes: 4 * 1024 * 1024,
   artifactMaxBytes: 2 * 1024 * 1024,
   uploadMaxBytes: 50 * 1024 * 1024,
-  /** Parts of one trace that are shown at once; the earliest are. */
+  /** The maximum number of spans shown of one trace; the earliest ones are shown. */
   traceSpansMax: 5000,
   chatMessageMaxChars: 100_000,
   blackboardKeyMaxChars: 512,
@@ -73,194 +73,194 @@ export const wireLimits = {
   leaseRenewalMs: 15_000,
   runAttemptsMax: 3,
   handOffDepthMax: 8,
-  /** Words that runs are searched for. */
+  /** The maximum length of the search text for runs. */
   runSearchMaxChars: 200,
   keepAliveMs: 15_000,
-  /** Longest wait before a model is asked again that an agent may tell of; a day. */
+  /** The longest delay before a model call is retried that an agent may report: one day. */
   modelWaitMaxSeconds: 86_400,
-  /** Of one request that an agent has the mesh make, names and values together. */
+  /** Headers of one request that the mesh sends for an agent, names and values together. */
   outboundHeadersMax: 64,
   outboundHeadersMaxChars: 32_000,
 } as const
 
-/** What one JSON text may hold, by one pass over its bytes before anything is made of it. */
+/** Limits for one JSON text, checked in one pass over its bytes before it is parsed. */
 export interface JsonBounds {
-  /** Values of any kind, the containers among them. */
+  /** Values of any kind, arrays and objects included. */
   readonly nodesMax: number
-  /** Names with their values, in all objects together: names of their own cost several times what values do. */
+  /** Members of all objects together: a member with a distinct name costs several times as much as a value. */
   readonly membersMax: number
   readonly depthMax: number
   readonly nameMaxBytes: number
   readonly numberMaxBytes: number
 }
 
-/** Some levels above those of a value (`jsonDepthMax`), because a body encloses it. */
+/** Some levels more than a value may have (`jsonDepthMax`), because a body encloses the value. */
 const shape = { depthMax: 128, nameMaxBytes: 16 * 1024, numberMaxBytes: 1024 }
 
 /**
- * A text of four megabytes can say two million values, which cost seconds of the loop that all agents wait for, and
+ * A hostile text of four megabytes can contain two million values. Parsing them takes seconds of the event loop and
  * hundreds of megabytes. Honest texts of that length are long strings.
  */
 export const jsonLimits = {
-  /** Bodies at any API but the model surface. */
+  /** Bodies on any API but the model gateway's. */
   body: { ...shape, nodesMax: 100_000, membersMax: 25_000 },
-  /** Prompts: long conversations have some 20,000 values, lists of tokens to embed up to this. */
+  /** Prompts: long conversations have some 20,000 values, and lists of tokens to embed have up to this many. */
   modelBody: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
   /** Replies and frames of agents' processes. */
   agentReply: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
   /** Answers of providers: 2,048 vectors of 512 numbers, or fewer longer ones. */
   modelAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 100_000 },
-  /** The same where a package parses all of it, outside of any caller's share of the loop: 0.2 s at most. */
+  /** The same for a package that parses all of it, not charged to a caller's share of the loop: 0.2 s at most. */
   packageAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 20_000 },
   /** Answers of other servers that the mesh reads itself. */
   serverReply: { ...shape, nodesMax: 100_000, membersMax: 50_000 },
-  /** Packets of chat platforms' gateways: a large guild of Discord tells of all its channels and roles at once. */
+  /** Packets of chat platforms' gateways: for a large Discord guild one packet lists all channels and roles. */
   gatewayPacket: { ...shape, nodesMax: 500_000, membersMax: 250_000 },
-  /** Deliveries are not parsed but where a hook has a condition. */
+  /** Deliveries are parsed only if the webhook has a condition. */
   delivery: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
 } as const satisfies Record<string, JsonBounds>
 
-/** What an agent keeps of a fact, and what is believed to be one. Characters but where it says otherwise. */
+/** Limits of what an agent stores of a fact and of its sources, in characters unless stated otherwise. */
 export const memoryLimits = {
   factTextMaxChars: 4000,
   factKeyMaxChars: 200,
   factCategoryMaxChars: 64,
-  /** Of what says where a fact comes from: run, tool, origin, channel. */
+  /** Each part of a fact's source: run, tool, origin, channel. */
   sourceWordMaxChars: 200,
-  /** Addresses that a fact names. */
+  /** Addresses that a fact cites. */
   sourceUrlsMax: 5,
   sourceUrlMaxChars: 2048,
 } as const
 
-/** A text that an agent works by and that has no cap of its own, characters. */
+/** The limit of a workspace text that has no cap of its own, in characters. */
 export const workspaceTextMaxChars = 1024 * 1024
 
-/** What one agent may have the mesh do and keep for it, whatever it sends or answers. */
+/** What one agent may make the mesh do and store, whatever it sends or answers. */
 export const agentShare = {
-  /** Bodies of calls that are held for all agents at once, and for one of them; and as much again of replies. */
+  /** Buffered bodies of calls, for all agents and for one of them; replies have the same limits again. */
   heldBytes: {
     max: 128 * 1024 * 1024,
     perAgentMax: 16 * 1024 * 1024,
-    /** Always there for an agent, and set apart of all for these: for 128 agents. */
+    /** Reserved for each agent, up to `reserveMax` for all of them: for 128 agents. */
     floor: 256 * 1024,
     reserveMax: 32 * 1024 * 1024,
   },
-  /** Files of agents that are held for people, until each has taken theirs. */
+  /** Agents' files that are buffered for people, until each person has downloaded theirs. */
   downloadBytes: {
     max: 128 * 1024 * 1024,
     perAgentMax: 32 * 1024 * 1024,
     floor: 256 * 1024,
     reserveMax: 32 * 1024 * 1024,
   },
-  /** Calls with an effect that are under way, those whose caller has gone among them. Floors for 128 agents. */
+  /** Running calls with an effect, those whose client has disconnected included. Floors for 128 agents. */
   effectsUnderWay: { max: 1024, perAgentMax: 64, floor: 4, reserveMax: 512 },
   /**
-   * Answers of models that are read on after the client has left. They count among an agent's open calls. Floors for
-   * 32 agents.
+   * Answers of models that the mesh reads on after the client has disconnected. They count among an agent's open
+   * calls. Floors for 32 agents.
    */
   readOn: { max: 128, perAgentMax: 16, floor: 2, reserveMax: 64 },
-  /** Names that are looked up. Here and below a place is set apart for each agent of the largest fleet. */
+  /** Name look-ups. For this and the following limits, one place is reserved for each agent of the largest fleet. */
   lookups: { max: 1256, perAgentMax: 32, floor: 1, reserveMax: 1000 },
-  /** Pictures and documents that prompts name by their address, while they are fetched. */
+  /** Downloads of pictures and documents that prompts refer to by address. */
   mediaFetches: { max: 1032, perAgentMax: 4, floor: 1, reserveMax: 1000 },
   /** Connections through the forward proxy: each holds two sockets. */
   tunnels: { max: 2024, perAgentMax: 64, floor: 1, reserveMax: 1000 },
   /** Exchanges with MCP servers. */
   mcpExchanges: { max: 2024, perAgentMax: 32, floor: 1, reserveMax: 1000 },
-  /** Connections to one provider that carry calls. An agent may not have more calls open at all. */
+  /** Connections to one provider that carry calls. An agent may not have more open calls in total. */
   providerConnections: { max: 1256, perAgentMax: 64, floor: 1, reserveMax: 1000 },
-  /** Payments, simulations and reads of contracts that chains and price sources are asked about. Floors for 100 agents. */
+  /** Payments, simulations and contract reads that query chains and price sources. Floors for 100 agents. */
   walletCalls: { max: 132, perAgentMax: 16, floor: 1, reserveMax: 100 },
-  /** Balances that agents ask of chains. Floors for 100 agents. */
+  /** Balance queries of agents. Floors for 100 agents. */
   walletBalances: { max: 116, perAgentMax: 8, floor: 1, reserveMax: 100 },
-  /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */
+  /** Time of the mesh's event loop for reading and carrying out an agent's calls; replies have the same limit again. */
   loopMsPerMinute: 6000,
 } as const
 
-/** How agents live beside each other. */
+/** Limits of the lifecycle of agents. */
 export const lifecycleLimits = {
-  /** Agents of one fleet; a machine that could run more wants more than one database. */
+  /** Agents of one fleet; a machine that could run more needs more than one database. */
   agentsMax: 1000,
-  /** Questions for its health in a row that an agent may leave unanswered. */
+  /** Consecutive health checks that an agent may leave unanswered. */
   missesMax: 3,
-  /** After which an agent that is lost again is in quarantine; a setting. */
+  /** An agent that was restarted this often and is lost again is quarantined; a setting. */
   restartsPerHour: { default: 3, min: 0, max: 1000 },
-  /** Idle for so long, a worker sleeps until its next work; a setting, for the fleet and for one agent. */
+  /** A worker that is idle for this time hibernates until its next work; a setting, for the fleet and for one agent. */
   hibernateAfterMinutes: { default: 30, min: 1, max: 525_600 },
-  /** A stopping mesh waits this long for running work of its agents, and drops the rest. */
+  /** A stopping mesh waits this long for running work of its agents, and then aborts the rest. */
   shutdownMs: 30_000,
 } as const
 
-/** Agents that agents make for one task. How many there may be at once are settings. */
+/** Agents that agents create for one task. Their maximum numbers at the same time are settings. */
 export const spawnLimits = {
   ttlSeconds: { default: 3600, min: 60, max: 86_400 },
   roleMaxChars: 64,
   promptMaxChars: 10_000,
   budgetUsd: { default: 1, min: 0.01, max: 1000 },
-  /** A child, and a child of that; neither makes more. */
+  /** A spawned agent may spawn a child, but the child may not spawn another. */
   depthMax: 2,
-  /** Of one agent at once. */
+  /** Children of one agent at the same time. */
   perParentMax: { default: 3, min: 0, max: 50 },
-  /** Of all agents at once. */
+  /** Spawned agents of the whole fleet at the same time. */
   fleetMax: { default: 20, min: 0, max: 500 },
 } as const
 
 export const contextLimits = {
-  /** How long a window is believed that a refusal has shown. It may have been wrong, and asking again costs one call. */
+  /** How long an agent relies on a context window learned from a refusal. It may be wrong; a retry costs one call. */
   learnedWindowMs: 60 * 60 * 1000,
 } as const
 
-/** A fleet as a file. */
+/** Limits of a fleet template file. */
 export const templateLimits = {
   fileMaxChars: 256 * 1024,
   agentsMax: 50,
   webhooksMax: 50,
   schedulesMax: 100,
-  /** Files and skills of one agent. */
+  /** Files and skills per agent. */
   filesPerAgentMax: 50,
   fileContentMaxChars: 64 * 1024,
 } as const
 
-/** What is kept of the model conversations of runs, so that a run can be inspected, replayed and forked. */
+/** Limits of the recorded model conversations of runs, by which a run can be inspected, replayed and forked. */
 export const recordLimits = {
-  /** Of one run, bytes; what comes after is not kept, and the record says so. */
+  /** Bytes per run; later exchanges are not stored, and the record says so. */
   runMaxBytes: 8 * 1024 * 1024,
   exchangesPerRunMax: 1000,
-  /** Of one run, in all its exchanges when they are whole: what a reader goes through. */
+  /** Messages of one run, counted in full for each of its exchanges, because a reader goes through them all. */
   messagesPerRunMax: 1_000_000,
-  /** Part of all records that those of one agent may take. */
+  /** The share of all records that one agent's records may take. */
   agentShareMax: 0.5,
 } as const
 
-/** Browsers of agents: what a setting may say, and what is ours. */
+/** Limits of agents' browsers: the ranges of settings, and fixed limits. */
 export const browserBounds = {
   maxLive: { default: 2, min: 1, max: 20 },
   idleMinutes: { default: 5, min: 0.1, max: 1440 },
   profileLimitMb: { default: 512, min: 64, max: 65_536 },
-  /** So long a page that wants to know whether a person is there waits for one. */
+  /** How long a page with a CAPTCHA waits for a person. */
   captchaWaitMs: 60 * 60_000,
-  /** A person who has taken over and looks at the screen no more gives it back after so long. */
+  /** After this time without watching the screen, a person's control returns to the agent. */
   unwatchedControlMs: 10 * 60_000,
-  /** Screens that people look at, of one browser and of all. */
+  /** Viewers of screens, per browser and in total. */
   watchersPerBrowserMax: 8,
   watchersMax: 64,
 } as const
 
-/** Who answers CAPTCHAs for money, where the owner has set that up: over all agents together. */
+/** Limits of the paid CAPTCHA solver, if the owner has set one up: for all agents together. */
 export const captchaSolverBounds = {
   perHour: { default: 20, min: 1, max: 500 },
   dailyUsd: { default: 1, min: 0, max: 1000 },
-  /** What one answer is taken to cost at most, USD, of each key that is tried. */
+  /** The assumed maximum cost of one answer, in US dollars, for each key that is tried. */
   answerUsd: { default: 0.005, min: 0.0001, max: 1 },
-  /** After this many consecutive failures no call is made for a while. */
+  /** After this many consecutive failures no call is made for `restMs`. */
   failuresMax: 3,
   restMs: 30 * 60_000,
-  /** Of one key, from the question to the answer. */
+  /** The time limit for one key, from the request to the answer. */
   answerWithinMs: 120_000,
   pollEveryMs: 5000,
-  /** One request to who answers. */
+  /** The time limit of one request to the solver. */
   requestTimeoutMs: 15_000,
-  /** Decompressed. */
+  /** The size limit of a reply after decompression. */
   replyMaxBytes: 64 * 1024,
   neverSolveMax: 1000,
 } as const

@@ -102,7 +102,7 @@ export function createLineOutput(options: LineOutputOptions): LineOutput {
     write(line) {
       const bytes = encoder.encode(line)
       flush()
-      // What was lost is reported where it is missing: no later line comes before that report.
+      // A loss is reported where it occurred: no later line is written before that report.
       if (held.length === 0 && loss.lines > 0) return drop(1, loss.code)
       if (heldBytes + bytes.length > heldMaxBytes && held.length > 0) return drop(1, 'EAGAIN')
       held.push(bytes)

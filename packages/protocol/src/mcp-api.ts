@@ -3,7 +3,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 import { outboundHeadersSchema } from './outbound-headers.ts'
 
-/** MCP servers of agents: what an agent asks the mesh for, and what people are shown. */
+/** MCP servers of agents: what an agent requests from the mesh, and what people see. */
 
 export const mcpAgentEndpoints = {
   mcpExchange: {
@@ -41,11 +41,11 @@ export const mcpStates = ['disabled', 'not-started', 'starting', 'running', 'fai
 export const mcpServerStatusSchema = z.strictObject({
   name: z.string().check(z.maxLength(64)),
   state: z.enum(mcpStates),
-  /** What went wrong, or was left out. */
+  /** The error, or what was left out. */
   detail: z.string().check(z.maxLength(2000)),
-  /** Protocol version that both agreed on. */
+  /** The negotiated protocol version. */
   protocol: z.nullable(z.string().check(z.maxLength(40))),
-  /** As the model calls them. */
+  /** The tools by the names that the model uses. */
   tools: z.array(z.string().check(z.maxLength(64))).check(z.maxLength(128)),
 })
 export type McpServerStatus = z.infer<typeof mcpServerStatusSchema>
@@ -57,7 +57,7 @@ export const mcpHumanApi = {
       servers: z.array(
         z.strictObject({
           ...mcpServerStatusSchema.shape,
-          /** As it is configured: handles stand for themselves. */
+          /** The configuration with credential handles, not their values. */
           config: z.record(z.string(), z.unknown()),
           /** Why the outbound filter would refuse its address to this agent, and what opens it. */
           notices: z._default(z.array(z.string()), []),

@@ -7,7 +7,7 @@ import * as z from 'zod/mini'
 
 /** Servers of one agent. */
 export const mcpServersMax = 16
-/** How long a server may take until its tools are known, and a call of one of them, milliseconds. */
+/** Time limits for connecting to a server until its tools are known, and for one call of a tool, in milliseconds. */
 export const mcpTimes = {
   startup: { default: 15_000, min: 500, max: 120_000 },
   call: { default: 120_000, min: 1000, max: 600_000 },
@@ -19,7 +19,7 @@ const headerPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
 const handleStart = '$CRED{'
 const handle = /\$CRED\{[A-Za-z0-9][A-Za-z0-9_]{0,127}\}/g
 
-/** What the transport sets by itself. */
+/** Headers that the transport itself sets. */
 const transportHeaders: readonly string[] = [
   'accept',
   'accept-encoding',
@@ -49,11 +49,11 @@ function milliseconds(name: string, { min, max }: { readonly min: number; readon
 }
 
 const shared = {
-  /** Kept, and not started. */
+  /** The server is stored and not started. */
   disabled: z.optional(z.boolean('disabled is true or false')),
   startupTimeoutMs: milliseconds('startupTimeoutMs', mcpTimes.startup),
   callTimeoutMs: milliseconds('callTimeoutMs', mcpTimes.call),
-  /** Names, as the server says them, of the only tools that are offered; without it all are. */
+  /** The only tools that are offered, by the server's own names; if omitted, all are offered. */
   tools: z.optional(
     z
       .array(text('a name in tools', 128), 'tools is a list of names')
@@ -84,7 +84,7 @@ const localSchema = z.strictObject({
 
 const remoteTypes = ['http', 'streamable-http', 'sse'] as const
 const remoteSchema = z.strictObject({
-  /** Without it the current transport is spoken, and the older HTTP+SSE where a server knows no other. */
+  /** If omitted, the current transport is used, and HTTP+SSE with a server that supports only that. */
   type: z.optional(z.enum(remoteTypes, `type of a server with a url is one of ${remoteTypes.join(', ')}`)),
   url: text('url', 2048),
   headers: z._default(
@@ -181,7 +181,7 @@ function remoteFault({ url, headers }: RemoteMcpServer): string | null {
   return null
 }
 
-/** In words what is wrong with the name of a server; null for nothing. Pure. */
+/** Describes the error in the name of a server; null if it is valid. Pure. */
 export function mcpNameFault(name: string): string | null {
   return namePattern.test(name)
     ? null

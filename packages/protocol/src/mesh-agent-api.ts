@@ -17,7 +17,7 @@ import {
   updateTaskSchema,
 } from './task-api.ts'
 
-/** The agent API: what a container may ask of the mesh. Plain values; schemas stand below under the same names. */
+/** The agent API: the calls of an agent in a container. Plain values; the schemas below have the same names. */
 export const meshAgentEndpoints = {
   lease: { method: 'POST', path: '/mesh/lease', summary: 'Renews the lease of the run in the headers' },
   agents: { method: 'GET', path: '/mesh/agents', summary: 'The agents that the caller may message' },
@@ -87,11 +87,11 @@ export const handOffRequestSchema = z.strictObject({
   title: text(200),
   description: z._default(z.string().check(z.maxLength(50_000)), ''),
   data: z._default(jsonObjectSchema, {}),
-  /** What the other agent may use for it; never more than the caller has left. */
+  /** The budget of the other agent for this task; never more than the caller has left. */
   token_budget: z._default(z.nullable(tokenBudgetSchema), null),
-  /** Answers of the model that it may take, over all runs; the fleet's own cap holds too. */
+  /** The maximum number of model answers over all runs of the task; the fleet's own cap applies too. */
   max_turns: z._default(z.nullable(z.int().check(z.positive())), null),
-  /** It begins when all of these are done. */
+  /** The task starts when all of these tasks are done. */
   needs: z._default(z.array(taskIdSchema).check(z.maxLength(taskLimits.needsMax)), []),
   /** Files that the caller has saved, for the other agent to read. */
   artifacts: z._default(taskArtifactNames, []),
@@ -99,10 +99,10 @@ export const handOffRequestSchema = z.strictObject({
 
 export const handOffReplySchema = z.strictObject({
   task_id: taskIdSchema,
-  /** Null while it waits. */
+  /** Null while the task waits. */
   run_id: z.nullable(runIdSchema),
   state: z.string(),
-  /** Why it does not begin at once; it is kept all the same. */
+  /** Why the task does not start at once; the mesh keeps it nevertheless. */
   note: z.nullable(z.string()),
 })
 
@@ -135,7 +135,7 @@ export const agentSummarySchema = z.strictObject({
   kind: z.enum(['operator', 'worker']),
   role: z.string(),
   state: z.string(),
-  /** What it declares that it can. */
+  /** The capabilities that the agent declares. */
   capabilities: z.array(z.string()),
 })
 
@@ -183,7 +183,7 @@ export const meshAgentApi = {
         ),
       content_base64: z.string().check(z.maxLength(Math.ceil((wireLimits.artifactMaxBytes * 4) / 3) + 4)),
       description: z._default(z.string().check(z.maxLength(2000)), ''),
-      /** For the members of the caller's project too. */
+      /** True shares the file with the members of the caller's project too. */
       shared: z._default(z.boolean(), false),
     }),
     response: z.strictObject({ name: z.string(), size_bytes: z.int(), sha256: z.string() }),

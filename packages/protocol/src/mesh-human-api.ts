@@ -86,21 +86,21 @@ export const agentViewSchema = z.strictObject({
   kind: z.enum(['operator', 'worker']),
   role: z.string(),
   model: z.string(),
-  /** Its lifecycle state. */
+  /** The agent's lifecycle state. */
   state: z.enum(agentStates),
-  /** Since when, milliseconds since 1970; null for one that was never started. */
+  /** When the agent entered the state, milliseconds since 1970; null if it was never started. */
   state_since: z.nullable(z.number()),
-  /** When one that was lost is started again, or tried; null for any other. */
+  /** When a lost agent is restarted or retried; null for all others. */
   retry_at: z.nullable(z.number()),
-  /** Whether it works on a run now. */
+  /** Whether the agent is working on a run. */
   busy: z.boolean(),
   queued: z.int(),
   waiting: z.int(),
   cost_today_usd: z.number(),
   budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
-  /** Put away: nothing starts it and it is given no work. */
+  /** An archived agent is not started and gets no work. */
   archived: z.boolean(),
-  /** Why nothing begins that a trigger would begin, or null. */
+  /** Why work of triggers is held, or null if it is not. */
   paused: z.nullable(z.string()),
   last_error: z.nullable(z.string()),
   isolation: agentIsolationSchema,
@@ -135,7 +135,7 @@ export const agentCreateSchema = z.strictObject({
   ),
   model: z.optional(z.string().check(z.maxLength(200))),
   budget: z.optional(budgetSchema),
-  /** The project whose budget it is charged to, beside its own and the fleet's. */
+  /** The project whose budget the agent is charged to, in addition to its own and the fleet's. */
   project: z.optional(projectNameSchema),
   mcpServers: z.optional(mcpServersSchema),
 })
@@ -172,20 +172,20 @@ export const meshHumanApi = {
         /** What bounds the data of an agent created now; `unknown` while the engine is being prepared. */
         data_bound: z.enum(['volume', 'meter', 'unknown']),
         data_limit_mb: z.int(),
-        /** What agents run behind that say nothing else, by settings and start. */
+        /** The isolation level of agents without a setting of their own, by the settings and the start of the mesh. */
         isolation: z.strictObject({
           wanted: isolationRungSchema,
           required: isolationRungSchema,
           rungs: z.array(rungViewSchema),
         }),
       }),
-      /** What agents think with that name no model of their own, and what chose it, in words. */
+      /** The model of agents that name no model of their own, and what chose it, as text. */
       default_model: z.nullable(z.strictObject({ name: z.string(), from: z.string() })),
       ready: readyReplySchema,
       pauses: z.array(pauseViewSchema),
       /** Null if the wallet signs, if it does not exist, and for callers who are not owners. */
       wallet_halt: z.nullable(walletHaltSchema),
-      /** What is set and has no effect, one sentence each with its repair; empty for callers who are not owners. */
+      /** Settings that have no effect, one sentence each with its repair; empty for callers who are not owners. */
       notices: z._default(z.array(z.string()), []),
       agents: z.array(agentViewSchema),
       runs: z.record(z.string(), z.int()),
@@ -198,7 +198,7 @@ export const meshHumanApi = {
       message: z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars)),
       /** Default: the conversation of the caller, which is that of the terminal, or one for each channel and person. */
       session: z.optional(sessionNameSchema),
-      /** What this run and all that it gives away may spend, US dollars. */
+      /** What this run and all work that it delegates may spend, US dollars. */
       max_usd: z.optional(z.number().check(z.minimum(0.000_001), z.maximum(1_000_000))),
     }),
     response: runViewSchema,
@@ -206,7 +206,7 @@ export const meshHumanApi = {
   steer: {
     request: z.strictObject({
       text: steerTextSchema,
-      /** Only for the run of this conversation; without it for whatever the agent works on. */
+      /** Steers only a run of this conversation; without it, whatever run the agent is working on. */
       session: z.optional(sessionNameSchema),
     }),
     response: steerViewSchema,
@@ -219,11 +219,11 @@ export const meshHumanApi = {
   runs: {
     query: z.extend(list.query, {
       state: z.optional(z.enum(runStates)),
-      /** Kind of its origin. */
+      /** The kind of the run's origin. */
       from: z.optional(z.enum(originKinds)),
-      /** Words in what was asked or answered, in the title of its task or in an id. */
+      /** Words in the run's request or answer, in the title of its task or in an id. */
       find: z.optional(z.string().check(z.maxLength(wireLimits.runSearchMaxChars))),
-      /** Only runs that were asked for before this one. */
+      /** Only runs that were requested before this one. */
       before: z.optional(runIdSchema),
     }),
     response: z.strictObject({
@@ -281,7 +281,7 @@ export const meshHumanApi = {
     response: z.strictObject({
       checked_at: z.nullable(z.number()),
       walls: z.array(wallReportSchema),
-      /** How agents can be run, the weakest first. */
+      /** The available isolation levels, weakest first. */
       rungs: z.array(rungViewSchema),
     }),
   },

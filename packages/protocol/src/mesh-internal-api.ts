@@ -37,7 +37,7 @@ const captchaSolverSchema = z.strictObject({
   host: z.string(),
   per_hour: z.int(),
   daily_usd: z.number(),
-  /** It rests after failures in a row; null where it does not. Milliseconds since 1970. */
+  /** The end of its cooldown after consecutive failures, milliseconds since 1970; null if it has none. */
   rests_until: z.nullable(z.number()),
 })
 export type CaptchaSolverView = z.infer<typeof captchaSolverSchema>
@@ -47,7 +47,7 @@ export const meshInternalApi = {
     response: z.strictObject({
       checked_at: z.nullable(z.number()),
       walls: z.array(wallReportSchema),
-      /** How agents can be run, the weakest first. */
+      /** The available isolation levels, weakest first. */
       rungs: z.array(rungViewSchema),
     }),
   },
@@ -55,7 +55,7 @@ export const meshInternalApi = {
   browsersFailed: {
     response: z.strictObject({
       browsers: z.array(z.strictObject({ agent_id: z.string(), reason: z.string() })),
-      /** Null where CAPTCHAs are for people alone. */
+      /** Null if only people answer CAPTCHAs. */
       captcha_solver: z.nullable(captchaSolverSchema),
     }),
   },

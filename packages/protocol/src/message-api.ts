@@ -34,13 +34,13 @@ const addressedSchema = z.string().check(
 export const messageViewSchema = z.strictObject({
   id: idSchema('msg'),
   from: agentIdSchema,
-  /** Who got it, whatever it was addressed to. */
+  /** The agent that received the message, whatever it was addressed to. */
   to: agentIdSchema,
-  /** The capability that it was addressed to; null where it named the agent. */
+  /** The capability that the message was addressed to; null if it was addressed to an agent. */
   capability: z.nullable(capabilitySchema),
   text: z.string(),
   state: z.enum(messageStates),
-  /** The run that works on it; for a kept one, the heartbeat that received it, or null. */
+  /** The run that works on the message; for a kept one, the heartbeat that received it, or null. */
   run_id: z.nullable(runIdSchema),
   answer: z.nullable(z.strictObject({ state: z.enum(terminalRunStates), text: z.string() })),
   created_at: z.number(),
@@ -48,7 +48,7 @@ export const messageViewSchema = z.strictObject({
 })
 export type MessageView = z.infer<typeof messageViewSchema>
 
-/** The same for the agent that asked. */
+/** The same message as its sender sees it. */
 const sentSchema = z.omit(messageViewSchema, { from: true, text: true, created_at: true, answered_at: true })
 export type SentMessage = z.infer<typeof sentSchema>
 
@@ -77,7 +77,7 @@ export const messageAgentApi = {
 export const messageHumanApi = {
   messages: {
     query: z.strictObject({
-      /** Of this agent or to it. */
+      /** Only messages from or to this agent. */
       agent: z.optional(agentIdSchema),
       limit: z._default(z.coerce.number().check(z.minimum(1), z.maximum(200)), 50),
     }),

@@ -24,7 +24,7 @@ export const messageAgentEndpoints = {
 
 export type MessageAgentEndpointName = keyof typeof messageAgentEndpoints
 
-/** What people see of it. */
+/** The people's API of these messages. */
 export const messageHumanEndpoints = {
   messages: { method: 'GET', path: '/api/messages', summary: 'What agents asked each other, newest first' },
 } as const satisfies Record<string, Endpoint>

@@ -1,17 +1,17 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** Part of the people's API: the models of the fleet and how they do. */
+/** Part of the people's API: the fleet's models and their health. */
 export const modelsEndpoints = {
   models: { method: 'GET', path: '/api/models', summary: 'Models with price, health and who may use them' },
 } as const satisfies Record<string, Endpoint>
 
-/** What a provider said to an agent of how long a prompt may be. */
+/** The context window that a provider stated to an agent when it refused a prompt. */
 export const statedWindowViewSchema = z.strictObject({
   agent_id: z.string(),
-  /** Null where it refused a prompt as too long and named no limit. */
+  /** Null if the provider refused a prompt as too long and stated no limit. */
   tokens: z.nullable(z.int()),
-  /** Until then the agent keeps within it, unless a longer prompt is answered before. */
+  /** Until this time the agent keeps within the window, unless the model answers a longer prompt earlier. */
   until: z.number(),
 })
 export type StatedWindowView = z.infer<typeof statedWindowViewSchema>
@@ -20,25 +20,25 @@ export const modelViewSchema = z.strictObject({
   /** `provider/model`. */
   id: z.string(),
   provider: z.string(),
-  /** Why it cannot be called now (no key, no price); null when it can. */
+  /** Why the model cannot be called now (no key, no price); null if it can. */
   problem: z.nullable(z.string()),
-  /** US dollars per million tokens, the dearest of what applies; null where none is known. */
+  /** US dollars per million tokens, the highest applicable price; null if no price is known. */
   price: z.nullable(z.strictObject({ input_per_mtok: z.number(), output_per_mtok: z.number() })),
-  /** Why it costs nothing: it is played here, the owner says so, or its provider's address is this machine's; null where it costs. */
+  /** Why it is free: it is a played recording, declared free, or on this machine; null if it costs money. */
   free_because: z.nullable(z.enum(['played', 'declared', 'this-machine'])),
-  /** Models that may answer in its place, in order. */
+  /** Models that may answer in place of this one, in order. */
   fallback: z.array(z.string()),
-  /** `on-trial`: its cool-down is over, and the next answer decides. `unknown`: not asked since the mesh started. */
+  /** `on-trial`: the cooldown is over, and the next answer decides. `unknown`: not called since the mesh started. */
   health: z.enum(['unknown', 'ok', 'cooling', 'on-trial']),
   cool_down_seconds: z.number(),
-  /** Failures in a row. */
+  /** The number of consecutive failures. */
   failures: z.int(),
-  /** Calls since the mesh started, or since its settings changed. */
+  /** Calls since the mesh started, or since the model's settings changed. */
   answered: z.int(),
   failed: z.int(),
   last_error: z.nullable(z.strictObject({ code: z.string(), detail: z.string(), at: z.number() })),
   stated_windows: z.array(statedWindowViewSchema),
-  /** Agents that may use it. */
+  /** Agents that may use the model. */
   agents: z.array(z.string()),
 })
 export type ModelView = z.infer<typeof modelViewSchema>

@@ -25,7 +25,7 @@ export const projectNameSchema = z
   .string()
   .check(z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a project is 1 to 64 of a-z 0-9 _ -'))
 
-/** What all agents of a new fleet together may spend a day, US dollars, until a person changes it. */
+/** The daily limit of a new fleet, for all its agents together, in US dollars, until a person changes it. */
 export const firstFleetDailyUsd = 20
 
 export const budgetScopes = ['agent', 'project', 'fleet'] as const
@@ -37,7 +37,7 @@ const period = z.strictObject({
   spent_usd: z.number(),
   /** Part of what is spent: booked at the reserved amount, because the cost of those calls is unknown. */
   unconfirmed_usd: z.number(),
-  /** Set aside for calls that are open. */
+  /** Money that is reserved for open calls. */
   reserved_usd: z.number(),
   /** Midnight UTC after the day, or the first of the next month. */
   resets_at: z.string(),
@@ -47,7 +47,7 @@ export const budgetViewSchema = z.strictObject({
   scope: z.enum(budgetScopes),
   /** Empty for the fleet. */
   id: z.string(),
-  /** Of an agent: the project that it is charged to beside its own budget. */
+  /** For an agent: the project that it is charged to in addition to its own budget. */
   project: z.nullable(z.string()),
   daily: period,
   monthly: period,
@@ -58,7 +58,7 @@ export type BudgetView = z.infer<typeof budgetViewSchema>
 export const budgetSetSchema = z.strictObject({
   scope: z.enum(budgetScopes),
   id: z._default(z.string().check(z.maxLength(64)), ''),
-  /** Null takes the limit of a project or of the fleet away. */
+  /** Null removes the limit of a project or of the fleet. */
   daily_usd: z.optional(z.nullable(z.number())),
   monthly_usd: z.optional(z.nullable(z.number())),
 })
@@ -101,7 +101,7 @@ export const moneyApi = {
       from: z.string(),
       to: z.string(),
       total: z.strictObject(costs),
-      /** Dearest first; by day: oldest first. An empty key is an agent without a project. */
+      /** Highest cost first; by day: oldest first. An empty key means agents without a project. */
       rows: z.array(
         z.strictObject({
           key: z.string(),

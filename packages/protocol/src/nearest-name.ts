@@ -1,7 +1,7 @@
 /** Limit for a typed name; no known one is longer. */
 const comparedMaxChars = 64
 
-/** The known name that was most likely meant, or null when none is near. Pure. */
+/** The known name that was most likely meant, or null if none is similar. Pure. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const furthestEdits = Math.max(2, Math.floor(name.length / 4))
   let best: { name: string; edits: number } | null = null
@@ -12,7 +12,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return best?.name ?? null
 }
 
-/** The known names in the order of their likeness, the likest first. Pure. */
+/** The known names, most similar first. Pure. */
 export function nearestNames(name: string, known: readonly string[], namesMax: number): readonly string[] {
   const wanted = name.slice(0, comparedMaxChars).toLowerCase()
   return known

@@ -1,12 +1,12 @@
 import * as z from 'zod/mini'
 
 /**
- * An answer of a model as the mesh hands it to the agent that asked: OpenAI's stream of chunks with less room in it, so
- * that its reader has nothing to guess. The words come as they are made, each call whole with an id of its own, and the
- * end is one of four words. What a provider wrote instead, the mesh has read, or refused as `provider-unreadable`.
+ * A model's answer as the mesh sends it to the agent: a stricter form of OpenAI's stream of chunks, so that the agent
+ * need not guess. Text comes as it is generated, each tool call comes whole with an id of its own, and there are four
+ * possible ends. The mesh converts what a provider sends, or rejects it as `provider-unreadable`.
  */
 
-/** A piece of what the model thought, to be kept and sent back as it is. */
+/** A piece of the model's thinking; the agent stores it and sends it back unchanged. */
 export const thoughtSchema = z.record(z.string(), z.union([z.string(), z.number()]))
 export type Thought = z.infer<typeof thoughtSchema>
 

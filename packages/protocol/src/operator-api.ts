@@ -22,11 +22,11 @@ const crossProject = z.strictObject({ read: z.int(), write: z.int() })
 export const agentMetricsSchema = z.strictObject({
   ...agentViewSchema.shape,
   cost_month_usd: z.number(),
-  /** Runs that ended in the last 24 hours, by how. */
+  /** Runs that ended in the last 24 hours, by outcome. */
   runs_24h: counts,
-  /** Refusals of the last 24 hours by action, since the mesh started. For people to look at; nothing follows from it. */
+  /** Denied calls of the last 24 hours by action, since the mesh started. For people: the mesh does not act on it. */
   tool_denials_24h: counts,
-  /** Uses of another project's part of the blackboard since the mesh started. Nothing follows from it either. */
+  /** Uses of another project's part of the blackboard since the mesh started. The mesh does not act on it either. */
   _blackboard_xproject_count: crossProject,
 })
 export type AgentMetrics = z.infer<typeof agentMetricsSchema>
@@ -56,7 +56,7 @@ export const operatorViewApi = {
   agentMetrics: { response: agentMetricsSchema },
   staleTasks: {
     query: z.strictObject({
-      /** Nothing happened for so long. */
+      /** Tasks without any change for this many hours. */
       hours: z._default(z.coerce.number().check(z.minimum(1), z.maximum(720)), 24),
       agent: z.optional(z.string()),
       limit: z._default(z.coerce.number().check(z.minimum(1), z.maximum(200)), 50),
@@ -74,7 +74,7 @@ export const operatorViewApi = {
   },
   audit: {
     query: z.strictObject({
-      /** Rows after this number; the newest ones when left out. */
+      /** Only rows after this number; the newest rows if omitted. */
       after: z.optional(z.coerce.number().check(z.minimum(0))),
       limit: z._default(z.coerce.number().check(z.minimum(1), z.maximum(500)), 50),
     }),
@@ -88,7 +88,7 @@ export const operatorArchiveApi = {
   unarchive: { response: agentViewSchema },
 } as const satisfies Record<OperatorArchiveEndpointName, EndpointSchemas>
 
-/** A run as far as a supervisor of the fleet needs it. */
+/** The fields of a run that a supervisor of the fleet needs. */
 export const queuedRunSchema = z.strictObject({
   ...z.pick(runViewSchema, {
     id: true,
@@ -102,7 +102,7 @@ export const queuedRunSchema = z.strictObject({
     ended_at: true,
     cost_usd: true,
   }).shape,
-  /** The first words of what it is about, and of how it ended. */
+  /** The first words of the run's input; `outcome` has those of its result. */
   about: z.string(),
   outcome: z.nullable(z.string()),
 })
@@ -116,9 +116,9 @@ export const operatorApi = {
   agentConfig: { response: agentConfigSchema },
   agentFile: { response: z.strictObject({ file: z.string(), content: z.string() }) },
   agentCreate: {
-    /** Without a project: a person decides whose budget a worker is charged to. */
+    /** Cannot set a project: a person decides whose budget a worker is charged to. */
     request: z.extend(z.omit(agentCreateSchema, { project: true }), {
-      /** Over a worker's defaults, below the ceiling. */
+      /** Added to a worker's default permissions; limited by the operator's ceiling. */
       permissions: z._default(z.record(z.string(), jsonValueSchema), {}),
     }),
     response: agentViewSchema,

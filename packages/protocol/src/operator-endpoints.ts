@@ -22,7 +22,7 @@ export const operatorViewEndpoints = {
 
 export type OperatorViewEndpointName = keyof typeof operatorViewEndpoints
 
-/** Behind the same gate, on both APIs: agents that are put away with all that they have, and taken back. */
+/** Behind the same gate, on both APIs: archiving agents with all their data, and restoring them. */
 export const operatorArchiveEndpoints = {
   archived: {
     method: 'GET',
@@ -43,7 +43,7 @@ export const operatorArchiveEndpoints = {
 
 export type OperatorArchiveEndpointName = keyof typeof operatorArchiveEndpoints
 
-/** What the operator does to the fleet, on the agent API alone. */
+/** The operator's actions on the fleet, on the agent API alone. */
 export const operatorEndpoints = {
   tools: {
     method: 'GET',

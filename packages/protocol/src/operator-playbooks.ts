@@ -2,7 +2,7 @@ import { operatorTools } from './operator-tools.ts'
 import type { Playbook } from './operator-tools.ts'
 import { groupOf } from './tool-groups.ts'
 
-/** How a kind of work is done well. Said to the operator while it is at it, and not before. */
+/** Instructions for kinds of work. The operator's prompt contains one only while the operator does that work. */
 export const operatorPlaybooks = {
   team_build: `Playbook, building a team: 1. Ask the person what a good result looks like, and what it may cost, before you create anything. 2. inspect_fleet first: an agent that fits is better than a new one. 3. One role for each agent, in one or two sentences; instructions that name its input, its output and when it stops. 4. Permissions below a worker's defaults where it needs less; name to the person what only a person may grant. 5. Test each with one small hand_off, and check the result, before you say that the team is ready.`,
   edit: `Playbook, changing an agent: 1. inspect_agent first, with the file that you mean to change. 2. Change one thing, the smallest that helps, and say why in reason. 3. A text is replaced as a whole: keep the parts that are still valid. 4. Test it with one small hand_off. 5. Tell the person what you changed and until when undo_change can undo it; undo it yourself if the result got worse.`,
@@ -11,9 +11,9 @@ export const operatorPlaybooks = {
   credentials: `Playbook, credentials: 1. vault_list first: it may exist. 2. request_credential with its purpose and the least rights that suffice; never ask a person to write a secret into the conversation, and never repeat one. 3. End your turn: you are called again when it is set or denied. 4. The person decides at the terminal which agent may use it and which host receives it.`,
 } as const satisfies Readonly<Record<Playbook, string>>
 
-/** At once in one prompt. */
+/** The maximum number of playbooks in one prompt. */
 export const playbooksMax = 2
-/** Turns of the conversation for which one stays after its last tool, that one included. */
+/** A playbook stays in the prompt for this many turns after its last tool call, including the turn of that call. */
 export const playbookTurns = 5
 
 /** The playbook of a tool, by the table of the operator's tools; null where it has none. Pure. */

@@ -6,7 +6,7 @@ export type Playbook = 'team_build' | 'edit' | 'monitor' | 'feedback' | 'credent
 
 export interface OperatorTool {
   readonly name: string
-  /** What the operator must be allowed; the tool is offered only then. */
+  /** The permission that the operator needs; without it the tool is not offered. */
   readonly needs: PermissionActionName
   /** The playbook that is added to the conversation once the operator has used the tool. */
   readonly playbook: Playbook

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { wireLimits } from './limits.ts'
 
-/** Counted and measured before any of them is judged. */
+/** Headers are counted and measured before any of them is checked. */
 export const outboundHeadersSchema = z._default(
   z.pipe(
     z.custom<Record<string, string>>(

@@ -1,5 +1,5 @@
 /**
- * The exit code of a mesh that its owner must change something for before it can start, as sysexits.h numbers a
- * configuration error. No supervisor starts a mesh again that ended with it.
+ * The exit code of a mesh that cannot start before its owner changes something (`EX_CONFIG` of sysexits.h).
+ * Supervisors do not restart a mesh that exited with it.
  */
 export const ownerMustActExitCode = 78

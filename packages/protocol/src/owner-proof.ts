@@ -1,14 +1,14 @@
-/** The owner's proof, which a page is asked for before what cannot be undone. */
+/** Limits of the owner's proof, which a page must present before irreversible actions. */
 export const proofLimits = {
   codeDigits: 8,
-  /** How long a code waits to be typed. */
+  /** How long a code can be entered, in milliseconds. */
   codeMs: 5 * 60_000,
-  /** Codes that wait at once, one of a person. */
+  /** Codes that can be open at the same time, one per person. */
   openMax: 50,
   triesMax: 5,
-  /** How long a page may go on with it. */
+  /** How long a proof is valid, in milliseconds. */
   proofMs: 10 * 60_000,
-  /** Pages that hold one at once. */
+  /** Pages that can have a proof at the same time. */
   givenMax: 50,
 } as const
 

@@ -30,16 +30,16 @@ export const pauseViewSchema = z.strictObject({
   since: z.number(),
   /** Queued runs that wait for the end of the pause. */
   held: z.number(),
-  /** Ids of runs that a trigger had begun before and that are still at work. */
+  /** Ids of runs that a trigger started before the pause and that are still running. */
   working: z.array(z.string()),
 })
 export type PauseView = z.infer<typeof pauseViewSchema>
 
 const resumeResultSchema = z.strictObject({
   agent_id: z.nullable(z.string()),
-  /** Queued runs that may begin now. */
+  /** Queued runs that may start now. */
   released: z.number(),
-  /** Agents of it that another pause still holds. */
+  /** Agents that another pause still holds. */
   still_paused: z.array(z.string()),
 })
 export type ResumeResult = z.infer<typeof resumeResultSchema>
@@ -50,7 +50,7 @@ export const pauseApi = {
     request: z.strictObject({
       agent_id: z._default(z.nullable(agentIdSchema), null),
       reason: z._default(z.string().check(z.maxLength(reasonMaxChars)), ''),
-      /** Cancels runs at work that a trigger began. */
+      /** True also cancels running runs that a trigger started. */
       now: z._default(z.boolean(), false),
     }),
     response: pauseViewSchema,

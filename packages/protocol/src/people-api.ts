@@ -9,7 +9,7 @@ import {
   tokenStates,
 } from './people.ts'
 
-/** Who may come to the people's API, and as what. */
+/** Who has access to the people's API, and with which role. */
 export const peopleAdminEndpoints = {
   me: { method: 'GET', path: '/api/me', summary: 'Who the caller is, and what they may' },
   people: { method: 'GET', path: '/api/people', summary: 'Everybody whom config/people.json names' },
@@ -57,7 +57,7 @@ export const personViewSchema = z.strictObject({
 })
 export type PersonView = z.infer<typeof personViewSchema>
 
-/** Days that the token holds; null for one that holds until it is replaced; left out, what `peopleLimits` says. */
+/** Days until the token expires; null if it never does; the default of `peopleLimits` if omitted. */
 const expiresDays = z.optional(z.nullable(z.int().check(z.gte(1), z.lte(peopleLimits.tokenDaysMax))))
 
 const withToken = z.strictObject({ person: personViewSchema, token: z.string() })
@@ -65,7 +65,7 @@ const withToken = z.strictObject({ person: personViewSchema, token: z.string() }
 export const peopleAdminApi = {
   me: {
     response: z.strictObject({
-      /** Null for the owner of this machine, whom no entry names. */
+      /** Null for the owner of this machine, who has no entry. */
       name: z.nullable(personNameSchema),
       role: z.enum(personRoles),
       agents,
@@ -86,9 +86,9 @@ export const peopleAdminApi = {
     request: z.strictObject({
       role: z.optional(z.enum(personRoles)),
       agents: z.optional(agents),
-      /** In the place of all before. */
+      /** Replaces all previous identities. */
       identities: z.optional(identities),
-      /** Beside those that stay; one that is there, or that is taken away and was not, changes nothing. */
+      /** Added to the existing identities. Adding an existing one, or removing a missing one, changes nothing. */
       add_identities: z.optional(identities),
       remove_identities: z.optional(identities),
     }),

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { agentIdSchema, operatorAgentId } from './ids.ts'
 
-/** What a person may, from the least to the most: each may what those before it may. */
+/** The roles of people, from the least to the most rights: each includes the rights of those before it. */
 export const personRoles = ['viewer', 'member', 'owner'] as const
 export type PersonRole = (typeof personRoles)[number]
 
@@ -10,7 +10,7 @@ export function roleReaches(role: PersonRole, wanted: PersonRole): boolean {
   return personRoles.indexOf(role) >= personRoles.indexOf(wanted)
 }
 
-/** How a personal access token begins: nothing that an agent holds does. */
+/** The prefix of personal access tokens, which no token of an agent has. */
 export const personTokenPrefix = 'flp_'
 
 export const peopleLimits = {
@@ -20,7 +20,7 @@ export const peopleLimits = {
   nameMaxChars: 32,
   /** Default lifetime in days of a new token of a person who is not an owner. */
   tokenDays: 90,
-  /** The longest that can be said, days. */
+  /** The maximum lifetime in days that can be requested. */
   tokenDaysMax: 3650,
 } as const
 
@@ -31,10 +31,10 @@ export const personNameSchema = z
     z.regex(/^[a-z0-9][a-z0-9_.-]*$/, 'a name is lower-case letters, digits and _ . -'),
   )
 
-/** Agents by id; a lone `*` is every worker, and never the operator, which acts on all others. */
+/** Agent ids; a lone `*` means every worker and never the operator, because the operator can act on all others. */
 export const grantSchema = z.union([z.literal('*'), agentIdSchema])
 
-/** Whether who is granted `agents` may act on this one. Who acts on the operator acts on all through it: by its name alone. Pure. */
+/** Whether a person with these grants may act on the agent. Acting on the operator needs its id as a grant. Pure. */
 export function isGranted(agents: readonly string[], agentId: string): boolean {
   return agents.includes(agentId) || (agents.includes('*') && agentId !== operatorAgentId)
 }
@@ -104,21 +104,21 @@ const tokenDigest = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'the SHA-256 of a
 export const personSchema = z.strictObject({
   name: personNameSchema,
   role: z.enum(personRoles),
-  /** For members: what they may act on. Owners act on all, viewers on nothing. */
+  /** The agents that a member may act on. Owners act on all, viewers on none. */
   agents: z._default(z.array(grantSchema).check(z.maxLength(peopleLimits.agentsPerPersonMax)), []),
   identities: z._default(z.array(identitySchema).check(z.maxLength(peopleLimits.identitiesPerPersonMax)), []),
-  /** Null for one who has none. The token itself is printed once and kept nowhere. */
+  /** Null for a person without a token. The token itself is printed once and not stored. */
   token_sha256: z._default(z.nullable(tokenDigest), null),
-  /** From then on the token is refused; null where it holds until it is replaced. */
+  /** The token is rejected after this time; null if it is valid until it is replaced. */
   token_expires_at: z._default(z.nullable(z.iso.datetime()), null),
 })
 export type Person = z.infer<typeof personSchema>
 
-/** What a person's token is worth. */
+/** The states of a person's token. */
 export const tokenStates = ['none', 'valid', 'expired'] as const
 export type TokenState = (typeof tokenStates)[number]
 
-/** Pure. `now` in milliseconds since 1970. */
+/** `now` is in milliseconds since 1970. Pure. */
 export function tokenStateOf(
   person: Pick<Person, 'token_sha256' | 'token_expires_at'>,
   now: number,

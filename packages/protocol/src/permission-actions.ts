@@ -1,7 +1,7 @@
-/** One thing that can be allowed or refused, as people ask about it. */
+/** An action that can be allowed or denied, described for people. */
 export interface PermissionAction {
   readonly name: string
-  /** What the resource names, in words; null where the action has none. */
+  /** What the resource of the action names, as text; null if the action has none. */
   readonly resource: string | null
   readonly example: string | null
 }

@@ -7,7 +7,7 @@ import { isolationRungSchema } from './isolation.ts'
 /** Bounds of one list of a record, wherever its entries come from: each decision compares with every entry. */
 export const permissionListLimits = { entriesMax: 500, entryMaxChars: 200 } as const
 
-/** Entries of one list, as a record holds them and as an edit adds or removes them. */
+/** The entries of one list, in a record and in an edit that adds or removes some. */
 export const permissionEntriesSchema = z
   .array(z.string().check(z.minLength(1), z.maxLength(permissionListLimits.entryMaxChars)))
   .check(z.maxLength(permissionListLimits.entriesMax))
@@ -52,7 +52,7 @@ export const permissionFields = {
   can_view_fleet_metrics: flag,
   can_route_tasks: flag,
   can_request_user_credentials: flag,
-  /** It never runs behind less than this, whatever the settings prefer. */
+  /** The agent never runs at a lower isolation level, whatever the settings prefer. */
   required_isolation: z._default(isolationRungSchema, 'container'),
 } as const
 
@@ -60,7 +60,7 @@ export const permissionRecordSchema = z.strictObject(permissionFields)
 export type PermissionRecord = z.infer<typeof permissionRecordSchema>
 export type PermissionField = keyof PermissionRecord
 
-/** Left out of the operator's entry, they are true; of a worker's, false. */
+/** If omitted, these are true for the operator and false for a worker. */
 export const controlPlaneFlags = [
   'can_manage_fleet',
   'can_manage_projects',
@@ -78,7 +78,7 @@ export const permissionFileSchema = z.pipe(
   z.strictObject({ permissions: z.record(z.string(), permissionRecordSchema) }),
 )
 
-/** An operator without an entry stays without. What is not of the form is left for the schema to complain about. */
+/** Does not add an entry for an operator without one. Input of another form is left to the schema, which reports it. */
 function withOperatorDefaults(file: unknown): unknown {
   if (!isJsonObject(file) || !isJsonObject(file['permissions'])) return file
   const records = file['permissions']

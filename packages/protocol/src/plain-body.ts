@@ -1,8 +1,8 @@
 import { Problem } from './problem.ts'
 
 /**
- * An API takes bodies as they are: what one would unpack could be a thousand times as large as what came, and what it would
- * take for plain would be read otherwise than it was meant. Throws the Problem `unsupported-encoding`.
+ * Bodies with a content encoding are rejected: a decompressed body could be a thousand times as large, and a
+ * compressed one read as plain would be misread. Throws the Problem `unsupported-encoding`.
  */
 export function requirePlainBody(headers: { readonly 'content-encoding'?: unknown }): void {
   const encoding = headers['content-encoding']

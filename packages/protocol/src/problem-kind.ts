@@ -1,4 +1,4 @@
-/** What a caller reads first: status, title, whether trying again later can help, and the repair. */
+/** What a caller needs first: status, title, whether a retry can help, and the repair. */
 export interface ProblemKind {
   readonly status: number
   readonly title: string

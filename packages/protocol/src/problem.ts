@@ -2,13 +2,13 @@ import { problemCatalog } from './problem-catalog.ts'
 import type { ProblemCode } from './problem-catalog.ts'
 
 export interface ProblemOptions {
-  /** What was wrong this time, in words for the caller. Never a secret, never a stack. */
+  /** What is wrong in this case, for the caller. Never contains a secret or a stack trace. */
   readonly detail?: string
   readonly cause?: unknown
   /** Numbers or names the caller can act on, e.g. the budget left. */
   readonly extra?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
-  /** What to do this time, where more can be said than the catalogue says of every time. */
+  /** The repair in this case, if it can say more than the catalogue's. */
   readonly repair?: string
 }
 
@@ -34,7 +34,7 @@ export class Problem extends Error {
   }
 }
 
-/** The same problem in other words, or with more beside them. Pure. */
+/** The same problem with another detail, or with additional fields. Pure. */
 export function retold(problem: Problem, told: Pick<ProblemOptions, 'detail' | 'extra' | 'repair'>): Problem {
   const { code, detail, cause, extra, retryAfterSeconds, repair } = problem
   const retry = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }

@@ -60,12 +60,12 @@ const textMarks = {
 export const projectViewSchema = z.strictObject({
   ...projectSummarySchema.shape,
   criteria: z.array(z.string()),
-  /** Of goal and criteria together; 0 until they are written. */
+  /** The version of goal and criteria together; 0 until they are written. */
   goal_version: z.int(),
   sections: z.array(z.strictObject({ name: z.string(), text: z.string(), ...textMarks })),
-  /** Open tasks that cannot go on, the newest. */
+  /** Open tasks that are blocked, newest first. */
   blocked: z.array(z.strictObject({ id: taskIdSchema, title: z.string(), summary: z.string() })),
-  /** What was done last, newest first. */
+  /** The tasks completed last, newest first. */
   done: z.array(z.strictObject({ id: taskIdSchema, title: z.string(), summary: z.string() })),
   budget: z.strictObject({
     daily_usd: z.nullable(z.number()),
@@ -77,26 +77,26 @@ export const projectViewSchema = z.strictObject({
 export type ProjectView = z.infer<typeof projectViewSchema>
 export type ProjectSummary = z.infer<typeof projectSummarySchema>
 
-/** The current project, and what the change took from elsewhere. */
+/** The current project, and the agents that the change moved from other projects. */
 export const managedProjectSchema = z.strictObject({
   ...projectViewSchema.shape,
-  /** Who came in out of another project, and out of which; an agent is in one at most. */
+  /** Agents that left another project, and which one, because an agent is in one project at most. */
   moved: z.array(z.strictObject({ agent: agentIdSchema, from: projectNameSchema })),
 })
 export type ManagedProject = z.infer<typeof managedProjectSchema>
 
 export const manageProjectSchema = z.strictObject({
   action: z.enum(manageProjectActions),
-  /** Who comes in or goes. */
+  /** The agents that join or leave the project. */
   agents: z._default(z.array(agentIdSchema).check(z.maxLength(projectLimits.membersMax)), []),
 })
 
 export const writeProjectSchema = z.strictObject({
-  /** Left out, the goal. */
+  /** The goal if omitted. */
   section: z.optional(sectionNameSchema),
-  /** An empty text takes a section away. */
+  /** An empty text deletes the section. */
   text: z.string().check(z.maxLength(projectLimits.sectionMaxChars)),
-  /** Of the goal. Left out, they stay. */
+  /** Criteria of the goal. If omitted, they stay unchanged. */
   criteria: z.optional(
     z
       .array(z.string().check(z.minLength(1), z.maxLength(projectLimits.criterionMaxChars)))

@@ -18,7 +18,7 @@ export const manageProjectActions = [
 ] as const
 export type ManageProjectAction = (typeof manageProjectActions)[number]
 
-/** What each does, for tools and help. */
+/** What each action does, for tools and help. */
 export const manageProjectWords: Readonly<Record<ManageProjectAction, string>> = {
   create: 'makes it, with those agents as its members',
   archive: 'puts it away: what it has can be read, and nothing is added',

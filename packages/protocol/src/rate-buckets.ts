@@ -18,7 +18,7 @@ export const ratePerMinute = {
   cron: 300,
   spawn: 60,
   wallet: 60,
-  /** Calls of its tools, and connections that its pages make. */
+  /** Calls of the browser tools, and connections that the browser's pages make. */
   browser: 6000,
   other: 3000,
 } as const
@@ -55,7 +55,7 @@ export function rateBucketOf(method: string, path: string): RateBucket {
   return row?.bucket ?? 'other'
 }
 
-/** Where the surface begins that OpenAI's and other model clients speak to, who read errors in their own form. */
+/** The path prefix of the model gateway, whose OpenAI and other clients expect errors in their own form. */
 export const modelSurface = '/v1/'
 
 /** Pure. */

@@ -5,7 +5,7 @@ import { recordedCallPattern } from './replay-endpoints.ts'
 import type { replayAgentEndpoints } from './replay-endpoints.ts'
 import { runViewSchema } from './run.ts'
 
-/** A run's model calls and answers, and replays of it. For people. */
+/** Recorded model calls and answers of a run, and its replays. For people. */
 export const replayEndpoints = {
   runRecord: {
     method: 'GET',
@@ -31,9 +31,9 @@ export const replayEndpoints = {
 
 const recordedCall = z.strictObject({
   tool: z.string(),
-  /** JSON, as the model wrote it. */
+  /** The arguments as JSON, as the model wrote them. */
   arguments: z.string(),
-  /** What the model read; null where the record has none, as of the call that ended the run. */
+  /** The result that the model read; null if none was recorded, as for the call that ended the run. */
   result: z.nullable(z.string()),
 })
 
@@ -52,18 +52,18 @@ export type RecordStep = z.infer<typeof recordStepSchema>
 export const runRecordSchema = z.strictObject({
   run_id: z.string(),
   agent_id: z.string(),
-  /** Why something of it is missing; null where nothing is. */
+  /** Why a part of the record is missing; null if it is complete. */
   cut: z.nullable(z.string()),
-  /** What was asked at the beginning of each turn; a run has a second one when it waited for something. */
+  /** The input of each turn; a run has a second turn if it waited for something. */
   turns: z.array(z.strictObject({ turn: z.int(), asked: z.string() })),
   steps: z.array(recordStepSchema),
-  /** Answers beside the conversation: of sub-agents, and to questions about the conversation itself. */
+  /** Answers outside of the conversation: to sub-agents, and to questions about the conversation itself. */
   beside: z.int(),
 })
 export type RunRecordView = z.infer<typeof runRecordSchema>
 
 export const differenceSchema = z.strictObject({
-  /** From 1, as in the record; 0 where no step is meant. */
+  /** From 1, as in the record; 0 if the difference belongs to no step. */
   step: z.int(),
   what: z.enum(['prompt', 'tools', 'call', 'result', 'text', 'missing', 'more', 'outcome']),
   detail: z.string(),
@@ -79,10 +79,10 @@ export const comparisonSchema = z.strictObject({
   model: z.nullable(z.string()),
   turn: z.int(),
   turns: z.int(),
-  /** Steps that were played, and calls of tools in them. */
+  /** The number of replayed steps, and of tool calls in them. */
   steps: z.int(),
   calls: z.int(),
-  /** Differences that a replay must not have come first; those in the agent's input are for information. */
+  /** Whether the replay matches: it may differ only in the agent's input. Other differences are listed first. */
   same: z.boolean(),
   differences: z.array(differenceSchema),
 })
@@ -99,7 +99,7 @@ export const replayApi = {
       model: z.string().check(z.minLength(1), z.maxLength(200)),
       /** The first step that the other model answers. */
       step: z._default(z.int().check(z.minimum(1), z.maximum(100_000)), 1),
-      /** Of this run and what it gives away, US dollars. */
+      /** The limit for this run and all work that it delegates, US dollars. */
       max_usd: z.optional(z.number().check(z.minimum(0.000_001), z.maximum(1_000_000))),
     }),
     response: z.strictObject({ run: runViewSchema }),
@@ -120,7 +120,7 @@ export type RecordedMessage = z.infer<typeof historyMessage>
 
 const recordedHistorySchema = z.strictObject({
   messages: z.array(historyMessage),
-  /** What the agent was sent in the middle of the turn, after this many of its answers. */
+  /** What the agent was sent in the middle of the turn, each after this many of its answers. */
   said: z.array(z.strictObject({ answers: z.int(), text: z.string() })),
 })
 export type RecordedHistory = z.infer<typeof recordedHistorySchema>

@@ -1,6 +1,6 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** The same as seen by the agent that plays it. */
+/** The record of a replayed run, for the agent that replays it. */
 export const replayAgentEndpoints = {
   recordedCall: {
     method: 'POST',
@@ -17,5 +17,5 @@ export const replayAgentEndpoints = {
 /** Ids of calls that a model once asked for: `recorded_<answer>_<call>`, both from 0. Models make no such ids. */
 export const recordedCallPattern = /^recorded_(\d{1,6})_(\d{1,4})$/
 
-/** Conversations of runs that play others again; the agent asks for what was said before in these alone. */
+/** Conversations of replays and forks; only in these does an agent request the recorded history. */
 export const replaySessionPattern = /^(?:replay|fork):/

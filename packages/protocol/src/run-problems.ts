@@ -1,6 +1,6 @@
 import type { ProblemKind } from './problem-kind.ts'
 
-/** How a run ends that does not end well; part of the one catalogue. */
+/** Problems with which a failed run ends; part of the one catalogue. */
 export const runProblems = {
   interrupted: {
     status: 500,

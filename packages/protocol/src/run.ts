@@ -17,7 +17,7 @@ export function isTerminal(state: RunState): state is TerminalRunState {
   return (terminalRunStates as readonly string[]).includes(state)
 }
 
-/** What the run is about. */
+/** The input of a run. */
 export const runInputSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('chat'), message: z.string(), session: z.string() }),
   z.strictObject({ kind: z.literal('task'), task_id: taskIdSchema }),
@@ -49,9 +49,9 @@ export const runViewSchema = z.strictObject({
   fence: z.number(),
   parent_id: z.nullable(runIdSchema),
   task_id: z.nullable(taskIdSchema),
-  /** Why it waits, when it does: ids of the open child tasks, and of what it asked a person for. */
+  /** Why the run waits, if it does: ids of its open child tasks, and of its open questions to a person. */
   waiting_on: z.array(z.string()),
-  /** Said to it while it worked, and the one that it came from, if it was a steer first; oldest first. */
+  /** Steers of this run, oldest first, including the one that became this run, if there was one. */
   steers: z.array(steerViewSchema),
   trace_id: z.string(),
   created_at: z.number(),

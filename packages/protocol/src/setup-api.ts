@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** How a fleet is given something to think with: the first run, and Settings afterwards. For owners. */
+/** The set-up of the fleet's models: the first run, and Settings afterwards. For owners. */
 export const setupEndpoints = {
   setup: { method: 'GET', path: '/api/setup', summary: 'What agents think with, and what they could' },
   setupLocal: {
@@ -67,18 +67,18 @@ const usualModel = z.nullable(z.string())
 
 export const providerOfferSchema = z.strictObject({
   name: z.string(),
-  /** Null where an address must be given. */
+  /** Null if an address must be given. */
   base_url: z.nullable(z.string()),
-  /** Where it is now, if not where it usually is; `file` is kept by the set-up, the others no page can change. */
+  /** The current address, if it is not the default; the set-up stores `file`, and no page can change the others. */
   address: z.nullable(z.strictObject({ url: z.string(), from: z.enum(['file', 'environment', 'settings']) })),
   needs_key: z.boolean(),
-  /** `none` where it is not set up; `environment` is the mesh's own, which no page can change. */
+  /** `none` if no key is set; `environment` is the mesh's own, which no page can change. */
   key: z.enum(['none', 'file', 'environment']),
-  /** Whether it could be called now: one of one's own may want no key, and one that needs none may still not run. */
+  /** Whether the provider could be called now: a local server may want a key, and one without a key may be down. */
   ready: z.boolean(),
   /** Distinguishes keys without revealing them; null without a key. */
   fingerprint: z.nullable(z.string()),
-  /** What agents think with where the owner names nothing else, as `provider/model`. */
+  /** The model that agents use if the owner names no other, as `provider/model`. */
   usual_model: usualModel,
 })
 export type ProviderOffer = z.infer<typeof providerOfferSchema>
@@ -86,10 +86,10 @@ export type ProviderOffer = z.infer<typeof providerOfferSchema>
 export const localServerSchema = z.strictObject({
   /** The provider's name, as in `ollama/qwen3`. */
   name: z.string(),
-  /** As people call the program. */
+  /** The program's name for people. */
   title: z.string(),
   base_url: z.string(),
-  /** `absent`: nothing answers there; `other`: the server is no model server; `empty`: it has no model yet. */
+  /** `absent`: no server answers; `other`: it is not a model server; `empty`: it has no model yet. */
   state: z.enum(['found', 'empty', 'other', 'absent']),
   models: z.array(z.string()),
 })
@@ -97,23 +97,23 @@ export type LocalServer = z.infer<typeof localServerSchema>
 
 const defaultModel = z.nullable(z.strictObject({ name: z.string(), from: z.string() }))
 
-/** What to ask, and whom, so that the recording plays. */
+/** The agent and the question for which the recording plays. */
 const demoQuestion = { agent: z.string(), question: z.string() }
 
 /** A provider to set up. */
 const candidate = {
   provider: name,
-  /** Left out: the one that is kept, or none for a server that wants none. */
+  /** If omitted, the stored key, or none for a server that needs none. */
   key: z.optional(z.string().check(z.minLength(1), z.maxLength(setupLimits.keyMaxChars))),
-  /** Left out: where the provider usually is. */
+  /** If omitted, the provider's default address. */
   base_url: z.optional(
     z.pipe(
-      // The parser of addresses would leave out what does not belong there, and something else than was typed be kept.
+      // The URL parser silently drops invalid characters, so a different address than the typed one would be stored.
       z.string().check(z.regex(/^[\x21-\x7e]+$/, 'an address is one line of ASCII without spaces')),
       z.url({ protocol: /^https?$/ }).check(z.maxLength(setupLimits.urlMaxChars)),
     ),
   ),
-  /** Without the provider's name. Left out: the usual one. */
+  /** Without the provider's name. If omitted, the default model. */
   model: z.optional(modelName),
 }
 
@@ -121,9 +121,9 @@ export const setupApi = {
   setup: {
     response: z.strictObject({
       default_model: defaultModel,
-      /** Where something outside the settings chooses it, what to change there; null where this page may. */
+      /** If something outside the settings chooses the model, what to change there; null if this page may. */
       default_model_locked: z.nullable(z.string()),
-      /** Null where something else than the recording is the default. */
+      /** Null if the recording is not the default model. */
       demo: z.nullable(z.strictObject(demoQuestion)),
       providers: z.array(providerOfferSchema),
     }),
@@ -132,9 +132,9 @@ export const setupApi = {
   setupCheck: {
     request: z.strictObject(candidate),
     response: z.strictObject({
-      /** `provider/model` that has answered; null where none was named and there is no usual one. */
+      /** The `provider/model` that answered; null if none was named and there is no default. */
       answered: z.nullable(z.string()),
-      /** What the provider says it has, without its name; empty where it does not tell. */
+      /** The provider's models, without its name; empty if it does not list them. */
       models: z.array(z.string()),
     }),
   },
@@ -144,14 +144,14 @@ export const setupApi = {
   },
   setupProviderRemove: { response: z.strictObject({ removed: z.string() }) },
   setupModel: {
-    /** `provider/model`; null leaves the choice to the keys that are there. */
+    /** As `provider/model`; null lets the existing keys decide. */
     request: z.strictObject({ model: z.nullable(modelName) }),
     response: z.strictObject({ default_model: defaultModel }),
   },
   setupDemo: {
     response: z.strictObject({
       default_model: defaultModel,
-      /** The fleet that the recording knows. */
+      /** The template of the fleet for which the recording was made. */
       template: z.string(),
       ...demoQuestion,
     }),
@@ -159,7 +159,7 @@ export const setupApi = {
   setupPrice: {
     request: z.strictObject({
       model: modelName,
-      /** Null: as the public list has it. */
+      /** Null uses the public price list. */
       price: z.nullable(
         z.strictObject({
           input_per_mtok: z.number().check(z.minimum(0), z.maximum(setupLimits.usdPerMtokMax)),

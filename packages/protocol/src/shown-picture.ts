@@ -14,5 +14,5 @@ export const shownPictureSchema = z.strictObject({
 })
 export type ShownPicture = z.infer<typeof shownPictureSchema>
 
-/** Of one result; left out for none. */
+/** Pictures of one result; absent for none. */
 export const shownPicturesSchema = z.optional(z.array(shownPictureSchema).check(z.maxLength(imagesMax)))

@@ -1,15 +1,15 @@
 /**
- * What a skill finds around itself. The check refuses a source that names anything else, and the process that runs it
- * takes everything else away.
+ * The modules and names that a skill may use. The check rejects sources with any others, and the process that runs a
+ * skill removes all others.
  */
 
-/** Where `skill` comes from. */
+/** The module that exports `skill`. */
 export const skillModule = '@flotilla/skill'
 
-/** These may be imported and nothing else. */
+/** The only modules that a skill may import. */
 export const skillImports: readonly string[] = [skillModule, 'node:path', 'node:querystring', 'node:url']
 
-/** These names mean something in a skill and nothing else does. */
+/** The only global names that a skill may use. */
 export const skillGlobals: readonly string[] = `
   Object Array Number String Boolean BigInt Symbol Math JSON Date RegExp Map Set WeakMap WeakSet
   Promise Intl ArrayBuffer DataView Iterator Uint8Array Int8Array Uint16Array Int16Array Uint32Array

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { jsonObjectSchema } from './json-value.ts'
 
-/** What an agent asks about the skills it writes. */
+/** The agent's API for the skills that it writes. */
 export const skillEndpoints = {
   skillCheck: {
     method: 'POST',
@@ -28,7 +28,7 @@ export const skillApi = {
   },
 } as const satisfies Record<keyof typeof skillEndpoints, EndpointSchemas>
 
-/** What a refusal holds in `faults`: each thing that keeps a source from being a skill; lines and columns from 1. */
+/** `faults` of a rejected source: every error in it; lines and columns from 1. */
 export const skillFaultsSchema = z.array(
   z.object({ line: z.number(), column: z.number(), rule: z.string(), message: z.string() }),
 )

@@ -1,4 +1,4 @@
-/** The part of `node:fs` that it takes, so that both programs can ask and neither imports the other. */
+/** The part of `node:fs` that this needs, so that both programs can use it without importing each other. */
 export interface ProcFiles {
   readdirSync(path: string): readonly string[]
   readlinkSync(path: string): string
@@ -57,7 +57,7 @@ export function holderOf(
       const inode = heldBy(files, pid, inodes)
       if (inode !== undefined) return { pid: Number(pid), inode }
     } catch {
-      // It has ended, or may not be read: then it is not one that can be trusted.
+      // The process has ended, or may not be read, so it is not trusted.
     }
   }
   return null

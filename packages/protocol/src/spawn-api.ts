@@ -4,7 +4,7 @@ import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { spawnLimits } from './limits.ts'
 
-/** The agent API, continued: agents that an agent has made for one task. */
+/** The agent API, continued: agents that an agent creates for one task. */
 export const spawnEndpoints = {
   spawn: {
     method: 'POST',
@@ -17,18 +17,18 @@ const { ttlSeconds, roleMaxChars, promptMaxChars, budgetUsd } = spawnLimits
 
 export const spawnRequestSchema = z.strictObject({
   role: z.string().check(z.minLength(1), z.maxLength(roleMaxChars)),
-  /** How it works: its INSTRUCTIONS.md. */
+  /** The new agent's instructions, stored as its INSTRUCTIONS.md. */
   system_prompt: z._default(z.string().check(z.maxLength(promptMaxChars)), ''),
-  /** What it is to do. */
+  /** The task of the new agent. */
   task: z.string().check(z.minLength(1), z.maxLength(50_000)),
-  /** After which it ends, whatever it does. */
+  /** Lifetime in seconds, after which the agent ends, whatever it is doing. */
   ttl: z._default(z.int().check(z.minimum(ttlSeconds.min), z.maximum(ttlSeconds.max)), ttlSeconds.default),
-  /** What it may spend, of what its parent may. */
+  /** What the new agent may spend, US dollars, out of its parent's budget. */
   budget_usd: z._default(
     z.number().check(z.minimum(budgetUsd.min), z.maximum(budgetUsd.max)),
     budgetUsd.default,
   ),
-  /** Fields of its permission record; what its parent may not do it may not either, whatever is written here. */
+  /** Fields of the new agent's permission record, limited to what its parent may do. */
   permissions: z._default(z.record(z.string(), jsonValueSchema), {}),
 })
 
@@ -41,7 +41,7 @@ export const spawnApi = {
       run_id: runIdSchema,
       /** Milliseconds since 1970. */
       ends_at: z.number(),
-      /** Of the fields that were asked for, those that it has less of, and why; absent where it has all. */
+      /** Requested permission fields that were reduced, each with the reason; absent if the new agent got them all. */
       withheld: z.optional(z.array(z.strictObject({ field: z.string(), why: z.string() }))),
     }),
   },

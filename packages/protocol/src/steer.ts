@@ -4,8 +4,8 @@ import { steerLimits } from './steer-limits.ts'
 import { originSchema } from './origin.ts'
 
 /**
- * What someone says to an agent that works. `waiting` until its run has taken it into its conversation (`taken`),
- * or until that run ended first and it is a run of its own (`became-run`).
+ * The states of a message to a working agent. `waiting` until its run has added it to its conversation (`taken`), or
+ * until that run ended first and the message became a run of its own (`became-run`).
  */
 export const steerStates = ['waiting', 'taken', 'became-run'] as const
 export type SteerState = (typeof steerStates)[number]
@@ -20,9 +20,9 @@ export const steerViewSchema = z.strictObject({
   origin: originSchema,
   text: z.string(),
   state: z.enum(steerStates),
-  /** The run that it was attached to; null where the agent was not at work and it was a run from the start. */
+  /** The run that the steer was attached to; null if the agent was idle, so that the steer became a run at once. */
   run_id: z.nullable(runIdSchema),
-  /** When taken: the last step that the run had made; everything after was done with the words read. */
+  /** If taken: the last step before the run read the steer; all later steps follow it. */
   step: z.nullable(z.int()),
   became_run_id: z.nullable(runIdSchema),
   created_at: z.number(),
@@ -30,13 +30,13 @@ export const steerViewSchema = z.strictObject({
 })
 export type SteerView = z.infer<typeof steerViewSchema>
 
-/** Who says it, where that is an owner. */
+/** The author's name for the model if an owner wrote the steer. */
 export const steererPerson = 'your user'
 
 /** A steer as its agent gets it. */
 export const steerMessageSchema = z.strictObject({
   id: steerIdSchema,
-  /** Who says it, in words for the model. */
+  /** The author of the steer, in words for the model. */
   from: z.string().check(z.maxLength(100)),
   text: steerTextSchema,
 })

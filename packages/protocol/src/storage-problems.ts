@@ -1,6 +1,6 @@
 import type { ProblemKind } from './problem-kind.ts'
 
-/** Failed writes, of the mesh and of an agent; part of the one catalogue. */
+/** Problems of failed writes, of the mesh and of an agent; part of the one catalogue. */
 export const storageProblems = {
   'disk-full': {
     status: 507,

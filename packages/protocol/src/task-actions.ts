@@ -1,7 +1,7 @@
 /**
- * Who may do what with a task, and where it leads. One table for the states that may follow each other, for the tools
- * that agents are offered, the words of those tools, and what the command line says: so none of them can promise what
- * another refuses. Plain values: an agent reads it without the schema library.
+ * Who may take which action on a task, and the state that follows. One table for the allowed transitions, the tools
+ * of agents, their texts and the command line's, so that these cannot contradict each other. Plain values: an agent
+ * reads them without the schema library.
  */
 export const taskStates = [
   'pending',
@@ -14,16 +14,16 @@ export const taskStates = [
 ] as const
 export type TaskState = (typeof taskStates)[number]
 
-/** `giver`: who gave it, and people. `router`: who may route tasks, and people. */
+/** `giver`: the giver of the task, and people. `router`: agents that may route tasks, and people. */
 export type TaskActor = 'assignee' | 'giver' | 'router' | 'mesh'
 
 export interface TaskAction {
   readonly from: readonly TaskState[]
   readonly to: TaskState
   readonly by: TaskActor
-  /** The tool of agents; null for what the mesh does by itself. */
+  /** The agents' tool for the action; null if the mesh takes it by itself. */
   readonly tool: 'update_task' | 'complete_task' | 'manage_task' | null
-  /** The meaning, for the party that may do it. */
+  /** The meaning, for the party that may take the action. */
   readonly words: string
 }
 
@@ -124,19 +124,19 @@ export const manageActions = [
 ] as const satisfies NamesFor<'manage_task'>[]
 export type ManageAction = (typeof manageActions)[number]
 
-/** What `complete_task` may say, in its own words, and the action of each. */
+/** The statuses that `complete_task` accepts, and the action of each. */
 export const completeStatuses = {
   done: 'done',
   failed: 'fail',
   blocked: 'blocked',
 } as const satisfies Record<string, NamesFor<'complete_task'>>
 
-/** `- name: words`, one line each, as tools and help say it. */
+/** One line `- name: words` per action, for tools and help. */
 export function actionWords(names: readonly TaskActionName[]): string {
   return names.map((name) => `${name}: ${taskActions[name].words}`).join('; ')
 }
 
-/** Which state may follow which; the terminal ones are followed by none. */
+/** The allowed next states of each state; terminal states have none. */
 export const taskTransitions: Readonly<Record<TaskState, readonly TaskState[]>> = {
   pending: followers('pending'),
   accepted: followers('accepted'),
@@ -152,7 +152,7 @@ function followers(state: TaskState): readonly TaskState[] {
   return taskStates.filter((to) => actions.some((action) => action.to === to && action.from.includes(state)))
 }
 
-/** Ended states in which `retry` makes a new task of the old one. */
+/** Ended states in which `retry` creates a new task from the old one. */
 export const triedAgainAsNew = ['failed', 'cancelled'] as const satisfies readonly TaskState[]
 
 export function isTaskOpen(state: TaskState): boolean {
@@ -168,12 +168,12 @@ export function mayAct(name: TaskActionName, state: TaskState): boolean {
 /** The beginning of the summary of a task that its agent did not close itself. */
 const unconfirmedStart = 'Unconfirmed (the agent ended without complete_task). Its last words: '
 
-/** The summary of a task whose agent answered and did not call `complete_task`. Pure. */
+/** The summary of a task whose agent answered without calling `complete_task`. Pure. */
 export function unconfirmedSummary(lastWords: string): string {
   return `${unconfirmedStart}${lastWords}`
 }
 
-/** True if the task is done by the last words of its agent and its giver has not judged it yet. Pure. */
+/** True if the task counts as done because its agent's run ended, and its giver has not reviewed it yet. Pure. */
 export function isUnconfirmed(task: {
   readonly state: TaskState
   readonly summary: string | null
@@ -194,25 +194,25 @@ export const outcomeWords: Readonly<Record<TaskOutcome, string>> = {
   rejected: 'it is of no use',
 }
 
-/** Why a task is blocked: by a question of its agent, by the fleet, by what it needs, or by its money. */
+/** Why a task is blocked: its agent's question, a failure of the fleet, a dependency, or its budget. */
 export const blockers = ['question', 'infrastructure', 'dependency', 'budget'] as const
 export type Blocker = (typeof blockers)[number]
 
 export const taskLimits = {
   noteMaxChars: 4000,
   feedbackMaxChars: 2000,
-  /** Tasks that one may wait for. */
+  /** The maximum number of tasks that one task may wait for. */
   needsMax: 20,
   artifactsMax: 20,
-  /** Notes of progress on one task. */
+  /** The maximum number of progress notes on one task. */
   progressMax: 200,
-  /** Tasks that wait for others or for room in a lane: of one agent, and of all. */
+  /** Tasks that wait for other tasks or for room in a lane: of one agent, and in total. */
   waitingPerAgentMax: 200,
   waitingMax: 5000,
   /** Rows of one task's history that are shown. */
   historyMax: 200,
-  /** What became of work, as its agent learns it: the newest so many. */
+  /** How many outcomes of an agent's tasks are kept as feedback for the agent, newest first. */
   feedbackKeptMax: 50,
-  /** Ended tasks are kept so long. */
+  /** How long ended tasks are kept, in milliseconds. */
   retentionMs: 90 * 24 * 3600 * 1000,
 } as const

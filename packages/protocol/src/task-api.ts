@@ -5,7 +5,7 @@ import { jsonObjectSchema } from './json-value.ts'
 import { manageActions, taskLimits, taskOutcomes, taskStates, updateActions } from './task-actions.ts'
 import { taskViewSchema, tokenBudgetSchema } from './task.ts'
 
-/** What both APIs say of one task. */
+/** Endpoints for one task that both APIs have. */
 
 const note = z._default(z.string().check(z.maxLength(taskLimits.noteMaxChars)), '')
 const artifactNames = z
@@ -21,7 +21,7 @@ export const updateTaskSchema = z.strictObject({
 export const manageTaskSchema = z.strictObject({
   action: z.enum(manageActions),
   note,
-  /** Whom a rerouted task goes to. */
+  /** The new assignee of a rerouted task. */
   to: z.optional(agentIdSchema),
 })
 
@@ -30,7 +30,7 @@ export const reviewTaskSchema = z.strictObject({
   comment: z._default(z.string().check(z.maxLength(taskLimits.feedbackMaxChars)), ''),
 })
 
-/** `rework` is what is done again; null where nothing is. */
+/** `rework` is the new task for the rework; null without one. */
 export const reviewSchema = z.strictObject({ task: taskViewSchema, rework: z.nullable(taskViewSchema) })
 
 export const taskDetailSchema = z.strictObject({
@@ -45,7 +45,7 @@ export const taskDetailSchema = z.strictObject({
       words: z.string(),
     }),
   ),
-  /** Tasks that were given in the work on it. */
+  /** Tasks that the assignee handed off while it worked on this task. */
   children: z.array(taskIdSchema),
 })
 export type TaskDetailView = z.infer<typeof taskDetailSchema>

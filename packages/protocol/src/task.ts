@@ -5,25 +5,25 @@ import { originSchema } from './origin.ts'
 import { steerMessagesSchema } from './steer.ts'
 import { blockers, taskOutcomes, taskStates } from './task-actions.ts'
 
-/** What one task may use, over all its turns; null without a limit. */
+/** The limits of one task over all its turns; null without a limit. */
 export const tokenBudgetSchema = z.strictObject({
   max_tokens: z.nullable(z.int().check(z.positive())),
   max_cost_usd: z.nullable(z.number().check(z.positive())),
 })
 export type TokenBudget = z.infer<typeof tokenBudgetSchema>
 
-/** The task that a later turn goes on with: its bounds are those of the whole task, whatever turn it is. */
+/** The task that a later turn continues; its limits apply to all turns together. */
 export const taskTurnSchema = z.strictObject({
   task_id: taskIdSchema,
   token_budget: z.nullable(tokenBudgetSchema),
-  /** Of all its turns so far, with the work that it gave away. */
+  /** Used by all turns so far, including the work that they delegated. */
   tokens_used: z.int().check(z.minimum(0)),
   cost_usd: z.number().check(z.minimum(0)),
 })
 export type TaskTurn = z.infer<typeof taskTurnSchema>
 
 /** What an agent gets on `POST /task`. */
-/** What was answered to a question of a task's agent, and by whom. */
+/** The answer to a question of a task's agent, and its author. */
 export const taskAnswerSchema = z.strictObject({ by: z.string(), text: z.string() })
 export type TaskAnswer = z.infer<typeof taskAnswerSchema>
 
@@ -37,11 +37,11 @@ export const taskAssignmentSchema = z.strictObject({
   timeout_s: z.int().check(z.positive()),
   max_retries: z.int().check(z.minimum(0)),
   token_budget: z.nullable(tokenBudgetSchema),
-  /** To what the agent asked when it worked on the task before: said in the conversation in which it asked. */
+  /** The answer to the agent's earlier question about the task; it goes into the conversation with the question. */
   answer: z.optional(taskAnswerSchema),
-  /** Said to the run before this attempt of it began. No part of what is asked. */
+  /** Steers that arrived before this attempt. A repeated request may differ in them. */
   steers: z.optional(steerMessagesSchema),
-  /** Who gave it. No part of what is asked either. */
+  /** Who gave the task. A repeated request may differ in it. */
   origin: z.optional(originSchema),
 })
 export type TaskAssignment = z.infer<typeof taskAssignmentSchema>
@@ -59,31 +59,31 @@ export const taskViewSchema = z.strictObject({
   description: z.string(),
   data: jsonObjectSchema,
   state: z.enum(taskStates),
-  /** How often it was given anew: after an answer, a retry, to another agent. */
+  /** How often the task was assigned again: after an answer, a retry, or to another agent. */
   round: z.int(),
   project: z.nullable(z.string()),
-  /** The task in whose work it was given. */
+  /** The task during which this task was handed off. */
   parent_task_id: z.nullable(taskIdSchema),
-  /** The task that it is done again for. */
+  /** The task that this task repeats. */
   previous_task_id: z.nullable(taskIdSchema),
-  /** It begins when all of these are done. */
+  /** The task starts when all of these are done. */
   needs: z.array(taskIdSchema),
   artifacts: z.array(taskArtifactSchema),
   parent_run_id: z.nullable(runIdSchema),
-  /** Null while it waits for others or for room. */
+  /** Null while the task waits for other tasks or for room in a lane. */
   run_id: z.nullable(runIdSchema),
-  /** Why it has not begun, in words. */
+  /** Why the task has not started, as text. */
   waits_for: z.nullable(z.string()),
   blocked_by: z.nullable(z.enum(blockers)),
-  /** The last note on how far it is. */
+  /** The assignee's last progress note. */
   progress: z.nullable(z.string()),
-  /** Its caps over all runs; null where only the fleet's hold. */
+  /** The task's own caps over all runs; null if only the fleet's caps apply. */
   max_turns: z.nullable(z.int()),
   max_cost_usd: z.nullable(z.number()),
   max_tokens: z.nullable(z.int()),
   result: z.nullable(jsonValueSchema),
   summary: z.nullable(z.string()),
-  /** The giver's verdict on its end. */
+  /** The giver's verdict on the result. */
   outcome: z.nullable(z.enum(taskOutcomes)),
   feedback: z.nullable(z.string()),
   outcome_by: z.nullable(z.string()),

@@ -37,9 +37,9 @@ const templateName = z
 
 export const planItemSchema = z.strictObject({
   kind: z.enum(['project', 'agent', 'schedule', 'webhook', 'watch', 'watcher']),
-  /** Of the agent, the schedule or the project; a webhook is its agent and its name, a watch its agent and its pattern, a watcher its agent, its folder and its pattern. */
+  /** Id of the agent, schedule or project; agent and name, pattern, or folder and pattern for the other kinds. */
   id: z.string(),
-  /** `by-hand` is what this caller may not do: webhooks are made at the dashboard or by its API alone. */
+  /** `by-hand`: this caller may not do it; webhooks are created only at the dashboard or by its API. */
   action: z.enum(['create', 'change', 'keep', 'by-hand']),
   /** The new value, and the previous one; null without one. */
   changes: z.array(z.strictObject({ field: z.string(), before: z.nullable(z.string()), after: z.string() })),
@@ -52,18 +52,18 @@ export const templatePlanSchema = z.strictObject({
   name: z.string(),
   description: z.string(),
   items: z.array(planItemSchema),
-  /** Of the template and of what it would do; an application with it does this or nothing. */
+  /** Digest of the template and of the plan; a request to apply it with this digest applies this plan or nothing. */
   digest: z.string(),
 })
 export type TemplatePlan = z.infer<typeof templatePlanSchema>
 
-/** A template by its name, or the text of one. */
+/** A template: its name, or its text. */
 const source = {
   name: z.optional(templateName),
   text: z.optional(z.string().check(z.maxLength(templateLimits.fileMaxChars))),
 }
 
-/** Something that cannot stand in a template, and the command that sets it by hand. */
+/** A setting that a template cannot contain, and the command that sets it by hand. */
 const leftOutSchema = z.strictObject({ what: z.string(), why: z.string(), command: z.nullable(z.string()) })
 export type LeftOut = z.infer<typeof leftOutSchema>
 
@@ -73,7 +73,7 @@ export const templatesApi = {
       templates: z.array(
         z.strictObject({
           name: z.string(),
-          /** `home` where the owner wrote it, in `templates/` of the home folder. */
+          /** `home` if the owner wrote it, in `templates/` of the home folder. */
           from: z.enum(['home', 'shipped']),
           description: z.string(),
           agents: z.array(z.string()),
@@ -89,7 +89,7 @@ export const templatesApi = {
     request: z.strictObject({ ...source, digest: z.optional(z.string().check(z.maxLength(64))) }),
     response: z.strictObject({
       plan: templatePlanSchema,
-      /** Of webhooks that are signed and new: shown this once. */
+      /** Secrets of new signed webhooks, shown only this once. */
       secrets: z.array(z.strictObject({ webhook: z.string(), path: z.string(), secret: z.string() })),
     }),
   },
@@ -99,7 +99,7 @@ export const templatesApi = {
   fleetExport: {
     query: z.strictObject({
       name: z._default(templateName, 'fleet'),
-      /** Ids with commas between; left out for all workers. */
+      /** Agent ids, separated by commas; all workers if omitted. */
       agents: z.optional(z.string().check(z.maxLength(10_000))),
     }),
     response: z.strictObject({ text: z.string(), left_out: z.array(leftOutSchema) }),

@@ -1,10 +1,10 @@
 import type { Thought } from './normal-answer.ts'
 
-/** Thinking of one answer that is kept, characters and pieces: beyond it none is, since a part of what a provider sealed is refused. */
+/** Limits of one answer's stored thinking; a longer one is not stored, since providers reject incomplete thinking. */
 const thoughtsMaxChars = 256 * 1024
 const thoughtsMax = 512
 
-/** Pieces of one block as one; none of them where they are too long to be kept. Pure. */
+/** Joins the pieces of each block; returns none of them if they are too long to be stored. Pure. */
 export function joinThoughts(pieces: readonly Thought[]): readonly Thought[] {
   const joined: Thought[] = []
   for (const piece of pieces) {
@@ -16,7 +16,7 @@ export function joinThoughts(pieces: readonly Thought[]): readonly Thought[] {
   return joined.length > thoughtsMax || chars > thoughtsMaxChars ? [] : joined
 }
 
-/** Every character of it that is sent. Pure. */
+/** The number of characters of the thought that are sent to the model. Pure. */
 export function charsOfThought(thought: Thought): number {
   return Object.values(thought).reduce<number>((sum, value) => sum + String(value).length, 0)
 }

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 
-/** What an agent's tools ask of the mesh beside its work with others. */
+/** The agent API's endpoints for tools that do not concern other agents. */
 export const toolEndpoints = {
   toolsHeld: {
     method: 'GET',
@@ -45,7 +45,7 @@ const webResultSchema = z.strictObject({
   title: z.string().check(z.maxLength(webSearchBounds.titleMaxChars)),
   url: z.string().check(z.maxLength(webSearchBounds.urlMaxChars)),
   snippet: z.string().check(z.maxLength(webSearchBounds.snippetMaxChars)),
-  /** As the provider says it; null where it does not. */
+  /** The publication date as the provider writes it; null if it gives none. */
   published: z.nullable(z.string().check(z.maxLength(100))),
 })
 export type WebResult = z.output<typeof webResultSchema>
@@ -57,22 +57,22 @@ const artifactSchema = z.strictObject({
   size_bytes: z.int(),
   sha256: z.string(),
   saved_at: z.number(),
-  /** Whose members may read it too. */
+  /** The project whose members may read the artifact too; null for none. */
   project: z.nullable(z.string()),
 })
 
 const potSchema = z.strictObject({
   name: z.enum(['daily', 'monthly', 'run', 'task']),
-  /** Whose money it is; others may pay from that of a project or the fleet. */
+  /** Whose money the budget is; other agents may spend from that of a project or the fleet. */
   scope: z.enum(['agent', 'project', 'fleet', 'run', 'task']),
   limit_usd: z.number(),
   spent_usd: z.number(),
-  /** Neither spent nor set aside for calls that are under way. */
+  /** Money that is neither spent nor reserved for open calls. */
   left_usd: z.number(),
   resets_at: z.nullable(z.string()),
 })
 
-/** Of whom; left out, the caller. Others' artifacts are for those who may view the fleet. */
+/** The artifact's owner; the caller if omitted. Artifacts of others need the permission to view the fleet. */
 const artifactOwner = z.strictObject({ agent: z.optional(agentIdSchema) })
 
 export const toolApi = {
@@ -92,7 +92,7 @@ export const toolApi = {
         z.strictObject({
           id: runIdSchema,
           task_id: z.nullable(taskIdSchema),
-          /** Who asked for it. */
+          /** Who requested the run. */
           origin: z.string(),
         }),
       ),

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { jsonObjectSchema } from './json-value.ts'
 
-/** One call of a tool, as an agent did it: what was asked, what came back, how it ended. */
+/** One tool call of an agent: its input, its output, and how it ended. */
 export const toolOutputSchema = z.strictObject({
   step: z.int(),
   tool: z.string(),

@@ -3,10 +3,10 @@ import type { OperatorToolName } from './operator-tools.ts'
 
 export interface ToolGroup {
   readonly name: string
-  /** Only the operator has it. */
+  /** True if only the operator has the group. */
   readonly operatorOnly: boolean
   readonly summary: string
-  /** What a tool is called within its group, and the name by which a model calls it. */
+  /** Maps each tool's name within the group to the name by which a model calls it. */
   readonly tools: Readonly<Record<string, string>>
 }
 
@@ -161,12 +161,12 @@ export const toolGroups = [
   },
 ] as const satisfies readonly ToolGroup[]
 
-/** The groups of such an agent. */
+/** The groups of agents of this kind. */
 export function groupsFor(kind: 'operator' | 'worker'): readonly ToolGroup[] {
   return toolGroups.filter((group) => kind === 'operator' || !group.operatorOnly)
 }
 
-/** The group of one tool; null for one of an MCP server or a skill. */
+/** The group of a tool; null for a tool of an MCP server or a skill. */
 export function groupOf(tool: string): string | null {
   return toolGroups.find((group) => Object.values<string>(group.tools).includes(tool))?.name ?? null
 }

@@ -1,10 +1,10 @@
 import type { BrowserAction } from './browser-service-api.ts'
 import { browserActionNames, browserToolName } from './browser-tools.ts'
 
-/** What an agent's record must hold for a tool to be of any use: an API by name, or something in a list or flag; `flag` besides. */
+/** What an agent's record must allow for a tool to be useful: an API by name, or a list or flag; and also `flag`. */
 export type ToolNeed =
   | { readonly api: string }
-  /** An action of the browser. */
+  /** An action in the browser. */
   | { readonly browser: BrowserAction }
   | {
       readonly field:
@@ -20,14 +20,14 @@ export type ToolNeed =
         | 'can_use_wallet'
         | 'can_manage_projects'
       readonly flag?: 'can_route_tasks'
-      /** Enough without the others. */
+      /** This permission is sufficient without the others. */
       readonly or?: 'can_spawn'
     }
 
 /**
- * Tools that a permission record can make useless. One table for what the mesh says it would refuse and what an agent
- * therefore does not offer to its model; the mesh decides each call all the same. A tool that is not here is for every
- * agent.
+ * Tools that a permission record can make useless. By this one table the mesh reports which tools it would deny, and
+ * an agent does not offer those to its model; the mesh still checks each call. Every agent has the tools that are not
+ * listed.
  */
 export const toolNeeds = {
   http_request: { api: 'http' },

@@ -6,15 +6,15 @@ import { jsonValueSchema } from './json-value.ts'
 /** Bounds of topics and signals; both sides of the agent API agree on them. */
 export const topicLimits = {
   topicMaxChars: 128,
-  /** Text and data of one signal together, as JSON: what a model reads of one answer holds it whole. */
+  /** Text and data of one signal together, as JSON; small enough that one answer to a model holds the whole signal. */
   signalMaxBytes: 16 * 1024,
   /** Unread signals of one agent. A full inbox rejects more, and the publisher is informed. */
   unreadMax: 200,
   subscriptionsPerAgentMax: 100,
   topicsMax: 1000,
-  /** Of one answer to `read_signals`. */
+  /** The maximum number of signals in one answer to `read_signals`. */
   readMax: 50,
-  /** Of one topic, as people see it. */
+  /** The maximum number of signals of one topic that people see. */
   shownMax: 100,
 } as const
 
@@ -31,7 +31,7 @@ export const topicAgentEndpoints = {
   topicUnsubscribe: { method: 'POST', path: '/mesh/topics/unsubscribe', summary: 'Ends a subscription' },
 } as const satisfies Record<string, Endpoint>
 
-/** What people see of it. */
+/** The people's API of topics. */
 export const topicHumanEndpoints = {
   topicsView: { method: 'GET', path: '/api/topics', summary: 'Topics and who is subscribed' },
   topicSignals: {
@@ -74,9 +74,9 @@ export const topicAgentApi = {
     }),
     response: z.strictObject({
       signal_id: idSchema('sig'),
-      /** Agents that have it in their box now. */
+      /** How many agents have the signal in their inbox now. */
       delivered: z.int(),
-      /** Subscribers that did not get it, because their box is full. */
+      /** Subscribers that did not get the signal because their inbox is full. */
       full: z.array(z.string()),
     }),
   },
@@ -86,7 +86,7 @@ export const topicAgentApi = {
     }),
     response: z.strictObject({
       signals: z.array(signalSchema),
-      /** Unread ones that this answer leaves out. */
+      /** The number of unread signals that this answer leaves out. */
       more: z.int(),
     }),
   },
@@ -102,7 +102,7 @@ export const topicHumanApi = {
         z.strictObject({
           topic: z.string(),
           subscribers: z.array(z.string()),
-          /** That are kept: unread ones, and the newest of the others. */
+          /** How many signals are stored: unread ones, and the newest of the others. */
           signals: z.int(),
           last_at: z.nullable(z.number()),
         }),
@@ -112,9 +112,9 @@ export const topicHumanApi = {
   topicSignals: {
     response: z.strictObject({
       subscribers: z.array(z.string()),
-      /** That are kept: unread ones, and the newest of the others. */
+      /** How many signals are stored: unread ones, and the newest of the others. */
       kept: z.int(),
-      /** The newest of them. */
+      /** The newest of the stored signals. */
       signals: z.array(signalSchema),
     }),
   },
@@ -122,7 +122,7 @@ export const topicHumanApi = {
     response: z.strictObject({
       topics: z.array(z.string()),
       unread: z.int(),
-      /** The newest unread, newest first. */
+      /** The newest unread signals, newest first. */
       signals: z.array(signalSchema),
     }),
   },

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 
-/** The people's API: what a run and all that worked for it did, and when. */
+/** The people's API: the timeline of a run and of all runs that worked for it. */
 export const traceEndpoints = {
   runTrace: {
     method: 'GET',
@@ -12,7 +12,7 @@ export const traceEndpoints = {
 
 export type TraceEndpointName = keyof typeof traceEndpoints
 
-/** Times are milliseconds since 1970; ids are those that OTLP has. */
+/** Times are milliseconds since 1970; ids are the OTLP ids. */
 export const spanViewSchema = z.strictObject({
   span_id: z.string(),
   parent_id: z.nullable(z.string()),
@@ -22,7 +22,7 @@ export const spanViewSchema = z.strictObject({
   kind: z.enum(['internal', 'client']),
   status: z.enum(['unset', 'ok', 'error']),
   started_at: z.number(),
-  /** Null while it goes on. */
+  /** Null while the span is open. */
   ended_at: z.nullable(z.number()),
   attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
 })
@@ -30,13 +30,13 @@ export type SpanView = z.infer<typeof spanViewSchema>
 
 export const traceViewSchema = z.strictObject({
   trace_id: z.string(),
-  /** The run that was asked for. */
+  /** The requested run. */
   run_id: z.string(),
-  /** By their beginning. */
+  /** Ordered by their start. */
   spans: z.array(spanViewSchema),
-  /** There are more than are shown. */
+  /** True if the trace has more spans than are shown. */
   truncated: z.boolean(),
-  /** Traces are kept for so many days; parts of an older run are gone, and its runs are left. */
+  /** Days for which traces are kept; for an older run the spans are gone, and only its runs remain. */
   kept_days: z.int(),
 })
 export type TraceView = z.infer<typeof traceViewSchema>

@@ -1,6 +1,6 @@
 /**
- * Work that shares a name runs one after the other, in the order in which it was taken; other work does not wait for it.
- * An error of one piece of work reaches its caller and does not stop the next. The caller bounds how much may wait.
+ * Work items with a common name run one after the other, in the order of `take`; other work does not wait for them.
+ * An error rejects only its own caller, and the next item still runs. The caller limits how much may wait.
  */
 export interface Turns {
   /** Rejects with the error of `work`. Work begins after `take` returned. */
@@ -10,7 +10,7 @@ export interface Turns {
 }
 
 export function createTurns(): Turns {
-  /** The end of the last work of each name. */
+  /** The last work item of each name. */
   const tails = new Map<string, Promise<void>>()
 
   return {

@@ -11,7 +11,7 @@ export const unattendedSession = {
 
 const beginnings = Object.values(unattendedSession).map((nameOf) => nameOf(''))
 
-/** By its name alone, which a person may also have chosen. Pure. */
+/** Decided by the name alone, which a person may also have chosen. Pure. */
 export function isUnattended(session: string): boolean {
   return beginnings.some((beginning) => session.startsWith(beginning))
 }

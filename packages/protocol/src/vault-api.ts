@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, idSchema } from './ids.ts'
 
-/** What an agent may ask of the vault: names and handles, never a value. */
+/** The agent API of the vault: names and handles, never a value. */
 export const vaultAgentEndpoints = {
   vaultList: { method: 'GET', path: '/mesh/credentials', summary: 'Credentials that the caller may use' },
   vaultGenerate: {
@@ -17,7 +17,7 @@ export const vaultAgentEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** What the owner does with credentials. */
+/** The owner's API for credentials. */
 export const vaultHumanEndpoints = {
   credentials: { method: 'GET', path: '/api/credentials', summary: 'Names, bindings and fingerprints' },
   credentialSet: {
@@ -81,11 +81,11 @@ export const credentialViewSchema = z.strictObject({
   name: z.string(),
   tier: z.enum(['system', 'agent']),
   source: z.enum(['environment', 'file', 'mesh']),
-  /** Tells one value from another without telling any of it. */
+  /** Distinguishes values without revealing any part of them. */
   fingerprint: z.string(),
   hosts: z.array(z.string()),
   note: z.string(),
-  /** Why it is filled in nowhere, or null where it is. */
+  /** Why the mesh fills the credential in nowhere, or null if it does. */
   unused_because: z.nullable(z.string()),
   /** For each host where a request could still be refused: what it covers, and how to make it work. */
   notices: z.array(z.string()),
@@ -138,7 +138,7 @@ export const vaultHumanApi = {
   credentials: {
     response: z.strictObject({
       credentials: z.array(credentialViewSchema),
-      /** With file and line, why no credential is filled in at all; null while the bindings are whole. */
+      /** Why no credential is filled in at all, with file and line; null while the bindings file is valid. */
       broken: z.nullable(z.string()),
     }),
   },

@@ -11,7 +11,7 @@ import {
   walletTransferSchema,
 } from './wallet-payments.ts'
 
-/** What an agent may ask of its own wallet. */
+/** The agent API of the agent's own wallet. */
 export const walletAgentEndpoints = {
   walletOwnAddress: { method: 'GET', path: '/mesh/wallet/address', summary: 'The address of the caller' },
   walletOwnBalance: {
@@ -51,15 +51,15 @@ export const walletAgentApi = {
   },
   walletOwnBalance: {
     query: z.extend(query, {
-      /** Left out for the coin of the chain. */
+      /** The token's address; the chain's own coin if omitted. */
       token: z.optional(z.string().check(z.maxLength(paymentLimits.addressMaxChars))),
     }),
     response: z.strictObject({
       chain: z.enum(chainNames),
       address: z.string(),
-      /** Of a token, what it calls itself. */
+      /** For a token, the symbol that its contract reports. */
       coin: z.string(),
-      /** In whole coins, to the last digit. */
+      /** In whole coins with all decimal places. */
       amount: z.string(),
       /** Base units. */
       raw: z.string(),

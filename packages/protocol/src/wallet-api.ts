@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 
-/** What the owner does with the seed that all keys of the fleet's wallets come of. */
+/** The owner's API for the seed from which all wallet keys of the fleet are derived. */
 export const walletEndpoints = {
   walletInit: {
     method: 'POST',
@@ -43,8 +43,8 @@ export const walletEndpoints = {
 } as const satisfies Record<string, Endpoint>
 
 /**
- * By the names that permission records use: the number that tells a chain from all others (EIP-155), its own coin with the
- * digits after its point, and how many blocks lie on one that stays.
+ * Chains by their names in permission records: the chain id (EIP-155), the symbol and decimals of its own coin, and
+ * the number of confirmations after which a block counts as final.
  */
 export const evmChains = {
   ethereum: { id: 1, coin: 'ETH', decimals: 18, finalBlocks: 64 },
@@ -62,7 +62,7 @@ export const solanaChains = {
 export type SolanaChainName = keyof typeof solanaChains
 export const chains = { ...evmChains, ...solanaChains } as const
 export type ChainName = keyof typeof chains
-/** Those whose contracts can be called. */
+/** The chains whose contracts can be called. */
 export const evmChainNames = [
   'ethereum',
   'base',
@@ -89,13 +89,13 @@ export const walletLimits = {
   passphraseMaxChars: 1000,
   /** BIP-32 has so many children that are not hardened. */
   indexMax: 2 ** 31 - 1,
-  /** Addresses that are listed, the newest. */
+  /** Listed addresses, newest first. */
   listedMax: 1000,
-  /** Of which balances are asked in one call, beside the owner's: the newest. */
+  /** The number of agents' addresses whose balances one call queries, newest first, besides the owner's. */
   balancesMax: 20,
 } as const
 
-/** How a seed came here. */
+/** The origin of a seed. */
 export const walletMakings = ['generated', 'imported'] as const
 
 /**
@@ -116,19 +116,19 @@ const passphrase = z
   )
 const index = z.int().check(z.minimum(0), z.maximum(walletLimits.indexMax))
 
-/** Why nothing is signed, and the command that goes on. */
+/** Why nothing is signed, and the command that resumes signing. */
 export const walletHaltSchema = z.strictObject({ reason: z.string(), next: z.string() })
 export type WalletHalt = z.infer<typeof walletHaltSchema>
 
 export const walletStatusSchema = z.strictObject({
   state: z.enum(walletStates),
-  /** Why it is lost; null in any other state. */
+  /** Why the seed is lost; null in any other state. */
   fault: z.nullable(z.string()),
   made: z.nullable(z.enum(walletMakings)),
   made_at: z.nullable(z.number()),
-  /** Whether a passphrase is wanted after each start. */
+  /** Whether a passphrase is needed after each start. */
   passphrase: z.boolean(),
-  /** The EVM address at index 0: the owner's own, which no agent is ever given. */
+  /** The EVM address at index 0: the owner's own, which no agent ever gets. */
   owner_address: z.nullable(z.string()),
   addresses: z.number(),
 })
@@ -153,16 +153,16 @@ export const walletBalanceSchema = z.strictObject({
   address: z.nullable(z.string()),
   chain: z.enum(chainNames),
   coin: z.string(),
-  /** Base units, in digits; null where the chain could not be asked. */
+  /** Base units, in digits; null if the chain could not be queried. */
   raw: z.nullable(z.string()),
-  /** The same in whole coins, to the last digit. */
+  /** The same amount in whole coins with all decimal places. */
   amount: z.nullable(z.string()),
-  /** Why there is no amount. */
+  /** Why the amount is missing. */
   problem: z.nullable(z.string()),
 })
 export type WalletBalance = z.infer<typeof walletBalanceSchema>
 export const walletBalancesSchema = z.strictObject({
-  /** Those that the owner has set up. */
+  /** The chains that the owner has set up. */
   chains: z.array(z.enum(chainNames)),
   balances: z.array(walletBalanceSchema),
 })
@@ -178,7 +178,7 @@ export const walletApi = {
     request: z.strictObject({
       mnemonic: z.string().check(z.maxLength(walletLimits.mnemonicMaxChars)),
       passphrase: z.optional(passphrase),
-      /** The first index that is given from here on: above those that another fleet gave to its agents. */
+      /** The first index for new agents: it must be above the indexes that another fleet gave to its agents. */
       first_index: z.optional(index.check(z.minimum(1))),
     }),
     response: walletStatusSchema,

@@ -8,7 +8,7 @@ import {
   walletLimitsSchema,
 } from './wallet-payments.ts'
 
-/** What the owner sees of payments. */
+/** The people's API of payments. */
 export const walletPaymentEndpoints = {
   walletPayments: { method: 'GET', path: '/api/wallet/payments', summary: 'What was paid, newest first' },
   walletPaymentReplace: {

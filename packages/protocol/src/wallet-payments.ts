@@ -20,20 +20,20 @@ export const intentStates = [
 export type IntentState = (typeof intentStates)[number]
 
 export const paymentLimits = {
-  /** Of an address on any chain, and of an amount in digits. */
+  /** Length of an address on any chain, and of an amount in digits. */
   addressMaxChars: 60,
   amountMaxChars: 80,
   functionMaxChars: 1000,
   argsMax: 30,
-  /** Payments told in one answer, the newest. */
+  /** Payments in one reply, newest first. */
   listedMax: 1000,
   listedToAgentMax: 20,
-  /** How often one payment is signed once more at its number, and how much of its first fee that may cost. */
+  /** How often one payment may be signed again with its nonce, and the maximum multiple of its first fee. */
   replacementsMax: 5,
   replacedFeeTimesMax: 10,
 } as const
 
-/** The kind of approval in which a payment waits for a person. */
+/** The kind of approval that a payment needs from a person. */
 export const paymentApprovalKind = 'wallet-payment'
 
 export const paymentViewSchema = z.strictObject({
@@ -42,19 +42,19 @@ export const paymentViewSchema = z.strictObject({
   run_id: z.nullable(z.string()),
   chain: z.string(),
   from: z.string(),
-  /** Whom the transaction names: a recipient, or a contract. */
+  /** The address that the transaction names: a recipient, or a contract. */
   to: z.string(),
   what: z.string(),
-  /** By which the chain names it. */
+  /** The chain's id of the transaction. */
   tx_id: z.string(),
   state: z.enum(intentStates),
-  /** Of the limits, in US dollars. */
+  /** The amount that counts against the limits, in US dollars. */
   counted_usd: z.number(),
-  /** It never lands, and counts no more. */
+  /** True if the payment will never land, and no longer counts against the limits. */
   given_back: z.boolean(),
   approved_by: z.nullable(z.string()),
   block: z.nullable(z.number()),
-  /** What went wrong last, in words; empty where nothing did. */
+  /** The last error, as text; empty without one. */
   note: z.string(),
   signed_at: z.number(),
   ended_at: z.nullable(z.number()),
@@ -72,7 +72,7 @@ export const walletTransferSchema = z.strictObject({
   to: address,
   /** In whole units, as digits with a point. */
   amount,
-  /** Left out for the coin of the chain. */
+  /** The token's address; the chain's own coin if omitted. */
   token: z.optional(address),
 })
 export type WalletTransfer = z.infer<typeof walletTransferSchema>
@@ -83,7 +83,7 @@ export const walletCallSchema = z.strictObject({
   /** `name(type,...)` */
   function: functionName,
   args,
-  /** Of the chain's coin, that goes along. */
+  /** The amount of the chain's own coin that the call sends. */
   amount: z.optional(amount),
 })
 export type WalletCall = z.infer<typeof walletCallSchema>
@@ -93,33 +93,33 @@ export const walletReadSchema = z.strictObject({
   contract: address,
   function: functionName,
   args,
-  /** Types of what it returns. */
+  /** Types of the function's return values. */
   returns: z.array(z.string().check(z.maxLength(200))).check(z.minLength(1), z.maxLength(20)),
 })
 export type WalletRead = z.infer<typeof walletReadSchema>
 
-/** Paid: signed, and sent as far as its state says. Waiting: for a person, under the id of an approval. */
+/** `paid`: signed, and sent as far as its state says. `waiting`: for a person, under the id of an approval. */
 export const paymentAnswerSchema = z.discriminatedUnion('state', [
   z.strictObject({ state: z.literal('paid'), payment: paymentViewSchema }),
   z.strictObject({
     state: z.literal('waiting'),
     approval_id: z.string(),
     because: z.array(z.string()),
-    /** Left out where this request made the approval; else an equal payment waits already, and one leaves for both. */
+    /** Absent if this request created the approval; else an equal payment was waiting, and one payment serves both. */
     joined: z.optional(z.string()),
   }),
 ])
 export type PaymentAnswer = z.infer<typeof paymentAnswerSchema>
 
 export const simulationSchema = z.strictObject({
-  /** A sentence each. */
+  /** The simulated effects, one sentence each. */
   would: z.array(z.string()),
   counted_usd: z.number(),
-  /** Why a person would be asked first; empty if none would. */
+  /** Why a person would be asked first; empty if no approval is needed. */
   asks_a_person: z.array(z.string()),
 })
 
-/** What an owner does with a payment that does not land: the same at a higher fee, or nothing in its place. */
+/** What an owner can do about a payment that does not land: raise its fee, or replace it by an empty one. */
 export const paymentReplaceSchema = z.strictObject({ do: z.enum(['speed-up', 'cancel']) })
 
 export const spentSchema = z.strictObject({
@@ -135,7 +135,7 @@ export const spentSchema = z.strictObject({
 })
 
 export const walletLimitsSchema = z.strictObject({
-  /** Why nothing is signed; null while payments go on. */
+  /** Why nothing is signed; null while payments are possible. */
   stopped: z.nullable(z.string()),
   open: z.number(),
   approve_above_usd: z.number(),
@@ -145,7 +145,7 @@ export type WalletLimits = z.infer<typeof walletLimitsSchema>
 
 export const resumedWalletSchema = z.strictObject({
   ...walletLimitsSchema.shape,
-  /** Why nothing was signed until now; null where nothing had stopped it. */
+  /** Why nothing was signed until now; null if payments were not stopped. */
   was_stopped: z.nullable(z.string()),
 })
 export type ResumedWallet = z.infer<typeof resumedWalletSchema>

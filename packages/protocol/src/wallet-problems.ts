@@ -1,6 +1,6 @@
 import type { ProblemKind } from './problem-kind.ts'
 
-/** What may be wrong with the seed of the wallet, and with what is to be paid; part of the one catalogue. */
+/** Problems of the wallet's seed and of payments; part of the one catalogue. */
 export const walletProblems = {
   'no-wallet': {
     status: 404,

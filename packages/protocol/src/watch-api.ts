@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { runStates } from './run.ts'
 
-/** What the owner sees of the file watchers; the file itself is `config/watchers.yaml`. */
+/** The people's API of file watchers; the watchers themselves are in `config/watchers.yaml`. */
 export const watchEndpoints = {
   watchers: { method: 'GET', path: '/api/watchers', summary: 'File watchers and how they are' },
   watcherChange: {
@@ -26,21 +26,21 @@ export type WatchEndpointName = keyof typeof watchEndpoints
 
 export const fileChanges = ['added', 'modified'] as const
 
-/** As `config/watchers.yaml` has an entry; what it may hold is said there, and refused by name. */
+/** An entry of `config/watchers.yaml`; unknown fields of the file are rejected by name. */
 export const watcherFieldsSchema = z.strictObject({
   path: z.string().check(z.maxLength(4096)),
   pattern: z.string().check(z.maxLength(255)),
   agent: z.string().check(z.maxLength(64)),
   message: z.string().check(z.maxLength(10_000)),
-  /** Null for always. */
+  /** Null if the watcher always fires. */
   when: z.nullable(z.string().check(z.maxLength(1000))),
 })
 export type WatcherFields = z.infer<typeof watcherFieldsSchema>
 
 const watcherChangeSchema = z.strictObject({
-  /** As it was seen; null for one that is added. */
+  /** The watcher as the editor saw it; null for a new one. */
   before: z.nullable(watcherFieldsSchema),
-  /** Null for one that goes. */
+  /** Null to remove the watcher. */
   after: z.nullable(watcherFieldsSchema),
 })
 export type WatcherChangeAsked = z.infer<typeof watcherChangeSchema>
@@ -51,24 +51,24 @@ const ruleFields = {
   agent: z.string(),
   message: z.string(),
   when: z.nullable(z.string()),
-  /** Its position in the file. */
+  /** The watcher's position in the file. */
   line: z.int(),
 }
 
 export const watchViewSchema = z.strictObject({
   id: z.string(),
   ...ruleFields,
-  /** Files that match and are remembered; null before the first scan. */
+  /** The number of matching files that are remembered; null before the first scan. */
   files: z.nullable(z.int()),
-  /** Changes that are not fired yet. */
+  /** The number of changes that have not fired yet. */
   waiting: z.int(),
-  /** Since the mesh started. */
+  /** Fired changes since the mesh started. */
   fired: z.int(),
-  /** Changes since then for which `when` did not hold. */
+  /** Changes since the mesh started for which `when` did not hold. */
   passed_over: z.int(),
-  /** Why the folder is not looked through, or not wholly. */
+  /** Why the folder is not scanned, or not completely. */
   trouble: z.nullable(z.string()),
-  /** Why changes wait that could be fired. */
+  /** Why changes that could fire are waiting. */
   held: z.nullable(z.string()),
   /** Milliseconds since 1970. */
   looked_at: z.nullable(z.number()),
@@ -79,7 +79,7 @@ export type WatchView = z.infer<typeof watchViewSchema>
 export const watchCheckSchema = z.strictObject({
   ...ruleFields,
   files: z.int(),
-  /** The first few names that match. */
+  /** The first few matching names. */
   names: z.array(z.string()),
   trouble: z.nullable(z.string()),
 })
@@ -92,14 +92,14 @@ export const watchFiringSchema = z.strictObject({
   size_bytes: z.number(),
   fired_at: z.number(),
   run_id: z.string(),
-  /** How the run is now; null where the ledger no longer has it. */
+  /** The run's current state; null if the ledger no longer has the run. */
   state: z.nullable(z.enum(runStates)),
-  /** What it ended with. */
+  /** The run's outcome. */
   outcome: z.nullable(z.string()),
 })
 
 const listResponse = z.strictObject({
-  /** With file and line, why the file is not used. */
+  /** Why the file is not used, with file and line. */
   broken: z.nullable(z.string()),
   watchers: z.array(watchViewSchema),
   polls: z.strictObject({ done: z.int(), skipped: z.int(), longest_ms: z.number() }),

@@ -3,7 +3,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, idSchema } from './ids.ts'
 import { jsonValueSchema } from './json-value.ts'
 
-/** Where the world outside delivers. Anyone may call it; the hook's secret, where it has one, says who may not. */
+/** Where external senders deliver. Anyone may call it; a webhook with a secret rejects unsigned deliveries. */
 export const webhookPublicEndpoints = {
   webhookReceive: {
     method: 'POST',
@@ -12,7 +12,7 @@ export const webhookPublicEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** What people do with webhooks at the dashboard; agents have no such endpoints. */
+/** The people's API of webhooks for the dashboard; agents have no such endpoints. */
 export const webhookEndpoints = {
   webhooks: { method: 'GET', path: '/api/webhooks', summary: 'All webhooks, without their secrets' },
   webhookCreate: { method: 'POST', path: '/api/webhooks', summary: 'Makes a webhook; shows its secret once' },
@@ -49,7 +49,7 @@ export type WebhookEndpointName = keyof typeof webhookEndpoints
 export const webhookLimits = {
   nameMaxChars: 80,
   instructionsMaxChars: 4000,
-  /** Of the safe language of conditions. */
+  /** Length of an expression in the safe language of conditions. */
   whenMaxChars: 500,
   /** A secret that the sender generated; 16 characters are the minimum against guessing. */
   secretMinChars: 16,
@@ -60,7 +60,7 @@ export const webhookLimits = {
   pageMax: 200,
 } as const
 
-/** What became of a delivery: only `accepted` made a run. */
+/** The results of a delivery: only `accepted` started a run. */
 export const deliveryStates = ['accepted', 'duplicate', 'skipped', 'refused', 'limited'] as const
 export type DeliveryState = (typeof deliveryStates)[number]
 
@@ -93,11 +93,11 @@ export const webhookViewSchema = z.strictObject({
   id: idSchema('hook'),
   name: z.string(),
   agent_id: agentIdSchema,
-  /** To be put behind the address under which the mesh is reached from outside. */
+  /** The path to append to the mesh's external address. */
   path: z.string(),
   /** Instructions to the agent for an event; empty for the default sentence. */
   instructions: z.string(),
-  /** Only payloads for which this holds make a run. */
+  /** The condition that a payload must meet to start a run. */
   when: z.nullable(z.string()),
   /** Deliveries a minute; null follows `webhooks.per_minute` of the settings. */
   per_minute: z.nullable(z.number()),
@@ -105,10 +105,10 @@ export const webhookViewSchema = z.strictObject({
   repeats: z.enum(hookRepeats),
   /** Whether every delivery must be signed. */
   signed: z.boolean(),
-  /** Until when the secret before the last rotation holds too, milliseconds since 1970. */
+  /** Until when the secret before the last rotation is also valid, milliseconds since 1970. */
   previous_secret_until: z.nullable(z.number()),
   created_at: z.number(),
-  /** Of the deliveries that the history still has, by what became of them. */
+  /** Deliveries that are still in the history, by result. */
   counts: z.record(z.enum(deliveryStates), z.number()),
   last_delivery_at: z.nullable(z.number()),
 })
@@ -119,23 +119,23 @@ export const deliveryViewSchema = z.strictObject({
   hook_id: idSchema('hook'),
   way: z.enum(deliveryWays),
   state: z.enum(deliveryStates),
-  /** A problem code where it was refused or limited. */
+  /** A problem code if the delivery was refused or limited. */
   code: z.nullable(z.string()),
-  /** In words, why it made no run. */
+  /** Why the delivery started no run, as text. */
   reason: z.nullable(z.string()),
-  /** What the sender called it. */
+  /** The sender's id of the delivery. */
   sender_id: z.nullable(z.string()),
   size_bytes: z.number(),
   /** How many deliveries of the same kind this row covers; rejections within one minute share a row. */
   count: z.number(),
   run_id: z.nullable(z.string()),
-  /** How the run ended; null while it has not. */
+  /** How the run ended; null while it is active. */
   outcome: z.nullable(z.string()),
   /** The delivery that this one replays. */
   replay_of: z.nullable(z.number()),
   /** Whether the payload is still kept, so that it can be replayed. */
   replayable: z.boolean(),
-  /** What the agent got of the payload; null where it is not kept. */
+  /** The part of the payload that the agent got; null if it is not kept. */
   payload: z.nullable(z.string()),
   at: z.number(),
   settled_at: z.nullable(z.number()),
@@ -146,7 +146,7 @@ export type DeliveryView = z.infer<typeof deliveryViewSchema>
 export const webhookReceiptSchema = z.strictObject({
   status: z.enum(['accepted', 'skipped']),
   run_id: z.nullable(z.string()),
-  /** This was delivered before; the run is the one of then. */
+  /** True if the delivery is a repeat; `run_id` is then the run of the first one. */
   duplicate: z.boolean(),
 })
 export type WebhookReceipt = z.infer<typeof webhookReceiptSchema>
@@ -173,7 +173,7 @@ export const webhookApi = {
       /** False leaves the hook without a secret: anyone who knows its address may deliver. */
       signed: z._default(z.boolean(), true),
       repeats: z._default(z.enum(hookRepeats), 'refuse'),
-      /** One that the sender made; without it the mesh makes one. */
+      /** A secret that the sender generated; if omitted, the mesh generates one. */
       secret: z.optional(secret),
     }),
     response: shownOnce,
@@ -187,7 +187,7 @@ export const webhookApi = {
       per_minute: z.optional(perMinute),
       enabled: z.optional(z.boolean()),
       repeats: z.optional(z.enum(hookRepeats)),
-      /** False throws the secret away; for a new one, rotate. */
+      /** False deletes the secret; to replace it, rotate it. */
       signed: z.optional(z.literal(false)),
     }),
     response: webhookViewSchema,

@@ -7,13 +7,13 @@ export interface WorkspaceFile {
   readonly readOnly: boolean
   /** Position in the system prompt; null means that it is not part of it. */
   readonly bootstrapOrder: number | null
-  /** Changed by the agent itself, with `update_workspace`; the others change through the API alone. */
+  /** True if the agent itself may change the file, with `update_workspace`; the others change only through the API. */
   readonly agentMayWrite: boolean
-  /** Below the data directory. The mesh's own files are among the bootstrap files instead. */
+  /** The path below the data directory. The mesh's own files are among the bootstrap files instead. */
   readonly path: string
 }
 
-/** AGENTS.md is at the root of `/data`, where programs that work in a tree look for it. */
+/** AGENTS.md is at the root of `/data`, because coding tools look for it there. */
 const rootFile = 'AGENTS.md'
 
 const caps = limits.workspaceFileMaxChars
@@ -93,7 +93,7 @@ export const workspaceFiles = [
   },
 ] as const satisfies readonly WorkspaceFile[]
 
-/** Those that the mesh does not write itself. */
+/** The files that the mesh does not write itself. */
 export const editableFiles = workspaceFiles.filter((file) => !file.readOnly).map((file) => file.name)
 
 export type WorkspaceFileName = (typeof workspaceFiles)[number]['name']

@@ -1,7 +1,7 @@
 import { through } from './in-steps.ts'
 import type { Steps } from './in-steps.ts'
 
-/** Units that every pattern has at least; all of them are looked for at once by these. */
+/** The minimum length of every pattern, in units; all patterns are searched for at once by their first units. */
 export const patternMinUnits = 8
 
 /** `from` to `to` (exclusive) in the units that were searched, and which pattern it was. */
@@ -42,7 +42,7 @@ export function createPatternFinder(patterns: readonly Uint16Array[]): PatternFi
   }
 }
 
-/** Which patterns can be in there at all. */
+/** The patterns whose beginning occurs in the text. */
 function* beginningsIn(
   units: Uint16Array,
   table: { readonly sieve: Uint8Array; readonly byHash: ReadonlyMap<number, readonly number[]> },
@@ -63,7 +63,7 @@ function* beginningsIn(
   return seen
 }
 
-/** Knuth, Morris and Pratt. */
+/** The algorithm of Knuth, Morris and Pratt. */
 function* occurrences(
   units: Uint16Array,
   search: { readonly index: number; readonly pattern: Uint16Array },
@@ -85,7 +85,7 @@ function* occurrences(
   return found
 }
 
-/** Overlapping ones grow together, so that a text of one letter does not give one occurrence per letter. */
+/** Overlapping occurrences are merged, so that a text of one letter does not give one occurrence per letter. */
 function add(found: Occurrence[], next: Occurrence): void {
   const last = found.at(-1)
   if (last && next.from <= last.to) found[found.length - 1] = { ...last, to: next.to }

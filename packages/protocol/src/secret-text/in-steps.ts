@@ -1,10 +1,10 @@
-/** Units of a text that are gone through in one step of the work. */
+/** How many units of a text are processed in one step. */
 export const stepUnits = 32 * 1024
 
-/** Work on a text that says at each `yield` how many units it has gone through since the last: `stepUnits`, or a few more. */
+/** Work on a text that yields the number of units processed since the last yield: `stepUnits`, or a few more. */
 export type Steps<T> = Generator<number, T, void>
 
-/** All of it in one go, for a text whose length is bounded already. */
+/** Runs all steps at once, for a text whose length is already bounded. */
 export function inOneGo<T>(work: Steps<T>): T {
   for (;;) {
     const next = work.next()
@@ -12,7 +12,7 @@ export function inOneGo<T>(work: Steps<T>): T {
   }
 }
 
-/** Does `each` from 0 to `length`, a step at a time; `each` says where it goes on. */
+/** Calls `each` from 0 to `length`, step by step; `each` returns where to continue. */
 export function* through(length: number, each: (from: number, to: number) => number): Steps<void> {
   for (let from = 0; from < length;) {
     const to = each(from, Math.min(length, from + stepUnits))

@@ -5,13 +5,13 @@ import type { Occurrence } from './find-patterns.ts'
 import { folded, isBlank, textViews, unitsOf } from './text-views.ts'
 
 /**
- * Takes the values of credentials out of what comes back: as they are, in either case, percent-encoded, escaped as
- * JSON or XML, as hex, as base64 of either alphabet at any alignment, wrapped or not, and escaped twice. A far end
- * that rearranges a value on purpose cannot be kept from it; that is what the binding to hosts is for.
+ * Removes the values of credentials from responses: as they are, in either case, percent-encoded, escaped as JSON or
+ * XML, as hex, as base64 of either alphabet at any alignment, wrapped or not, and escaped twice. A server that
+ * rearranges a value on purpose cannot be stopped here; the binding to hosts protects against that.
  */
 export interface Scrub {
   text(text: string): string
-  /** The same for a text of any length, a step at a time. */
+  /** The same for a text of any length, step by step. */
   inSteps(text: string): Steps<string>
   /**
    * For a text that is cut at its end: removes its last `reachChars`, in which a value may have begun whose rest is
@@ -19,12 +19,12 @@ export interface Scrub {
    * of the text could guess a value letter by letter.
    */
   cutText(text: string): string
-  /** Names and values. */
+  /** Cleans names and values. */
   record(record: Readonly<Record<string, string>>): Record<string, string>
   isIn(text: string): boolean
   /** Where values are written in the text, in order and without overlaps. */
   find(text: string): readonly Range[]
-  /** Longest stretch of text that one value can fill, characters: read on so far before anything is cut off. */
+  /** The longest stretch of text that one value can fill, in characters; text is read so far before it is cut. */
   readonly reachChars: number
 }
 
@@ -44,12 +44,12 @@ export interface Range {
   readonly to: number
 }
 
-/** A scrub for one call of one agent. */
+/** A scrub for one call of one agent, with the credentials of these holders. */
 export type ScrubFor<Holder extends object> = (holders: readonly Holder[]) => Scrub
 
 /**
- * The spellings of a value are worked out once for as long as it is held: with a thousand credentials they are half a
- * second's work, which no call may cost.
+ * The encodings of a value are computed once for as long as the value is held: for a thousand credentials they take
+ * half a second, which no call may cost.
  */
 export function createScrubs<Holder extends object>(valueOf: (holder: Holder) => string): ScrubFor<Holder> {
   const known = new WeakMap<Holder, readonly Pattern[]>()
@@ -122,7 +122,7 @@ export function replaceRanges(text: string, ranges: readonly Range[], mark: stri
   return parts.join('')
 }
 
-/** In order; of two that overlap one is made. Pure. */
+/** Ranges in order; overlapping ranges are merged. Pure. */
 export function merged(ranges: readonly Range[]): readonly Range[] {
   const result: Range[] = []
   for (const range of ranges.toSorted((one, other) => one.from - other.from)) {
@@ -133,7 +133,7 @@ export function merged(ranges: readonly Range[]): readonly Range[] {
   return result
 }
 
-/** The digits beside a match hold bits of the value too. */
+/** Widens a match to the adjacent base64 digits, which also hold bits of the value. */
 function widened(text: string, { from, to }: Range): Range {
   const isDigit = (at: number) => /[A-Za-z0-9+/_-]/.test(text[at] ?? '')
   let end = isDigit(to) ? to + 1 : to

@@ -20,7 +20,7 @@ export function* textViews(text: string): Steps<readonly TextView[]> {
   return [...new Set([plain, once, twice, yield* squeezed(twice), yield* squeezed(plain)])]
 }
 
-/** Units as they are compared: letters in one case, and the pairs that base64 and forms write in two ways as one. */
+/** Units normalized for comparison: letters in one case, and equal characters of base64 and URL-encoded alphabets. */
 export function* folded(units: Uint16Array): Steps<Uint16Array> {
   const result = new Uint16Array(units.length)
   yield* through(units.length, (from, to) => {
@@ -68,7 +68,7 @@ function* plainView(text: string): Steps<TextView> {
   return { units, starts, ends }
 }
 
-/** Percent signs, backslashes and entities of XML read once: `%41`, `\u0041`, `\x41`, `\n`, `\/`, `&amp;`. */
+/** Decodes percent signs, backslashes and XML entities once: `%41`, `\u0041`, `\x41`, `\n`, `\/`, `&amp;`. */
 function unescaped(view: TextView): Steps<TextView> {
   const { units } = view
   return rebuilt(view, (at) => {
