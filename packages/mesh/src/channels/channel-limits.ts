@@ -36,24 +36,23 @@ export const channelLimits = {
   noticesPerHour: 30,
   /** Letters that wait on one channel. Above it, replies are dropped and outcomes are still written. */
   openLettersMax: 5000,
-  /** A letter that could not be sent for this long fails, in hours. */
+  /** The maximum duration for which sending a letter is retried, in hours. Then the letter fails. */
   letterHoursMax: 24,
   /** The maximum size of a received file in bytes. Telegram allows bots no larger ones. */
   fileInMaxBytes: 20 * 1024 * 1024,
   /**
-   * Messages of one channel whose files are fetched in parallel. Each is fetched file by file, so this bounds the
-   * memory.
+   * How many messages of one channel have their files fetched in parallel. Files of a message are fetched one by one.
    */
   filesAtOnce: 4,
-  /** Messages with files still to be fetched: of one person, and of one channel. */
+  /** The maximum number of messages whose files are still to be fetched: of one person, and of one channel. */
   openFilesPerPersonMax: 10,
   openFilesMax: 300,
-  /** Files of one album. Each comes in its own message. */
+  /** The maximum number of files of one album. Each file comes in its own message. */
   albumFilesMax: 10,
-  /** How long an album waits for its next file, and how long it may take in all, in milliseconds. */
+  /** How long an album waits for its next file, and the maximum duration of the whole album, in milliseconds. */
   albumQuietMs: 1500,
   albumMaxMs: 10_000,
-  /** Albums that were answered with text and are remembered, so that their other files get no second answer. */
+  /** How many albums that got a text reply are remembered, so that their other files get no second reply. */
   answeredAlbumsMax: 1000,
   /** After this many attempts a file is left out, and the sender is notified. */
   fileTriesMax: 5,
@@ -62,19 +61,19 @@ export const channelLimits = {
    * sender.
    */
   fileTryMaxMs: 2 * 60_000,
-  /** If a platform asks for a longer wait, the file is left out. In milliseconds. */
+  /** The longest wait that a platform may ask for, in milliseconds. For a longer one the file is left out. */
   fileWaitMaxMs: 5 * 60_000,
-  /** Files of one run that are sent with its answer. Further files are only counted. */
+  /** The maximum number of files of a run that are sent with its answer. Further files are only counted. */
   filesPerAnswerMax: 5,
-  /** Files of one run that are recorded. */
+  /** The maximum number of files of a run that are recorded. */
   filesPerRunMax: 50,
-  /** An answer of more messages is also sent as a file. */
+  /** The maximum number of messages of an answer. A longer answer is also sent as a file. */
   answerMessagesMax: 4,
-  /** A message that causes an internal error is skipped after this many attempts. */
+  /** The maximum number of attempts for a message that causes an internal error. Then the message is skipped. */
   takeTriesMax: 6,
-  /** Messages whose attempts are counted at the same time. */
+  /** The maximum number of messages whose attempts are counted. */
   triedMessagesMax: 1000,
-  /** Conversations of one channel that are sent to in parallel. */
+  /** How many conversations of one channel are sent to in parallel. */
   conversationsAtOnce: 8,
 } as const
 

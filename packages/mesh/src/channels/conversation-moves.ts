@@ -9,7 +9,7 @@ import type { ChannelAdapter, ConversationPlace, MovedConversation } from './ada
  * has to be moved. Incoming messages are mapped to the first id, outgoing ones to the newest.
  */
 export interface ConversationMoves {
-  /** False if the move is already stored. Joins the caller's transaction. */
+  /** Stores a move. Returns false if the move is already stored. Joins the caller's transaction. */
   readonly add: (channel: ChannelName, moved: MovedConversation, now: number) => boolean
   readonly first: (channel: ChannelName, place: ConversationPlace) => ConversationPlace
   readonly newest: (channel: ChannelName, place: ConversationPlace) => ConversationPlace

@@ -1,13 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
 
 export interface RungWork {
-  /** There may be work to start. */
+  /** Wakes the loop, because there may be work to start. */
   wake(): void
   /** Begins due work at each wake-up and after the returned delay, until the signal aborts. */
   run(begin: () => number, signal: AbortSignal): Promise<void>
 }
 
-/** A loop that sleeps between pieces of work. `begin` says for how long nothing more is due, milliseconds. */
+/** Creates a loop that starts work and then sleeps. `begin` returns for how long to sleep, in milliseconds. */
 export function createRungWork(clock: Clock): RungWork {
   let ring: () => void = () => {}
   let hasRung = false

@@ -11,7 +11,7 @@ import type { PeopleFile } from './people-file.ts'
 
 export interface WithToken {
   readonly person: PersonView
-  /** Shown once; the file contains only its digest. */
+  /** The token, which is shown once. The file contains only its digest. */
   readonly token: string
 }
 
@@ -36,7 +36,7 @@ export type ManagePeople = ReturnType<typeof createManagePeople>
 export function createManagePeople(
   { guard, journal, randomToken, clock }: Pick<Kernel, 'guard' | 'journal' | 'randomToken' | 'clock'>,
   file: Pick<PeopleFile, 'snapshot' | 'edit'>,
-  /** Called with a removed person. Its failures do not undo the removal. */
+  /** Called with the name of a removed person. Its failures do not undo the removal. */
   left: (name: string) => Promise<void>,
 ) {
   function required(people: readonly Person[], name: string): Person {
@@ -192,7 +192,7 @@ function newOwner(identity: string): Person {
   }
 }
 
-/** Throws Problem `unprocessable` above the limit. */
+/** The identities after a change. Throws Problem `unprocessable` above the limit. */
 function identitiesAfter(before: Person['identities'], change: PersonChange): Person['identities'] {
   const { add_identities: added = [], remove_identities: removed = [] } = change
   const kept = (change.identities ?? before).filter((one) => !removed.includes(one))
@@ -203,7 +203,7 @@ function identitiesAfter(before: Person['identities'], change: PersonChange): Pe
   })
 }
 
-/** Actions of such a person would look like actions of the owner. Throws Problem `unprocessable`. */
+/** Refuses the owner's name for other people, whose actions would look like the owner's. Throws `unprocessable`. */
 function refuseOwnersName({ name, role }: Pick<Person, 'name' | 'role'>): void {
   if (name !== ownerName || role === 'owner') return
   throw new Problem('unprocessable', {

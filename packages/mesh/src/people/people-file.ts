@@ -20,7 +20,7 @@ export interface PeopleFile {
   snapshot(): PeopleSnapshot
   /** Throws Problem `unprocessable` if the file is broken; it must be repaired by hand. */
   edit(change: (people: readonly Person[]) => readonly Person[]): Promise<void>
-  /** Reads the file now. */
+  /** Reads the file now instead of at the next check. */
   refresh(): Promise<void>
   close(): Promise<void>
 }
@@ -31,9 +31,9 @@ export interface PeopleSnapshot {
   readonly broken: string | null
   byName(name: string): Person | null
   byToken(token: string): Person | null
-  /** By the user id of an account of this machine. */
+  /** Finds the person by the user id of an account of this machine. */
   byUser(userId: number): Person | null
-  /** By an identity on a channel, such as `telegram:123456789`. */
+  /** Finds the person by an identity on a channel, such as `telegram:123456789`. */
   byIdentity(identity: string): Person | null
 }
 
@@ -105,7 +105,7 @@ export async function createPeopleFile(deps: {
     snapshot: () => current,
     refresh,
     edit: async (change) => {
-      // Records an earlier edit by hand as such.
+      // Reads an earlier edit by hand first, so that it is recorded as such.
       await refresh()
       await editor.edit(path, (found) => {
         const now = read(found)

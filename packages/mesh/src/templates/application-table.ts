@@ -6,9 +6,9 @@ import type { Database } from '../storage/index.ts'
 import { cronJobSchema } from '../triggers/cron/index.ts'
 import { watchersEditSchema } from '../triggers/watch/index.ts'
 
-/** The content of files before an application and what it wrote; null for none. */
+/** The content of files before an application, and what the application wrote; null if a file had no such entry. */
 const undoSchema = z.strictObject({
-  /** By agent. */
+  /** Permission records by agent. */
   permissions: z.record(
     z.string(),
     z.strictObject({
@@ -16,13 +16,13 @@ const undoSchema = z.strictObject({
       after: permissionRecordSchema,
     }),
   ),
-  /** By job, including heartbeats. */
+  /** Jobs by id, including heartbeats. */
   jobs: z.record(z.string(), z.strictObject({ before: z.nullable(cronJobSchema), after: cronJobSchema })),
-  /** By agent, only the fields that were written. Rows of releases without settings in templates have none. */
+  /** Settings by agent, only the fields that were written. Rows of earlier releases have no settings. */
   settings: z
     .record(z.string(), z.strictObject({ before: agentSettingsSchema, after: agentSettingsSchema }))
     .default({}),
-  /** Rows of releases without watchers in templates have none. */
+  /** The edit of `config/watchers.yaml`. Rows of earlier releases have none. */
   watchers: z.nullable(watchersEditSchema).default(null),
 })
 export type ApplicationUndo = z.output<typeof undoSchema>

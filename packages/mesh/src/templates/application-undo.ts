@@ -96,7 +96,7 @@ function settingsUndo(deps: ApplyTemplateDeps, { settings }: Planned): Applicati
   )
 }
 
-/** The maker of a job does not change. */
+/** Keeps the maker and the creation time of an existing job. */
 function keptOf(job: CronJob | undefined): Pick<CronJob, 'created_by' | 'created_at'> | null {
   return job ? { created_by: job.created_by, created_at: job.created_at } : null
 }

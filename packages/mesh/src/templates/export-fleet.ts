@@ -203,7 +203,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return [...standing.watchesOf(id)].map(([pattern, tell]) => ({ agent: id, pattern, tell }))
     }
 
-    /** As in the file. If another machine lacks the folder, its plan contains a warning. */
+    /** The entries are exported as in the file. If another machine lacks a folder, its plan contains a warning. */
     function watchersOf({ record: { id } }: StandingAgent) {
       return standing.watchers().filter(({ agent }) => agent === id)
     }

@@ -32,7 +32,7 @@ interface Needs {
   readonly watch: { readonly api: FileWatches }
   readonly projects: { readonly api: Pick<Projects, 'textsOf' | 'give'> }
   readonly settingsFile: SettingsFile
-  /** The owner's folder first. */
+  /** The folders of templates, the owner's first. */
   readonly folders: readonly string[]
 }
 

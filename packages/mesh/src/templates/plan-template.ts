@@ -35,7 +35,7 @@ export interface Planned {
   readonly permissions: ReadonlyMap<string, Partial<PermissionRecord>>
   /** Changes in the owner's settings, by agent. */
   readonly settings: ReadonlyMap<string, AgentSettings>
-  /** The schedules of heartbeats, null for none. */
+  /** The schedule of each agent's heartbeat; null disables the heartbeat. */
   readonly heartbeats: ReadonlyMap<string, string | null>
   readonly jobs: readonly JobWish[]
   readonly hooks: readonly HookWish[]
@@ -51,9 +51,9 @@ export interface Planned {
 }
 
 export interface PlanOptions {
-  /** Existing objects stay unchanged. */
+  /** If true, existing objects stay unchanged. */
   readonly onlyNew?: boolean
-  /** The caller may not create webhooks; the plan lists them for another person. */
+  /** If true, the caller may not create webhooks, and the plan lists them for another person. */
   readonly hooksByHand?: boolean
 }
 
@@ -125,7 +125,7 @@ function budgetText({
 
 const heartbeatText = (schedule: string | null | undefined) => schedule ?? 'off'
 
-/** By path below /data. */
+/** The files and skills of an agent, by path below /data. */
 function filesOf({ files = {}, skills = {} }: TemplateAgent): Readonly<Record<string, string>> {
   const made = Object.entries(skills).map(([name, source]) => [`skills/${name}`, source])
   return { ...files, ...Object.fromEntries(made) }
@@ -329,7 +329,7 @@ function draftProject(wish: TemplateProject, standing: StandingFleet) {
   return { item: itemOf({ kind: 'project', id: name }, isThere, changes), project }
 }
 
-/** In the stored form. */
+/** Normalizes the text to the form in which projects are stored. */
 function textOfProject(text: string): string {
   return sanitizeForPrompt(text).trim()
 }

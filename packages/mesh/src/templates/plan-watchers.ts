@@ -43,7 +43,7 @@ function placeOf({ agent, path, pattern }: WatcherEntry): string {
   return JSON.stringify([agent, path, pattern])
 }
 
-/** All fields, so that a removed one is shown. */
+/** Returns all fields, so that a plan shows removed ones. */
 function fieldsOf({ message, when }: WatcherEntry): Readonly<Record<string, unknown>> {
   return { message, when: when ?? null }
 }

@@ -46,13 +46,13 @@ export interface StandingFleet {
   /** The isolation level from its own settings or the fleet's. */
   isolation(agentId: string): { readonly rung: IsolationRung; readonly mode: IsolationMode }
   projectLimits(project: string): { readonly dailyUsd: number | null; readonly monthlyUsd: number | null }
-  /** Null if the project does not exist. */
+  /** Returns the texts of a project; null if the project does not exist. */
   projectTexts(project: string): ProjectTexts | null
   hooksOf(agentId: string): readonly Hook[]
-  /** Without heartbeats. */
+  /** Returns the jobs of an agent, without heartbeats. */
   jobsOf(agentId: string): readonly CronJob[]
   job(jobId: string): CronJob | null
-  /** The kind of notification, by pattern. */
+  /** Returns the kind of notification for each watched pattern. */
   watchesOf(agentId: string): ReadonlyMap<string, WatchTell>
   /** All file watchers, in the order of their file. */
   watchers(): readonly WatcherEntry[]

@@ -28,7 +28,7 @@ const depthMax = 64
 const marksMax = 5000
 export const templateNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/
 
-/** Only fields in the file count. */
+/** Only fields that the file contains count; defaults are not added. */
 const overridesSchema = z
   .record(z.string(), z.unknown())
   .transform((raw, context): Partial<PermissionRecord> => {
@@ -74,7 +74,7 @@ const agentSchema = z.strictObject({
   permissions: overridesSchema.optional(),
   project: z.optional(projectNameSchema),
   mcpServers: z.optional(mcpServersSchema),
-  /** `every 30m` or `off`. */
+  /** The schedule of the heartbeat, such as `every 30m`, or `off`. */
   heartbeat: z.union([z.literal('off').transform(() => null), heartbeatScheduleSchema]).optional(),
   budget: z
     .pipe(

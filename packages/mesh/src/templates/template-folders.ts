@@ -8,16 +8,16 @@ import type { FleetTemplate } from './template-file.ts'
 
 export interface FoundTemplate {
   readonly name: string
-  /** The index of its folder; 0 is the owner's. */
+  /** The index of the template's folder; 0 is the owner's. */
   readonly folder: number
 }
 
 export interface FleetTemplates {
-  /** All templates by name. The owner's one replaces a shipped one. */
+  /** All templates by name. A template of the owner replaces a shipped one with the same name. */
   list(): Promise<readonly FoundTemplate[]>
-  /** The text of the file. Throws Problem `not-found`, and `unprocessable` if it is too long. */
+  /** Reads the text of a template. Throws Problem `not-found`, and `unprocessable` if the text is too long. */
   text(name: string): Promise<string>
-  /** Throws Problem `not-found` if it does not exist, and `unprocessable` with the reason if it is broken. */
+  /** Parses a template. Throws Problem `not-found`, and `unprocessable` with the reason if the template is broken. */
   read(name: string): Promise<FleetTemplate>
 }
 

@@ -12,7 +12,7 @@ import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
 /** A file that still contains what a template wrote. */
 export interface NotUndone {
   readonly file: string
-  /** Agents, jobs or watchers. */
+  /** The agents, jobs or watchers that were not restored. */
   readonly what: readonly string[]
   readonly error: unknown
 }

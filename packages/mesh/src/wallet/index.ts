@@ -29,7 +29,7 @@ interface Needs {
 }
 
 export interface Wallet {
-  /** Null when the wallet can sign, and when no wallet exists. */
+  /** The reason why the wallet cannot sign; null if the wallet can sign or does not exist. */
   halt(): WalletHalt | null
 }
 

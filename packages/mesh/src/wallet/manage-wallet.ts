@@ -16,7 +16,7 @@ export const ownerIndex = 0
 interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'database' | 'clock' | 'settings'> {
   readonly seed: SeedStore
   readonly table: WalletTable
-  /** Problem `unknown-agent`. */
+  /** Throws Problem `unknown-agent`. */
   readonly requireAgent: (agentId: string) => void
   readonly randomBytes: (count: number) => Buffer
 }
@@ -116,7 +116,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
         await seed.put({ words, made: 'imported', passphrase: given.passphrase }, (ownerAddress) => {
           const before = table.seed()?.ownerAddress ?? ownerAddress
           if (before === ownerAddress || table.count() === 0) {
-            // Before the files, which the words can restore; the first index must never be lost.
+            // Stored before the files, because the words can restore the files but not the first index.
             table.keepSeed({ ownerAddress, nextIndex: given.firstIndex ?? ownerIndex + 1 })
             return
           }

@@ -42,7 +42,7 @@ export function createWalletChains(
   let evm: typeof import('./chain/evm-chain.ts') | null = null
   let solana: typeof import('./solana/solana-chain.ts') | null = null
 
-  /** Null while its module is not loaded. */
+  /** Creates the adapter of a chain; null if its module is not loaded. */
   function made(name: ChainName): PayingChain | null {
     const common = {
       ...kernel,

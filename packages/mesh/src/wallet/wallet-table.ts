@@ -5,7 +5,7 @@ import type { SolanaDerivation } from './seed/derive-keys.ts'
 
 export interface SeedMemo {
   readonly ownerAddress: string
-  /** The first unused index. */
+  /** The first index that no agent has. */
   readonly nextIndex: number
 }
 
@@ -23,7 +23,7 @@ export interface WalletTable {
   /** The Solana derivation of the index's address; throws for an unused index. */
   solanaDerivationOf(index: number): SolanaDerivation
   count(): number
-  /** Newest first. */
+  /** Returns addresses, newest first. */
   list(limit: number): readonly WalletAddress[]
   insert(given: GivenAddress): void
   leave(agentId: string, at: number): void

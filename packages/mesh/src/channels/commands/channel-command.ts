@@ -42,13 +42,13 @@ export interface CommandCall {
 }
 
 export interface CommandReply {
-  /** Empty if the outcome of the run is the reply. */
+  /** The text of the reply; empty if the outcome of the run is the reply. */
   readonly text: string
   readonly buttons?: readonly ChannelButton[]
   /** The run that the command started, for the message's row. */
   readonly runId?: string
   readonly became?: 'run' | 'steer'
-  /** The direct conversation that gets the text; the conversation of the message gets a hint instead. */
+  /** The direct conversation that gets the text. The conversation of the message gets a hint instead. */
   readonly aloneAt?: ConversationPlace
 }
 

@@ -67,7 +67,7 @@ export interface NewLetter {
   readonly agentId?: string | null
   /** The name of the recipient; null for a stranger. If the recipient's identity changes, the letter is not sent. */
   readonly person?: string | null
-  /** The identity that it replies to; null if it goes to any conversation of the person. */
+  /** The identity that the letter replies to; null if the letter may go to any conversation of the person. */
   readonly senderId?: string | null
   readonly buttons?: readonly ChannelButton[]
   /** Artifacts that are sent after the text. */

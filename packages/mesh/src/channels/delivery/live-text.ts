@@ -75,7 +75,7 @@ export function createLiveText(deps: {
   async function show(runId: string, live: Live): Promise<void> {
     const { place } = live
     if (!isTold(place)) {
-      // The outcome is not sent either.
+      // The outcome is not sent to this person either.
       live.stop.abort()
       lives.delete(runId)
       return

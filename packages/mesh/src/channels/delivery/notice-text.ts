@@ -48,7 +48,7 @@ export function noticeOf(event: FleetEventBody): Notice | null {
   return { kind: 'tasks', agentId: null, text, about: `${event.task_id} ${event.state}` }
 }
 
-/** The first few that a person should know of before deciding, a line each. */
+/** The first few equal requests that a person should know of before a decision, one per line. */
 function repeatsText(repeats: readonly string[] = []): string {
   return repeats
     .slice(0, repeatsMax)

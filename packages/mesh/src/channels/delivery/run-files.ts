@@ -28,7 +28,7 @@ export function createRunFiles(database: Database) {
         )
         .run(runId, name, agentId, now, channelLimits.filesPerRunMax)
     },
-    /** In the order in which they were last saved. */
+    /** Returns the artifacts of a run in the order in which they were last saved. */
     of: (runId: string): readonly SentFile[] =>
       database
         .prepare('SELECT agent_id, name FROM channel_run_files WHERE run_id = ? ORDER BY saved_at, name')

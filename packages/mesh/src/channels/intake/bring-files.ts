@@ -56,7 +56,7 @@ export interface BringFiles {
   run(adapter: ChannelAdapter, signal: AbortSignal): Promise<void>
 }
 
-/** The file may be available later, so the message stays open. */
+/** Thrown if a file may be available later. The message then stays open. */
 class NotYet extends Error {
   override readonly name = 'NotYet'
   readonly waitMs: number
@@ -206,7 +206,7 @@ export function createBringFiles(deps: BringFilesDeps): BringFiles {
 interface Bringing {
   readonly adapter: ChannelAdapter
   readonly work: FileWork & { readonly caller: HumanCaller }
-  /** A file that is not available now is left out. */
+  /** True if a file that is not available now is left out instead of retried. */
   readonly isLastTry: boolean
 }
 

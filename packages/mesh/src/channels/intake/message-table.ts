@@ -39,8 +39,8 @@ const fileWorkSchema = z.object({
   agentId: z.string(),
   text: z.string(),
   /**
-   * Of the first message of an album: until when it accepts others. Nothing is fetched before. Milliseconds since
-   * 1970.
+   * For the first message of an album: until when it accepts more messages, in milliseconds since 1970. Its files are
+   * fetched only after that.
    */
   album: z.object({ since: z.number(), until: z.number() }).nullable().default(null),
 })

@@ -17,7 +17,7 @@ const plainFileSchema = z.object({
   name: z.string(),
   sizeBytes: z.number().nullable(),
   reference: z.string(),
-  /** The sender forwards it; another person made it. */
+  /** Present if the sender forwards a file that another person made. */
   forwarded: z.literal(true).optional(),
 })
 export type PlainFile = z.infer<typeof plainFileSchema>

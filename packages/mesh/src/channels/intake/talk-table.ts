@@ -60,8 +60,8 @@ export function createTalkTable(
         .run(channel, person, conversationOf(place), JSON.stringify(place), senderId, now)
     },
     /**
-     * True if the identity by which the person last wrote there is still theirs. Otherwise another person might read
-     * the outcome.
+     * True if the identity by which the person last wrote in this conversation is still linked to the person.
+     * Otherwise another person might read the outcome.
      */
     isTold: ({ channel, person, place }: Talk): boolean => {
       const row = database

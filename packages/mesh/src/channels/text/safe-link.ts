@@ -1,7 +1,7 @@
 /** The decision on an agent's link: a link, visible text, or nothing. */
 export type LinkVerdict =
   | { readonly kind: 'link'; readonly href: string }
-  /** Not clickable, but the address is shown. */
+  /** The address is shown as text and is not clickable. */
   | { readonly kind: 'shown'; readonly address: string }
   | { readonly kind: 'dropped' }
 

@@ -31,10 +31,10 @@ export const channelCharsMax: Readonly<Record<ChannelName, number>> = {
   webhook: plainMarkdown.charsMax,
 }
 
-/** In UTF-16 code units. */
+/** The minimum of the first guess for a message's length, in UTF-16 code units. */
 const leastGuessChars = 64
 
-/** In UTF-16 code units. */
+/** The maximum length of `lead`, in UTF-16 code units. */
 const leadCharsMax = 80
 
 export interface TextToSplit {
@@ -51,7 +51,7 @@ export interface TextToSplit {
 }
 
 export interface SplitText {
-  /** In the platform's markup, each within its limit; empty if nothing would be visible. */
+  /** The messages in the platform's markup, each within the platform's limit; empty if nothing would be visible. */
   readonly pieces: readonly string[]
   /** True if the text exceeded the limit; the last part says so. */
   readonly wasCut: boolean
@@ -174,7 +174,7 @@ function* takePiece(
     const next = to <= least ? least : Math.max(least, chooseCut(whole, { from, to }, fitsAlone))
     const { text, size } = spellUpTo(trimmedEnd(whole, from, next))
     if (size <= spelling.charsMax || next === least) return { text, next }
-    // Rare: shorter text needs more space because of an additional mark.
+    // In rare cases the shorter text needs more space because of an additional mark.
     to = next - 1
   }
 }

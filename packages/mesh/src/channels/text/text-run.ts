@@ -11,7 +11,7 @@ export interface RunStyle {
   readonly bold: boolean
   readonly italic: boolean
   readonly strike: boolean
-  /** Inline code. */
+  /** True for inline code. */
   readonly code: boolean
   /** All runs of one link share this object. */
   readonly link: RunLink | null
@@ -21,14 +21,14 @@ export interface RunStyle {
 }
 
 export interface RunLink {
-  /** An http or https address, as `URL` formats it, without a user name. */
+  /** The target of the link: an http or https address as `URL` formats it, without a user name. */
   readonly href: string
   /** The address as written in the text, if it is its own label; otherwise null. */
   readonly written: string | null
 }
 
 export interface CodeBlock {
-  /** Letters, digits and `+#_.-`; empty for none. */
+  /** The language of the code block: letters, digits and `+#_.-`; empty for none. */
   readonly language: string
 }
 

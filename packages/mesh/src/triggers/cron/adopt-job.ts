@@ -6,7 +6,7 @@ import { dueAfter, planDues } from './plan-dues.ts'
 /** The current jobs, and until when each is accounted for: all its due times up to then have rows. */
 export interface ScheduledJobs {
   readonly live: Map<string, LiveJob>
-  /** By job id, over process restarts, as stored in the database. */
+  /** The time until which each job is accounted for, by job id, as stored in the database over process restarts. */
   readonly accounted: Map<string, number>
   readonly table: CronTable
   readonly readCondition: ReadCondition

@@ -45,8 +45,7 @@ export interface CronFile {
   /** Throws Problem `unprocessable` if the file on disk cannot be edited. */
   requireWhole(): Promise<void>
   /**
-   * Before the first poll: corrects the operator's heartbeat if it is the only error. Resolves with a description of
-   * the error.
+   * Corrects the operator's heartbeat if it is the only error, before the first poll. Resolves with the error's text.
    */
   putHeartbeatBack(): Promise<string | null>
   /** Reads the file if it was changed by hand. True if it has new content. */
@@ -60,7 +59,7 @@ export function createCronFile(deps: {
   readonly onBroken: (detail: string) => void
 }): CronFile {
   const { path, editor } = deps
-  /** Undefined before the first poll. */
+  /** The stamp of the file at the last poll; undefined before the first poll. */
   let stamp: FileStamp | null | undefined
   let jobs: readonly CronJob[] = []
   let broken: string | null = null

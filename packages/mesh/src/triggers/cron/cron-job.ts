@@ -13,7 +13,7 @@ export const cronJobSchema = z
     id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'an id is 1 to 64 letters, digits, _ and -'),
     agent: agentIdSchema,
     schedule: z.string(),
-    /** The IANA name of a time zone. */
+    /** The time zone of the schedule, as an IANA name. */
     timezone: z.string().default('UTC'),
     enabled: z.boolean().default(true),
     suppress_empty: z.boolean().default(true),
@@ -24,7 +24,7 @@ export const cronJobSchema = z
     when: z.string().max(cronLimits.whenMaxChars).optional(),
     /** The maker, as callers are named in the audit log. A job never has more permissions than its maker. */
     created_by: z.string().max(128).default('file'),
-    /** Milliseconds since 1970. Intervals are counted from it. */
+    /** When the job was created, in milliseconds since 1970. Intervals are counted from this time. */
     created_at: z.number().int().min(0).default(0),
   })
   .check((context) => {
@@ -41,7 +41,7 @@ export interface LiveJob {
   readonly schedule: Schedule
   /** Null if there is no condition; an error text if it cannot be parsed. */
   readonly when: ((payload: JsonValue) => boolean) | string | null
-  /** Milliseconds since 1970; infinite for a job that is disabled or never due again. A number, not a timer. */
+  /** When the job is next due, in milliseconds since 1970; infinite if never. A number, not a timer. */
   nextDue: number
   /** While a pause holds `nextDue`: the due time after it, when the next row is needed. Otherwise null. */
   heldUntil: number | null

@@ -43,7 +43,7 @@ function nextNamed({ expression, timezone }: CronSchedule, after: number): numbe
   return wall === null ? null : firstMomentOf(timezone, wall)
 }
 
-/** Each time at which the clocks show a time of the expression. */
+/** The next time after `after` at which the clocks show a time of the expression. */
 function nextShown({ expression, timezone }: CronSchedule, after: number): number | null {
   const ahead = nextUnrepeated({ expression, timezone }, after)
   const change = changeWithin(timezone, after, after + changeReachMs)

@@ -100,7 +100,7 @@ export function createCronTable(database: Database) {
   return {
     ...createCronStates(database, change),
     ...skipCalls(rows, change),
-    /** False if the due time already has a row. */
+    /** Inserts a row in state `firing`. Returns false if the due time already has a row. */
     insertFiring: (row: { jobId: string; dueAt: number; manual: boolean; at: number; lateMs: number }) =>
       change(
         "INSERT INTO cron_rows (job_id, due_at, due_until, count, count_exact, state, detail, manual, decided_at, late_ms) VALUES (?, ?, ?, 1, 1, 'firing', '', ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -130,7 +130,7 @@ export function createCronTable(database: Database) {
       ),
     /** Rows in state `firing` and rows whose run has not ended. */
     openOf: (jobId: string) => rows("WHERE job_id = ? AND state <> 'skipped' AND outcome IS NULL", jobId),
-    /** At most one per job, except for manual ones. */
+    /** Returns the rows in state `firing`: at most one per job, except for manual ones. */
     firing: () => rows("WHERE state = 'firing' ORDER BY seq"),
     byRun: (runId: string) => rows('WHERE run_id = ?', runId)[0] ?? null,
     bySeq: (seq: number) => rows('WHERE seq = ?', seq)[0] ?? null,
@@ -144,7 +144,7 @@ export function createCronTable(database: Database) {
       ) === 1,
     newest: (jobId: string, limit: number) =>
       rows('WHERE job_id = ? ORDER BY seq DESC LIMIT ?', jobId, limit),
-    /** Due times in the range (`after`, `until`] that have scheduled rows. */
+    /** Returns the due times in the range (`after`, `until`] that have scheduled rows. */
     taken: (jobId: string, after: number, until: number): readonly number[] =>
       database
         .prepare(
@@ -215,7 +215,7 @@ function skipCalls(
       )
       return true
     },
-    /** Skips whose range extends beyond a time. */
+    /** Returns the skips whose range extends beyond a time. */
     skippedBeyond: (jobId: string, moment: number) =>
       rows("WHERE job_id = ? AND state = 'skipped' AND manual = 0 AND due_until > ?", jobId, moment),
     cutSkip: (seq: number, end: { dueUntil: number; count: number; countExact: boolean }) =>

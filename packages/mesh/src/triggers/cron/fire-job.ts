@@ -22,7 +22,7 @@ export const heartbeatsAtOnceMax = 100
  * 3. A pause holds the last due time, which fires once when the pause ends. Earlier ones are skipped.
  */
 export interface FireJob {
-  /** False if nothing was due. */
+  /** Fires what is due of a job. Returns false if nothing was due. */
   due(live: LiveJob): boolean
   /** Repeats heartbeat requests that were interrupted. */
   resume(): void

@@ -57,7 +57,7 @@ export interface ManageCron {
   remove(caller: Caller, jobId: string, step?: Resumable<void>): Promise<void>
   /** Fires now, ignoring schedule, condition, `enabled` and earlier runs. For people and this machine. */
   runNow(caller: Caller, jobId: string): Promise<CronRowView>
-  /** Newest first, with an explanation of the latest rows. */
+  /** Returns rows, newest first, with an explanation of the latest ones. */
   history(
     caller: Caller,
     jobId: string,
@@ -65,7 +65,7 @@ export interface ManageCron {
   ): { job: CronJobView; rows: CronRowView[]; why: string[]; next: number[] }
 }
 
-/** For calls that may be repeated: the job is found again by what the call stored about it. */
+/** A call that may be repeated: the job is found again by the data that the call stored about it. */
 interface Keyed<View> {
   readonly step?: Resumable<View>
 }

@@ -10,16 +10,16 @@ export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): 
   return job.heartbeat && job.agent === operatorAgentId
 }
 
-/** What the file must contain. */
+/** The state of the operator's heartbeat that `config/cron.json` must preserve. */
 export interface HeartbeatLock {
   /** The heartbeat in the last valid file, or null if none was read yet. */
   readonly held: CronJob | null
-  /** True if it must exist; a new home has none yet. */
+  /** True if the file must contain the heartbeat. A new home has none yet. */
   readonly required: boolean
 }
 
 interface LockFault {
-  /** The position in the file, as far as it exists. */
+  /** The position of the fault in the file, as far as the position exists. */
   readonly path: readonly (string | number)[]
   readonly field: string
   readonly reason: string

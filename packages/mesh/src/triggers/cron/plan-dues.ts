@@ -5,7 +5,7 @@ import type { Schedule } from './cron-schedule.ts'
 export interface DuePlan {
   /** The due time to fire now, or null if the last one already has a row. */
   readonly fire: number | null
-  /** The unrecorded due times before it, in order. Each is in at most one range. */
+  /** The unrecorded due times before `fire`, in order. Each is in at most one range. */
   readonly missed: readonly DueStretch[]
 }
 
@@ -55,11 +55,11 @@ export interface DueStretch {
 export interface DueTimes {
   /** The due time to fire: the last one that has passed. */
   readonly latest: number
-  /** All earlier ones; null if none exists. */
+  /** All due times before `latest`; null if no such time exists. */
   readonly missed: DueStretch | null
 }
 
-/** The due times in (`after`, `until`]; null if none exists. Pure. */
+/** The due times in the range (`after`, `until`]; null if none exists. Pure. */
 export function dueBetween(schedule: Schedule, after: number, until: number): DueTimes | null {
   const first = nextDue(schedule, after)
   if (first === null || first > until) return null

@@ -6,14 +6,14 @@ import { readSchedule } from './read-schedule.ts'
 
 export interface AskedPreview {
   readonly schedule: string
-  /** The IANA name; UTC if missing. */
+  /** The IANA name of the time zone; UTC if missing. */
   readonly timezone?: string | undefined
   readonly when?: string | undefined
 }
 
 export interface SchedulePreview {
   readonly fault: { readonly field: 'schedule' | 'timezone' | 'when'; readonly reason: string } | null
-  /** Milliseconds since 1970. */
+  /** The next due times, in milliseconds since 1970. */
   readonly next: number[]
 }
 

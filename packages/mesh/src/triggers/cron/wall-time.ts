@@ -46,9 +46,9 @@ export function momentShowing(timezone: string, wall: number, after: number): nu
 }
 
 export interface ClockChange {
-  /** The first point in time with the new offset. */
+  /** The first point in time at which the new offset applies. */
   readonly at: number
-  /** Offsets from UTC, in milliseconds. */
+  /** The zone's offsets from UTC before and after the change, in milliseconds. */
   readonly before: number
   readonly after: number
 }

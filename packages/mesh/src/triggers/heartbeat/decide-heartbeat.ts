@@ -1,10 +1,10 @@
 /** The facts that decide a due heartbeat. */
 interface HeartbeatFacts {
-  /** True if a person requested it. */
+  /** True if a person requested the heartbeat. */
   readonly manual: boolean
   /** True if HEARTBEAT.md still has its default content. */
   readonly defaultRules: boolean
-  /** True if people, tasks or other agents gave it work since its last heartbeat that ran. */
+  /** True if people, tasks or other agents gave the agent work since its last heartbeat that ran. */
   readonly recentActivity: boolean
   readonly probeTriggered: boolean
 }

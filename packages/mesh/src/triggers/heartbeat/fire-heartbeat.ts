@@ -24,13 +24,13 @@ type HeartbeatSkip = 'nothing-to-do' | 'overlap' | 'archived' | 'paused'
 export type HeartbeatEnd = { readonly fired: RunRecord } | { readonly skipped: HeartbeatSkip }
 
 export interface DueHeartbeat {
-  /** True if a person requested it; it then always runs. */
+  /** True if a person requested the heartbeat, which then always runs. */
   readonly manual: boolean
   /** The id of the due job, or null. */
   readonly jobId: string | null
-  /** Milliseconds since 1970. Job and due time identify a heartbeat, however often it is fired. */
+  /** When the heartbeat was due, in milliseconds since 1970. Job and due time identify it, even if fired again. */
   readonly dueAt: number
-  /** The person who requested it and owns the run. Absent for the mesh, whose runs a pause holds. */
+  /** The person who requested the heartbeat and owns the run. Absent for the mesh, whose runs a pause holds. */
   readonly askedBy?: Caller
 }
 
@@ -98,7 +98,7 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
         changes: changes ?? [],
         diskUsedPercent: facts?.diskUsedPercent ?? null,
       })
-    // The agent knows what the last two days brought; the ledger knows what came after the last heartbeat.
+    // The agent reports activity of the last two days; the ledger shows what came after the last heartbeat.
     const nothingToDo = (facts: KnownContext): boolean =>
       isSkipped({
         ...facts,
@@ -152,7 +152,7 @@ function submit(
     readonly key: string
     readonly message: string
     readonly leftOut: number
-    /** The ids of the messages in its text. */
+    /** The ids of the messages that the heartbeat's text contains. */
     readonly told: readonly string[]
     readonly fleet: FleetFacts | null
   },
@@ -186,7 +186,7 @@ function keyOf(agentId: string, { jobId, dueAt }: DueHeartbeat): string {
 function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): HeartbeatEnd | null {
   const last = deps.table.lastOf(agentId)
   if (last?.key !== key) return null
-  // Only values of this type are written there.
+  // The module writes only values of this type to the column.
   if (last.skipped !== null) return { skipped: last.skipped as HeartbeatSkip }
   const fired = last.run_id === null ? null : deps.runs.find(last.run_id)
   return fired && { fired }

@@ -27,7 +27,7 @@ export type FleetFacts = Readonly<z.infer<typeof fleetFactsSchema>>
 
 export interface FleetChange {
   readonly text: PromptText
-  /** True if a person may have to act on it. */
+  /** True if a person may have to act on the change. */
   readonly worse: boolean
 }
 

@@ -4,7 +4,7 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 /** A scheduled heartbeat: the agent's job with `heartbeat: true`. */
 export interface HeartbeatJob {
   readonly agentId: string
-  /** `every 15m`, or another form that the store supports. */
+  /** The schedule: `every 15m`, or another form that the store supports. */
   readonly schedule: string
   /** False for an agent whose owner wants no heartbeat. The job is kept, so that the default is not created again. */
   readonly enabled: boolean

@@ -10,19 +10,19 @@ import type { UnreadSummary } from '../../collaboration/topics/index.ts'
 import type { OpenTasks, ProbeAlert } from './probes.ts'
 
 const logsMaxChars = 4000
-/** The part of them for logs of earlier heartbeats. */
+/** The part of `logsMaxChars` that is reserved for logs of earlier heartbeats. */
 const heartbeatLogsMaxChars = 1000
 const pendingMax = 5
 const valueMaxChars = 200
 /** The maximum length of a message from another agent. */
 const messageMaxChars = 1000
-/** HEARTBEAT.md has no limit of its own, but a message to an agent has. */
+/** The part of HEARTBEAT.md that fits into a message, in characters. The file itself has no limit. */
 const rulesMaxChars = 60_000
 const rulesCut = '\n[cut here: read the rest in workspace/HEARTBEAT.md]'
 
 export interface HeartbeatMessageParts {
   readonly kind: 'operator' | 'worker'
-  /** Null if the agent could not be asked. */
+  /** What the agent reported; null if the agent could not be asked. */
   readonly context: Pick<HeartbeatContext, 'heartbeat_rules' | 'daily_logs' | 'heartbeat_logs'> | null
   readonly alerts: readonly ProbeAlert[]
   readonly signals: UnreadSummary
@@ -115,7 +115,7 @@ function recentLogs({
   return text === '' ? none : sanitizeForPrompt(text)
 }
 
-/** The end of a text. Sanitizing again removes half a character at the cut. */
+/** Returns the end of a text. Sanitizes it again, which removes half of a surrogate pair at the cut. */
 function newest(text: string, maxChars: number): string {
   return sanitizeForPrompt(text.trim().slice(-maxChars))
 }
@@ -151,7 +151,7 @@ function more({ count, newest: shown }: UnreadSummary | OpenTasks, what: string)
   return left > 0 ? [`- and ${left} more ${what}`] : []
 }
 
-/** One short line, so that text of others cannot imitate a section of the message. */
+/** Reduces text of others to one short line, so that it cannot imitate a section of the message. */
 function value(text: string, maxChars = valueMaxChars): PromptText {
   return truncatePromptText(sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim()), maxChars, '…')
 }

@@ -5,12 +5,12 @@ import type { FleetFacts } from './fleet-changes.ts'
 import type { Database } from '../../storage/index.ts'
 import { jsonColumn } from '../../storage/index.ts'
 
-/** What was read from an agent that was not used since. */
+/** Facts that were read from an agent whose sandbox was not used since. */
 const knownSchema = z.object({
   defaultRules: z.boolean(),
   recentActivity: z.boolean(),
   diskUsedPercent: z.number().nullable(),
-  /** Milliseconds since 1970. Rows of earlier releases have none. */
+  /** When the facts were read, in milliseconds since 1970. Rows of earlier releases have no value. */
   readAt: z.number().optional(),
 })
 export type KnownContext = Readonly<z.infer<typeof knownSchema>>
@@ -26,7 +26,7 @@ const rowSchema = z.object({
 })
 
 interface LastFire extends HeartbeatFire {
-  /** The key of job and due time. */
+  /** The key of a heartbeat, made of job and due time. */
   readonly key: string
 }
 
@@ -87,7 +87,7 @@ export function createHeartbeatTable(database: Database) {
         )
         .run(agentId, JSON.stringify(known))
     },
-    /** Called at every turn of every agent, so it writes only if there is something to delete. */
+    /** Deletes the stored facts. Every turn of every agent calls it, so it writes only if facts exist. */
     forgetKnown: (agentId: string): void => {
       if (rowOf(agentId)?.known === null || rowOf(agentId) === null) return
       database.prepare('UPDATE heartbeats SET known = NULL WHERE agent_id = ?').run(agentId)

@@ -18,9 +18,9 @@ const activityMaxMs = 2 * 24 * 3_600_000
  * since, and the data of a stopped sandbox does not change.
  */
 export interface KnownContexts {
-  /** A caller has connected to the agent. */
+  /** Called when a caller has connected to the agent; deletes the agent's facts. */
   reached(agentId: string): void
-  /** Null if the agent has to be asked. */
+  /** Returns the stored facts; null if the agent has to be asked. */
   recall(agentId: string): KnownContext | null
   keep(agentId: string, context: KnownContext): void
 }

@@ -13,14 +13,14 @@ import { heldJob, isLocked } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import type { HeartbeatTable } from './heartbeat-table.ts'
 
-/** The value before a change that was interrupted. */
+/** Keeps the schedule from before a change, in case the change is interrupted. */
 const beforeSchema = z.object({ before: z.string().nullable() })
 
 /** What people do with heartbeats. */
 export interface ManageHeartbeats {
   readonly list: ListHeartbeats
   readonly runNow: RunHeartbeatNow
-  /** As `SetHeartbeat`; resolves with the effective heartbeat. */
+  /** Sets the schedule as `SetHeartbeat` does and resolves with the effective heartbeat. */
   set(
     caller: Caller,
     agentId: string,

@@ -20,7 +20,7 @@ export interface OpenTasks {
   }[]
 }
 
-/** Reads them from the table of tasks. */
+/** Reads the open tasks of an agent from the table of tasks. */
 export function createOpenTasks(
   table: Pick<TaskTable, 'openOf' | 'openCount'>,
 ): (agentId: string) => OpenTasks {

@@ -49,7 +49,7 @@ export function createFileWatches(deps: {
   readonly scanFolder: ScanFolder
 }): FileWatches {
   const { path, editor } = deps
-  // A separate reader, so that the active watches detect each change themselves.
+  // Uses a separate reader of the file, so that the active watches detect each change themselves.
   const file = createWatchersFile(path)
   const refresh = async () => void (await file.refresh())
 

@@ -15,7 +15,7 @@ import type { WatchTable } from './watch-table.ts'
 
 type FireEnd =
   | { readonly kind: 'fired' }
-  /** The change keeps waiting; the reason is for the owner. */
+  /** The change keeps waiting; `reason` is the text for the owner. */
   | { readonly kind: 'held'; readonly reason: string }
 
 /** Submits a run of the watch's agent for one change of a file. */

@@ -43,7 +43,7 @@ function read(
   let piece = emptyPiece()
   let entries = 0
 
-  /** Null if the scan continues. */
+  /** Passes a piece on. Returns null if the scan continues, otherwise the reason why it ends. */
   function handOver(): ScanEnd | null {
     const now = statSync(path)
     // Files were read by name, so they may belong to another folder.

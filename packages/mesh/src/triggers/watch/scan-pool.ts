@@ -43,12 +43,12 @@ export interface ScanPool {
   readonly log: Log
   readonly start: () => Worker
   readonly queue: Scan[]
-  /** Includes hanging threads. */
+  /** The live threads, including hanging ones. */
   readonly threads: Set<Thread>
   /** When threads died, in milliseconds since 1970, oldest first. */
   readonly deaths: number[]
   readonly closing: AbortController
-  /** The thread that gets new work. */
+  /** The thread that gets new scans; null if no thread runs. */
   current: Thread | null
 }
 

@@ -13,7 +13,7 @@ interface ScanThread {
   readonly scanFolder: ScanFolder
   /** The number of live threads, including hanging ones. */
   readonly threads: () => number
-  /** Ends the threads. Open scans end as unreadable. */
+  /** Ends the threads. Scans in progress end as unreadable. */
   close(): Promise<void>
 }
 

@@ -27,7 +27,7 @@ export interface ActiveWatch {
   scanning: Promise<unknown> | null
   /** Why the folder cannot be scanned completely; null if it can. */
   trouble: string | null
-  /** Why stable changes are waiting; null if none is. */
+  /** Why stable changes wait instead of firing; null if none waits. */
   held: string | null
   /** The number of waiting changes after the last persisted scan. */
   waiting: number
@@ -58,7 +58,7 @@ export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]
 
 /** The result of one scan. */
 export interface ScanReport {
-  /** New changes. */
+  /** The changes that this scan noticed. */
   readonly noticed: readonly NoticedChange[]
   /** Changes to fire: stable ones and those that waited too long, up to the limit. */
   readonly due: readonly NoticedChange[]
@@ -77,7 +77,7 @@ export async function scanWatch(
     /** The number of files that other watches remember. */
     readonly othersRemember: number
     readonly dueMax: number
-    /** Milliseconds since 1970. */
+    /** The time of the scan, in milliseconds since 1970. */
     readonly now: number
     readonly signal: AbortSignal
   },

@@ -14,7 +14,7 @@ export interface NoticedChange {
   readonly name: string
   readonly change: FileChange
   readonly stat: FileStat
-  /** When it was first seen, in milliseconds since 1970. */
+  /** When the change was first noticed, in milliseconds since 1970. */
   readonly noticedAt: number
 }
 
@@ -47,7 +47,7 @@ export interface SeenFiles {
     readonly isNoticed: boolean
     readonly isStill: boolean
   }
-  /** The change was fired or rejected; the file is quiet in its current state. */
+  /** Marks a file as quiet in its current state, after its change was fired or rejected. */
   quiet(name: string): void
   /** Restores a change that a previous process noticed. Must be called before the first round. */
   recall(change: NoticedChange): void
@@ -63,11 +63,11 @@ const columns = 5
 export function createSeenFiles(): SeenFiles {
   /** The index of each file in the columns. */
   const places = new Map<string, number>()
-  /** Unused indexes. */
+  /** Indexes of the columns that no file uses. */
   const free: number[] = []
   let numbers = new Float64Array(0)
   let states = new Uint8Array(0)
-  /** 1 if this round has seen the file. */
+  /** For each index: 1 if this round has seen the file, otherwise 0. */
   let met = new Uint8Array(0)
   let waiting = 0
   let metCount = 0

@@ -130,7 +130,7 @@ export function createWatchTable(database: Database) {
         .prepare('DELETE FROM watch_history WHERE position <= ?')
         .run(Number(lastInsertRowid) - historyMax)
     },
-    /** Newest first. */
+    /** Returns fired changes, newest first. */
     history: (limit: number): readonly FiredChange[] =>
       database
         .prepare('SELECT * FROM watch_history ORDER BY position DESC LIMIT ?')

@@ -19,7 +19,7 @@ export const scanMaxMs = 60_000
 
 export interface PollCounts {
   readonly done: number
-  /** Polls that were left out because the previous one had not finished. */
+  /** How many polls were left out because the previous poll had not finished. */
   readonly skipped: number
   readonly longestMs: number
 }

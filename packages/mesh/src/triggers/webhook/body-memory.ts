@@ -47,9 +47,9 @@ export interface BodyMemory {
 }
 
 interface KeptBody {
-  /** SHA-256 in hex. */
+  /** The SHA-256 digest of the body, in hex. */
   readonly digest: string
-  /** The number of the delivery that brought it. */
+  /** The number of the delivery that first brought the body. */
   readonly delivery: number
   readonly at: number
 }

@@ -12,7 +12,7 @@ export interface DeliveryHead {
   readonly senderId: string | null
   readonly timestamp: string | null
   readonly standardSignature: string | null
-  /** `x-webhook-signature` or GitHub's name for it. */
+  /** The header `x-webhook-signature` or GitHub's name for it. */
   readonly bodySignature: string | null
 }
 

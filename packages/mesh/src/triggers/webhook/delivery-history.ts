@@ -13,7 +13,7 @@ import type { RefusalStore } from './refusal-store.ts'
 
 /** What people do with deliveries. Throws the Problems `denied`, `not-found` and those of `submitRun`. */
 export interface DeliveryHistory {
-  /** Newest first. */
+  /** Returns deliveries, newest first. */
   list(
     caller: Caller,
     hookId: string,

@@ -17,7 +17,7 @@ export interface DeliveryRow {
   readonly runId: string | null
   readonly outcome: string | null
   readonly replayOf: number | null
-  /** The part that the agent gets, sanitized and cut. */
+  /** The part of the payload that the agent gets, sanitized and cut. */
   readonly payload: string | null
   readonly at: number
   readonly settledAt: number | null
@@ -116,7 +116,7 @@ export function createDeliveryTable(database: Database) {
     },
     find: (hookId: string, number: number) =>
       many('WHERE hook_id = ? AND number = ?', hookId, number)[0] ?? null,
-    /** An accepted delivery with this sender id, and with this body if only the body is signed. */
+    /** Finds an accepted delivery with this sender id; if only the body is signed, the body must match too. */
     bySenderId: (hookId: string, senderId: string, digest: string | null) =>
       many(
         `WHERE hook_id = ? AND sender_id = ? AND ifnull(digest, '') = ? AND ${taken}`,
@@ -124,7 +124,7 @@ export function createDeliveryTable(database: Database) {
         senderId,
         digest ?? '',
       )[0] ?? null,
-    /** Newest first. */
+    /** Returns deliveries, newest first. */
     page: (hookId: string, { limit, before }: { readonly limit: number; readonly before: number }) =>
       many('WHERE hook_id = ? AND number < ? ORDER BY number DESC LIMIT ?', hookId, before, limit),
     countsOf: (hookId: string): { readonly counts: Record<DeliveryState, number>; lastAt: number | null } => {

@@ -9,9 +9,9 @@ export interface Hook {
   readonly name: string
   readonly agentId: string
   readonly instructions: string
-  /** The condition; null accepts every payload. */
+  /** The condition of the webhook; null accepts every payload. */
   readonly when: string | null
-  /** Null uses the setting. */
+  /** The maximum number of deliveries per minute; null uses the setting. */
   readonly perMinute: number | null
   readonly enabled: boolean
   /** Whether a repeated body without a signed id is a duplicate or a new delivery. */
@@ -102,7 +102,7 @@ export function createHookTable(database: Database) {
           hook.createdAt,
         )
     },
-    /** Its deliveries are deleted too. */
+    /** Removes the webhook and its deliveries. */
     remove: (id: string) => {
       database.prepare('DELETE FROM webhooks WHERE id = ?').run(id)
     },

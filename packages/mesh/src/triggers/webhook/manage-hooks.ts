@@ -17,7 +17,7 @@ export const hooksMax = 500
 
 export interface NewHook extends Pick<Hook, 'name' | 'agentId' | 'instructions' | 'when' | 'perMinute'> {
   readonly signed: boolean
-  /** If missing, repeated bodies are rejected. */
+  /** Whether repeated bodies are accepted; if missing, they are rejected. */
   readonly repeats?: Hook['repeats'] | undefined
   /** A secret from the sender; if missing, the mesh generates one. */
   readonly secret?: string | undefined
@@ -28,7 +28,7 @@ type Changeable = Pick<
   'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'enabled' | 'repeats'
 >
 export type HookChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined } & {
-  /** Deletes the secret. */
+  /** False deletes the secret, so that deliveries need no signature. */
   readonly signed?: false | undefined
 }
 
@@ -47,7 +47,7 @@ export interface ManageHooks {
   create(caller: Caller, input: NewHook): Promise<HookWithSecret>
   change(caller: Caller, hookId: string, change: HookChange): Promise<Hook>
   remove(caller: Caller, hookId: string): Promise<void>
-  /** A webhook without a secret gets one. */
+  /** Replaces the secret. A webhook without a secret gets one. */
   rotate(
     caller: Caller,
     hookId: string,

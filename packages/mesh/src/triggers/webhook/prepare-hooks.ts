@@ -15,7 +15,7 @@ export interface HookWish extends Pick<
   readonly signed: boolean
 }
 
-/** Webhooks whose secrets are stored and whose rows are not written yet. */
+/** Webhooks whose secrets are stored and whose rows `write` will write. */
 export interface PreparedHooks {
   /**
    * Joins the caller's transaction. Throws the Problems `unknown-agent`, `agent-archived`, and `conflict` if a

@@ -23,7 +23,7 @@ export interface Refusal {
 
 /** The history of deliveries that started no run: one row per kind and minute, without bodies. */
 export interface RefusalStore {
-  /** True if it started a new row. */
+  /** Counts a rejection. Returns true if the rejection started a new row. */
   note(refusal: Refusal): boolean
   /** Writes the counts in memory. A crash loses at most one second. */
   flush(): void

@@ -124,7 +124,7 @@ function isAmong(given: readonly Buffer[], made: readonly Buffer[]): boolean {
   let found = false
   for (const one of given) {
     for (const other of made) {
-      // Compares all, also after a match.
+      // Compares every pair, also after a match, so that the time does not depend on the position.
       if (one.length === other.length && timingSafeEqual(one, other)) found = true
     }
   }

@@ -65,7 +65,7 @@ export interface WebhooksDeps {
   readonly newId: NewId
   readonly randomBytes: (count: number) => Uint8Array
   readonly log: Log
-  /** The default limits if missing. */
+  /** The limits of the body memory; the default limits if missing. */
   readonly memoryBounds?: MemoryBounds
 }
 

@@ -23,7 +23,7 @@ export function evmAddressOf(text: string, what: string): string {
   return spelled
 }
 
-/** Pure. */
+/** True if both texts are the same address, ignoring case. Pure. */
 export function sameEvmAddress(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase()
 }

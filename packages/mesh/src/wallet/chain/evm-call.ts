@@ -15,9 +15,9 @@ interface Part {
 }
 
 interface EncodedCall {
-  /** `name(type,...)` without parameter names and spaces, from which the selector is computed. */
+  /** The canonical form `name(type,...)` without parameter names and spaces, from which the selector is computed. */
   readonly signature: string
-  /** Hexadecimal digits, with 0x. */
+  /** The encoded call in hexadecimal digits, with 0x. */
   readonly data: string
 }
 

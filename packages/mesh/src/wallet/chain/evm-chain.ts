@@ -31,7 +31,7 @@ const receiptSchema = z
   .nullable()
 const blockSchema = z.looseObject({ hash: hashSchema }).nullable()
 const pooledSchema = z.looseObject({ hash: hashSchema }).nullable()
-/** Messages with which nodes say that they have the transaction already. */
+/** Error messages of nodes that have the transaction already. */
 const knownWords = /already known|already imported|known transaction|transaction already/i
 
 /** An EVM chain by JSON-RPC over HTTP, with EIP-1559 transactions. */
@@ -74,7 +74,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     }
   }
 
-  /** Whether the transaction is in a block, and how deep. */
+  /** The fate of a transaction that a block contains; null if no block contains it. */
   async function landed(session: RpcSession, from: string, id: string): Promise<Fate | null> {
     const receipt = await session.ask('eth_getTransactionReceipt', [id], receiptSchema)
     if (receipt === null) return null
@@ -92,7 +92,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
     }
   }
 
-  /** Whether another transaction used its nonce in a final block. */
+  /** True if another transaction with this nonce is in a final block. */
   async function isReplaced(session: RpcSession, from: string, nonce: number): Promise<boolean> {
     const newest = await session.ask('eth_blockNumber', [], quantitySchema)
     const deep = newest - BigInt(finalBlocks)
@@ -180,7 +180,7 @@ export function createEvmChain(deps: JsonRpcDeps & { readonly name: EvmChainName
       if ((await session.ask('eth_getTransactionByHash', [id], pooledSchema)) !== null)
         return { kind: 'waiting' }
       if (!(await isReplaced(session, from, nonce))) return { kind: 'missing' }
-      // It may have landed since the first query.
+      // The transaction may have landed since the first query.
       return (await landed(session, from, id)) ?? { kind: 'replaced' }
     },
     async token(address, signal) {

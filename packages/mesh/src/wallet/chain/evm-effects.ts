@@ -47,7 +47,7 @@ export function transferLog(
 }
 
 interface TransferSeen {
-  /** Null for the coin of the chain. */
+  /** The address of the asset; null for the coin of the chain. */
   readonly asset: string | null
   readonly from: string
   readonly to: string
@@ -201,7 +201,7 @@ function grantOf(
     const raw = word(data, 0)
     const [of, taker] = [addressIn(second), addressIn(third)]
     return {
-      // Written by another contract, so it does not change the token's own allowances.
+      // Another contract wrote the log, so the log does not change the token's own allowances.
       place: `${of} ${taker} by ${asset}`,
       asset: of,
       spender: taker,
@@ -220,7 +220,7 @@ function isNobody(address: string): boolean {
   return /^0x0{40}$/.test(address)
 }
 
-/** The 32-byte word at that position; 0 when it is missing. */
+/** The 32-byte word at the index `at`; 0 if the data is too short. */
 function word(data: string, at: number): bigint {
   const hex = data.slice(2 + at * 64, 2 + (at + 1) * 64)
   return hex === '' ? 0n : BigInt(`0x${hex}`)

@@ -27,7 +27,7 @@ export async function feesOf({ session, failed }: Pick<EvmSession, 'session' | '
   return { maxPriorityFeePerGas, maxFeePerGas: baseFeeTimes * baseFeePerGas + maxPriorityFeePerGas }
 }
 
-/** The maximum cost: its gas, and on a rollup the additional data fee. */
+/** The maximum cost of a transaction: its gas, and on a rollup the additional data fee. */
 export async function feeMaxOf(
   { session, name, failed }: EvmSession,
   { gasLimit, maxFeePerGas, data }: Pick<EvmUnsigned, 'gasLimit' | 'maxFeePerGas' | 'data'>,

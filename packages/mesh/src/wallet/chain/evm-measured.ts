@@ -3,7 +3,7 @@ import { sameEvmAddress } from './evm-address.ts'
 import type { EvmCallRequest } from './evm-unsigned.ts'
 import type { Effects, Grant } from './paying-chain.ts'
 
-/** Addresses have more bits than this, except for ones whose key cannot be found; amounts have fewer. */
+/** A word of at least this size counts as an address. Amounts are smaller; a smaller address has no findable key. */
 const addressFrom = 2n ** 96n
 const selectorChars = 8
 /** Nested calls that are decoded; deeper ones are found only by what they move. */
@@ -60,7 +60,7 @@ function both(pairs: ReadonlyMap<string, Pair | undefined>) {
   )
 }
 
-/** In lower case, without duplicates. Pure. */
+/** Returns the addresses in lower case, without duplicates. Pure. */
 export function distinct(addresses: readonly string[]): readonly string[] {
   return [...new Set(addresses.map((one) => one.toLowerCase()))]
 }

@@ -10,7 +10,7 @@ import type { RpcSession } from './json-rpc.ts'
 const chainsWithDataFee: readonly EvmChainName[] = ['base']
 /** The contract that reports the data fee on each such chain. */
 const oracle = '0x420000000000000000000000000000000000000F'
-/** An unsigned EIP-1559 transaction without its data. */
+/** The maximum size of an unsigned EIP-1559 transaction without its data, in bytes. */
 const envelopeMaxBytes = 120
 /** The fee follows Ethereum's base fee, which at most doubles within six blocks. */
 const dataFeeTimes = 2n

@@ -238,7 +238,7 @@ async function hiddenBy(
   }
 }
 
-/** Whether the logs tell what this token moves or allows. */
+/** True if the logs show what this token moves or allows. */
 function tellsOf(token: string, { changes, grants }: Effects): boolean {
   return [...changes, ...grants].some(({ asset }) => asset !== null && sameEvmAddress(asset, token))
 }
@@ -257,7 +257,7 @@ function calledIn({ calls = [] }: Frame): readonly string[] {
   })
 }
 
-/** Allowances cannot be queried here, and some tokens do not log them. */
+/** True if an `approve` has no logged grant. Some tokens do not log it, and allowances cannot be queried here. */
 function letsTakeInSilence({ data }: EvmCallRequest, { grants }: Effects): boolean {
   if (!data.startsWith(approveSelector)) return false
   const isNothing = /^0*$/.test(data.slice(10 + 64, 10 + 128))

@@ -15,14 +15,14 @@ export interface EvmUnsigned {
 export interface EvmCallRequest {
   readonly from: string
   readonly to: string
-  /** Hexadecimal digits, with 0x. */
+  /** The call data in hexadecimal digits, with 0x. */
   readonly data: string
   readonly value: bigint
 }
 
 const digits = z.string().regex(/^\d+$/)
 
-/** The content of `Plan.unsigned`. */
+/** The database column with the JSON of `Plan.unsigned`. */
 export const unsignedColumn = jsonColumn(
   z.strictObject({
     to: z.string(),
@@ -34,7 +34,7 @@ export const unsignedColumn = jsonColumn(
   }),
 )
 
-/** Pure. */
+/** Serializes the signed fields. Pure. */
 export function unsignedText(unsigned: EvmUnsigned): string {
   const { to, data, value, gasLimit, maxFeePerGas, maxPriorityFeePerGas } = unsigned
   const text = (amount: bigint): string => String(amount)

@@ -10,7 +10,7 @@ import { productVersion } from '../../platform/index.ts'
 
 /** Timeout of one request with its whole answer. */
 const answerTimeoutMs = 10_000
-/** After decompression. Simulations return logs; all other answers need a thousandth of it. */
+/** The maximum size of an answer after decompression, in bytes. Other calls than simulations need 0.1 % of it. */
 const replyMaxBytes = 1024 * 1024
 /** Maximum length of an error message of the endpoint. */
 const refusalMaxChars = 200
@@ -23,7 +23,7 @@ const headers = {
   'user-agent': `flotilla/${productVersion}`,
 }
 
-/** A JSON-RPC quantity: at most 256 bits, without leading zeros. */
+/** A JSON-RPC quantity: a hexadecimal number of at most 256 bits, without leading zeros. */
 export const quantitySchema = z
   .string()
   .regex(/^0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})$/)

@@ -27,16 +27,16 @@ export type Simulation =
       readonly kind: 'moves'
       readonly effects: Effects
       /**
-       * Addresses that it names, or enriches from other funds, and that may receive something later; left out
-       * where impossible.
+       * Addresses that the call names, or enriches from other funds, and that may receive something later; left out
+       * if the endpoint cannot show them.
        */
       readonly others?: readonly string[]
-      /** Contracts that it calls and that do not report what they did; left out if none exists. */
+      /** Contracts that the transaction calls and whose effects are not reported; left out if none exists. */
       readonly unseen?: readonly string[]
     }
-  /** It would be reverted and cost its fee. */
+  /** The transaction would be reverted and cost its fee. */
   | { readonly kind: 'fails'; readonly reason: string }
-  /** The endpoint cannot simulate it, or its answer is incomplete. */
+  /** The endpoint cannot simulate the transaction, or its answer is incomplete. */
   | { readonly kind: 'unknown'; readonly reason: string }
 
 /** Effects on the signer. */
@@ -52,9 +52,9 @@ export interface Effects {
 export interface Grant {
   readonly asset: string
   readonly spender: string
-  /** For an unlimited allowance, the current balance of the asset. */
+  /** The allowed amount; for an unlimited allowance, the current balance of the asset. */
   readonly raw: bigint
-  /** Covers the whole present and future balance. */
+  /** True if the allowance covers the whole present and future balance. */
   readonly unlimited: boolean
 }
 
@@ -91,15 +91,15 @@ export interface Plan {
 }
 
 export interface Signed {
-  /** The chain's transaction id, known before it is sent. */
+  /** The chain's transaction id, known before the transaction is sent. */
   readonly id: string
-  /** The broadcast form, in the chain's own text encoding. */
+  /** The signed transaction in the chain's own text encoding, ready to broadcast. */
   readonly bytes: string
 }
 
 /** What is known about a signed transaction. `final`: no reorganization within the chain's depth can revert it. */
 export type Fate =
-  /** In no block and no pool: the same bytes must be sent again. */
+  /** The transaction is in no block and no pool, so the same bytes must be sent again. */
   | { readonly kind: 'missing' }
   | { readonly kind: 'waiting' }
   | {
@@ -107,12 +107,12 @@ export type Fate =
       readonly succeeded: boolean
       readonly block: number
       readonly final: boolean
-      /** Its effects by the chain's record; null if the record does not show them. */
+      /** The transaction's effects by the chain's record; null if the record does not show them. */
       readonly effects: Effects | null
     }
-  /** It can never land: another transaction used its nonce in a final block. */
+  /** The transaction can never land: another one used its nonce in a final block. */
   | { readonly kind: 'replaced' }
-  /** It can never land: a final block is beyond its last height, and the chain does not contain it. */
+  /** The transaction can never land: a final block is beyond its last height, and the chain does not contain it. */
   | { readonly kind: 'expired' }
 
 /** Why a signed transaction is replaced: to land sooner, or to be cancelled. */
@@ -183,11 +183,11 @@ export interface PayingChain extends Chain {
     sent: { readonly from: string; readonly place: Place; readonly id: string },
     signal: AbortSignal,
   ): Promise<Fate>
-  /** Facts of a token contract. Rejects if none exists. */
+  /** Reads the facts of a token contract. Rejects if the contract does not exist. */
   token(address: string, signal: AbortSignal): Promise<TokenFacts>
-  /** Balance of a token that an address can pay with, base units. Rejects if the token does not exist. */
+  /** The token balance that an address can pay with, in base units. Rejects if the token does not exist. */
   held(token: string, address: string, signal: AbortSignal): Promise<bigint>
-  /** The return values of a read-only call, as JSON. */
+  /** Calls a read-only function and returns its values as JSON. */
   read(
     contract: string,
     call: ContractCall & { readonly returns: readonly string[] },

@@ -26,7 +26,7 @@ export function wholeUnits(raw: bigint, decimals: number): string {
   return `${sign}${digits.slice(0, at)}${fraction === '' ? '' : `.${fraction}`}`
 }
 
-/** Pure. */
+/** Converts millionths of a US dollar to US dollars. Pure. */
 export function usdOfMicro(microUsd: number): number {
   return microUsd / 1_000_000
 }

@@ -40,7 +40,7 @@ export const approvedPaymentSchema = z.strictObject({
   from: z.string(),
   order: orderSchema,
   charged_micro_usd: z.number(),
-  /** Null, like `does`, in approvals of earlier releases, which are judged as one amount. */
+  /** Null, like `does`, in approvals of earlier releases; amount and fee are then judged as one amount. */
   fee_shown: z.strictObject({ micro_usd: z.number(), raw: rawColumn }).nullable().default(null),
   does: z.string().nullable().default(null),
   effects: effectsColumn,
@@ -68,7 +68,7 @@ export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObj
         : {
             do: order.do,
             contract: order.contract,
-            // These values came as JSON.
+            // The arguments of the call came as JSON.
             call: { function: order.call.function, args: order.call.args as JsonObject[] },
             raw,
           },
@@ -83,7 +83,7 @@ export function approvalArgs(payment: PaymentAsked, assessed: Assessed): JsonObj
   }
 }
 
-/** Problem `conflict`. Pure. */
+/** The Problem `conflict` for a payment that differs from what was shown. Pure. */
 export function notAsShown(detail: string): Problem {
   return new Problem('conflict', {
     detail: `it is not what was shown any more, so nothing was signed: ${detail}`,

@@ -19,18 +19,18 @@ const comparedMax = 1000
 export interface Assessed extends Understood {
   readonly payees: readonly string[]
   /**
-   * Everything that could leave by it including its fee, in millionths of a US dollar; never less than the ordered
-   * amount.
+   * The value of everything that could leave by the payment with its fee, in millionths of a US dollar; never less
+   * than the ordered amount.
    */
   readonly chargedMicroUsd: number
-  /** The fee as part of it. */
+  /** The part of `chargedMicroUsd` that is the fee. */
   readonly feeMicroUsd: number
-  /** One line. */
+  /** A description of the payment in one line. */
   readonly summary: string
-  /** For a person, one sentence each. */
+  /** The description for the person who approves, one sentence per line. */
   readonly lines: readonly string[]
   readonly feeLine: string
-  /** Why a person must approve it; empty if no approval is needed. */
+  /** Why a person must approve the payment; empty if no approval is needed. */
   readonly reasons: readonly string[]
 }
 

@@ -24,7 +24,7 @@ export interface DescribedPayment extends Understood {
   readonly compared: Parameters<typeof describeAddress>[1]
 }
 
-/** One line. Pure. */
+/** Describes a payment in one line. Pure. */
 export function paymentSummary({ chain, order, plan, effects, leaving, grants }: DescribedPayment): string {
   return summaryOf(chain, order, {
     called: order.do === 'call' ? calledIn(plan, order) : '',
@@ -34,7 +34,7 @@ export function paymentSummary({ chain, order, plan, effects, leaving, grants }:
   })
 }
 
-/** For a person, one sentence each. Pure. */
+/** Describes a payment for the person who approves, one sentence per line. Pure. */
 export function paymentLines(payment: DescribedPayment): readonly string[] {
   const { chain, from, order, plan, chargedMicroUsd, imitations, compared } = payment
   return [
@@ -51,7 +51,7 @@ export function paymentLines(payment: DescribedPayment): readonly string[] {
   ]
 }
 
-/** Why a person must approve it; empty if no approval is needed. Pure. */
+/** Why a person must approve the payment; empty if no approval is needed. Pure. */
 export function approvalReasons(
   payment: DescribedPayment,
   {

@@ -3,9 +3,9 @@ import { intentStates } from '@flotilla/protocol/wallet-payments'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
 
-/** How far back equal payments are shown to the person who approves, hours. */
+/** How far back equal payments are searched for the person who approves, in hours. */
 const repeatHours = 24
-/** Equal payments that one query reads; far more than the hourly rate limit allows. */
+/** The maximum number of equal payments that one query reads; far above the hourly rate limit. */
 const readMax = 100
 /** How many signed and how many pending payments are named; the others are counted. */
 const namedMax = 5

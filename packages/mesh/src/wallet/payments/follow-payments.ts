@@ -42,12 +42,12 @@ export function createFollowPayments(
   const { table, clock } = deps
   const underWay = new Set<string>()
 
-  /** Writes what was learned and returns the current row. */
+  /** Writes the news about a payment and returns its current row. */
   function learn({ id, txId }: IntentRecord, { news, note, of = {} }: Learned): IntentRecord | null {
     return deps.database.transaction(() => {
       const before = table.find(id)
       if (before === null || hasEnded(before.state)) return before
-      // It was signed again in the meantime; the next poll learns about all its signatures.
+      // The payment was signed again meanwhile; the next poll checks all its signatures.
       if (before.txId !== txId) return before
       const state = news === null ? before.state : stateAfter(before.state, news)
       const now = clock.now()
@@ -61,7 +61,7 @@ export function createFollowPayments(
         polls: before.polls + 1,
         nextPollAt: nextPollAfter(before.signedAt, now),
         endedAt: ended ? now : null,
-        // Its fee was paid in any case.
+        // A cancelled payment still cost the fee of the cancelling transaction.
         chargedMicroUsd:
           state === 'cancelled' ? (of.cancelFeeMicroUsd ?? before.chargedMicroUsd) : before.chargedMicroUsd,
         givenBackAt: neverLanded(state) ? now : null,
@@ -121,7 +121,7 @@ export function createFollowPayments(
     }
   }
 
-  /** The combined result of all its signatures, and whether the newest must be sent. */
+  /** The combined news of all signatures of a payment, and whether the newest must be sent. */
   async function newsOf(intent: IntentRecord, signal: AbortSignal) {
     const { sender: from, place } = intent
     const chain = chainOf(intent)
@@ -166,7 +166,7 @@ export function createFollowPayments(
   }
 
   return {
-    /** Sends it now for the first time and returns its row. */
+    /** Sends a payment for the first time and returns its row. */
     send,
     poll,
     run: async (signal: AbortSignal): Promise<void> => {

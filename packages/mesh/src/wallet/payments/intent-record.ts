@@ -4,37 +4,37 @@ import type { Effects, Fate, Place } from '../chain/paying-chain.ts'
 /** A signed payment. Times are milliseconds since 1970. */
 export interface IntentRecord {
   readonly id: string
-  /** The id of the tool call that requested it: the same call is the same payment. */
+  /** The id of the tool call that requested the payment. The same id means the same payment. */
   readonly key: string
   readonly agentId: string
   readonly runId: string | null
-  /** Who approved it, as the audit log names them; null if no approval was needed. */
+  /** Who approved the payment, in the form of the audit log; null if no approval was needed. */
   readonly approvedBy: string | null
   readonly chain: string
   readonly sender: string
   /** The recipient in the transaction. */
   readonly recipient: string
   readonly place: Place
-  /** The id of its newest signature, or of the one that landed. */
+  /** The transaction id of the newest signature, or of the one that landed. */
   readonly txId: string
   readonly signedBytes: string
   /**
    * The fee of the cancelling transaction in millionths of a US dollar, if the newest signature is one; else null.
    */
   readonly cancelFeeMicroUsd: number | null
-  /** A description for people. */
+  /** The description of the payment for people. */
   readonly words: string
-  /** The effects that it was signed for; null if they were unknown and the owner allowed that. */
+  /** The effects for which the payment was signed; null if they were unknown and the owner allowed that. */
   readonly effects: Effects | null
-  /** Addresses that it pays or grants an allowance. */
+  /** The addresses that the payment pays or grants an allowance. */
   readonly payees: readonly string[]
   /** `Plan.does`; null in rows of earlier releases. */
   readonly does: string | null
-  /** Amount counted against the limits, millionths of a US dollar. */
+  /** The amount that counts against the limits, in millionths of a US dollar. */
   readonly chargedMicroUsd: number
   readonly signedAt: number
   readonly state: IntentState
-  /** The block in which it landed, as far as known. */
+  /** The block that contains the transaction; null if no such block is known. */
   readonly block: number | null
   /** The last error, as text. */
   readonly note: string
@@ -46,7 +46,7 @@ export interface IntentRecord {
 
 /** An earlier signature with the same nonce. */
 export interface Superseded extends Pick<IntentRecord, 'txId' | 'signedBytes' | 'cancelFeeMicroUsd'> {
-  /** Its maximum fee, base units. */
+  /** The maximum fee of the signature, in base units. */
   readonly feeRaw: bigint
 }
 
@@ -99,7 +99,7 @@ const table: Readonly<Record<IntentState, Partial<Readonly<Record<NewsName, Inte
 
 type NewsName = IntentNews['kind'] | 'confirmed' | 'failed'
 
-/** Pure. */
+/** The state after the news; unchanged if the table has no entry. Pure. */
 export function stateAfter(state: IntentState, news: IntentNews): IntentState {
   return table[state][nameOf(news)] ?? state
 }
@@ -109,12 +109,12 @@ function nameOf(news: IntentNews): NewsName {
   return news.succeeded ? 'confirmed' : 'failed'
 }
 
-/** Pure. */
+/** True if the payment is no longer followed. Pure. */
 export function hasEnded(state: IntentState): boolean {
   return Object.keys(table[state]).length === 0
 }
 
-/** The whole charge is refunded: it can never land, and no fee was paid. Pure. */
+/** True if the whole charge is refunded: the payment can never land, and no fee was paid. Pure. */
 export function neverLanded(state: IntentState): boolean {
   return state === 'replaced' || state === 'expired'
 }
@@ -122,7 +122,7 @@ export function neverLanded(state: IntentState): boolean {
 const firstPollMs = 2000
 const longestWaitMs = 10 * 60_000
 
-/** Time of the next poll: soon while the payment is young, and at most ten minutes from now. Pure. */
+/** The time of the next poll: soon for a young payment, and at most ten minutes from now. Pure. */
 export function nextPollAfter(signedAt: number, now: number): number {
   return now + Math.min(longestWaitMs, Math.max(firstPollMs, Math.floor((now - signedAt) / 10)))
 }

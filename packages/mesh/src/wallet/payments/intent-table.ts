@@ -162,7 +162,7 @@ export function createIntentTable(database: Database) {
         )
         .all(now, limit)
         .map((row) => rowSchema.parse(row)),
-    /** Newest first. */
+    /** Returns payments, newest first. */
     list: ({ agentId, limit }: { readonly agentId: string | undefined; readonly limit: number }) =>
       (agentId === undefined
         ? database
@@ -186,7 +186,7 @@ export function createIntentTable(database: Database) {
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE state = ?').get(state)),
     openCount: (): number =>
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE ended_at IS NULL').get()),
-    /** Amount charged since then and not refunded, millionths of a US dollar. */
+    /** The amount that was charged since a time and not refunded, in millionths of a US dollar. */
     chargedSince: (agentId: string, since: number): number =>
       number(
         database

@@ -21,7 +21,7 @@ export function describeAddress(
   return { words: `${address} (WARNING: it begins and ends like ${meant}, and is another)`, isNamed: false }
 }
 
-/** Pure. */
+/** True if both texts are the same address. Pure. */
 export function isSameAddress(one: string, other: string): boolean {
   return addressKey(one) === addressKey(other)
 }

@@ -57,7 +57,7 @@ export function createManagePayments({
   }
 
   return {
-    /** Newest first. */
+    /** Returns payments, newest first. */
     history: (caller: Caller, agentId: string | undefined): readonly PaymentView[] => {
       guard(caller, { do: 'manage-credentials' })
       return table.list({ agentId, limit: paymentLimits.listedMax }).map(viewOf)

@@ -76,7 +76,7 @@ export function atLeastOrdered(
   return { effects: { changes, payees: seen?.payees ?? [], grants }, short }
 }
 
-/** Null for the coin of the chain. Pure. */
+/** True if both are the same asset; null is the coin of the chain. Pure. */
 export function isSameAsset(one: string | null, other: string | null): boolean {
   return one === null || other === null ? one === other : isSameAddress(one, other)
 }

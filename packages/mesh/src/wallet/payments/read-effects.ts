@@ -44,9 +44,9 @@ export function orderedBy(plan: Plan, order: Order): Ordered {
 }
 
 export interface Payees {
-  /** All payees, each once. */
+  /** All payees of the order, each once. */
   readonly paid: readonly string[]
-  /** Those that the order only names. */
+  /** Addresses that the order only names. */
   readonly others: readonly string[]
 }
 
@@ -82,7 +82,7 @@ export function payeesOf(chain: ChainName, { order, plan, effects }: Understood)
 export interface Understood {
   readonly order: Order
   readonly plan: Plan
-  /** Null if they are unknown and the owner allowed the call anyway. */
+  /** The effects on the signer; null if they are unknown and the owner allowed the call anyway. */
   readonly effects: Effects | null
 }
 

@@ -43,7 +43,7 @@ export function createReplacePayment({
   readonly priceOf: PriceOf
   readonly follow: Pick<FollowPayments, 'send'>
 }) {
-  /** The current payment, if no block is known to contain it. */
+  /** Returns a payment that no block is known to contain. Throws the Problems `not-found` and `conflict`. */
   function requireWaiting(id: string): IntentRecord & { readonly chain: ChainName } {
     const intent = table.find(id)
     const chain = chainNames.find((name) => name === intent?.chain)

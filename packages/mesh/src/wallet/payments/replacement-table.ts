@@ -21,7 +21,7 @@ export type ReplacementTable = ReturnType<typeof createReplacementTable>
 /** Earlier signatures of a payment. */
 export function createReplacementTable(database: Database) {
   return {
-    /** Oldest signature first. */
+    /** Returns superseded signatures, oldest first. */
     supersededBy: (intentId: string): readonly Superseded[] =>
       database
         .prepare('SELECT * FROM wallet_superseded WHERE intent_id = ? ORDER BY number')

@@ -26,7 +26,7 @@ export function createSeenTable(database: Database) {
         )
         .run(chain, sender, seen, nextPollAt)
     },
-    /** The longest due first. */
+    /** Returns addresses that are due for a check, the longest due first. */
     due: (now: number, limit: number): readonly z.infer<typeof rowSchema>[] =>
       database
         .prepare(

@@ -72,7 +72,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
     }
   }
 
-  /** Problem `wallet-stopped`, or `denied` with the field: the checks that need no chain. */
+  /** Checks what needs no chain. Throws Problem `wallet-stopped`, or `denied` with the field. */
   function requireMay(asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>): void {
     deps.guard(agent(asked.agentId), {
       ...spendOf(asked, 0),
@@ -180,7 +180,7 @@ export function stopWallet(
   log.error({ reason }, 'the wallet is stopped; `flotilla wallet resume` continues')
 }
 
-/** Problem `wallet-stopped`. */
+/** Throws Problem `wallet-stopped` if the wallet is stopped. */
 export function requireGoing(table: IntentTable): void {
   const reason = table.stopped()
   if (reason !== null) throw new Problem('wallet-stopped', { detail: reason })

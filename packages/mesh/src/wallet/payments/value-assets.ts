@@ -10,7 +10,7 @@ import { imitatedBy } from './judge-tokens.ts'
 
 /** An amount of an asset as text, and the value that counts. */
 export interface Worth {
-  /** Null for the chain's own coin. */
+  /** The address of the asset; null for the chain's own coin. */
   readonly asset: string | null
   /** The asset's symbol. */
   readonly symbol: string

@@ -42,7 +42,7 @@ export function agreeOnPrice(quotes: readonly Quote[], now: number): AgreedPrice
 
 const attoDigits = 18
 
-/** Pure. */
+/** Formats a price as decimal US dollars. Pure. */
 function formatUsd(attoUsd: bigint): string {
   const digits = String(attoUsd).padStart(attoDigits + 1, '0')
   return `${digits.slice(0, -attoDigits)}.${digits.slice(-attoDigits, -attoDigits + 6)} USD`

@@ -24,9 +24,9 @@ const confidenceMin = 0.9
 /** How a kind of source is queried, and where its answer holds the price. */
 interface Dialect {
   readonly url: string
-  /** The path below `url`; null for an asset that it does not list. */
+  /** The path below `url`; null for an asset that the source does not list. */
   path(asset: PricedAsset): string | null
-  /** Null if it does not know the asset; `at` in seconds, null for now. */
+  /** Reads the price; null if the source does not know the asset. `at` is in seconds, null for now. */
   read(
     reply: unknown,
     asset: PricedAsset,

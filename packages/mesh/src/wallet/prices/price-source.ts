@@ -9,9 +9,9 @@ export interface PricedAsset {
 /** The value of one whole unit by one source. */
 export interface Quote {
   readonly source: string
-  /** 10^-18 US dollars. */
+  /** The price of one whole unit, in 10^-18 US dollars. */
   readonly attoUsd: bigint
-  /** When the price was valid, milliseconds since 1970. */
+  /** When the price was valid, in milliseconds since 1970. */
   readonly at: number
 }
 

@@ -6,7 +6,7 @@ import { wordlist } from '@scure/bip39/wordlists/english.js'
 const entropyBytes = 32
 const stretch = promisify(pbkdf2)
 
-/** 24 BIP-39 words from 256 random bits. */
+/** Generates 24 BIP-39 words from 256 random bits. */
 export function newMnemonic(randomBytes: (count: number) => Buffer): string {
   const entropy = randomBytes(entropyBytes)
   try {
@@ -21,7 +21,7 @@ export function plainMnemonic(typed: string): string {
   return typed.normalize('NFKD').trim().toLowerCase().split(/\s+/).join(' ')
 }
 
-/** 12, 15, 18, 21 or 24 words of the English list with a valid checksum. Pure. */
+/** True for 12, 15, 18, 21 or 24 words of the English list with a valid checksum. Pure. */
 export function isMnemonic(words: string): boolean {
   return validateMnemonic(words, wordlist)
 }

@@ -13,7 +13,7 @@ export const sealedSeedSchema = z.strictObject({
   owner_address: z.string().regex(/^0x[0-9a-fA-F]{40}$/),
   made: z.enum(walletMakings),
   made_at: z.number().int(),
-  /** Null without a passphrase. */
+  /** The parameters of scrypt; null for a seed without a passphrase. */
   scrypt: z
     .strictObject({ salt: z.base64url().length(22), n: z.literal(131_072), r: z.literal(8), p: z.literal(1) })
     .nullable(),
@@ -29,7 +29,7 @@ export const sealKeyBytes = 32
 const tagBytes = 16
 const cipher = 'aes-256-gcm'
 const label = 'flotilla wallet seed 1'
-/** 128 MB and some 0.4 s for each guess. */
+/** The cost of scrypt: each guess of a passphrase takes 128 MB and about 0.4 s. */
 const cost = { n: 131_072, r: 8, p: 1 } as const
 const scryptMaxBytes = 256 * 1024 * 1024
 
@@ -65,7 +65,7 @@ export async function sealSeed(
   return { ...clear, box: sealed.toString('base64url') }
 }
 
-/** Null if key and passphrase do not open it or a field was changed. The caller wipes the result. */
+/** Opens a sealed seed. Null if key or passphrase is wrong or a field was changed. The caller wipes the result. */
 export async function openSeed(
   sealed: SealedSeed,
   under: { readonly key: Uint8Array; readonly passphrase: string | null },

@@ -9,7 +9,7 @@ import type { Log } from '../../platform/index.ts'
 import { sealedSeedSchema, sealKeyBytes } from './seal-seed.ts'
 import type { SealedSeed } from './seal-seed.ts'
 
-/** Only the owner can read and write. */
+/** The file mode: only the owner can read and write. */
 const secretMode = 0o600
 
 export type FoundSeed =

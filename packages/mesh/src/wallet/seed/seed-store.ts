@@ -33,13 +33,13 @@ export interface SeedStore {
   hasPassphrase(): boolean
   /** Loads the files; `expected` is the owner's address in the rows, null if they have none. */
   load(expected: string | null): Promise<void>
-  /** False if the passphrase does not open it. */
+  /** Opens the seed. Resolves with false if the passphrase is wrong. */
   unlock(passphrase: string): Promise<boolean>
   /**
    * Seals the seed of these words and keeps it open; `accept` throws a Problem for an address that is not allowed.
    */
   put(given: GivenSeed, accept: (ownerAddress: string) => void): Promise<void>
-  /** Problems `no-wallet`, `wallet-locked`, `conflict` while it is lost. */
+  /** Returns the open seed. Throws the Problems `no-wallet`, `wallet-locked`, and `conflict` for a lost seed. */
   opened(): OpenSeed
   close(): void
 }

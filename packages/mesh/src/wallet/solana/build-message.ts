@@ -42,7 +42,7 @@ export async function associatedAccount(owner: Address, program: Address, mint: 
   return found
 }
 
-/** Whether a key can exist for it; accounts that programs derive have none. */
+/** True if a key can exist for the address. Addresses that programs derive have no key. */
 export function hasKey(text: string): boolean {
   return !isOffCurveAddress(address(text))
 }

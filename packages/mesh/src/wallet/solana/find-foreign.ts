@@ -7,10 +7,10 @@ import type { SolanaRpc } from './solana-rpc.ts'
 /** Transactions whose signers one call checks, because anyone can cheaply send an address any number of them. */
 const checkedMax = 25
 
-/** Maximum pages of transactions since the last check; with more, the signers are unknown. */
+/** The maximum number of pages since the last check. If there are more, the signers are unknown. */
 export const pagesMax = 10
 
-/** How far was checked. The slot is used if an endpoint does not know the signature. */
+/** Until where signatures were checked. The slot is used if an endpoint does not know the signature. */
 const seenColumn = jsonColumn(z.strictObject({ signature: z.string().nullable(), slot: z.number() }))
 
 /**

@@ -73,7 +73,7 @@ export function createAccount(
   }
 }
 
-/** The program rejects it if the mint has other decimals, and with `fee` if it would keep back another amount. */
+/** Transfers a token. The program rejects the transfer if the mint has other decimals or, with `fee`, another fee. */
 export function transferToken(
   { program, mint, decimals }: Token,
   { source, target, owner }: { readonly source: Address; readonly target: Address; readonly owner: Address },

@@ -67,13 +67,13 @@ export function judgeMint(mint: Mint, epoch: bigint): MintVerdict {
   return { refused: null, warnings, feeOf: (raw) => feeOf(raw, { maximum, bps }) }
 }
 
-/** Rounded up, as the program does. */
+/** Computes the fee that the program keeps back, rounded up as the program does. */
 function feeOf(raw: bigint, { maximum, bps }: { readonly maximum: bigint; readonly bps: bigint }): bigint {
   const fee = (raw * bps + bpsWhole - 1n) / bpsWhole
   return fee < maximum ? fee : maximum
 }
 
-/** Whether 32 bytes name an account: all zeros mean none. Truncated data counts as set. */
+/** True if 32 bytes name an account; all zeros name no account. Truncated data counts as named. */
 function isSomebody(data: Buffer, at: number): boolean {
   return data.length < at + 32 || data.subarray(at, at + 32).some((byte) => byte !== 0)
 }

@@ -45,7 +45,7 @@ export function signMessage(
   message: Uint8Array,
   key: Uint8Array,
 ): { readonly id: string; readonly bytes: string } {
-  // Throws if it is not a message.
+  // Throws if `message` is not a message with one signer.
   blockhashAt(message)
   const signer = message.subarray(headerBytes + 1, headerBytes + 1 + hashBytes)
   const pkcs8 = Buffer.concat([pkcs8Head, key])

@@ -43,18 +43,18 @@ interface Draft {
   /** The sender first, the receiving account last. */
   readonly writes: readonly string[]
   readonly before: { readonly slot: bigint; readonly accounts: readonly (Account | null)[] }
-  /** The decrease of the sender's accounts. */
+  /** Computes what the sender's accounts lost, from the accounts after the transfer. */
   readonly lost: (after: readonly (Account | null)[]) => Lost
-  /** The ordered decrease, without the fee. */
+  /** The loss that the order intends, without the fee. */
   readonly meant: Omit<Lost, 'rent'>
   readonly asset: string | null
-  /** Why it must fail with this fee, by the current accounts. */
+  /** Why the transfer must fail with this fee, by the current accounts; null if no reason is known. */
   readonly known: (fee: bigint) => string | null
   readonly warnings: readonly string[]
 }
 
 interface Lost {
-  /** With the fee; without the rent of the recipient's new token account. */
+  /** The lost lamports with the fee, without the rent of the recipient's new token account. */
   readonly lamports: bigint
   readonly tokenRaw: bigint
   readonly rent: bigint

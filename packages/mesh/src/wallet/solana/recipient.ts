@@ -19,7 +19,7 @@ export function recipientFault(account: Account | null): string | null {
   return account.data.length === 0 ? null : 'it is not a wallet'
 }
 
-/** Why a token could not be received there; null if it can. Pure. */
+/** Why this account could not receive a token; null if it can. Pure. */
 export function tokenAccountFault(
   account: Account | null,
   { mint, owner, program }: { readonly mint: string; readonly owner: string; readonly program: string },

@@ -57,7 +57,7 @@ export async function readAccounts(
   return { slot: context.slot, accounts: value }
 }
 
-/** Lamports of each address, without its data. */
+/** Reads the lamports of each address, without the account's data. */
 export async function readLamports(
   { ask, failed }: SolanaRpc,
   addresses: readonly string[],
@@ -128,7 +128,7 @@ export async function simulate(
 }
 
 export function sendWire({ ask }: SolanaRpc, wire: string): Promise<string> {
-  // It was simulated before; another preflight would only reject a transaction that was already sent.
+  // The transaction was simulated before. Another preflight would only reject a transaction that was already sent.
   const options = { encoding: 'base64', skipPreflight: true, ...confirmed }
   return ask('sendTransaction', [wire, options], z.string().max(88))
 }

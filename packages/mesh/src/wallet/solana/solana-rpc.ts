@@ -10,11 +10,11 @@ export type SolanaRpcDeps = JsonRpcDeps & { readonly name: SolanaChainName }
 
 /** An endpoint of this chain, verified by the genesis hash. */
 export interface SolanaRpc extends Pick<RpcSession, 'ask'> {
-  /** For an answer that matches the schema but is impossible. */
+  /** Creates the problem for an answer that matches the schema but is impossible. */
   failed(what: string): Problem
 }
 
-/** 32 bytes in base 58. */
+/** A hash: 32 bytes in base 58. */
 export const hashSchema = z.string().refine((text) => readAddress(text) !== null)
 
 export async function openSolanaRpc(deps: SolanaRpcDeps, signal: AbortSignal): Promise<SolanaRpc> {
