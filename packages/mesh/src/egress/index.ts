@@ -48,7 +48,7 @@ export interface EgressNeeds {
   /** The company proxies for the mesh's own requests, and for those of agents if `egress.use_proxy` is set. */
   readonly environment: { readonly proxies: OutboundProxies }
   readonly runtime: Pick<SandboxRuntime, 'networks'>
-  /** As configured for the engine. */
+  /** The configured addresses of the engine. */
   readonly engineAddresses: readonly string[]
   readonly rates: RateLimits
   readonly agents: Pick<Agents, 'registry' | 'connection'>

@@ -1,4 +1,4 @@
-/** Cells in the memory that a process shares with the thread that terminates it. */
+/** Indexes of the memory cells that a process shares with the thread that terminates it. */
 export const cell = { untilMs: 0, stopped: 1 } as const
 
 export interface EndOrder {

@@ -29,7 +29,7 @@ export interface SubmitRunInput {
   readonly idempotencyKey?: string | null | undefined
   /** Budget of this run and its descendants, US dollars; never above that of the parent run. */
   readonly budgetUsd?: number | null
-  /** The same limit in tokens. */
+  /** Token budget of this run and its descendants; never above that of the parent run. */
   readonly budgetTokens?: number | null
   readonly traceId?: string
   /** The parent run. Use cases of the mesh set it from a live ticket, never from a request body. */
@@ -40,7 +40,7 @@ export interface SubmitRunInput {
    * The run continues work that its agent was given before. Use cases of the mesh set it, never a request body.
    */
   readonly isContinuation?: boolean
-  /** What triggered the mesh; used for the caller `system` only. */
+  /** The kind of trigger that submits the run; used for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
   /** The id of the trigger, or who created it; becomes the user of the run's origin. */
   readonly triggerId?: string
@@ -146,7 +146,7 @@ export interface LaneRows {
   readonly steers: SteerTable
 }
 
-/** A lane, and whether the run comes from a trigger or from a person. */
+/** A lane, and whether the run that needs a place in it is proactive. */
 export interface LanePlace {
   readonly agentId: string
   readonly proactive: boolean
@@ -171,7 +171,7 @@ export interface RunEntry {
   readonly budgetUsd?: number | null
   readonly budgetTokens?: number | null
   readonly traceId?: string | undefined
-  /** Its place in the lane if that is not the end, milliseconds since 1970. */
+  /** The run's place in the lane if that is not the end, milliseconds since 1970. */
   readonly queuedSince?: number
 }
 

@@ -14,15 +14,15 @@ import type { WallReport } from './wall-report.ts'
  * - B7 `checkWalls` tests B5 and the outbound path from inside, as they are at that time.
  */
 export interface BrowserContainers {
-  /** Makes image and network ready. Idempotent; minutes the first time on a machine. */
+  /** Makes image and network ready. Idempotent; the first call on a machine takes minutes. */
   prepare(signal: AbortSignal): Promise<void>
   /** The address on which the proxy for browsers must listen; port 0 for any. Known after `prepare`. */
   proxyPlace(): { readonly host: string; readonly port: number }
-  /** The proxy must be listening. */
+  /** Tests the walls of browsers from inside. The browser proxy must be listening. */
   checkWalls(signal: AbortSignal): Promise<readonly WallReport[]>
   /** Resolves to the address at which the mesh reaches the browser. */
   start(spec: BrowserSpec): Promise<{ readonly host: string; readonly port: number }>
-  /** Null if the agent has no browser container. */
+  /** The state of the agent's browser container; null if the agent has none. */
   inspect(agentId: string): Promise<BrowserContainerState | null>
   stop(agentId: string): Promise<void>
   removeProfile(agentId: string): Promise<void>

@@ -16,7 +16,7 @@ export interface OnceOptions {
   readonly host: Dockerode.HostConfig
   readonly networkingConfig?: Dockerode.ContainerCreateOptions['NetworkingConfig']
   readonly user: string
-  /** Unpacked before it is started. */
+  /** An archive that is unpacked into the container before its start. */
   readonly archive?: { readonly into: string; readonly tar: NodeJS.ReadableStream }
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined

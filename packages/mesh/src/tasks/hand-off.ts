@@ -34,10 +34,10 @@ export interface HandOffInput {
 
 export interface HandOffReply {
   readonly task_id: string
-  /** Null while the task waits. */
+  /** The run that carries out the task; null while the task waits. */
   readonly run_id: string | null
   readonly state: TaskState
-  /** Why it does not start at once; the task is kept. */
+  /** Why the task does not start at once, although it is stored; otherwise null. */
   readonly note: string | null
 }
 

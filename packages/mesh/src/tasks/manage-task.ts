@@ -23,7 +23,7 @@ import { noteOf, refused } from './update-task.ts'
 export interface ManageTaskInput {
   readonly taskId: string
   readonly action: ManageAction
-  /** The answer or the reason. */
+  /** The answer to the assignee, or the reason for the action. */
   readonly note: string
   /** The agent that gets a rerouted task. */
   readonly to?: string | undefined

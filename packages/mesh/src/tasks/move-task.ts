@@ -16,7 +16,7 @@ export interface TaskMove {
   readonly words: string
   /** Further changes of the row. */
   readonly changes?: Partial<TaskRecord>
-  /** Null if no run can be waiting for it. */
+  /** Notifies the run that waits for the task; null if no run can be waiting. */
   readonly tell: NotifyRun | null
 }
 

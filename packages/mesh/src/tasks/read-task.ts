@@ -9,7 +9,7 @@ const childrenMax = 100
 
 export interface TaskDetail {
   readonly task: TaskView
-  /** Oldest first. */
+  /** The steps of the task, oldest first. */
   readonly history: readonly TaskHistoryRow[]
   /** Tasks that were handed off by its runs. */
   readonly children: readonly string[]

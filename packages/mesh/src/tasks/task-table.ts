@@ -32,10 +32,10 @@ const rowSchema = z.object({
   max_turns: z.number().nullable(),
   max_cost_usd: z.number().nullable(),
   max_tokens: z.number().nullable(),
-  /** The usage of runs of earlier rounds, with their hand-offs. */
+  /** The usage of this task's runs in earlier rounds, including their hand-offs. */
   tokens_before: z.number(),
   cost_before_usd: z.number(),
-  /** Model calls of the tasks that it continues. */
+  /** Number of model calls of the tasks that this task continues. */
   calls_before: z.number(),
   result: jsonColumn(jsonValueSchema).nullable(),
   summary: z.string().nullable(),
@@ -57,7 +57,7 @@ const changing = columnNames.filter((name) => !fixed.includes(name))
 const jsonNames: readonly (keyof TaskRecord)[] = ['data', 'origin', 'needs', 'artifacts', 'result']
 const columns = columnNames.join(', ')
 
-/** Tasks that are being worked on or will be. */
+/** SQL condition for tasks on which an agent works or will work. */
 const worked = "state IN ('pending', 'accepted', 'working')"
 const open = "state IN ('pending', 'accepted', 'working', 'blocked')"
 const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending', 'accepted')"
@@ -73,7 +73,7 @@ export interface TaskPageRows {
 
 export type TaskTable = ReturnType<typeof createTaskTable>
 
-/** The table of tasks. It makes no decisions. */
+/** Reads and writes the rows of tasks; callers make the decisions. */
 export function createTaskTable(database: Database) {
   const many = (sql: string, ...values: (string | number)[]): readonly TaskRecord[] =>
     database

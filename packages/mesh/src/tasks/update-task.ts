@@ -21,7 +21,7 @@ import type { TaskRecord, TaskTable } from './task-table.ts'
 export interface UpdateTaskInput {
   readonly taskId: string
   readonly action: UpdateAction
-  /** The progress or the question. */
+  /** The reported progress, or the question to the creator. */
   readonly note: string
   readonly artifacts?: readonly string[]
 }

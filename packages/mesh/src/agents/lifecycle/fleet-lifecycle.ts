@@ -34,7 +34,7 @@ export interface FleetLifecycle {
    * Stops all sandboxes when the mesh ends; one that does not stop in time continues and is adopted by the next start.
    */
   stopAll(reason: string): Promise<void>
-  /** Asks every agent now; `run` does so every 30 s. */
+  /** Checks the health of every agent now; `run` does so every 30 s. */
   sweep(): Promise<void>
   /** Maintains health and bootstrap files until the signal aborts. */
   run(signal: AbortSignal): Promise<void>

@@ -137,7 +137,7 @@ async function startOnce(
     if (!sandbox.address) throw new Error('the runtime gave no address')
     const connection = context.sandboxes.connect(id, sandbox.address)
     await waitUntilReady(context, { connection, doorToken: tokens.door, rung: placed.rung }, signal)
-    // Done before any run: programs of a run must not find the one-time files.
+    // One-time files are removed before any run, because programs of a run must not find them.
     await context.briefings.takeOnce(id)
     context.sandboxes.addresses.set(id, sandbox.address)
     context.sandboxes.lastUsed.set(id, context.clock.now())

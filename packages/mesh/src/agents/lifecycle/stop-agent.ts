@@ -33,7 +33,7 @@ export function stopAgent(context: AgentContext, starts: AgentStarts): StopAgent
 }
 
 /**
- * For callers that hold the agent's turn. The intended state is stored before anything is done (L2). If the
+ * Stops an agent whose turn the caller holds. The intended state is stored before anything is done (L2). If the
  * engine refuses, this throws, and the health sweep continues the stop.
  */
 export async function stopInTurn(

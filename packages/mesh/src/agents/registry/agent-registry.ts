@@ -21,8 +21,8 @@ export interface AgentRegistry {
   /** The reason why the agent does not work now but will be restarted automatically; null otherwise. */
   failureOf(agentId: string): string | null
   /**
-   * For callers that give work. Problems `unknown-agent`, `agent-archived`; with `waits` also
-   * `agent-quarantined`. Other work waits in the queue until the agent is healthy.
+   * Checks an agent before it gets work. Problems `unknown-agent`, `agent-archived`; with `waits` also
+   * `agent-quarantined`. Without `waits`, work is queued until the agent is healthy.
    */
   requireWorking(agentId: string, asker?: 'waits'): void
   /** Sets a budget without checks and audit log, which the calling use cases add. Problem `unknown-agent`. */

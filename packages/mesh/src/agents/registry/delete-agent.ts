@@ -50,8 +50,8 @@ export function deleteAgent(deps: {
 }
 
 /**
- * For callers that hold the agent's turn. The deletion is stored before anything is removed; if it is interrupted, the
- * health sweep continues it.
+ * Deletes an agent whose turn the caller holds. The deletion is stored before anything is removed; if it is
+ * interrupted, the health sweep continues it.
  */
 export async function deleteInTurn(
   { context, grants }: { readonly context: AgentContext; readonly grants: PermissionGrants },

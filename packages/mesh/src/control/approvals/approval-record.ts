@@ -14,7 +14,7 @@ export interface ApprovalRecord {
   readonly summary: string
   readonly args: JsonObject
   readonly digest: string
-  /** The caller in the form of the audit log, e.g. `agent:operator`. */
+  /** The requester in the form of the audit log, e.g. `agent:operator`. */
   readonly askedBy: string
   readonly origin: Origin
   readonly runId: string | null

@@ -44,7 +44,7 @@ export interface Editable<Edit extends AgentEdit = AgentEdit> {
 
 export interface PuttingBack extends Difference {
   readonly agentId: string
-  /** The call was interrupted before: `before` may be restored already. */
+  /** True if an earlier call was interrupted, which may have restored `before` already. */
   readonly isResumed: boolean
 }
 

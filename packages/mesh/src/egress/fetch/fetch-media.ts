@@ -24,7 +24,7 @@ export type FetchMediaForAgent = (
 ) => Promise<Uint8Array>
 
 export const fetchMediaBounds = {
-  /** From the DNS lookup to the last byte. */
+  /** Time limit from the DNS lookup to the last byte. */
   timeoutMs: 20_000,
   /** The delay suggested to a rejected caller. */
   retryAfterSeconds: 5,

@@ -22,7 +22,7 @@ export interface PinnedRequest {
   readonly url: URL
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** Empty for no body. */
+  /** The text of the request body; empty for none. */
   readonly body: string
   /** The parts that came from credentials; null or absent for none. */
   readonly carried?: Carried | null

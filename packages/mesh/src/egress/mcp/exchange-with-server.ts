@@ -44,7 +44,7 @@ export type ExchangeWithServer = (
 ) => Promise<StreamedReply>
 
 export const exchangeBounds = {
-  /** From the request to the end of its answer. */
+  /** Time limit from the request to the end of its answer. */
   answerMaxMs: 11 * 60_000,
   /** A stream that the agent listens to ends with its run, or after this time. */
   listenMaxMs: 60 * 60_000,

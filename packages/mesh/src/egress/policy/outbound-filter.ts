@@ -37,7 +37,7 @@ export function createOutboundFilter(
   }: {
     readonly environment: { readonly proxies: OutboundProxies }
     readonly runtime: Pick<SandboxRuntime, 'networks'>
-    /** As configured for the engine. */
+    /** The configured addresses of the engine. */
     readonly engineAddresses: readonly string[]
   },
 ): OutboundFilter {

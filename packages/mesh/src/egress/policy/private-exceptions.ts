@@ -24,7 +24,7 @@ export interface PrivateExceptionsDeps {
   readonly guardedPorts: () => readonly number[]
 }
 
-/** The engine's usual ports, if it listens on TCP. */
+/** The usual ports of container engines that listen on TCP. */
 export const enginePorts: readonly number[] = [2375, 2376, 2377]
 
 export function createPrivateExceptions(deps: PrivateExceptionsDeps): PrivateExceptions {

@@ -47,7 +47,7 @@ export interface ConnectProxyDeps {
   readonly log: Log
   /** Limits connections that are not authenticated yet, and what one connection may send. */
   readonly bound: (server: Server) => void
-  /** From the first byte of a connection to the end of its headers. */
+  /** Time limit from the first byte of a connection to the end of its headers. */
   readonly headersTimeoutMs?: number
 }
 

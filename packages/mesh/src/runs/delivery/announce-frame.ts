@@ -6,14 +6,14 @@ import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { EventBus } from '../../events/index.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 
-/** Characters of one frame that people see; the agent's result holds the whole output. */
+/** Maximum length of one frame that people see, characters; the agent's result holds the whole output. */
 const textMaxChars = 20_000
 const outputMaxChars = 4000
 const inputMaxChars = 4000
 const subagentMaxChars = 100
 const nameMaxChars = 128
 
-/** Frames of one run that are stored each second. Each is a database write that delays all other agents. */
+/** Maximum frames of one run that are stored per second: each is a database write that delays all other agents. */
 const keptFramesPerSecond = 50
 
 /** Publishes an agent's frames. Frames above the rate limit are dropped; the result still holds their content. */

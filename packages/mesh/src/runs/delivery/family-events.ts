@@ -1,6 +1,6 @@
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 
-/** Events buffered for a slow reader; older ones are dropped, the outcome never is. */
+/** Maximum events buffered for a slow reader; above it older events are dropped, but never the outcome. */
 const bufferedEventsMax = 5000
 
 export interface FamilyEvents {

@@ -35,7 +35,7 @@ const runNoteSchema = z.discriminatedUnion('kind', [
     state: z.enum(terminalRunStates),
     text: z.string(),
   }),
-  /** A person used its browser or was asked to; `after` is null when the current page is unknown. */
+  /** A person used the agent's browser or was asked to use it; `after` is null when the current page is unknown. */
   z.strictObject({
     kind: z.literal('browser-returned'),
     how: z.enum(['returned', 'solved', 'expired', 'lost']),

@@ -52,7 +52,7 @@ export function createRunOutcomes(deps: {
         if (!run) throw new Problem('not-found')
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
-          // The outcome must include the whole cost.
+          // Publishes `costsAsked`, so that pending costs are written: the outcome must include the whole cost.
           hooks.costsAsked.tell()
           yield { type: 'ended', run: view(table.find(runId) ?? run) }
           return

@@ -41,7 +41,7 @@ export function createExpireRuns(deps: {
   return () => {
     const now = clock.now()
     for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
-      // The run is held by a pause; it waits anew when the pause ends.
+      // A pause holds the run, and its waiting time restarts when the pause ends.
       if (run.proactive && deps.pausedReason(run.agentId) !== null) continue
       const text = withInterim(run, 'The run was queued for 24 hours and did not begin.')
       settle(run, { status: 'expired', code: 'expired', text })

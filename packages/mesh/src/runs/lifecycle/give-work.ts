@@ -122,7 +122,7 @@ export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment 
   }
 }
 
-/** What a later turn of a task gets besides its message, so that it keeps to the limits of the whole task. */
+/** The fields that a later turn of a task gets besides its message, so that it keeps the limits of the whole task. */
 export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { readonly task?: TaskTurn } {
   if (run.input.kind !== 'task') return {}
   const { tokens, costUsd } = table.usedBy(run.id)

@@ -16,7 +16,7 @@ export interface Lease {
    * `stale-fence`.
    */
   renew(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
-  /** The same for a heartbeat of the agent's own loop, which also shows that the loop works. */
+  /** Renews the lease for a heartbeat of the agent's own loop, which also shows that the loop works. */
   heartbeat(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
   /**
    * Stops following every run whose lease has expired or whose loop is silent; its lane asks the engine first

@@ -11,7 +11,7 @@ export interface LiveRuns {
   liveRunOf(agentId: string): RunTicket | null
 }
 
-/** Tickets that are cached; one for each agent is enough while its run executes. */
+/** Maximum number of cached tickets; an agent needs one while its run executes. */
 const ticketsMax = 1000
 
 /**

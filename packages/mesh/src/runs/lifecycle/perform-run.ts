@@ -69,7 +69,7 @@ export function createPerformRun(deps: PerformRunDeps): PerformRun {
       await followed.during(run.id, closing, async (following) => {
         const connection = await reach(deps, run, following)
         if (!connection) return
-        // Called only here, because the task of an unreachable agent must show that it waits.
+        // Called only after the agent was reached, because the task of an unreachable agent must show that it waits.
         deps.tasks.began(run)
         await attached(run, connection, { following, closing })
       })
@@ -119,7 +119,7 @@ function unreachable({ changes, log, clock }: PerformRunDeps, run: RunRecord, er
   else changes.interrupt(run, `its agent could not be started or reached (${detail})`)
 }
 
-/** The lane stays occupied until an agent whose run was ended from outside was asked to stop. */
+/** If the run was ended from outside, keeps the lane occupied until the agent was asked to stop. */
 async function stopIfEnded(
   deps: PerformRunDeps,
   run: RunRecord,

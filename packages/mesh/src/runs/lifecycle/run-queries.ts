@@ -7,14 +7,14 @@ import { jsonColumn } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 import { readRuns, runColumns, sessionColumn } from './run-row.ts'
 
-/** Maximum ancestors of one run that are read; more than hand-offs can create. */
+/** Maximum number of ancestors of one run that are read; hand-offs cannot create more. */
 const chainMax = 32
 
-/** The run `?` and all its descendants. */
+/** SQL that finds the run `?` and all its descendants. */
 const tree =
   'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
 
-/** An owner's origin has no role. */
+/** SQL condition for people who are not owners; an owner's origin has no role. */
 const isStranger = "json_extract(origin, '$.kind') = 'human' AND json_extract(origin, '$.role') IS NOT NULL"
 const strangers = `SELECT origin FROM runs WHERE agent_id = :agent AND ${sessionColumn('runs')} = :session AND ${isStranger} UNION SELECT origin FROM steers WHERE agent_id = :agent AND session = :session AND ${isStranger}`
 
@@ -98,7 +98,7 @@ export function createRunQueries(database: Database) {
         .prepare(`${tree} SELECT id FROM tree`)
         .all(id)
         .map((row) => String(row['id'])),
-    /** What the run and all its descendants have used. */
+    /** The tokens and the cost of the run and all its descendants. */
     usedBy: (id: string): { readonly tokens: number; readonly costUsd: number } => {
       const row = database
         .prepare(
@@ -112,7 +112,7 @@ export function createRunQueries(database: Database) {
       queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
       waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
     }),
-    /** Descendants that have not ended. */
+    /** Ids of the run's descendants that have not ended. */
     openBelow: (id: string): readonly string[] =>
       database
         .prepare(

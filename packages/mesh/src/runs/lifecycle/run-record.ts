@@ -8,7 +8,7 @@ import type { RunInput, RunKind, RunOutcome, RunState } from '@flotilla/protocol
 const textMaxChars = 100_000
 const codeMaxChars = 64
 
-/** A run as the ledger keeps it. Times are milliseconds since 1970. */
+/** A stored run. Times are milliseconds since 1970. */
 export interface RunRecord {
   readonly id: string
   readonly agentId: string

@@ -17,7 +17,7 @@ export interface IdempotencyMark {
 
 export type RunTable = ReturnType<typeof createRunTable>
 
-/** Rows of the ledger. It decides nothing; every change of state goes through `change-run`. */
+/** Reads and writes the rows of runs. It decides nothing; every change of state goes through `change-run`. */
 export function createRunTable(database: Database) {
   const { one, count } = readRuns(database)
   const marks = createRunningMarks(database)

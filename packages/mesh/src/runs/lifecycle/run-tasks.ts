@@ -12,7 +12,7 @@ export type TakeNote = (runId: string, source: string) => void
 interface TaskWork {
   readonly inputData: JsonObject
   readonly context: JsonObject
-  /** The answer to the assignee's own question; null when the run begins otherwise. */
+  /** The answer to the assignee's own question, if that answer started this run; otherwise null. */
   readonly answer: TaskAnswer | null
 }
 
@@ -25,7 +25,7 @@ export interface RunTasks {
   openChildren(runId: string): readonly string[]
   /** The task, while its assignee has neither closed nor blocked it; else null. */
   awaited(taskId: string): { readonly title: string } | null
-  /** What the assignee gets in this run, the same at each attempt. Null when the task does not exist. */
+  /** The task as its assignee gets it in this run, the same for each attempt. Null if the task does not exist. */
   work(taskId: string, runId: string): TaskWork | null
   /** Ids of tasks whose title contains the words, newest first; ASCII letters match in either case. */
   titled(words: string, limit: number): readonly string[]

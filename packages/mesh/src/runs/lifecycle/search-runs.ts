@@ -20,7 +20,7 @@ export interface RunSearch {
   readonly from?: Origin['kind'] | undefined
   /** Searched in input, answer, task title and ids; ASCII letters match in either case. */
   readonly words?: string | undefined
-  /** Only runs that were created before this one. */
+  /** Finds only runs that were created before the run with this id. */
   readonly before?: string | undefined
   readonly limit: number
 }

@@ -70,7 +70,7 @@ export function createDeliverSteers(deps: DeliverSteersDeps): DeliverSteers {
           'failed to deliver steers of a run; the next steer or turn delivers them',
         )
     } finally {
-      // In the same tick as the last check, so that a later steer finds no delivery loop and starts one.
+      // Deleted in the same tick as the last check, so that a later steer finds no delivery loop and starts one.
       under.delete(key)
     }
   }

@@ -51,7 +51,7 @@ const rowSchema = z.object({
 
 export type SteerTable = ReturnType<typeof createSteerTable>
 
-/** Rows of steers. It decides nothing; an update that finds the row in another state returns false. */
+/** Reads and writes the rows of steers. It decides nothing; an update of a row in another state returns false. */
 export function createSteerTable(database: Database) {
   const many = (where: string, ...values: (string | number)[]): readonly SteerRecord[] =>
     database

@@ -31,7 +31,7 @@ export const listSchema = z.array(
   }),
 )
 
-/** Null if the container does not belong to an agent. Pure. */
+/** The sandbox state of a container; null if the container does not belong to an agent. Pure. */
 export function stateOf(inspected: InspectedContainer, network: string): SandboxState | null {
   const labels = inspected.Config.Labels ?? {}
   const agentId = labels[labelKeys.agent]

@@ -30,7 +30,7 @@ export interface DockerHome {
   starts: StartBounds
   /** The programs of this machine that create volumes. */
   readonly found: { programs: VolumePrograms }
-  /** Null before `prepare` and after `erase`. */
+  /** The result of `prepare`; null before `prepare` and after `erase`. */
   ready: PreparedEngine | null
 }
 

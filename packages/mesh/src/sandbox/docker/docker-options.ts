@@ -11,13 +11,13 @@ export interface DockerRuntimeOptions {
   readonly dockerHost?: string | undefined
   /** True with `FLOTILLA_NO_INSTALL=1`. */
   readonly noInstall: boolean
-  /** Log and process id of an engine that had to be started. Shared by all homes of this machine. */
+  /** Folder for the log and process id of an engine that the mesh starts. Shared by all homes of this machine. */
   readonly stateDirectory: string
-  /** Bundles and parts of images. Shared by all homes of this machine. */
+  /** Folder for bundles and parts of images. Shared by all homes of this machine. */
   readonly cacheDirectory: string
-  /** `images/agent`. */
+  /** The folder `images/agent` with the recipe of the agents' image. */
   readonly recipeDirectory: string
-  /** `images/machine`. */
+  /** The folder `images/machine` with the recipe of the machines' image. */
   readonly machineRecipeDirectory: string
   /** Folder from which the pinned Node is resolved: the repository's root. */
   readonly packageDirectory: string
@@ -30,7 +30,7 @@ export interface DockerRuntimeOptions {
   /** PATH of the mesh, to find the programs that create volumes. */
   readonly path: string
   readonly browser: {
-    /** `images/browser`. */
+    /** The folder `images/browser` with the recipe of the browsers' image. */
     readonly recipeDirectory: string
     /** The entry file of the browser service. */
     readonly browserEntry: string

@@ -3,11 +3,11 @@
  * with a finding that is not ok.
  */
 export interface Finding {
-  /** Stable, kebab-case. */
+  /** Stable id in kebab-case. */
   readonly id: string
   readonly ok: boolean
   readonly detail: string
-  /** What the owner does to repair it; empty if the finding is ok. */
+  /** What the owner should do about the finding; empty if it is ok. */
   readonly repair: string
 }
 

@@ -11,14 +11,14 @@ import { dockerdLastWords, startDockerd } from './start-dockerd.ts'
 
 /** How long an engine that was just installed or started may take to answer. */
 const firstAnswerMs = 60_000
-/** The package's own start script may be bringing the engine up already. */
+/** Time for the package's own start script, which may be starting the engine already, milliseconds. */
 const packageStartMs = 4_000
 const askEveryMs = 200
 
 export interface EnsureEngineOptions extends SocketHints {
   /** True with `FLOTILLA_NO_INSTALL=1`: nothing is installed or started, the commands are printed instead. */
   readonly noInstall: boolean
-  /** Log and process id of an engine that we start. */
+  /** Folder for the log and process id of an engine that the mesh starts. */
   readonly stateDirectory: string
   readonly clock: Clock
   readonly progress: (step: string) => void

@@ -5,7 +5,7 @@ import { enginePackages } from './engine-packages.mjs'
 
 const aptTimeoutMs = 10 * 60_000
 
-/** The commands that an owner types where we may not or cannot. */
+/** The commands for the owner if the mesh may not or cannot install the engine itself. */
 export const installCommands: readonly string[] = [
   'sudo apt-get update',
   `sudo apt-get install -y --no-install-recommends ${enginePackages.join(' ')}`,

@@ -34,7 +34,7 @@ export async function ownDockerd(stateDirectory: string): Promise<{ readonly pid
   const pid = Number((await readFile(files.pid, 'utf8').catch(() => '')).trim())
   if (!Number.isInteger(pid) || pid <= 1) return null
   const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0')
-  // The number may be another process's by now.
+  // Another process may have this process id by now.
   const isOurs = words[0]?.endsWith('dockerd') === true && words.includes(files.settings)
   return isOurs ? { pid } : null
 }

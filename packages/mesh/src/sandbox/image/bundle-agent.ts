@@ -109,7 +109,7 @@ function bundleAt(
   return { files: names.map((name) => ({ name, path: join(folder, name) })), hash: bundleHash }
 }
 
-/** Whole or not at all; another process that makes the same files at the same time wins or loses without harm. */
+/** Writes all files or none. Another process may write the same files at the same time without harm. */
 async function writeFiles(
   cacheDirectory: string,
   bundle: AgentBundle,

@@ -24,7 +24,7 @@ export interface ClusterImageOptions extends Omit<AgentImageOptions, 'engine' | 
   readonly reference: string
   /** The reference of the mesh image on nodes; null builds none. It is built from `packageDirectory`. */
   readonly meshReference: string | null
-  /** Becomes an archive as every container runtime loads it; must not be there. */
+  /** The archive to create, in a format that every container runtime loads. The file must not exist. */
   readonly file: string
 }
 

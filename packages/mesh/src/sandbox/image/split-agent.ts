@@ -14,7 +14,7 @@ export const bundleSettings = {
   minifyIdentifiers: false,
   sourcemap: false,
   legalComments: 'none',
-  // A late import becomes a late `require`: the loader of modules would cost an agent memory for nothing.
+  // Turns a late import into a late `require`, because Node's module loader would cost each agent memory.
   supported: { 'dynamic-import': false },
   logLevel: 'silent',
 } as const

@@ -281,7 +281,7 @@ function podWalls(ground: PodGround) {
     // Kubernetes would otherwise put the address of every service of the namespace into the environment.
     enableServiceLinks: false,
     hostUsers: !ground.userNamespaces,
-    // The first process is then the runtime's, which takes in orphans; programs of the agent do not weigh on it for long.
+    // Makes the runtime's process the pod's first one, so that it reaps the orphaned programs of the agent.
     shareProcessNamespace: true,
     dnsPolicy: 'None',
     // No name server answers at this address, so pods cannot resolve names of the cluster.
@@ -352,7 +352,7 @@ const ownsClaim = { fsGroup: sandboxHardening.uid, fsGroupChangePolicy: 'OnRootM
 const queues = { name: 'queues', emptyDir: { medium: 'Memory', sizeLimit: '4Ki' } }
 const queuesMount = { name: 'queues', mountPath: '/dev/mqueue', readOnly: true }
 
-/** In memory, and empty as soon as the agent has begun. */
+/** Folder in memory for the one-time files; it is empty once the agent has started. */
 const onceFolder = '/once'
 const once = { name: 'once', emptyDir: { medium: 'Memory', sizeLimit: '64Ki' } }
 const onceMount = { name: 'once', mountPath: onceFolder }

@@ -61,7 +61,7 @@ export function agentIdOf(pod: Pod): string | null {
   return pod.metadata.annotations?.[labelKeys.agent] ?? null
 }
 
-/** Null if the pod does not belong to an agent. Pure. */
+/** The sandbox state of a pod; null if the pod does not belong to an agent. Pure. */
 export function podState(pod: Pod): SandboxState | null {
   const agentId = agentIdOf(pod)
   if (agentId === null) return null

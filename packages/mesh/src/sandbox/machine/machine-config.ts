@@ -8,7 +8,7 @@ export interface MachineProgram {
   readonly hostName: string
   readonly uid: number
   readonly tmp: { readonly sizeBytes: number; readonly filesMax: number }
-  /** Soft and hard at once. */
+  /** Resource limits by name; each value is both the soft and the hard limit. */
   readonly limits: Readonly<Record<string, number>>
   /** The container's filter of system calls, as JSON. */
   readonly seccomp: string

@@ -14,7 +14,7 @@ export interface MachineEnd {
 
 const linesMax = 20
 
-/** Null if the launcher was killed before it reported. Programs in the machine cannot write to this stream. */
+/** Reads the launcher's report; null if it was killed before. Programs in the machine cannot write to this stream. */
 export async function machineEnd({ docker }: Engine, containerId: string): Promise<MachineEnd | null> {
   const raw = await docker
     .getContainer(containerId)

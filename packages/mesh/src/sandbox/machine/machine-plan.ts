@@ -31,7 +31,7 @@ export interface MachineWork {
   /** `NAME=value`, in addition to the environment of every agent. */
   readonly environment: Readonly<Record<string, string>>
   readonly hostName: string
-  /** Soft and hard at once. */
+  /** Resource limits by name; each value is both the soft and the hard limit. */
   readonly limits: Readonly<Record<string, number>>
   readonly disk: MachineDisk | null
   readonly briefingDirectory: string | null
@@ -42,7 +42,7 @@ export interface MachineWork {
 export interface MachineDisk {
   readonly path: string
   readonly fileBytes: number
-  /** In blocks of 4 KB, the new size of its file system; 0 to keep the current size. */
+  /** New size of the disk's file system in blocks of 4 KB; 0 keeps the current size. */
   readonly blocks: number
 }
 

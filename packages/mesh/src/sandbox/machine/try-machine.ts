@@ -19,7 +19,7 @@ export interface MachineOptions extends Omit<
   ImageOptions,
   'engine' | 'progress' | 'signal' | 'recipeDirectory'
 > {
-  /** `images/machine`. */
+  /** The folder `images/machine` with the recipe of the machines' image. */
   readonly machineRecipeDirectory: string
   /** Ports of all that agents may reach on the host. */
   readonly meshPorts: readonly number[]

@@ -58,7 +58,7 @@ export interface OpenVolume {
 }
 
 export function createLimitedVolumes(options: {
-  /** Folder of the home, accessible to the owner alone. */
+  /** The folder for volumes in the home, accessible to the owner alone. */
   readonly folder: string
   readonly programs: () => VolumePrograms
 }): LimitedVolumes {
