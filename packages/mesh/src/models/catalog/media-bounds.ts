@@ -7,9 +7,9 @@ import type { PromptFound } from '../formats/prompt/prompt-found.ts'
  * is rejected.
  */
 export interface MediaBounds {
-  /** One picture, whatever its size. */
+  /** The bound for one picture of any size. */
   readonly imageTokens: number
-  /** A prompt with documents in it. */
+  /** The bound for a prompt that contains documents; null if there is no bound, so documents are rejected. */
   readonly documentTokens: number | null
   readonly takesSound: boolean
   /** Tokens that the provider adds before every prompt. */
@@ -17,28 +17,28 @@ export interface MediaBounds {
 }
 
 /**
- * By the names of models, the first that fits; the last is for all others. Claude takes at most 4784 for a picture of
- * its finest resolution. The dearest of all is a small model of OpenAI's, with 2833 and 5667 for each of eight tiles,
- * which is 48,169; Qwen's finest is 16,384, OpenAI's by patches 24,600, Gemini's 2304, Llama's and Grok's are less.
+ * Picture tokens by model name; the first match counts, and the last row matches all. Claude counts at most 4784 at
+ * its finest resolution. The highest count is a small OpenAI model's: 2833 plus 5667 for each of eight tiles, which
+ * is 48,169. Qwen counts up to 16,384, OpenAI by patches 24,600, Gemini 2304, Llama and Grok less.
  */
 const imageRows: readonly { readonly model: RegExp; readonly tokens: number }[] = [
   { model: /claude/i, tokens: 5000 },
   { model: /(?:)/, tokens: 50_000 },
 ]
 
-/** Grok gets some hundreds of tokens before the first message, which are billed. */
+/** The provider of Grok adds some hundreds of tokens before the first message and bills them. */
 const addedRows: readonly { readonly model: RegExp; readonly tokens: number }[] = [
   { model: /grok/i, tokens: 2000 },
   { model: /(?:)/, tokens: 0 },
 ]
 
-/** For the caps of a run, where a document costs no money. */
+/** The document bound of a free model without a known window: documents cost no money, but count for run caps. */
 const freeDocumentTokens = 200_000
 
 interface BoundedModel {
   readonly model: string
   readonly setup: ProviderSetup
-  /** Costs nothing, whatever it counts. */
+  /** The model costs nothing, however many tokens it counts. */
   readonly free: boolean
   readonly window: number | null
 }

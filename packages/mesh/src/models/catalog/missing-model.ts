@@ -36,9 +36,9 @@ function isNews([variable, value]: readonly [string, string], systemNames: reado
   )
 }
 
-/** Never asks for a key that is there. Pure. */
+/** Returns the next step for the owner; it never asks for a key that is already set. Pure. */
 function missingModelWords(known: {
-  /** Those that settings name. */
+  /** The provider names under `providers` in the settings. */
   readonly providers: readonly string[]
   readonly systemNames: readonly string[]
   /** `.env` has settings of models that this process of the mesh has not read. */

@@ -35,27 +35,27 @@ export interface CatalogModel extends PricedModel {
   /** Upper bounds for content other than text. */
   readonly media: MediaBounds
   readonly usageRule: UsageRule
-  /** The parts of a conversation with another model that it accepts. */
+  /** The parts of a conversation with other models that this model accepts. */
   readonly history: HistoryRules
   readonly promptCache: PromptCache
-  /** Its name makes the provider add a web search; checked once for each model and not for each call. */
+  /** The model's name makes the provider add a web search; checked once per model and not per call. */
   readonly isGivenSearch: boolean
   /** Tools that the owner lets run at its provider. */
   readonly serverTools: Readonly<Record<string, ServerToolSettings>>
-  /** The name under which this provider takes the bound when the client used none. */
+  /** The field in which this provider takes the token bound if the client sent none. */
   readonly boundField: 'max_tokens' | 'max_completion_tokens'
 }
 
 export interface ModelCatalog {
   /** What agents without a model of their own use; null when none is set. */
   defaultModel(): string | null
-  /** The same with what chose it. */
+  /** The default model and the setting that chose it; null when none is set. */
   preset(): PresetModel | null
-  /** The provider of a bare name. */
+  /** The provider that a model name without a slash belongs to. */
   defaultProvider(): string
   /** Throws the Problem `not-configured` when the provider is not set up. */
   find(name: ModelName): CatalogModel
-  /** Throws the Problem `unprocessable`, with the configured providers, if that of the model is not configured. */
+  /** Throws the Problem `unprocessable`, listing the usable providers, if the model's provider is not set up. */
   requireUsable(model: string): void
   /** Full names of all models that are known without a request to a provider. */
   names(): Promise<readonly string[]>
@@ -71,7 +71,7 @@ interface ModelCatalogDeps {
   readonly makeProvider: MakeProvider
 }
 
-/** Enough for a long answer, and accepted by the current models of the large providers. */
+/** The bound in tokens for a call that sets none: enough for a long answer, and accepted by current large models. */
 const defaultMaxTokens = 16_384
 
 /** Twice the largest window that a public model had when this was written. */
@@ -82,21 +82,21 @@ interface Vaulted {
   readonly secret: Secret | undefined
 }
 
-/** Models that are remembered; forgetting all only costs a look-up. */
+/** The most models in the cache; clearing the cache only costs look-ups. */
 const knownMax = 1000
 
 export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
-  /** By name; a changed setting makes a new one, and the old ones live until the end. */
+  /** Providers by name. Changed settings make a new provider; replaced ones are closed with the catalog. */
   const made = new Map<string, { readonly mark: string; readonly llm: LlmProvider }>()
   const replaced: LlmProvider[] = []
 
-  /** What the same settings and secrets produced is reused. */
+  /** Catalog entries by full name, reused while settings and secrets are unchanged. */
   const known = new Map<
     string,
     {
       readonly model: CatalogModel
       readonly settings: Settings
-      /** The credentials it depends on, as they were. */
+      /** The credentials that the model depends on, with the values at creation. */
       readonly vaulted: readonly Vaulted[]
     }
   >()

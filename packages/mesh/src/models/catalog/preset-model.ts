@@ -4,7 +4,7 @@ import { providerPresets } from '../providers/provider-presets.ts'
 /** The model of agents that name none, and what selected it. */
 export interface PresetModel {
   readonly name: string
-  /** In words: the file or variable and its name there. */
+  /** The file or variable that set the model, as a phrase for messages. */
   readonly from: string
 }
 

@@ -9,7 +9,7 @@ export interface Price {
   /** Dearest price of one token of the prompt, nano-dollars; may be a fraction. */
   readonly inputNanoPerToken: number
   readonly outputNanoPerToken: number
-  /** What a call costs before its first token. */
+  /** The fixed price of a call, nano-dollars, independent of its tokens. */
   readonly callNano: number
   costNano(usage: TokenUsage): number
 }
@@ -29,7 +29,7 @@ export interface PricedModel {
 interface OwnPrice {
   readonly input_per_mtok: number
   readonly output_per_mtok: number
-  /** Tokens that the provider reads from its cache; the full price where the owner gives none. */
+  /** The price of tokens that the provider reads from its cache; if omitted, the full input price. */
   readonly cached_input_per_mtok?: number | undefined
 }
 
@@ -57,7 +57,7 @@ export function priceOf(model: PricedModel, now: number): Price {
   })
 }
 
-/** Looking a price up is a walk over patterns; prices by time of day change by the hour. */
+/** A price look-up walks over patterns, so its result is cached; some list prices change by the hour. */
 const rememberedMs = 10 * 60 * 1000
 
 /** `priceOf` with a cache per model object: the catalog makes a new object when a model changes. */
@@ -76,7 +76,7 @@ export function createPriceList(clock: Clock): (model: PricedModel) => Price {
 /** Price factor of writing to a cache for minutes or for an hour, for providers that charge for it. */
 const cacheWriteFactor = 1.25
 const cacheWriteLongFactor = 2
-/** Models whose providers charge for it. */
+/** Models whose providers charge extra for writing to the cache. */
 const writesDear = /claude/i
 
 function ownPrice(price: OwnPrice, model: string): Price {
@@ -116,7 +116,7 @@ function listedPrice(model: PricedModel, now: number): Price | null {
     if (found === null) continue
     const prices = found.model_price
     const inputUsd = dearest(prices, ['input_mtok', 'cache_write_mtok', 'cache_write_1h_mtok'])
-    // A model that only reads, as one for embeddings does, has no price for what it never writes.
+    // A model without output, such as an embedding model, has no output price.
     const outputUsd = dearest(prices, ['output_mtok']) ?? 0
     if (inputUsd === null) continue
     return {
@@ -140,14 +140,14 @@ function listedPrice(model: PricedModel, now: number): Price | null {
   return null
 }
 
-/** Parts of the prompt that never exceed it together: a report beyond that has no price. */
+/** The cached parts of the prompt, capped so that together they never exceed the prompt tokens. */
 function cacheParts(usage: TokenUsage): { read: number; written: number; long: number } {
   const read = Math.min(usage.cachedTokens, usage.promptTokens)
   const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - read)
   return { read, written, long: Math.min(usage.cacheWriteLongTokens ?? 0, written) }
 }
 
-/** What is kept for an hour is part of what is written. */
+/** The usage fields of the price library; tokens cached for an hour are also part of the tokens written. */
 function cacheCounts(usage: TokenUsage): Record<string, number> {
   const { read, written, long } = cacheParts(usage)
   return {

@@ -29,14 +29,14 @@ function spelled(model: string): string {
     .replace(/[\s\p{C}]+/gu, '')
 }
 
-/** A variant that is given a web search on top by its provider, wherever among other suffixes it is named. Pure. */
+/** Whether the name has the suffix `:online`, also among others, so that its provider adds a web search. Pure. */
 export function isGivenSearch(model: string): boolean {
   return spelled(model).includes(':online')
 }
 
 /**
- * Words in names of models that search the web by themselves, or may pass the question to one that does:
- * Perplexity's, OpenAI's for search, compound models of Groq, research models, and routers that choose another model.
+ * Words in names of models that search the web or may route to a model that does: Perplexity's, OpenAI's search
+ * models, Groq's compound models, research models, and routers that choose another model.
  */
 const searchingWords = /sonar|online|search|compound|(?<![a-z0-9])(?:auto|router)(?![a-z0-9])|autorouter/
 /** A preset stored at a provider under such a name may add tools; a version, as `@20250514`, does not. */
@@ -51,14 +51,14 @@ export function searchesByItself(name: string): boolean {
   return searchingWords.test(model) || presetSuffix.test(model)
 }
 
-/** Names that a wildcard may match: plain names, with a tag as local models and versions have it. */
+/** Names that a wildcard may match: plain names with an optional tag, as local models and versions have. */
 const plainName = /^[a-z0-9._/+-]+(?::[a-z0-9._-]+)?$/i
-/** At a router a suffix changes how a call is handled; only this one merely says that it costs nothing. */
+/** At a router a suffix changes how a call is handled; only `:free` merely says that the model costs nothing. */
 const plainRoutedName = /^[a-z0-9._/+-]+(?::free)?$/i
 
 /**
- * Whether a list of model names, bare or full, `*` or `provider/*`, allows this model. One that searches the web by
- * itself, or whose suffix may make it so, is allowed only by its own name. Pure.
+ * Whether a list of model names (bare, full, `*` or `provider/*`) allows this model. A model that searches the web by
+ * itself, or whose suffix may add a search, is allowed only by its own name. Pure.
  */
 export function modelIsListed(list: readonly string[], wanted: ModelName, defaultProvider: string): boolean {
   return list.some((entry) => {

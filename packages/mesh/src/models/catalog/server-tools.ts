@@ -13,33 +13,33 @@ import type { Price } from './price-list.ts'
 export interface ServerToolSettings {
   readonly usd_per_call: number
   readonly max_calls: number
-  /** What one call brings into the prompt. */
+  /** The most tokens that one tool call adds to the prompt. */
   readonly max_tokens_per_call: number
 }
 
-/** What the tools of one call that run at its provider may cost. */
+/** The costs and bounds of the provider-run tools in one model call. */
 interface ServerToolTerms {
-  /** What is forwarded, with the bounds that the owner set. */
+  /** The request for the provider, with the bounds that the owner set. */
   readonly forwarded: JsonObject
   readonly feeNano: number
-  /** Calls of all of them together: each reads the prompt again. */
+  /** The most calls of all tools together; each of them makes the model read the prompt again. */
   readonly calls: number
-  /** What they bring into the prompt, tokens, read again by each that follows. */
+  /** Tokens that all tool calls add to the prompt; each later tool call reads them again. */
   readonly tokens: number
   feeOf(usage: TokenUsage): number
 }
 
 /**
- * Kinds whose calls can be bounded, which is what lets their fee be set aside. Whatever has no such bound cannot be
- * allowed: another kind is added here with the place of its bound, or not at all.
+ * Tool kinds with a bound on the number of calls, which the fee reservation needs. A kind without such a bound cannot
+ * be allowed; to add a kind, name the place of its bound here.
  */
 const boundable: readonly {
   readonly type: RegExp
   readonly form: Rule
-  /** Where the bounds stand: in the tool itself, or in an object of it. */
+  /** The member of the tool that holds the bounds; null if the tool itself holds them. */
   readonly within: 'parameters' | null
   readonly bringsBounded: boolean
-  /** Under which name a usage counts its calls; null where it counts none. */
+  /** The field in which the usage reports the calls of this tool; null if it does not report them. */
   readonly counted: string | null
 }[] = [
   {
@@ -101,7 +101,7 @@ export function serverToolTerms(
   },
   call: { readonly forwarded: JsonObject; readonly prompt: Pick<PromptFound, 'serverTools'> },
 ): ServerToolTerms | null {
-  // A tool that runs at the provider without being one.
+  // The suffix `:online` makes the provider search without a tool in the request.
   if (model.isGivenSearch) {
     throw refusal(`model: ${model.id} searches the web at its provider, which is not allowed here`)
   }
@@ -125,15 +125,15 @@ export function serverToolTerms(
     feeOf: ({ serverToolCalls: told, toldUsd }) =>
       allowed.reduce((sum, one) => {
         const count = one.counted === null ? undefined : (told?.[one.counted] ?? 0)
-        // A provider that tells the whole cost has the fee in it.
+        // The total cost that a provider reports already contains the fee.
         return sum + (count ?? (toldUsd === undefined ? one.calls : 0)) * one.feeNano
       }, 0),
   }
 }
 
 /**
- * Each call of a tool sends the model all that was there before, its own words with it, and what the calls before have
- * brought. Pure.
+ * The most prompt tokens of a call with tools: for each tool call the model reads again the prompt, its own answer so
+ * far, and the results of the tool calls before. Pure.
  */
 export function tokensWithTools(
   promptTokens: number,
@@ -144,7 +144,7 @@ export function tokensWithTools(
   return promptTokens * (terms.calls + 1) + (terms.tokens + answerTokens) * terms.calls
 }
 
-/** The price of a call with the fees of its tools, and never less than what the provider says that it took. */
+/** The price of a call with the fees of its tools; at least the cost that the provider reports. */
 export function priceWithTools(price: Price, terms: ServerToolTerms | null): Price {
   return {
     ...price,

@@ -13,20 +13,20 @@ import type { Database } from '../../storage/index.ts'
  * uses only its own refusals, for the same time and until the same answer.
  */
 export interface StatedWindows {
-  /** Any error of a call; what is no refusal because of length is passed over. Never throws. */
+  /** Takes any error of a call and ignores all but refusals because of prompt length. Never throws. */
   refused(agentId: string, error: unknown): void
   answered(agentId: string, model: string, promptTokens: number): void
-  /** What holds now of one model, by its full name. */
+  /** The stated windows of one model, by its full name, that have not expired. */
   of(model: string): readonly StatedWindowView[]
 }
 
-/** As many as an agent keeps itself; those of all agents are rows of an hour. */
+/** The most entries per agent, the same as the agent loop keeps itself; all expire after an hour. */
 const perAgentMax = 50
 
 interface Heard {
   readonly agentId: string
   readonly model: string
-  /** Null where no limit was named. */
+  /** The window in tokens; null if the refusal named no limit. */
   readonly tokens: number | null
   readonly statedAt: number
 }

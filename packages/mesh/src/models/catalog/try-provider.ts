@@ -11,9 +11,9 @@ import { boundFieldAt, credentialNamesOf, setupOf } from '../providers/provider-
 import type { ProviderSetup } from '../providers/provider-setup.ts'
 import { readReplyText } from '../providers/read-reply-text.ts'
 
-/** A model on a small machine is loaded from disk first. */
+/** The time limit for one answer: a small machine first loads the model from disk. */
 const answerTimeoutMs = 60_000
-/** Thinking counts as well, and some refuse where it fills the bound. */
+/** The token bound of the test answer: thinking counts too, and some providers fail if it uses up the bound. */
 const answerMaxTokens = 512
 const answerMaxBytes = 256 * 1024
 /** Replaces a key where only the address is checked; no request is sent with it. */
@@ -26,18 +26,18 @@ export interface ProviderCandidate {
   readonly baseUrl: string | null
 }
 
-/** Tries a provider before anything of it is kept. Problem `not-configured` where something is still missing. */
+/** Tests a provider before its setup is saved. Throws the Problem `not-configured` if a value is missing. */
 export interface TryProvider {
-  /** What it says it has; empty where it does not tell. */
+  /** The models that the provider lists; empty if it offers no list. */
   models(candidate: ProviderCandidate, signal: AbortSignal): Promise<readonly string[]>
   /**
-   * Has the model answer one word, as an agent would ask it. Throws the Problem of the refusal, in the provider's words and
-   * without the key, with what to type otherwise; `upstream-timeout` after a minute.
+   * Asks the model for one word, in the form of an agent's request. Throws the provider's refusal as a Problem
+   * without the key and with the next step for the owner; `upstream-timeout` after a minute.
    */
   ask(candidate: ProviderCandidate, model: string, signal: AbortSignal): Promise<void>
-  /** Where a key of a provider is sent to now, be one kept or not; null where nothing says it. */
+  /** The address that a key of the provider would be sent to, with or without a saved key; null if unknown. */
   addressOf(provider: string): string | null
-  /** Whether what is kept and what settings say are enough to call it. */
+  /** Whether the saved credentials and the settings are enough to call the provider. */
   isReady(provider: string): boolean
 }
 
@@ -111,7 +111,7 @@ export function createTryProvider(deps: {
 }
 
 /**
- * At this point no file contains a variable of the provider; nothing was saved, and the owner can try again. Pure.
+ * Replaces the repair text: nothing is saved yet, so no file has a variable to correct; the owner can retry. Pure.
  */
 function untold(problem: Problem, provider: string): Problem {
   if (problem.code === 'provider-refused')

@@ -4,7 +4,7 @@ import { nanoFromUsd, nanoPerUsd } from '../../spending/index.ts'
 import type { TranscriptionTokens } from '../formats/transcription-format.ts'
 import type { PricedModel } from './price-list.ts'
 
-/** What it costs to have sound written down. */
+/** The price of transcribing sound. */
 export interface VoicePrice {
   readonly nanoPerSecond: number
   /** For providers that bill by tokens; null if their price is unknown. */
@@ -12,8 +12,8 @@ export interface VoicePrice {
 }
 
 /**
- * The owner's price of a minute where there is one, else nothing for what is free. What neither knows is the Problem
- * `model-unpriced`.
+ * The owner's price per minute if set; zero for a free model. Throws the Problem `model-unpriced` for a paid model
+ * without the owner's price.
  */
 export function voicePriceOf(model: PricedModel, usdPerMinute: number | null, now: number): VoicePrice {
   if (usdPerMinute === null && !model.free) {
@@ -28,7 +28,7 @@ export function voicePriceOf(model: PricedModel, usdPerMinute: number | null, no
   }
 }
 
-/** By the public list. A model that is billed by the minute has no price of tokens there. */
+/** The cost by the public price list; null for a model billed by the minute, which has no token price there. */
 function listedNano(model: PricedModel, tokens: TranscriptionTokens, now: number): number | null {
   const places = [
     ...(model.baseUrl === null ? [] : [{ providerApiUrl: model.baseUrl }]),

@@ -6,7 +6,7 @@ import type { Problem } from '@flotilla/protocol/problem'
 interface AnthropicError {
   readonly type: string
   readonly message: string
-  /** Where clients look for a stable code. */
+  /** The stable code of the error; clients read it from this member. */
   readonly details: { readonly error_code: ProblemCode }
 }
 
@@ -30,8 +30,8 @@ function anthropicErrorOf(problem: Problem): AnthropicError {
 }
 
 /**
- * The body of a refusal. The official client prints `message` where there is one, and otherwise the whole body, which is
- * no sentence. Pure.
+ * The body of an error response. The official client prints `message` if there is one, and otherwise the whole body,
+ * which is not a readable sentence. Pure.
  */
 export function anthropicErrorBody(problem: Problem, requestId: string): object {
   return {
@@ -42,7 +42,7 @@ export function anthropicErrorBody(problem: Problem, requestId: string): object 
   }
 }
 
-/** A stream that has begun can only say it this way. */
+/** The error as a stream event, because a stream that has begun cannot change its status. */
 export function anthropicErrorEvent(problem: Problem): Uint8Array {
   const data = JSON.stringify({ type: 'error', error: anthropicErrorOf(problem) })
   return new TextEncoder().encode(`event: error\ndata: ${data}\n\n`)

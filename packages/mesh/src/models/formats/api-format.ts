@@ -14,27 +14,27 @@ export interface ApiFormat {
   readonly form: ModelForm
   /** Throws the Problem `bad-json` or `bad-request`. Pure. */
   readonly read: (body: Uint8Array, betas: readonly string[]) => CallParameters
-  /** Has an answer tokens of its own, to be reserved and bounded? */
+  /** Whether answers have output tokens, which need a reservation and a bound. */
   readonly hasOutput: boolean
-  /** What a whole answer tells of its usage; null for nothing believable. Pure. */
+  /** The usage in a whole answer; null if it is missing or implausible. Pure. */
   readonly usageOf: (answer: Readonly<Record<string, unknown>>) => TokenUsage | null
-  /** Is there no word, no call and no reason in this answer, or in what one event of a stream says? Pure. */
+  /** Whether an answer, or one event of a stream, has no word, no call and no finish reason. Pure. */
   readonly saysNothing: (said: Readonly<Record<string, unknown>>) => boolean
   /** The usage with the cost, as the client gets it; null if the answer is passed on byte for byte. Pure. */
   readonly usageWithCost:
     | ((answer: Readonly<Record<string, unknown>>, costUsd: number) => Record<string, unknown>)
     | null
-  /** Made for each stream; null in a form that has none. */
+  /** Creates the reader of one stream; null for a form without streams. */
   readonly createStreamForm: (() => StreamForm) | null
-  /** A whole answer as the events of a stream, for a client that was promised one. Pure. */
+  /** Converts a whole answer to stream events, for a client that asked for a stream. Pure. */
   readonly wholeAsEvents: (body: Uint8Array) => Uint8Array
-  /** The same problem, with what this form's clients look for. Pure. */
+  /** Adds the error body that clients of this form expect to a problem. Pure. */
   readonly withErrorBody: (problem: Problem) => Problem
-  /** A stream that has begun can only say it this way. Pure. */
+  /** The error as a stream event, because a stream that has begun cannot change its status. Pure. */
   readonly errorEvent: (problem: Problem) => Uint8Array
 }
 
-/** One call as a client wrote it, read. */
+/** The parsed parameters of one client request. */
 export interface CallParameters {
   readonly model: string
   readonly stream: boolean
@@ -43,13 +43,13 @@ export interface CallParameters {
   readonly answers: number
   /** The client's own bound on the answer, by the name it used. */
   readonly maxTokens: { readonly field: BoundField; readonly value: number } | null
-  /** What is forwarded, but for model and bound; a stream always asks for its usage. */
+  /** The members to forward, without model and token bound; a stream always requests its usage. */
   readonly forwarded: JsonObject
-  /** How it came, for what of it goes on as it is; null where all is printed. */
+  /** The original bytes of members that are forwarded unchanged; null if all members are printed anew. */
   readonly spelling: Spelling | null
-  /** What of it is no text. */
+  /** The content of the prompt other than text. */
   readonly prompt: PromptFound
-  /** What is forwarded once it is known how many tokens are left for the answer. */
+  /** Adjusts the forwarded members once the number of tokens left for the answer is known. */
   readonly fit?: (forwarded: JsonObject, maxTokens: number) => JsonObject
   readonly betas?: readonly string[]
 }

@@ -1,12 +1,12 @@
-/** A kind of sound that models which write it down take. */
+/** An audio format that transcription models accept. */
 export interface AudioType {
   readonly mediaType: string
-  /** Of a file's name, by which some providers tell kinds apart. */
+  /** The file name extension, by which some providers detect the format. */
   readonly ending: string
 }
 
 interface Beginning extends AudioType {
-  /** Null for any byte. */
+  /** The first bytes of the format; null stands for any byte. */
   readonly begins: readonly (number | null)[]
 }
 
@@ -27,7 +27,7 @@ const beginnings: readonly Beginning[] = [
   { ...mp3, begins: [0xff, 0xf2] },
 ]
 
-/** What sound is by its first bytes, whatever its sender calls it; null for anything else. Pure. */
+/** The audio format by the first bytes, whatever type the sender declares; null if unknown. Pure. */
 export function audioTypeOf(bytes: Uint8Array): AudioType | null {
   const found = beginnings.find(({ begins }) =>
     begins.every((byte, index) => (byte === null ? index < bytes.length : bytes[index] === byte)),

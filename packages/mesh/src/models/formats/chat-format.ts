@@ -24,10 +24,10 @@ export const chatFormat: ApiFormat = {
   errorEvent,
 }
 
-/** Answers per call; each may cost as much as the first. */
+/** The most answers per call; each may cost as much as the first. */
 const answersMax = 16
 
-/** Tokens of one answer, far more than any model gives; a greater bound bounds nothing and is lowered to it. */
+/** The highest token bound of one answer, far more than any model writes; higher bounds are lowered to it. */
 export const answerTokensMax = 10_000_000
 
 /** Throws the Problem `bad-json` or `bad-request`. Pure. */

@@ -1,18 +1,18 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Spelling } from './spelling.ts'
 
-/** The JSON of a call as it goes out, but for the bound on its answer, for which there is room. */
+/** The JSON of an outgoing call without its token bound, with room in the buffer for that bound. */
 export interface Draft {
-  /** With its closing brace, which the bound takes the place of. */
+  /** The size with the closing brace, which the bound overwrites. */
   readonly bytes: number
-  /** A whole number from 1 by its name, or nothing. Once: the same memory is what goes out. */
+  /** Appends the bound (an integer from 1) or nothing. Call once: the result shares the draft's memory. */
   closed(bound: { readonly field: string; readonly value: number } | null): Uint8Array
 }
 
 /** Room for the longest name of the bound, the largest number and the separators, bytes. */
 const boundRoomBytes = 64
 
-/** What is spelled in the body that came is copied from there; all else is printed. Pure. */
+/** Copies members from the bytes of the client's body where `spelling` has them, and prints all others. Pure. */
 export function draftOf(model: string, forwarded: JsonObject, spelling: Spelling | null = null): Draft {
   const parts =
     spelling === null ? [JSON.stringify({ model, ...forwarded })] : partsOf(model, forwarded, spelling)

@@ -3,7 +3,7 @@ import { readEmbeddingsParameters } from './embeddings-parameters.ts'
 import { errorEvent, withOpenAiError } from './openai-error.ts'
 import { usageFrom } from './usage.ts'
 
-/** `/v1/embeddings`. Its answers go on as the same bytes, which may be megabytes of numbers. */
+/** `/v1/embeddings`. Its answers, maybe megabytes of numbers, are forwarded as the same bytes. */
 export const embeddingsFormat: ApiFormat = {
   form: 'embeddings',
   read: readEmbeddingsParameters,

@@ -5,10 +5,10 @@ import type { CallParameters } from './api-format.ts'
 import { badRequest, parseJsonBody } from './json-body.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
 
-/** What of a request goes on to a provider; anything else in a body stays here. */
+/** The members of a request that are forwarded to the provider; all others are dropped. */
 const forwarded = ['input', 'encoding_format', 'dimensions', 'user'] as const
 
-/** Texts in one call; the bound of the providers themselves. */
+/** The most texts in one call, as the providers themselves limit it. */
 const inputsMax = 2048
 
 const tokens = z.array(z.number().int().min(0)).min(1)

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 
-/** Vectors as an answer of `/v1/embeddings`, as numbers or, where asked for, as little-endian floats in base64. Pure. */
+/** Writes vectors as an answer of `/v1/embeddings`: numbers or, if requested, little-endian floats in base64. Pure. */
 export function embeddingsReply(made: {
   readonly vectors: readonly (readonly number[])[]
   readonly model: string

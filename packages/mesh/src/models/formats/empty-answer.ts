@@ -4,8 +4,8 @@ import { Problem } from '@flotilla/protocol/problem'
 const explainedEnds: readonly unknown[] = ['length', 'content_filter']
 
 /**
- * Is there no word, no call and no reason in any choice of this answer, or of this piece of a stream? Anything but
- * the role counts as a word, so that what newer models say is not taken for silence. Pure.
+ * Whether no choice of this answer, or of this piece of a stream, has a word, a call or a finish reason. Any member
+ * but the role counts as a word, so that new members of newer models do not make an answer count as empty. Pure.
  */
 export function saysNothing(answer: Readonly<Record<string, unknown>>): boolean {
   const { choices } = answer

@@ -3,10 +3,10 @@ import { isRecord } from './empty-answer.ts'
 /** Ends that explain a message without words: the caller's own bound, or the provider's filter. */
 const explainedEnds: readonly unknown[] = ['max_tokens', 'refusal', 'model_context_window_exceeded']
 
-/** Events that frame a message and say nothing themselves. */
+/** Event types that frame a message and have no content. */
 const framing: readonly unknown[] = ['message_start', 'ping', 'content_block_stop', 'message_stop']
 
-/** Is there no word, no call and no reason in this message, or in this event of its stream? Pure. */
+/** Whether this message, or this event of its stream, has no word, no call and no stop reason. Pure. */
 export function saysNoMessage(said: Readonly<Record<string, unknown>>): boolean {
   const { type } = said
   if (type === 'message') {
@@ -21,7 +21,7 @@ export function saysNoMessage(said: Readonly<Record<string, unknown>>): boolean 
   return framing.includes(type)
 }
 
-/** Anything but an empty text counts as a word, so that what newer models say is not taken for silence. */
+/** Any block but an empty text counts as content, so that new block types do not make a message count as empty. */
 function isEmpty(block: unknown): boolean {
   if (!isRecord(block)) return false
   const words = ['text', 'thinking'].flatMap((field) => (field in block ? [block[field]] : []))

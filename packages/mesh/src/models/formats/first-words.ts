@@ -5,20 +5,20 @@ import { dataOf } from './sse-parser.ts'
 import { createWholeEvents, endsInReturns, eventEnd } from './whole-events.ts'
 
 interface FirstWords {
-  /** Whether an event of these bytes has said something. Throws what `isSpoken` throws. */
+  /** Whether an event that these bytes complete has content. Throws what `isSpoken` throws. */
   hears(bytes: Uint8Array): boolean
-  /** Whether a line of what came without the blank line that ends an event says something. Throws what `isSpoken` throws. */
+  /** Whether a line of the last, unterminated event has content. Throws what `isSpoken` throws. */
   saidAtEnd(): boolean
 }
 
-/** Tells from pieces of any size whether an event has said something. Made for each stream. */
+/** Detects the first event with content, from pieces of any size. Create one per stream. */
 export function createFirstWords(isSpoken: (event: Buffer) => boolean): FirstWords {
   const events = createWholeEvents()
   return {
     hears(bytes) {
       const data = events.take(bytes)
       if (data === null) return endsInReturns(events.rest())
-      // Usually the first event has words, and no other is read.
+      // Usually the first event has content, so no further event is read.
       let from = 0
       for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
         if (isSpoken(data.subarray(from, end))) return true

@@ -14,14 +14,14 @@ export function wholeNumber(value: JsonValue | undefined, name: string, max: num
   return value
 }
 
-/** The JSON object in a body; whole numbers beyond 2^53 stay as they are written. Throws the Problem `bad-json`, `body-too-large` or `bad-request`. Pure. */
+/** Parses a JSON object; integers beyond 2^53 keep their digits. Throws `bad-json`, `body-too-large`, `bad-request`. */
 export function parseJsonBody(bytes: Uint8Array): JsonObject {
   const body = readJsonBody(bytes, jsonLimits.modelBody, { keepsDigits: true })
   if (!isJsonObject(body) || writtenNumber(body) !== null) throw badRequest('an object is expected')
   return body
 }
 
-/** The body of a call that the gateway has read and printed itself, for a translation of it. Pure. */
+/** Parses a call's body that the gateway itself has printed, to translate the call. Pure. */
 export function printedBody({ body }: { readonly body: string | Uint8Array }): JsonObject {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
   return parseLargeAsWritten(text) as JsonObject

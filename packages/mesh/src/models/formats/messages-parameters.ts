@@ -7,7 +7,7 @@ import { chosenOfMessages } from './prompt/message-form.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
 import { spellingOf } from './spelling.ts'
 
-/** Features by name that change the form of a call and nothing else; any other stays here. */
+/** Beta features that only change the form of a call; all other beta names are dropped. */
 const betasLetThrough: readonly RegExp[] = [
   /^prompt-caching-/,
   /^extended-cache-ttl-/,
@@ -19,7 +19,7 @@ const betasLetThrough: readonly RegExp[] = [
   /^effort-/,
 ]
 
-/** The smallest thinking that the Messages API knows, tokens. */
+/** The smallest thinking budget that the Messages API accepts, tokens. */
 const thinkingMinTokens = 1024
 
 /** Throws the Problem `bad-json` or `bad-request`. Pure. */
@@ -43,7 +43,7 @@ export function readMessagesParameters(bytes: Uint8Array, betas: readonly string
   }
 }
 
-/** The same for a count of tokens, which has no answer to bound. Throws the Problem `bad-json` or `bad-request`. Pure. */
+/** Reads a token count request, which has no answer bound. Throws the Problem `bad-json` or `bad-request`. Pure. */
 export function readCountParameters(
   bytes: Uint8Array,
 ): Pick<CallParameters, 'model' | 'forwarded' | 'prompt'> {
@@ -64,7 +64,7 @@ function fitThinking(chosen: JsonObject, asked: number, maxTokens: number): Json
   const thought = chosen['thinking']
   const budget = isJsonObject(thought) ? thought['budget_tokens'] : null
   if (!isJsonObject(thought) || typeof budget !== 'number' || budget < maxTokens) return chosen
-  // A client's own contradiction is for the provider to tell.
+  // If the client's own budget exceeds its own bound, the provider reports the error.
   if (budget >= asked) return chosen
   const { thinking: _thinking, ...rest } = chosen
   if (maxTokens <= thinkingMinTokens) return rest

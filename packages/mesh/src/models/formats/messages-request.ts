@@ -1,6 +1,6 @@
 import * as z from 'zod'
 
-/** The part of the Messages API that the mesh looks into. A third party's form: loose. */
+/** The part of the Messages API that the mesh reads. The schemas are loose, because others define the API. */
 const cacheControl = z.looseObject({ type: z.string() }).nullish()
 
 const innerBlock = z.looseObject({
@@ -20,7 +20,7 @@ const contentBlockSchema = z.looseObject({
   input: z.unknown().optional(),
   tool_use_id: z.string().nullish(),
   is_error: z.boolean().nullish(),
-  /** A search result names its source in a word, which no chat carries. */
+  /** A search result has a string as its source, which a chat completion cannot carry. */
   source: z.union([z.looseObject({ type: z.string() }), z.string()]).nullish(),
   title: z.string().nullish(),
   content: z.union([z.string(), z.array(innerBlock), z.looseObject({})]).nullish(),

@@ -5,8 +5,8 @@ import type { StreamForm } from './sse-parser.ts'
 const endMark = Buffer.from('event: message_stop')
 
 /**
- * The stream of a message: its start tells the prompt, its end the answer, and each may correct what came before. All
- * bytes go on as they came. Made for each stream.
+ * Reads the usage from the stream of a message: the first event reports the prompt, the last one the answer, and the
+ * last may correct the first. All bytes are forwarded unchanged. Create one per stream.
  */
 export function createMessagesStream(): StreamForm {
   let told: Record<string, unknown> = {}
@@ -37,7 +37,7 @@ function objectIn(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
-/** A whole message as the events of its stream; each block comes filled. Pure. */
+/** Converts a whole message to the events of a stream; each block is complete in its first event. Pure. */
 export function messageAsEvents(body: Uint8Array): Uint8Array {
   const message = objectIn(JSON.parse(Buffer.from(body).toString('utf8')))
   const { content, stop_reason, stop_sequence, usage } = message

@@ -2,8 +2,8 @@ import { countIn, countOrNone, membersOf, told } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
- * Here the prompt is reported without what the cache held or took, and the output with what was thought. Null for anything
- * that is no believable usage. Pure.
+ * The usage of the Messages API, which reports cached prompt tokens separately and includes thinking in the output.
+ * Null for an implausible usage. Pure.
  */
 export function messagesUsageFrom(value: unknown): TokenUsage | null {
   const usage = membersOf(value)

@@ -6,14 +6,14 @@ import { Problem, retold } from '@flotilla/protocol/problem'
 interface OpenAiError {
   readonly message: string
   readonly type: string
-  /** Which parameter it is about, as OpenAI writes it; the message names it here. */
+  /** OpenAI names the invalid parameter here; the mesh names it only in the message. */
   readonly param: null
   readonly code: string
-  /** How often providers were asked; a client that knows this need not retry at once. */
+  /** The number of attempts that the mesh made, so that a client need not retry at once. */
   readonly attempts?: number
 }
 
-/** Codes that clients of this form act on; all others are ours. */
+/** Codes of OpenAI that clients act on; all other problems keep the mesh's code. */
 const openAiCodes: Partial<Record<ProblemCode, string>> = {
   'prompt-too-long': 'context_length_exceeded',
   'model-unknown': 'model_not_found',
@@ -31,17 +31,17 @@ function openAiErrorOf(problem: Problem): OpenAiError {
   }
 }
 
-/** The same problem with `error` beside its own fields, so that an OpenAI client can tell what went wrong. Pure. */
+/** Adds OpenAI's `error` beside the fields of a problem, so that an OpenAI client can read it. Pure. */
 export function withOpenAiError(problem: Problem): Problem {
   return retold(problem, { extra: { error: openAiErrorOf(problem) } })
 }
 
-/** A stream that has begun can only say it this way. */
+/** The error as a stream event, because a stream that has begun cannot change its status. */
 export function errorEvent(problem: Problem): Uint8Array {
   return new TextEncoder().encode(`data: ${JSON.stringify({ error: openAiErrorOf(problem) })}\n\n`)
 }
 
-/** What is not a Problem says nothing to the outside. */
+/** Hides the details of any error that is not a Problem. */
 export function asProblem(error: unknown): Problem {
   return error instanceof Problem ? error : new Problem('internal-error', { cause: error })
 }

@@ -4,9 +4,9 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 
 /** How a provider caches the beginning of a prompt. */
 export type PromptCache =
-  /** Up to marks in the request, on a tool or on the text of a message. */
+  /** The provider caches up to each mark in the request, on a tool or on the text of a message. */
   | { readonly by: 'marks'; readonly onTools: boolean }
-  /** By itself; the key leads calls with the same beginning to the same machine. */
+  /** The provider caches by itself; a key routes calls with the same beginning to the same machine. */
   | { readonly by: 'prefix'; readonly takesKey: boolean }
 
 /** Amazon rejects a cache point for any other model. */
@@ -18,7 +18,7 @@ export function promptCacheOf(at: {
   readonly model: string
   readonly kind: string
   readonly baseUrl: string | null
-  /** It takes marks in a chat completion, as OpenRouter does. */
+  /** The provider takes marks in a chat completion, as OpenRouter does. */
   readonly takesMarks: boolean
 }): PromptCache {
   const { model, kind, baseUrl } = at
@@ -31,12 +31,12 @@ export function promptCacheOf(at: {
 }
 
 /**
- * The same call with what makes its provider cache the conversation. There are at most four marks, as many as providers take:
+ * Adds what makes the provider cache the conversation: a key, or at most four marks, as many as providers accept:
  *
  * - on the last tool, and on the system prompt, which other conversations of the agent share;
- * - on the end of the conversation as the previous call had it, where the provider finds what that call stored. It looks
- *   back a limited number of blocks, so the last mark alone would miss it after an answer with many calls;
- * - on the end of the conversation now. System messages behind it are not part of the next call.
+ * - on the end of the conversation in the previous call, where the provider finds its cache entry. The provider looks
+ *   back a limited number of blocks, so the last mark alone would miss the entry after an answer with many calls;
+ * - on the current end of the conversation. Later system messages are not part of the next call.
  *
  * Pure.
  */
@@ -52,7 +52,7 @@ export function withPromptCache(call: JsonObject, cache: PromptCache, agentId: s
   }
 }
 
-/** The agent's id is not sent. */
+/** Hashes the agent's id, which must not be sent to a provider. */
 function keyOf(agentId: string): string {
   return `flotilla-${createHash('sha256').update(agentId).digest('hex').slice(0, 32)}`
 }
@@ -86,7 +86,7 @@ function roleOf(message: JsonValue): JsonValue | undefined {
   return isJsonObject(message) ? message['role'] : undefined
 }
 
-/** A text without words takes no mark. */
+/** Marks the last part of a message; a blank text cannot have a mark. */
 function markedMessage(message: JsonValue): JsonValue {
   if (!isJsonObject(message)) return message
   const { content } = message

@@ -2,29 +2,28 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { afterText } from '../../intake/index.ts'
 
 /**
- * The bytes in which members of a body came, for those that go on as they are: to print a long conversation anew takes
- * longer than all else that is done with it.
+ * The original bytes of the members of a body, to forward unchanged members without printing them: printing a long
+ * conversation takes longer than all other work on it.
  */
 export interface Spelling {
-  /** How this very value was spelled; null where it must be printed. */
+  /** The original bytes of this value; null if it must be printed. */
   of(name: string, value: JsonValue): Uint8Array | null
 }
 
-/** A list of so many numbers is printed faster too. */
+/** The most numbers and keywords that are checked; a longer list is faster to print. */
 const wordsMax = 1000
-/** Smaller bodies are printed faster than they are looked through, bytes. */
+/** The smallest body that is checked, bytes; smaller ones are faster to print. */
 const spelledMinBytes = 2048
 
 /**
- * Only of a body that is spelled byte for byte as `JSON.stringify` would: so nothing leaves that would not be printed
- * either, no name that comes twice, of which a provider may read the other one, no number that is read as another, no
- * blanks and escapes that a prompt is charged for. Anything else is null and is printed. `body` is what was parsed of
- * `bytes`. Pure.
+ * The original bytes if the body is exactly as `JSON.stringify` would print it; otherwise null, and the body is
+ * printed. So the bytes contain no duplicate name that a provider might read differently, no number that changes when
+ * parsed, and no blanks and escapes that would be billed. `body` is the parsed value of `bytes`. Pure.
  */
 export function spellingOf(bytes: Uint8Array, body: JsonObject): Spelling | null {
   if (bytes.length < spelledMinBytes) return null
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  // Needless escapes; after another backslash they are ordinary text, and such a body is serialized again anyway.
+  // Needless escapes. Two backslashes before `u` or `/` look the same; such a body is printed again anyway.
   if (text.includes('\\u') || text.includes('\\/')) return null
   const found = membersIn(text)
   if (found === null || found.names !== namesIn(body)) return null
@@ -37,9 +36,9 @@ export function spellingOf(bytes: Uint8Array, body: JsonObject): Spelling | null
 }
 
 interface Found {
-  /** Where the values of the outermost object stand. */
+  /** The positions of the values in the outermost object. */
   readonly values: ReadonlyMap<string, { readonly from: number; readonly to: number }>
-  /** In all objects, those that come twice twice. */
+  /** The number of names in all objects, including duplicates. */
   readonly names: number
 }
 
@@ -49,7 +48,7 @@ const colon = 0x3a
 const zero = 0x30
 const nine = 0x39
 
-/** Null where something is not as it would be printed. The bytes are valid JSON. */
+/** Null if any part is not as `JSON.stringify` would print it. The bytes must be valid JSON. */
 function membersIn(text: Buffer): Found | null {
   const values = new Map<string, { from: number; to: number }>()
   let names = 0
@@ -63,7 +62,7 @@ function membersIn(text: Buffer): Found | null {
       const end = afterText(text, at + 1)
       if (text[end] === colon) {
         const first = text[at + 1] ?? 0
-        // Names that are whole numbers are printed before all others.
+        // `JSON.stringify` prints names that are integers first, so the order would differ.
         if (first >= zero && first <= nine) return null
         names++
         if (depth === 1) {
@@ -84,7 +83,7 @@ function membersIn(text: Buffer): Found | null {
     } else if (byte === colon) {
       at++
     } else {
-      // A number, a word, or a blank, which is neither.
+      // A number, a keyword, or a blank, which fails the check.
       const end = behindWord(text, at)
       if (++words > wordsMax || !isPrinted(text.toString('latin1', at, end))) return null
       at = end
@@ -99,7 +98,7 @@ function behindWord(text: Buffer, from: number): number {
   return at
 }
 
-/** Letters, digits, signs and points, as in `true` and `-1.5e+3`, and blanks, with which no word is as it is printed. */
+/** All bytes up to a comma or a closing bracket, as in `true` and `-1.5e+3`; blanks make the check fail. */
 function isOfWord(byte: number): boolean {
   return byte !== comma && byte !== 0x7d && byte !== 0x5d
 }
@@ -108,7 +107,7 @@ function isPrinted(word: string): boolean {
   return word === 'true' || word === 'false' || word === 'null' || String(Number(word)) === word
 }
 
-/** In all objects of a value. */
+/** The number of names in all objects of a value. */
 function namesIn(value: JsonValue): number {
   let names = 0
   if (typeof value !== 'object' || value === null) return 0

@@ -4,24 +4,24 @@ import { laterUsage, usageFrom } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 import { createWholeEvents, eventEnd, lastEnd } from './whole-events.ts'
 
-/** What a stream has carried so far. */
+/** The state of a stream so far. */
 interface StreamProgress {
-  /** The last usage it told; some providers tell one with every piece. */
+  /** The last reported usage; some providers report one with every chunk. */
   usage: TokenUsage | null
-  /** Nothing is generated any more, so that the usage is the whole one. */
+  /** The model has stopped generating, so the usage is complete. */
   isOver: boolean
-  /** Bytes of all whole events. */
+  /** The bytes of all complete events. */
   bytes: number
 }
 
 /** The size of the smallest event that carries one token, bytes. */
 const eventMinBytes = 48
-/** What a stream has beside its words: the first event, the reason of its end, the usage and the end mark, bytes. */
+/** The bytes of a stream besides its words: first event, finish reason, usage and end mark. */
 const framingMaxBytes = 2048
 
 /**
- * What the whole stream has used; null while it may not have told all. An output of zero tokens beside words is counted
- * by the bytes of the events. Pure.
+ * The usage of the whole stream; null while it may be incomplete. If a provider reports zero output tokens beside
+ * words, they are estimated from the bytes of the events. Pure.
  */
 export function wholeUsage({ usage, isOver, bytes }: StreamProgress): TokenUsage | null {
   if (!isOver || usage === null || usage.completionTokens > 0) return isOver ? usage : null
@@ -30,7 +30,7 @@ export function wholeUsage({ usage, isOver, bytes }: StreamProgress): TokenUsage
 }
 
 interface StreamRules {
-  /** The client asked for the usage: its chunk goes on, with the cost. Otherwise the chunk that has only that stays here. */
+  /** The client wants the usage and gets it with the cost; otherwise an event with only usage is dropped. */
   readonly wantsUsage: boolean
   readonly costUsdOf: (usage: TokenUsage) => number
   /** Further members beside the cost, for a client that receives the cost. */
@@ -39,13 +39,13 @@ interface StreamRules {
   readonly onDone: () => void
 }
 
-/** How one kind of stream says what must be known of it. */
+/** Where a stream format carries its end and its usage. */
 export interface StreamForm {
   /** A text that the last event contains; other events may contain it too. */
   readonly endMark: Buffer
-  /** Is this the event after which nothing comes? */
+  /** Whether this is the last event of the stream. */
   isEnd(data: Buffer, from: number, end: number): boolean
-  /** Takes the usage out of an event that names one: the event as it goes on, or null where it stays here. */
+  /** Reads the usage from an event. Returns the event to forward, or null to drop it. */
   tell(event: Buffer, progress: StreamProgress, rules: StreamRules): Buffer | null
 }
 
@@ -61,16 +61,16 @@ export function freshProgress(): StreamProgress {
 }
 
 const usageName = Buffer.from('"usage"')
-/** Its tail: a search goes from quote to quote else, of which a stream is full. */
+/** The first quote is left out: the search would stop at each quote, of which a stream has many. */
 const usageMark = Buffer.from('usage"')
 /** `data: [DONE]` with its line ends and some spaces is shorter. */
 const doneMaxBytes = 24
 
 /** Reads a stream of server-sent events piece by piece. */
 interface SseParser {
-  /** What may go on of what has come so far; null while there is no whole event. */
+  /** The bytes to forward so far; null while no event is complete. */
   take(bytes: Uint8Array): Uint8Array | null
-  /** What is left when nothing more comes. */
+  /** The remaining bytes at the end of the stream. */
   rest(): Uint8Array | null
 }
 
@@ -101,7 +101,7 @@ interface Reading {
   readonly form: StreamForm
 }
 
-/** Whole events as they go on; null if none of them does. */
+/** The complete events to forward; null if all are dropped. */
 function withoutUsage(data: Buffer, { progress, rules, form }: Reading): Buffer | null {
   const marks = createMarks(data, [usageMark, form.endMark])
   const passed: Buffer[] = []
@@ -125,7 +125,7 @@ function withoutUsage(data: Buffer, { progress, rules, form }: Reading): Buffer 
   return joined(passed)
 }
 
-/** Where any of these comes next, each looked for once. */
+/** Finds the next position of any of these marks; searches the bytes once per mark. */
 function createMarks(data: Buffer, marks: readonly Buffer[]) {
   const found = marks.map((mark) => data.indexOf(mark))
   return {
@@ -141,7 +141,7 @@ function createMarks(data: Buffer, marks: readonly Buffer[]) {
   }
 }
 
-/** Events that say `"usage":null` are most of them, and are not worth parsing. */
+/** Whether an event has a usage. Most events say `"usage":null` and need not be parsed. */
 function tellsUsage(event: Buffer): boolean {
   for (let at = event.indexOf(usageName); at !== -1; at = event.indexOf(usageName, at + 1)) {
     const after = event.toString('latin1', at + usageName.length, at + usageName.length + 12)
@@ -155,7 +155,7 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   const usage = usageFrom(data?.['usage'])
   if (data === null || usage === null) return event
   progress.usage = laterUsage(progress.usage, usage)
-  // By its form the last word of a stream, but for its end mark.
+  // An event without choices is the last one before the end mark.
   const isAlone = Array.isArray(data['choices']) && data['choices'].length === 0
   if (isAlone) progress.isOver = true
   if (!rules.wantsUsage) return isAlone ? null : event
@@ -166,13 +166,13 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
 }
 
-/** What the data of an event says; null for what is no JSON object. */
+/** The JSON object in the data of an event; null if there is none. */
 export function parsedData(event: Buffer): Record<string, unknown> | null {
-  // Not ours to judge: what is no JSON goes on as it came.
+  // Data that are not JSON are forwarded unchanged.
   return asObject(readJsonQuietly(dataOf(event), jsonLimits.modelAnswer))
 }
 
-/** The lines of its data, joined. Pure. */
+/** The data lines of an event, joined. Pure. */
 export function dataOf(event: Buffer): string {
   const text = event.toString('utf8').replace(/^\uFEFF/, '')
   const [first = '', ...more] = text.split(/\r?\n/)

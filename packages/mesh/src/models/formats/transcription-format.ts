@@ -2,13 +2,13 @@ import * as z from 'zod'
 import type { AudioType } from './audio-type.ts'
 import { countIn } from './usage.ts'
 
-/** Sound that goes out, as `POST /v1/audio/transcriptions` takes it. */
+/** The body of a request to `POST /v1/audio/transcriptions`. */
 export interface TranscriptionCall {
   readonly contentType: string
   readonly body: Uint8Array
 }
 
-/** What was said, and what the provider tells of its bill: by the length of the sound, or by tokens; null where it does not. */
+/** A transcript with the billed seconds or tokens that the provider reports; null if it reports none. */
 export interface TranscriptionAnswer {
   readonly text: string
   readonly seconds: number | null
@@ -22,7 +22,7 @@ export interface TranscriptionTokens {
   readonly output: number
 }
 
-/** Longer than any file that is taken; what tells more is not believed, seconds. */
+/** The longest plausible duration, seconds; longer than any accepted file. */
 const secondsMax = 1_000_000
 
 /** A duration of zero means that it was not measured. */
@@ -39,7 +39,7 @@ const seconds = z
   .catch(null)
 const answerSchema = z.looseObject({
   text: z.string(),
-  /** Of `verbose_json`; some write it as text. */
+  /** The duration in `verbose_json`; some providers write it as a string. */
   duration: seconds,
   usage: z
     .looseObject({
@@ -52,12 +52,12 @@ const answerSchema = z.looseObject({
     .catch(null),
 })
 
-/** Those of Whisper's family tell the length of the sound in this form alone, and newer ones know only the plain one. */
+/** Whisper models report the duration only in `verbose_json`; newer models accept only `json`. */
 function replyFormatOf(model: string): 'verbose_json' | 'json' {
   return /whisper/i.test(model) ? 'verbose_json' : 'json'
 }
 
-/** Its name is ours: that of the sender would go to a provider, which need not know it. */
+/** Builds the request. The mesh names the file itself, so the sender's file name does not leave. */
 export async function transcriptionCall(
   model: string,
   { audio, type }: { readonly audio: Uint8Array; readonly type: AudioType },
@@ -71,7 +71,7 @@ export async function transcriptionCall(
   return { contentType, body: new Uint8Array(await encoded.arrayBuffer()) }
 }
 
-/** Null for what is no transcription. Pure. */
+/** Null if the answer is not a transcription. Pure. */
 export function readTranscription(answer: unknown): TranscriptionAnswer | null {
   const read = answerSchema.safeParse(answer)
   if (!read.success) return null

@@ -1,29 +1,29 @@
 import { isRecord } from './empty-answer.ts'
 
-/** What a provider says a call has used. */
+/** The usage of a call as its provider reports it. */
 export interface TokenUsage {
   readonly promptTokens: number
-  /** With what was thought, as far as the numbers tell it for any provider. */
+  /** Output tokens, with reasoning tokens as far as the numbers show them for any provider. */
   readonly completionTokens: number
   /** Part of the prompt that the provider had in its cache. */
   readonly cachedTokens: number
-  /** Part of the prompt that the provider put into its cache, which some charge dearer. */
+  /** Prompt tokens that the provider wrote to its cache, which some charge more for. */
   readonly cacheWriteTokens?: number
-  /** Part of those that stay longer there, which is dearer still. */
+  /** Cache-written tokens with the longer lifetime, which cost even more. */
   readonly cacheWriteLongTokens?: number
   /** Answer plus reasoning tokens, for providers that do not count reasoning as part of the answer. */
   readonly besideTokens?: number
-  /** The cost as the provider tells it, where it does, US dollars. */
+  /** The cost that the provider reports, US dollars; omitted if it reports none. */
   readonly toldUsd?: number
   /** How often tools ran at the provider, by name. */
   readonly serverToolCalls?: Readonly<Record<string, number>>
 }
 
-/** How one provider writes its usage down, where the general way would price it too low. */
+/** How to read one provider's usage, if the general way would price it too low. */
 export interface UsageRule {
-  /** Reasoning tokens stand beside those of the answer. */
+  /** The provider reports reasoning tokens in addition to the answer tokens. */
   readonly reasoningBeside?: boolean
-  /** What it tells as the cost is the whole of it, in US dollars. */
+  /** The cost that the provider reports is the whole cost, in US dollars. */
   readonly tellsCost?: boolean
 }
 
@@ -35,13 +35,13 @@ const toolNameMaxChars = 64
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A plausible number of tokens, also as a text; null for all else. Pure. */
+/** A plausible token count, also as a string; null for anything else. Pure. */
 export function countIn(told: unknown): number | null {
   const value = typeof told === 'string' && /^\d{1,15}$/.test(told) ? Number(told) : told
   return Number.isSafeInteger(value) && isWithin(value, countMax) ? value : null
 }
 
-/** The same for an optional count: 0 if absent. Pure. */
+/** A plausible optional count; 0 if absent, null if implausible. Pure. */
 export function countOrNone(value: unknown): number | null {
   return isTold(value) ? countIn(value) : 0
 }
@@ -54,7 +54,7 @@ function isWithin(value: unknown, max: number): value is number {
   return typeof value === 'number' && value >= 0 && value <= max
 }
 
-/** Members of a value that may have none. */
+/** The members of a value that may not be an object. */
 const none: Members = {}
 export function membersOf(value: unknown): Members {
   return isRecord(value) ? value : none
@@ -83,12 +83,12 @@ export function usageFrom(value: unknown): TokenUsage | null {
   const total = countIn(usage['total_tokens']) ?? 0
   const cachedTokens =
     countIn(ofPrompt['cached_tokens']) ??
-    // DeepSeek's, and Moonshot's.
+    // The names of DeepSeek and of Moonshot.
     countIn(usage['prompt_cache_hit_tokens']) ??
     countIn(usage['cached_tokens']) ??
     0
   return {
-    // What a cache held or took was part of the prompt, so a smaller prompt has not counted it.
+    // Cached tokens are part of the prompt; a smaller reported prompt does not include them.
     promptTokens: Math.max(prompt, cachedTokens + cacheWriteTokens),
     completionTokens: Math.max(spoken, total - prompt, thought > spoken ? spoken + thought : 0),
     cachedTokens,
@@ -98,14 +98,14 @@ export function usageFrom(value: unknown): TokenUsage | null {
   }
 }
 
-/** Other names of the members that money depends on. */
+/** Other names of the members that the cost depends on. */
 const otherNames: readonly (readonly [string, readonly string[]])[] = [
   ['prompt_tokens', ['promptTokens', 'input_tokens', 'inputTokens']],
   ['completion_tokens', ['completionTokens', 'output_tokens', 'outputTokens']],
   ['total_tokens', ['totalTokens']],
 ]
 
-/** The usage with its members under the names of a chat completion; the same where they have them. Pure. */
+/** Renames the members to those of a chat completion; returns the same object if nothing changes. Pure. */
 export function inChatNames(usage: Members): Members {
   let named: Record<string, unknown> | null = null
   for (const [name, others] of otherNames) {
@@ -130,19 +130,19 @@ export function laterUsage(before: TokenUsage | null, later: TokenUsage): TokenU
   }
 }
 
-/** Characters of an answer that count as one token where its provider has counted none */
+/** Characters that count as one token if the provider has reported no output tokens. */
 const charsPerToken = 3
 
 /**
- * The usage with an output counted from what was said, where the provider reports an output of zero tokens beside words.
- * The same usage otherwise. Pure.
+ * Estimates the output from the characters if the provider reports zero output tokens beside words. Otherwise returns
+ * the same usage. Pure.
  */
 export function withCountedOutput(usage: TokenUsage, saidChars: number): TokenUsage {
   if (usage.completionTokens > 0 || saidChars === 0) return usage
   return { ...usage, completionTokens: Math.ceil(saidChars / charsPerToken) }
 }
 
-/** Characters of all texts in a value. Pure. */
+/** The number of characters in all strings of a value. Pure. */
 export function charsIn(value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
@@ -159,14 +159,14 @@ export function told(usage: Members): Pick<TokenUsage, 'toldUsd' | 'serverToolCa
   }
 }
 
-/** xAI's in ten-billionths of a dollar; OpenRouter's is a number, Perplexity's has the sum among its parts. */
+/** The reported cost in US dollars: xAI reports ten-billionths, OpenRouter a number, Perplexity a sum among parts. */
 function usdIn({ cost, cost_in_usd_ticks: ticks }: Members): number {
   if (isWithin(ticks, ticksMax)) return ticks / ticksPerUsd
   const usd = isRecord(cost) ? cost['total_cost'] : cost
   return isWithin(usd, usdMax) ? usd : 0
 }
 
-/** None of them where any has a name beyond all reason. */
+/** The tool calls by name; none at all if one name is implausibly long. */
 function callsIn(value: unknown): readonly (readonly [string, number])[] {
   const calls: (readonly [string, number])[] = []
   for (const [name, told] of Object.entries(membersOf(value))) {
@@ -177,7 +177,7 @@ function callsIn(value: unknown): readonly (readonly [string, number])[] {
   return calls
 }
 
-/** What is paid for, by the provider's own way of telling. Pure. */
+/** The billed usage, by the rule of the provider. Pure. */
 export function billedUsage(usage: TokenUsage, rule: UsageRule): TokenUsage {
   const { besideTokens, toldUsd, ...rest } = usage
   return {

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-/** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
+/** The bound for one event: usually a few hundred bytes, but megabytes if it contains a picture. */
 const eventMaxBytes = 8 * 1024 * 1024
 /** First size of the buffer for an unfinished event, and the largest that is kept for the next event, bytes. */
 const bufferMinBytes = 1024
@@ -18,8 +18,8 @@ export interface WholeEvents {
 }
 
 /**
- * Each byte is searched once and copied a bounded number of times, so a provider that sends an event in small pieces
- * costs no more than one that sends it whole. `take` throws the Problem `upstream-failed` for an event that is too large.
+ * Searches each byte once and copies it a bounded number of times, so an event in small pieces costs no more than a
+ * whole one. `take` throws the Problem `upstream-failed` for an event that is too large.
  */
 export function createWholeEvents(): WholeEvents {
   let held = Buffer.alloc(0)
@@ -57,7 +57,7 @@ export function createWholeEvents(): WholeEvents {
   }
 }
 
-/** Where the last event of these bytes ends, after its empty line; 0 if none ends in them. Pure. */
+/** The position after the last complete event and its empty line; 0 if none ends in these bytes. Pure. */
 export function lastEnd(bytes: Buffer): number {
   const plain = bytes.lastIndexOf('\n\n')
   const returned = bytes.includes(carriageReturn) ? bytes.lastIndexOf('\n\r\n') : -1
@@ -75,7 +75,7 @@ function endAcross(before: Buffer, length: number, piece: Buffer): number {
   return isCut && piece[0] === lineFeed ? 1 : 0
 }
 
-/** Where the first event from `from` on ends, after its empty line; -1 if it is not whole. Pure. */
+/** The position after the first event from `from` on and its empty line; -1 if it is incomplete. Pure. */
 export function eventEnd(data: Buffer, from: number): number {
   for (let at = data.indexOf(lineFeed, from); at !== -1; at = data.indexOf(lineFeed, at + 1)) {
     if (data[at + 1] === lineFeed) return at + 2
@@ -84,7 +84,7 @@ export function eventEnd(data: Buffer, from: number): number {
   return -1
 }
 
-/** Lines may end in a carriage return alone; every other provider sends a line feed too. */
+/** Whether lines end in a carriage return alone; most providers send a line feed too. */
 export function endsInReturns(bytes: Buffer | null): boolean {
   const at = bytes?.indexOf(carriageReturn) ?? -1
   return bytes !== null && at !== -1 && at < bytes.length - 1 && !bytes.includes(lineFeed)

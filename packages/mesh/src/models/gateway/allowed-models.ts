@@ -19,9 +19,9 @@ export interface AllowedModelsDeps {
 }
 
 /**
- * What an agent may use: its own model, the model of all memories, and what the owner's settings add for it. Only the
- * owner's entries may match many models at once, or one that searches the web by itself. The operator can also set an
- * agent's own model, and must not open a whole provider or egress with it.
+ * The models that an agent may use: its own model, the embedding model of memories, and what the owner's settings
+ * add. Only the owner's entries may match many models, or a model that searches the web by itself: the operator can
+ * set an agent's own model too, and must not open a whole provider or egress that way.
  */
 export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
   const ownersDefault = deps.catalog.defaultModel()
@@ -32,7 +32,7 @@ export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly 
   return [isOpen ? null : own, ofMemories, ...added].filter((name) => typeof name === 'string')
 }
 
-/** The model that was asked for. Throws the Problem `model-not-allowed`. */
+/** Resolves the requested model. Throws the Problem `model-not-allowed`. */
 export function allowedModel(deps: AllowedModelsDeps, agentId: string, wanted: string): ModelName {
   const provider = deps.catalog.defaultProvider()
   const name = resolveModel(wanted, provider)
@@ -54,7 +54,7 @@ export interface FallbackDeps extends AllowedModelsDeps {
 
 /**
  * The requested model and its configured fallbacks, in order. A fallback must be on the agent's own list, configured,
- * and have a price; otherwise it is skipped. Throws what the requested model itself lacks.
+ * and have a price; otherwise it is skipped. Throws if the requested model is not configured.
  */
 export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: ModelName): CatalogModel[] {
   const chain = [deps.catalog.find(wanted)]
@@ -71,7 +71,7 @@ export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: Model
   return chain
 }
 
-/** Null for what cannot be called now; the owner sees why in the list of models. */
+/** Null if the model cannot be called now; the owner sees the reason in the list of models. */
 function usable(deps: FallbackDeps, name: ModelName): CatalogModel | null {
   try {
     const model = deps.catalog.find(name)

@@ -1,23 +1,23 @@
 /**
- * How long answers of a model to an agent have been, so that no more is set aside for the next than it may need. In
- * memory: the first answers after a start are bounded by the model alone.
+ * Remembers the lengths of a model's answers to an agent, so that a reservation is not larger than necessary. In
+ * memory: after a start, only the model limits the first answers.
  */
 export interface AnswerBounds {
-  /** Tokens that the next answer may have; null while too few were seen, or where the model's own bound is lower. */
+  /** The bound in tokens for the next answer; null after too few answers, or if the model's own bound is lower. */
   boundFor(agentId: string, model: string, modelMax: number): number | null
-  /** An answer had so many tokens, thinking included. */
+  /** Records the tokens of an answer, thinking included. */
   saw(agentId: string, model: string, tokens: number): void
 }
 
-/** Answers remembered for an agent and model: the longest of the last hundred is more than their 99th percentile. */
+/** Answers remembered per agent and model: the longest of a hundred exceeds their 99th percentile. */
 const rememberedMax = 100
-/** With fewer, nothing is known. */
+/** The fewest answers for which a bound is given. */
 const seenMin = 10
-/** The next may be so much longer than the longest. An answer that was cut counts as that long, so the bound grows as much. */
+/** The bound is this many times the longest answer. A cut answer counts with its length, so the bound grows. */
 const factor = 4
-/** Smallest bound, tokens: a page and a half of text. */
+/** The smallest bound, tokens: a page and a half of text. */
 const boundMin = 1024
-/** Agents and models that are remembered; the oldest is forgotten. */
+/** The most pairs of agent and model; the oldest pair is forgotten. */
 const pairsMax = 2000
 
 export function createAnswerBounds(): AnswerBounds {

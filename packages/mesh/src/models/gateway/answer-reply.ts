@@ -13,11 +13,11 @@ import type { KeepAlive } from './keep-alive.ts'
 import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
-/** To be copied to the client as it is. */
+/** The reply to copy to the client unchanged. */
 export interface CompletionReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** A stream is read to its end or given up by the signal. */
+  /** A stream must be read to its end or be aborted by the signal. */
   readonly body: Uint8Array | ByteStream
 }
 
@@ -25,14 +25,14 @@ interface WholeReply extends CompletionReply {
   readonly body: Uint8Array
 }
 
-/** An answer that may be passed on: whole, or a stream that has said its first words. */
+/** An answer that may be forwarded: a whole answer, or a stream whose first words have arrived. */
 export type Received =
   | { readonly whole: WholeReply }
   | { readonly reply: ProviderReply; readonly call: OpenCall }
 
 type Answer = Answered<Received>
 
-/** An answer in one piece, with who gave it. */
+/** A whole answer, with headers that name the model that gave it. */
 export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
   if ('reply' in answer) throw new Error('a call that is not streamed has no stream')
   return { ...answer.whole, headers: { ...answer.whole.headers, ...answeredBy(by) } }
@@ -48,7 +48,7 @@ interface Streaming {
   readonly waits: CallWaits
 }
 
-/** A stream, opened by its first words or by the silence before them, whichever comes first. */
+/** Opens a stream at its first words or after the keep-alive interval, whichever comes first. */
 export async function streamedAnswer(streaming: Streaming): Promise<CompletionReply> {
   const { dispatched, keepAlive, apiFormat, hearing, wantsUsage } = streaming
   const spoken = dispatched.then((answer) => spokenStream(streaming, answer))
@@ -84,12 +84,12 @@ function answeredBy({ model, attempts }: Pick<Answer, 'model' | 'attempts'>): Re
   return { [headers.answeringModel]: visible(model.id), [headers.attempts]: `${attempts}` }
 }
 
-/** A name may hold what a header may not. */
+/** Encodes a model name with characters that a header may not contain. */
 function visible(name: string): string {
   return /^[\x21-\x7e]+$/.test(name) ? name : encodeURIComponent(name)
 }
 
-/** A provider that was asked for a stream and gave one piece, when the client's stream has begun already. */
+/** Converts a whole answer to a stream, if the provider was asked for one and the client's stream has begun already. */
 function asStream(
   whole: WholeReply,
   { apiFormat, hearing }: { readonly apiFormat: ApiFormat; readonly hearing: Hearing },
@@ -103,13 +103,13 @@ function asStream(
   return { reply: { ...told, body, discard: () => {} }, call: { ...paidCall, hearing } }
 }
 
-/** Of an answer that came whole: it was settled then. */
+/** The call of a whole answer, which is settled already. */
 const paidCall: Omit<OpenCall, 'hearing'> = {
   account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {} },
   costUsdOf: () => 0,
 }
 
-/** The answer, or null when it is so long in coming that the client should hear something meanwhile. */
+/** The answer, or null if the keep-alive interval passes first, so that the client needs a sign of life. */
 async function firstOf(dispatched: Promise<Answer>, keepAlive: KeepAlive): Promise<Answer | null> {
   const silence = Promise.withResolvers<null>()
   const watched = keepAlive.watch(() => silence.resolve(null))

@@ -13,7 +13,7 @@ import { createFirstWords } from '../formats/first-words.ts'
 import { createSseParser, dataOf, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
 import type { Hearing } from './read-on.ts'
 
-/** A stream that says nothing in so many bytes is passed on as it is. */
+/** A stream without content in this many bytes is forwarded unchanged. */
 const silentMaxBytes = 64 * 1024
 
 /**
@@ -38,7 +38,7 @@ interface Told {
   readonly hearing: Hearing
   readonly apiFormat: ApiFormat
   readonly secrets: readonly Secret[]
-  /** Who answers, for the words of a refusal. */
+  /** The answering provider, named in the detail of a refusal. */
   readonly model?: Pick<RefusedBy, 'provider' | 'baseUrl'>
 }
 
@@ -86,7 +86,7 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], of: Told): Pr
 
     flow = pipeBytes(reply.body, {
       write: (bytes) => (reader ? reader.write(bytes) : hold(bytes)),
-      // Made only where it is needed: a problem has a stack, which costs a stream a hundredth of its time.
+      // The problem is made only if needed: its stack costs about one percent of a stream's time.
       end: () => {
         try {
           if (!isBegun && !listener.saidAtEnd()) return refuse(emptyAnswer())
@@ -105,7 +105,7 @@ function isSpoken(event: Buffer, { apiFormat, secrets, model }: Told): boolean {
   const text = dataOf(event).trim()
   if (text === '' || text === '[DONE]') return false
   const value = readJsonQuietly(text, jsonLimits.modelAnswer)
-  // What is no JSON is not ours to judge.
+  // Data that are not JSON count as content and are forwarded.
   if (!isRecord(value)) return true
   const by = { provider: 'the provider', baseUrl: null, ...model, secrets }
   const refusal = refusalInBody(value, { by, where: 'stream' })

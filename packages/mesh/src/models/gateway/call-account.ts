@@ -9,8 +9,8 @@ import { billedUsage } from '../formats/usage.ts'
 import type { TokenUsage, UsageRule } from '../formats/usage.ts'
 
 /**
- * The money of one open call. It is closed once, by whatever comes first: the usage at the end, an end that leaves its
- * cost unknown, or a refund; every later close does nothing. `closed` runs with the first.
+ * The account of one open call. The first of three events closes it: the final usage, an end with unknown cost, or a
+ * refund; later closes have no effect. `closed` runs at the first.
  */
 export interface CallAccount {
   settle(usage: TokenUsage): void
@@ -25,7 +25,7 @@ export interface CallAccountInput {
   readonly model: string
   readonly operation: 'chat' | 'embeddings' | 'transcription'
   readonly price: Price
-  /** How its provider tells what is paid for. */
+  /** How the provider's usage maps to billed tokens. */
   readonly usageRule?: UsageRule
   readonly reservation: Reservation
   readonly promptTokens: number
@@ -109,7 +109,7 @@ export function openCallAccount(
         input.answered({ promptTokens: bookable(promptTokens), completionTokens: bookable(completionTokens) })
         pay({ costNano, promptTokens, completionTokens })
       }),
-    // For what is billed by something else than tokens, as sound by its length.
+    // For calls that are not billed by tokens, such as sound by its duration.
     settleCost: (told) => close(() => pay(told)),
     settleUnconfirmed: (why, soFar = null) =>
       close(() => {
@@ -129,7 +129,7 @@ export function openCallAccount(
   }
 }
 
-/** Waits for its commit, and so holds what it says and nothing else of the call: prompts would pile up meanwhile. */
+/** This function waits for a commit, so it keeps only the event in memory and not the prompt of the call. */
 function announcing(events: Pick<EventBus, 'publish'>, event: FleetEventBody): () => void {
   return () => events.publish(event)
 }

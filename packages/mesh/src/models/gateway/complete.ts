@@ -31,29 +31,29 @@ import type { TellWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /**
- * One call of a model for an agent, in any form of the model surface: the rules are the same for all of them.
+ * Makes one model call for an agent, in any format of the model API. The rules are the same for all formats.
  *
- * 1. Nothing leaves before the guard, the list of models and the budget have said yes; the gateway has counted the call.
+ * 1. Nothing is sent before guard, model list and budget allow the call. The gateway has counted it already.
  * 2. Every reservation is settled or refunded, on every path, also when the client has disconnected.
- * 3. When `signal` aborts (the client has gone), this rejects at once, nothing more is asked, and an answer that is
+ * 3. When `signal` aborts (the client has left), the call rejects at once, no attempt follows, and an answer that is
  *    paid for is read on for its usage (`read-on.ts`).
  */
 export type Complete = (caller: Caller, input: CompletionInput) => Promise<CompletionReply>
 
 export interface CompletionInput {
-  /** The body as it came. */
+  /** The body as received. */
   readonly body: Uint8Array
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal
-  /** Counts bytes of an answer in one piece; they are kept until the call is over. */
+  /** Counts the bytes of a whole answer, which are kept until the call is over. */
   readonly hold?: Hold
-  /** The call is not over, though its client has left, until what this returns is called. */
+  /** Keeps the call open, even without its client, until the returned function is called. */
   readonly keep?: () => () => void
-  /** Features that are still tried out, by the names a client gives them. */
+  /** Beta features, by the names that the client sent. */
   readonly betas?: readonly string[]
-  /** The client asks again where a bound that it did not choose cut the answer off. */
+  /** Whether the client retries if a bound that it did not choose cut the answer off. */
   readonly asksAgain?: boolean
-  /** What the call is to the run whose agent thinks by it; left out, a part of its conversation. */
+  /** The purpose of the call in its run; if omitted, it is part of the conversation. */
   readonly purpose?: CallPurpose
 }
 
@@ -63,22 +63,22 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<ReadForDeps, 'apiF
   readonly fetchMedia: FetchMedia
   readonly readOn: ReadOn
   readonly windows: StatedWindows
-  /** Null for a run that thinks with the model of its agent. */
+  /** Answers in place of the model in a replay; returns null for all other runs. */
   readonly standIn?: StandIn
-  /** From 0 to 1; spreads out those who come back after a failure. */
+  /** Returns 0 to 1; spreads the retries of clients after a failure. */
   readonly chance: () => number
-  /** Silence after which a stream gets a comment; the default is the wire's. */
+  /** The silence after which a stream gets a keep-alive comment; the default is `wireLimits.keepAliveMs`. */
   readonly keepAliveMs?: number
   /** How long a call waits for a provider before the caller is notified; the default is a second. */
   readonly toldAfterMs?: number
-  /** Ends what waits between calls. */
+  /** Ends the waits between calls. */
   readonly stopped?: AbortSignal
 }
 
 /**
- * Throws Problems, each with what clients of this form look for: `denied`,
- * `body-too-large`, `bad-json`, `bad-request`, `model-not-allowed`, `model-unpriced`, `not-configured`,
- * `budget-exhausted`, and what the provider met. A stream that has begun ends with an error event instead.
+ * Throws Problems with the error body of this format: `denied`, `body-too-large`, `bad-json`, `bad-request`,
+ * `model-not-allowed`, `model-unpriced`, `not-configured`, `budget-exhausted`, and the provider's failures. A stream
+ * that has begun ends with an error event instead.
  */
 export function createComplete(deps: CompleteDeps, apiFormat: ApiFormat): Complete {
   const keepAlive = createKeepAlive({ ...deps, intervalMs: deps.keepAliveMs ?? wireLimits.keepAliveMs })
@@ -143,7 +143,7 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
     }
   }
 
-  // One that is left before it began is read on by the stream that it becomes.
+  // If the client leaves before a stream has begun, the stream still reads the answer to its end.
   const { stream, wantsUsage } = parameters
   const answered = stream
     ? streamedAnswer({ keepAlive, watch, apiFormat, wantsUsage, dispatched: dispatched(), hearing, waits })

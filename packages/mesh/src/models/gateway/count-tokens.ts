@@ -24,8 +24,8 @@ export type CountTokens = (
 ) => Promise<{ readonly body: string }>
 
 /**
- * How many tokens a prompt of `/v1/messages` has: the provider's own count where it has one, and about as many as
- * text commonly makes where it has none. Costs nothing, and is asked once. Throws the same Problems as a call does, but for money.
+ * Counts the tokens of a `/v1/messages` prompt: by the provider if it can, otherwise estimated from the characters.
+ * Costs nothing and is never retried. Throws the same Problems as a call, except those about money.
  */
 export function createCountTokens(deps: CountTokensDeps): CountTokens {
   return async (caller, { body, signal, hold }) => {
@@ -55,11 +55,11 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
   }
 }
 
-/** Characters of a token in common text, and what a picture commonly counts. */
+/** The usual number of characters per token, and of tokens per picture. */
 const charsPerToken = 4
 const imageTokens = 1600
 
-/** About as many tokens as a prompt has, for a provider that does not count them itself. Pure. */
+/** Estimates the tokens of a prompt for a provider that cannot count them. Pure. */
 function messagesTokensAbout(parameters: JsonObject, prompt: PromptFound): number {
   const chars = JSON.stringify(parameters).length - prompt.dataBytes
   return Math.ceil(chars / charsPerToken) + (prompt.images + prompt.documents) * imageTokens

@@ -14,7 +14,7 @@ import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 interface ChainCall<Answer> {
-  /** The model that was asked for and what may stand in for it, in order; never empty. */
+  /** The requested model and its fallbacks, in order; never empty. */
   readonly chain: readonly CatalogModel[]
   /** Reserves the cost of one attempt; throws if the budget does not allow it. */
   readonly open: (model: CatalogModel) => Promise<Opened>
@@ -29,12 +29,12 @@ interface ChainCall<Answer> {
   readonly waits: CallWaits
 }
 
-/** An answer, who gave it, and how many attempts it took. */
+/** An answer, the model that gave it, and the number of attempts. */
 export interface Answered<Answer> {
   readonly answer: Answer
   readonly model: CatalogModel
   readonly attempts: number
-  /** When the attempt that was answered left, for what is said of its model later. */
+  /** When the successful attempt was sent, for later reports about the model's health. */
   readonly askedAt: number
 }
 
@@ -42,20 +42,20 @@ interface DispatchDeps {
   readonly clock: Clock
   readonly log: Log
   readonly watch: ModelWatch
-  /** From 0 to 1. */
+  /** Returns 0 to 1, to spread retries. */
   readonly chance: () => number
 }
 
 /**
- * One answer, by the model that was asked for or by one behind it in the chain.
+ * Gets one answer, from the requested model or from a fallback.
  *
- * 1. The same model is asked again first, where that can heal; then the next. A refusal of key, account or model leads to
- *    the next at once; what the call itself has to change ends it. A model that is refused for good is not asked.
- * 2. Each attempt that may be billed is settled by itself; money for the next is set aside anew, and what was never
- *    sent keeps its reservation. No attempt leaves without one.
+ * 1. Retries the same model first if that may help, then the next. A refusal of key, account or model leads to
+ *    the next at once; an error of the call itself ends it. A model whose key or account is refused is not called.
+ * 2. Each attempt that may be billed is settled by itself, and the next gets a new reservation. An attempt that was not
+ *    billed keeps its reservation for the next. No attempt is sent without one.
  * 3. Every account that was opened is closed when this rejects.
  *
- * Rejects with the Problem of the last attempt, with `attempts` in it, or with the reason of the client's going.
+ * Rejects with the Problem of the last attempt, which contains `attempts`, or with the abort reason of the client.
  */
 export async function dispatch<Answer>(
   deps: DispatchDeps,
@@ -88,13 +88,13 @@ export async function dispatch<Answer>(
   throw whyNoAnswer(walk, rememberedRefusal(deps.watch, call.chain))
 }
 
-/** One call on its way along the chain. */
+/** The state of one call along its chain. */
 interface Walk {
   readonly beganAt: number
-  /** At all models together. */
+  /** The number of attempts at all models together. */
   attempts: number
   readonly untried: Set<number>
-  /** The last; null before the first. */
+  /** The last failure; null before the first. */
   failure: Failure | null
   /** Why the last fallback could not be called. */
   refusal: Problem | null
@@ -103,14 +103,14 @@ interface Walk {
 /** The answer, or the model to try next; null if no model is left. */
 type Tried<Answer> = Answered<Answer> | { readonly next: Choice | null }
 
-/** All attempts at one model. Throws what is no failure of the model: a refusal of our own, or the signal's reason. */
+/** Makes all attempts at one model. Throws other errors: a Problem of the mesh, or the abort reason. */
 async function tryModel<Answer>(
   deps: DispatchDeps,
   call: ChainCall<Answer>,
   { model, walk, isLastResort }: { model: CatalogModel; walk: Walk; isLastResort: boolean },
 ): Promise<Tried<Answer>> {
   const { clock, watch } = deps
-  /** Set aside and not spent. */
+  /** A reserved call that has not been billed. */
   let held: Opened | null = null
   try {
     for (let retries = 0; ; retries++) {
@@ -150,7 +150,7 @@ async function tryModel<Answer>(
 
 export type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: Failure }
 
-/** One attempt at one model. The account is settled where the attempt may be billed, and left as it is where it surely is not. */
+/** Makes one attempt. Settles the account if the provider may bill; if surely not, leaves it open. */
 export async function attemptOnce<Answer>(
   model: CatalogModel,
   call: Pick<ChainCall<Answer>, 'receive' | 'hearing' | 'waits'>,

@@ -2,9 +2,9 @@ import type { MediaBounds } from '../catalog/media-bounds.ts'
 import type { PromptFound } from '../formats/prompt/prompt-found.ts'
 
 /**
- * At least as many tokens as the prompt can have: a token of text is never shorter than a byte, a picture counts as its
- * family's maximum, and a prompt with a document in it as the whole window, which no prompt that is answered exceeds.
- * `bodyBytes` is the length of the JSON that goes out. Pure.
+ * An upper bound on the prompt tokens: a text token has at least one byte, a picture counts as its family's maximum,
+ * and a prompt with a document as the whole window, which no answered prompt exceeds. `bodyBytes` is the length of
+ * the JSON to send. Pure.
  */
 export function promptTokensAtMost(prompt: PromptFound, bodyBytes: number, bounds: MediaBounds): number {
   const tokens =

@@ -6,42 +6,42 @@ export interface Failure {
   readonly problem: Problem
   /** Null if the call itself is at fault, or another model cannot help: the error is returned and never retried. */
   readonly kind: FailureKind | null
-  /** What the provider asked for; 0 when it asked for nothing. */
+  /** The wait that the provider asked for, milliseconds; 0 if none. */
   readonly retryAfterMs: number
-  /** The far end may have done the work all the same, so that its price counts as spent. */
+  /** The provider may have done the work and may bill it, so the price counts as spent. */
   readonly mayBeBilled: boolean
-  /** The provider says itself that asking again is in vain. */
+  /** The provider says that a retry is useless. */
   readonly isFinal?: boolean
 }
 
-/** Asked again of the same model after the first failure, and pauses before that. */
+/** The waits before the first and the second retry of the same model. */
 const backOffMs = [500, 2000] as const
-/** A model that should be cooling gets one more chance and no second. */
+/** The retries of a model that is called during its cooldown as the last resort. */
 const lastResortRetriesMax = 1
-/** Later than this after the call began, the same model is not asked again: an agent waits, and so does a person. */
+/** The time after the start of a call in which the same model is retried; a person may be waiting. */
 const retryWithinMs = 8000
-/** Longest Retry-After that is waited for where no other model could answer instead, and where one could. */
+/** The longest accepted Retry-After, without and with another model that could answer. */
 const waitAloneMaxMs = 10_000
 const waitAmongOthersMaxMs = 2000
 
-/** These heal in seconds; a key does not, and a long silence has cost enough time already. */
+/** Failures that often pass within seconds. A wrong key does not, and a timeout has taken long enough. */
 const healsSoon: readonly FailureKind[] = ['rate-limited', 'outage', 'broken', 'empty']
 
 export interface Candidate {
-  /** Place in the chain. */
+  /** The index in the chain. */
   readonly index: number
   readonly coolDownLeftMs: number
-  /** Refused for good, as far as is known now: it is not even a last resort. */
+  /** The model's key or account is refused, so it is not even a last resort. */
   readonly isShut?: boolean
 }
 
-/** A model to ask; `isLastResort` when everybody cools and it is the one with the least left. */
+/** The model to call; `isLastResort` if all models cool down and this one's cooldown ends first. */
 export interface Choice {
   readonly index: number
   readonly isLastResort: boolean
 }
 
-/** The first that does not cool, else the one whose cool-down ends first; never one that is shut. Pure. */
+/** The first model without cooldown, else the one whose cooldown ends first; never one with `isShut`. Pure. */
 export function chooseModel(candidates: readonly Candidate[]): Choice | null {
   const rested = candidates.find(({ coolDownLeftMs }) => coolDownLeftMs === 0)
   if (rested) return { index: rested.index, isLastResort: false }
@@ -52,14 +52,14 @@ export function chooseModel(candidates: readonly Candidate[]): Choice | null {
 
 export interface Standing {
   readonly failure: Failure
-  /** How often this very model was asked again already. */
+  /** How often this model was retried already. */
   readonly retries: number
   readonly isLastResort: boolean
-  /** Since the call began. */
+  /** Time since the call began. */
   readonly elapsedMs: number
-  /** Models of the chain that this call has not asked yet. */
+  /** Models of the chain that this call has not tried yet. */
   readonly others: readonly Candidate[]
-  /** From 0 to 1, so that many who failed at once do not come back at once. */
+  /** From 0 to 1, so that many calls that failed together do not retry together. */
   readonly chance: number
 }
 
@@ -81,7 +81,7 @@ export function nextStep(standing: Standing): Step {
   return choice ? { do: 'switch', ...choice } : { do: 'give-up' }
 }
 
-/** Null when the same model is not to be asked again. */
+/** The wait before a retry of the same model; null for no retry. */
 function retryWaitMs({ failure, retries, isLastResort, elapsedMs, others, chance }: Standing): number | null {
   const pauseMs = backOffMs[retries]
   if (pauseMs === undefined || (isLastResort && retries >= lastResortRetriesMax)) return null

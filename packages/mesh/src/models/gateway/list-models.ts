@@ -6,7 +6,7 @@ import type { AllowedModelsDeps } from './allowed-models.ts'
 import { windowOfModel } from '../catalog/model-window.ts'
 import { fullName, modelIsListed, resolveModel } from '../catalog/resolve-model.ts'
 
-/** Whose client asks: each has a form of its own for the same list. */
+/** The client family; each has its own format of the list. */
 export type ModelListForm = 'openai' | 'anthropic'
 
 export interface ListModelsDeps extends AllowedModelsDeps {
@@ -17,7 +17,7 @@ export interface ListModelsDeps extends AllowedModelsDeps {
 export interface ListModels {
   /** The models that the calling agent may use. Throws the Problem `denied`. */
   list(caller: Caller, form: ModelListForm): Promise<object>
-  /** One that it may use, by its full or bare name. Throws the Problem `denied` or `not-found`. */
+  /** One model that the calling agent may use, by full or bare name. Throws the Problem `denied` or `not-found`. */
   one(caller: Caller, id: string, form: ModelListForm): Promise<object>
 }
 

@@ -6,7 +6,7 @@ import { anthropicErrorBody } from '../formats/anthropic-error.ts'
 import { withOpenAiError } from '../formats/openai-error.ts'
 import { asProblem } from '../../http/index.ts'
 
-/** Is this one of Anthropic's clients? All of them name the version of their wire, on every path. */
+/** Whether the client is Anthropic's: all of them send `anthropic-version`, on every path. */
 export function isAnthropicCall(request: FastifyRequest): boolean {
   return 'anthropic-version' in request.headers || request.url.startsWith(modelEndpoints.messages.path)
 }
@@ -26,7 +26,7 @@ export function refuseInClientFormat(scope: FastifyInstance): void {
   })
 }
 
-/** What the gateway has written a moment ago. */
+/** Parses the problem that the gateway has just written. */
 function problemIn(payload: string): Problem {
   const said = JSON.parse(payload) as { code?: unknown; detail?: unknown }
   const code = typeof said.code === 'string' && isProblemCode(said.code) ? said.code : 'internal-error'

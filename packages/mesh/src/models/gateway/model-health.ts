@@ -1,27 +1,27 @@
-/** Why a model did not answer, as far as it matters to when it is worth asking again. */
+/** Why a model did not answer, as far as the cause decides when to call it again. */
 export type FailureKind =
   /** 429. */
   | 'rate-limited'
-  /** The key is refused, or may not use this model: only the owner can mend it. */
+  /** The key is rejected or may not use this model: only the owner can repair it. */
   | 'credential'
-  /** The account has no credit or quota left: only the owner can mend it, or time. */
+  /** The account has no credit or quota left: the owner can repair it, or it renews with time. */
   | 'account'
   /** The provider has no such model. */
   | 'unknown-model'
-  /** The request alone is above what the account may send in a minute; it says nothing of smaller ones. */
+  /** This request exceeds what the account may send per minute; smaller ones may still pass. */
   | 'too-large'
   /** 408, 5xx, or no connection. */
   | 'outage'
-  /** The call went out, and then there was silence. */
+  /** The call was sent, and no answer came in time. */
   | 'timeout'
   /** The answer broke off. */
   | 'broken'
-  /** An answer with nothing in it. */
+  /** The answer was empty. */
   | 'empty'
 
 /**
- * How a model does. `cooling` lasts beyond `until`: from then on the model is on trial, asked like any other, and the
- * first answer makes it `ok` again.
+ * The health of a model. `cooling` lasts beyond `until`: from then on the model is on trial and called like any
+ * other, and its first answer makes it `ok` again.
  */
 export type ModelHealth =
   | { readonly kind: 'ok' }
@@ -29,9 +29,9 @@ export type ModelHealth =
       readonly kind: 'cooling'
       readonly since: number
       readonly until: number
-      /** Permanently refused: until then it is not asked at all, since the answer is known. */
+      /** Key or account was refused: until `until` the model is not called at all, because the answer is known. */
       readonly isShut: boolean
-      /** Failures in a row; those that came while it cooled do not count, since they tell nothing new. */
+      /** Consecutive failures; those of calls during the cooldown do not count. */
       readonly failures: number
     }
 
@@ -41,7 +41,7 @@ type HealthEvent =
       readonly kind: 'failed'
       readonly askedAt: number
       readonly failure: FailureKind
-      /** What the provider asked for; 0 when it asked for nothing. */
+      /** The wait that the provider asked for, milliseconds; 0 if none. */
       readonly retryAfterMs: number
     }
 
@@ -60,15 +60,15 @@ const coolDownsMs = {
   empty: [10_000, 30_000, 120_000],
 } as const satisfies Record<FailureKind, readonly number[]>
 
-/** Nothing that a call does heals these. Each is asked again after its cool-down, so that it recovers without a restart. */
+/** A retry cannot repair these. After the cooldown the model is called again, so it recovers without a restart. */
 const shuts: readonly FailureKind[] = ['credential', 'account']
 
-/** Longest that a provider's own word is believed. */
+/** The longest wait that is accepted from a provider. */
 export const retryAfterBelievedMaxMs = 120_000
 
 /**
- * The health after something happened. What was asked before the cool-down began says nothing about it: neither does
- * its answer end it, nor its failure make it longer. Pure.
+ * The health after an event. A call sent before the cooldown began has no say: its answer does not end the cooldown,
+ * and its failure does not count. Pure.
  */
 export function healthAfter(health: ModelHealth, event: HealthEvent, now: number): ModelHealth {
   const holds = health.kind === 'cooling' && hasBegun(health, now)
@@ -89,22 +89,22 @@ export function healthAfter(health: ModelHealth, event: HealthEvent, now: number
   }
 }
 
-/** 0 for a model that may be asked. Pure. */
+/** The rest of the cooldown in milliseconds; 0 if the model may be called. Pure. */
 export function coolDownLeftMs(health: ModelHealth, now: number): number {
   return health.kind === 'cooling' && hasBegun(health, now) ? Math.max(0, health.until - now) : 0
 }
 
-/** Whether it is refused for good, as far as is known now: then it is not asked. Pure. */
+/** Whether key or account was refused and the cooldown lasts, so that the model is not called. Pure. */
 export function isShut(health: ModelHealth, now: number): boolean {
   return health.kind === 'cooling' && health.isShut && coolDownLeftMs(health, now) > 0
 }
 
-/** One that begins in the time to come was begun by a clock that was set back since. */
+/** A cooldown with a start in the future began before the clock was set back; it is ignored. */
 function hasBegun({ since }: Extract<ModelHealth, { kind: 'cooling' }>, now: number): boolean {
   return since <= now
 }
 
-/** Only a rate limit's word on its own end is worth following. */
+/** Only a rate limit may set its own cooldown. */
 function askedForMs(event: Extract<HealthEvent, { kind: 'failed' }>): number {
   return event.failure === 'rate-limited' ? Math.min(event.retryAfterMs, retryAfterBelievedMaxMs) : 0
 }

@@ -14,7 +14,7 @@ import type { ListModels, ModelListForm } from './list-models.ts'
 import { isAnthropicCall, refuseInClientFormat } from './model-errors.ts'
 import { refuseOtherSurfaces } from './offered-surfaces.ts'
 
-/** What the gateway's hook would have added. */
+/** The header that the gateway's hook would add, which a hijacked reply bypasses. */
 const bypassed = { 'x-content-type-options': 'nosniff' }
 
 interface ModelUseCases {
@@ -39,7 +39,7 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
     return async (request: AdmittedCall) => {
       const { reply } = request
       const answer = await call(request.caller, callOf(gate, request))
-      // From here on the bytes bypass the framework, and its hooks with it.
+      // From here on, the bytes bypass the framework and its hooks.
       reply.hijack()
       if (answer.body instanceof Uint8Array) {
         const length = { 'content-length': answer.body.length, 'cache-control': 'no-store' }
@@ -100,16 +100,16 @@ function listForm(request: FastifyRequest): ModelListForm {
   return isAnthropicCall(request) ? 'anthropic' : 'openai'
 }
 
-/** Larger bodies are not worth a copy, bytes. */
+/** The largest body that is copied to be sent in one write, bytes. */
 const oneWriteMaxBytes = 64 * 1024
 
-/** With its head in one write: Node joins them where both are text, byte for byte, and writes two pieces else. */
+/** Sends head and body in one write: Node joins them only if both are strings, else it makes two writes. */
 function endAtOnce(response: ServerResponse, body: Uint8Array): void {
   if (body.length > oneWriteMaxBytes) response.end(body)
   else response.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1'), 'latin1')
 }
 
-/** Writes what comes, asks for a pause while the client is slow, and cuts the source off when it goes. */
+/** Sends a stream: pauses the source while the client is slow, and cuts it off when the client disconnects. */
 function push(body: ByteStream, response: ServerResponse): void {
   const flow = body.pipe({
     write: (bytes) => response.write(bytes),

@@ -8,18 +8,18 @@ import { isAnthropicCall } from './model-errors.ts'
 const { chatCompletions, models } = meshAgentEndpoints
 const { messages, countTokens, embeddings, model } = modelEndpoints
 
-/** What each family of clients can use instead. */
+/** The endpoints that each family of clients can use instead. */
 const offered = {
   openai: inWords([chatCompletions, embeddings, models, model]),
   anthropic: inWords([messages, countTokens, models, model]),
 } as const
 
-/** Enough to know it again by. */
+/** The length at which the requested path is cut in the problem detail. */
 const surfaceMaxChars = 100
 
 /**
- * Everything below the model API that no endpoint answers, by method or path. It is rejected at its first line and
- * after the gate, so that no body is read and a stranger learns nothing.
+ * Rejects each request below the model API that no endpoint handles, by method or path. The rejection comes after the
+ * gate and before the body is read, so that an unauthenticated caller learns nothing.
  */
 export function refuseOtherSurfaces(scope: FastifyInstance): void {
   const refused = async (request: FastifyRequest): Promise<void> => {
@@ -34,7 +34,7 @@ export function refuseOtherSurfaces(scope: FastifyInstance): void {
   scope.route({ ...route, method: others, config: { needs: () => ({ do: 'call-api', api: 'llm' }) } })
 }
 
-/** What an agent without the permission may ask all the same. */
+/** Read requests, which an agent may send even without the permission `call-api`. */
 function isRead(method: string): boolean {
   return method === 'GET' || method === 'HEAD'
 }

@@ -29,16 +29,16 @@ export interface OpenCallDeps {
   readonly priceOf: (model: PricedModel) => Price
   readonly answerBounds: AnswerBounds
   readonly windows: Pick<StatedWindows, 'answered'>
-  /** Keeps the run's lease alive while a call of it is open; returns the way to stop. */
+  /** Renews the run's lease while one of its calls is open; returns the function that stops it. */
   readonly holdLease: (run: RunTicket | null) => () => void
-  /** Does what returns at once, on the agent's share of the loop. */
+  /** Runs synchronous work on the agent's share of the event loop. */
   readonly onShareOf: LoopShare['spend']
   readonly events: Pick<EventBus, 'publish'>
   readonly clock: Clock
   readonly log: Log
 }
 
-/** True for calls of the agent process itself, and not of its programs: it learns from the answer. */
+/** True for calls of the agent process itself, false for calls of the programs in its container. */
 export function isFromAgentProcess(
   { apiFormat }: Pick<OpenCallDeps, 'apiFormat'>,
   caller: AgentCaller,
@@ -46,7 +46,7 @@ export function isFromAgentProcess(
   return caller.token === 'door' && apiFormat.hasOutput
 }
 
-/** A call that may go out: what is sent, and the money for it. */
+/** A call that may be sent: its request and its reserved money. */
 export interface Opened extends OpenCall {
   readonly model: CatalogModel
   readonly request: ProviderRequest
@@ -58,7 +58,7 @@ export interface AskedCall {
   readonly hearing: Hearing
   readonly asksAgain: boolean
   readonly purpose: CallPurpose
-  /** Counts bytes of its answer, and keeps the call open, where its client asked for that. */
+  /** `hold` counts the bytes of the answer; `keep` keeps the connection open if the client asked for that. */
   readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }
 }
 
@@ -73,7 +73,7 @@ function learnedBound(
   return answerBounds.boundFor(agentId, model.id, model.defaultMaxTokens)
 }
 
-/** Limits reading on after the client has left, and the memory of a call by the bytes of its agent. */
+/** Limits how much is read after the client has left, and counts the call's memory to its agent. */
 function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input }: AskedCall): CallBounds {
   let bytes = 0
   let heard = 0
@@ -90,7 +90,7 @@ function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input
   }
 }
 
-/** What one model would be sent, and what that may cost. */
+/** The request to one model, and its highest possible cost. */
 function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
   const { model, parameters: asked } = call
   const { apiFormat } = deps
@@ -112,7 +112,7 @@ function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
   return { apiFormat, parameters, price, draft, learned, wishedTokens, promptTokens }
 }
 
-/** What one model is sent, with the money for it set aside. */
+/** Reserves the money for one call, and makes the request. */
 export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: AskedCall): Promise<Opened> {
   const { agentId } = caller
   const { model, hearing } = call
@@ -157,9 +157,9 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
   const mayFit = isFromAgentProcess(deps, caller)
   const ofRun = mayFit && caller.run ? { ...caller.run, purpose: call.purpose } : null
   const make = () => requestFor(agentId, model, { ...drafted, reservation, ofRun, mayFit })
-  // To close a draft is a line; to fit it prints all of it anew.
+  // Closing a draft is cheap; fitting it prints the whole request again.
   const request = parameters.fit ? deps.onShareOf(agentId, make) : make()
-  // Of a lower bound the budget is the reason, and asking again does not help.
+  // If the budget lowered the bound further, a repeated call would not help, so no bound is reported.
   const answerBound = reservation.maxTokens === learned ? learned : null
   return {
     model,

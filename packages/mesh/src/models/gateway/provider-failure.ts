@@ -10,7 +10,7 @@ import { namingVariables, readRefusalOf } from './provider-problem.ts'
 /** A gateway timed out: the provider behind it may have answered and billed. */
 const mayBeBilledStatuses: readonly number[] = [504, 524]
 
-/** Null where no other model would do better, or the call has to be changed first. */
+/** Failure kinds by meaning; null if no other model would do better, or the call must be changed first. */
 const kindByMeaning: Readonly<Record<RefusalMeaning, FailureKind | null>> = {
   credit: 'account',
   quota: 'account',
@@ -24,7 +24,7 @@ const kindByMeaning: Readonly<Record<RefusalMeaning, FailureKind | null>> = {
   overloaded: 'outage',
 }
 
-/** A refusal as it bears on what to do next. Reads the reply's body. */
+/** Converts a provider's refusal to a Failure, which decides about retry and fallback. Reads the reply's body. */
 export async function failureFromRefusal(reply: ProviderReply, model: CatalogModel): Promise<Failure> {
   const refusal = await readRefusalOf(reply, model)
   const { means, retryAfterMs, problem } = refusal
@@ -43,7 +43,7 @@ function withName(problem: Problem, model: string): Problem {
   return isOfModel ? retold(problem, { extra: { refused_by: model } }) : problem
 }
 
-/** What a provider, or the reading of its answer, has thrown; null for what is no failure of a model. Pure. */
+/** Converts an error thrown by a provider or by the answer reader; null for an error that is no model failure. Pure. */
 export function failureFromError(
   error: unknown,
   model: Pick<CatalogModel, 'provider' | 'id'>,
@@ -51,7 +51,7 @@ export function failureFromError(
   if (!(error instanceof Problem)) return null
   const means = error.extra['refusal']
   const kind = isMeaning(means) ? kindByMeaning[means] : (kindsByCode[error.code] ?? null)
-  // No connection: nothing has left. Refused by the provider's own code: nothing has left either.
+  // The provider can bill nothing if no connection was made, or if the provider adapter rejected the call.
   const mayBeBilled = kind !== null && kind !== 'outage'
   return {
     problem: withName(namingVariables(error, model.provider), model.id),

@@ -11,24 +11,24 @@ import { readRefusal, refusalInAnswer } from '../refusals/read-refusal.ts'
 import type { RefusalFacts } from '../refusals/read-refusal.ts'
 import type { RefusalMeaning } from '../refusals/refusal-table.ts'
 
-/** Enough of a refusal to read its message. */
+/** The bytes of an error response that are read to find its message. */
 const refusalMaxBytes = 16 * 1024
 const messageMaxChars = 500
-/** Where a rate limit names no end. */
+/** The retry time for a rate limit that does not state one. */
 const usualRetryAfterSeconds = 10
 
-/** The provider that refused. */
+/** The provider that rejected the call. */
 export interface RefusedBy {
   readonly provider: string
   readonly baseUrl: string | null
   readonly secrets: readonly Secret[]
 }
 
-/** A refusal, read and judged. */
+/** A provider's refusal, parsed and classified. */
 export interface Refusal extends Judged {
   readonly problem: Problem
   readonly status: number
-  /** 0 where the provider names none. */
+  /** Milliseconds; 0 if the provider states none. */
   readonly retryAfterMs: number
 }
 
@@ -45,7 +45,7 @@ const codeByMeaning: Readonly<Record<RefusalMeaning, ProblemCode>> = {
   overloaded: 'model-overloaded',
 }
 
-/** Where the body tells nothing. A wrong key is the owner's fault and must not look like a wrong token of the caller's. */
+/** Codes by status, for an unknown error. A wrong key is the owner's fault and must not look like the caller's. */
 const codeByStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
   400: 'model-call-rejected',
   404: 'model-unknown',
@@ -55,7 +55,7 @@ const codeByStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
   504: 'upstream-timeout',
 }
 
-/** A reply that is no answer, in the provider's words and never with a key. Reads the reply's body. */
+/** Classifies an error reply; the problem repeats the provider's words and never a key. Reads the reply's body. */
 export async function readRefusalOf(reply: ProviderReply, by: RefusedBy): Promise<Refusal> {
   const text = await readStart(reply)
   const source = {
@@ -69,14 +69,14 @@ export async function readRefusalOf(reply: ProviderReply, by: RefusedBy): Promis
   return refusalFrom({ ...facts, retryAfterMs: named ?? facts.retryAfterMs }, by)
 }
 
-/** What a provider's refusal is to the caller. Reads the reply's body. */
+/** The problem that the caller gets for a provider's refusal. Reads the reply's body. */
 export async function problemFromRefusal(reply: ProviderReply, by: RefusedBy): Promise<Problem> {
   return (await readRefusalOf(reply, by)).problem
 }
 
 /**
- * An error in the place of an answer: in a body with status 200, or in an event of a stream. One that only says that
- * something is temporary is a broken answer. Null for no error. Pure.
+ * Finds an error in place of an answer: in a body with status 200, or in a stream event. An error that only says that
+ * something is temporary counts as a broken answer. Null if there is no error. Pure.
  */
 export function refusalInBody(
   answer: Readonly<Record<string, unknown>>,
@@ -139,7 +139,7 @@ function codeOfStatus(status: number): ProblemCode {
   return status === 0 || status >= 500 ? 'upstream-failed' : 'provider-refused'
 }
 
-/** In the detail too, since only the detail is kept of what ends a run. */
+/** The repair is also part of the detail, because the record of a failed run keeps only the detail. */
 function accountWords(
   means: 'credit' | 'quota',
   { host }: RefusalFacts,
@@ -168,7 +168,7 @@ export async function replyOf(reply: Promise<ProviderReply>, provider: string): 
   }
 }
 
-/** What has gone wrong at a provider, with the very names under which it is set up. Pure. */
+/** Adds the names of the provider's environment variables to the repair of a problem. Pure. */
 export function namingVariables(problem: Problem, provider: string): Problem {
   if (problem.code === 'provider-refused') {
     const variable = providerVariable(provider, 'API_KEY')
@@ -178,7 +178,7 @@ export function namingVariables(problem: Problem, provider: string): Problem {
   }
   if (problem.code === 'provider-unreachable') {
     const variable = providerVariable(provider, 'BASE_URL')
-    // In the detail too: of what ends a run, the detail alone is kept.
+    // The variable is also part of the detail, because the record of a failed run keeps only the detail.
     return retold(problem, {
       detail: `${problem.detail}; ${variable} in .env says where ${provider} is`,
       repair: `Check that it runs there (${variable} in .env, or providers.${provider}.base_url in config/settings.json), and the network of the mesh.`,
@@ -202,7 +202,7 @@ async function readStart(reply: ProviderReply): Promise<string> {
       if (bytes >= refusalMaxBytes) break
     }
   } catch {
-    // The status is known and is what counts; a message that never came is no news.
+    // The status decides; a message that could not be read is left out.
   } finally {
     reply.discard()
   }

@@ -13,8 +13,8 @@ export interface ReadForDeps extends OpenCallDeps {
 }
 
 /**
- * What an agent thinks by comes in the normal form; its programs get what their provider wrote, unless that is a stream
- * where none was asked for, or the reverse, of which no official client makes anything.
+ * The agent process gets answers in the normal form. Programs in its container get the provider's bytes, unless the
+ * provider answered a plain request by a stream or the reverse, which no official client can read.
  */
 export function readFor(
   deps: ReadForDeps,
@@ -37,9 +37,9 @@ export function readFor(
 }
 
 /**
- * The same call in the form that this model takes and caches: another model may have answered in its conversation before.
- * Only calls of the agent process are changed; its programs write for the model that they call. A question beside the
- * conversation is asked once, so nothing of it is stored.
+ * Fits a call to the history and cache rules of this model: another model may have answered in the conversation
+ * before. Only calls of the agent process are changed; programs write for the model that they call. A question beside
+ * the conversation is asked once, so it gets no cache marks.
  */
 export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCall): AskedCall {
   const { model, parameters, purpose } = call
@@ -47,7 +47,7 @@ export function fittedCall(deps: ReadForDeps, caller: AgentCaller, call: AskedCa
   const { messages } = forwarded
   if (!isFromAgentProcess(deps, caller) || messages === undefined) return call
   const fitted = deps.onShareOf(caller.agentId, () => {
-    // Before the history is fitted: a notice at the end, which the next call lacks, may become part of a user's message.
+    // Marks come first: fitting may merge a notice, which the next call lacks, into the last user message.
     const marked =
       purpose === 'aside' ? forwarded : withPromptCache(forwarded, model.promptCache, caller.agentId)
     const asked = Array.isArray(marked['messages']) ? marked['messages'] : messages

@@ -12,37 +12,37 @@ import type { UnknownCost } from '../../spending/index.ts'
  */
 export interface ReadOn {
   begin(agentId: string): Hearing
-  /** Calls of an agent that are read on now. */
+  /** The number of an agent's calls that are read after the client has left. */
   openOf(agentId: string): number
-  /** Waits a moment for what is read on, then cuts it off; for a clean stop. */
+  /** Waits a short time for open reads, then cuts them off; for a clean stop. */
   close(): Promise<void>
 }
 
-/** The ear for one call's answer. */
+/** Tracks for one call whether the client has left and whether to cut the provider off. */
 export interface Hearing {
   /** Aborts when the provider is to be cut off. */
   readonly cut: AbortSignal
   /** Aborts when the client has disconnected. */
   readonly left: AbortSignal
-  /** Null as long as the provider is not cut off by us. */
+  /** Why the mesh cut the provider off; null if it did not. */
   why(): UnknownCost | null
   readerLeft(reason?: unknown): void
   /** Counts bytes that arrived after the client had disconnected. */
   heard(bytes: number): void
-  /** An attempt of the call is open; what costs nothing is not worth hearing out. Returns what is called at its end. */
+  /** Reports an open attempt; an attempt without cost is not read on. Returns the function to call at its end. */
   opened(costs: boolean): () => void
 }
 
 const afterCutMaxMs = 500
 
 export interface ReadOnLimits {
-  /** Longer than all but the longest answers take. */
+  /** The time limit; only the longest answers take longer. */
   readonly maxMs: number
-  /** Of one answer: 16,384 tokens as events of a stream are half of it. */
+  /** The limit for one answer; 16,384 tokens as stream events take half of it. */
   readonly maxBytes: number
-  /** Calls that are read on at once. */
+  /** The limits of calls that are read on at the same time, per agent and in total. */
   readonly share: ShareBounds
-  /** For answers that are nearly there when the mesh stops. */
+  /** The wait at a stop of the mesh for answers that are nearly complete. */
   readonly closeMs: number
 }
 
@@ -59,7 +59,7 @@ const readerLeft = new Error('nobody reads the answer any more')
 interface ReadingOn {
   readonly agentId: string
   readonly cutFor: (why: UnknownCost) => void
-  /** Ends the wait for its bound. */
+  /** Ends the wait for the time limit. */
   readonly over: AbortController
 }
 
@@ -73,7 +73,7 @@ export function createReadOn(deps: {
   let isClosing = false
   let emptied = Promise.withResolvers<void>()
 
-  /** Null where the call has its share. */
+  /** Why the call may not be read on; null if it has got its share. */
   function refusal(agentId: string): UnknownCost | null {
     if (isClosing) return 'mesh-stopped'
     return share.take(agentId, 1) === null ? null : 'read-on-crowded'
@@ -85,7 +85,7 @@ export function createReadOn(deps: {
       await deps.clock.sleep(limits.maxMs, one.over.signal)
       one.cutFor('read-on-time')
     } catch {
-      // It is over: `end` has taken it out.
+      // The wait was aborted: `end` has removed this read already.
     }
   }
 

@@ -17,34 +17,34 @@ import type { KeepAlive, Watched } from './keep-alive.ts'
 /** A comment that readers of server-sent events skip; it keeps proxies from closing a silent connection. */
 const keepAliveComment = Buffer.from(': keep-alive\n\n')
 
-/** A stream that has said its first words, and whose it is. */
+/** A stream whose first words have arrived, and the call that it belongs to. */
 export interface SpokenStream {
   readonly reply: ProviderReply
   readonly call: OpenCall
   /** Sent to a client that got its headers before the answering model was known. */
   readonly signature: () => readonly string[]
-  /** Begins to watch for silences between its words. */
+  /** Starts to watch for silences between the chunks. */
   readonly waiting: () => Watched
-  /** Called once when the stream breaks off; a stream that has begun is never retried. */
+  /** Called once if the stream breaks off; a stream that has begun is never retried. */
   readonly broke: (problem: Problem) => void
 }
 
 interface RelayInput {
-  /** The code that creates this promise has settled every reservation when it rejects. */
+  /** Before this promise rejects, its creator has settled every reservation. */
   readonly spoken: Promise<SpokenStream>
   readonly apiFormat: ApiFormat
-  /** The client has waited in silence so far. */
+  /** Whether the keep-alive interval passed before the first words. */
   readonly isLate: boolean
   readonly wantsUsage: boolean
-  /** Is notified when the reader leaves, and decides when to cut the provider off. */
+  /** Gets notified when the client leaves, and decides when to cut the provider off. */
   readonly hearing: Hearing
   readonly keepAlive: KeepAlive
 }
 
 /**
- * An answer as it streams, with comments during silences. Settles by its whole usage, or as unconfirmed, whether or
- * not a client reads it: after the reader has left it is read to its end only for the usage. Fails only because the
- * reader left.
+ * Relays a streamed answer, with comments during silences. Settles the call by the full usage, or as unconfirmed,
+ * even without a client: after the client has left, the rest is read only for its usage. The stream fails only if the
+ * client left.
  */
 export function relayStream(input: RelayInput): ByteStream {
   const { left } = input.hearing
@@ -60,7 +60,7 @@ export function relayStream(input: RelayInput): ByteStream {
   else left.addEventListener('abort', readAlone, { once: true })
   return createByteStream((sink) => {
     if (!isPiped) return pipe(sink)
-    // Its client left before the answer was read.
+    // The client left before the answer was read.
     sink.fail(left.reason)
     return { resume: () => {}, cut: () => {} }
   })
@@ -68,7 +68,7 @@ export function relayStream(input: RelayInput): ByteStream {
 
 const nobody: ByteSink = { write: () => true, end: () => {}, fail: () => {} }
 
-/** Pieces that come in one go leave in one go: most of what a stream costs is its writes. */
+/** Chunks that arrive together are written together, because writes are most of the cost of a stream. */
 function relay(input: RelayInput, sink: ByteSink): ByteFlow {
   const { hearing } = input
   const progress = freshProgress()
@@ -112,7 +112,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     return true
   }
 
-  /** From here on its bytes go nowhere, and nothing holds them up. */
+  /** The client has left: from here on bytes are dropped, and the source is never paused. */
   function readOn(): void {
     if (!isRead) return
     isRead = false
@@ -168,7 +168,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     end() {
       flush()
       if (isOver) return
-      // Whole by its form or not: nothing more is generated.
+      // Even if the stream lacks its end event, the model generates nothing more.
       progress.isOver = true
       pass(parser.rest())
       finish('no-usage')
@@ -210,7 +210,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
   }
 }
 
-/** For a client that asks again, before the first words: whether a usage comes at the end is the provider's affair. */
+/** Tells the client the answer bound before the first words, because the provider may send no usage at the end. */
 function boundEvent(bound: number): Uint8Array {
   const chunk = { object: 'chat.completion.chunk', choices: [], ...boundWords(bound) }
   return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)

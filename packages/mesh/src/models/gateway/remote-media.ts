@@ -8,9 +8,9 @@ import { badRequest } from '../formats/json-body.ts'
 import type { Hold } from './reply-body.ts'
 
 /**
- * Fetches a public address in an agent's name, by the rules of `http_request`; `hold` counts each byte as it comes.
- * Throws its Problems, what `hold` throws, `denied`
- * without that permission, and `bad-request` for what is larger or no answer.
+ * Fetches a public address on behalf of an agent, by the rules of `http_request`; `hold` counts each received byte.
+ * Throws the Problems of `http_request`, errors of `hold`, `denied` without that permission, and `bad-request` for a
+ * larger file or an error status.
  */
 export type FetchMedia = (
   caller: Caller,
@@ -18,7 +18,7 @@ export type FetchMedia = (
   signal: AbortSignal,
 ) => Promise<Uint8Array>
 
-/** All that one call names by address, together: as base64 it fits into a body of the model surface. */
+/** The bound for all remote media of one call together: as base64 they fit into a body of the model API. */
 export const remoteMediaMaxBytes = 3 * 1024 * 1024
 
 interface MediaCaller {
@@ -28,8 +28,8 @@ interface MediaCaller {
 }
 
 /**
- * The call with remote media replaced by their data: a provider fetches nothing for an agent. Throws `bad-request`
- * for media of the wrong kind, and the port's errors, each with the position.
+ * Replaces remote media in a call by their data, because no provider may fetch for an agent. Throws `bad-request` for
+ * media of the wrong kind, and the errors of `fetchMedia`, each with the position.
  */
 export async function withRemoteMedia<
   Call extends { readonly forwarded: JsonObject; readonly prompt: PromptFound },
@@ -52,7 +52,7 @@ export async function withRemoteMedia<
       throw badRequest(`${placeOf(media.path)}: what is at this address is not ${wanted}`)
     }
     const data = Buffer.from(bytes).toString('base64')
-    // As many as came are counted by now; their text takes their place.
+    // The fetched bytes are counted already; base64 is longer, so only the difference is added.
     hold?.(data.length - bytes.length)
     dataBytes += data.length
     const value =

@@ -9,12 +9,12 @@ import type { Hearing } from './read-on.ts'
 import { charsIn, withCountedOutput } from '../formats/usage.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
-/** A call on its way: whose money it is. */
+/** A call in progress, with the account that pays for it. */
 export interface OpenCall {
   readonly account: CallAccount
   readonly hearing: Hearing
   readonly costUsdOf: (usage: TokenUsage) => number
-  /** Told to a client that asks again: the bound that the mesh chose for the answer, null where it chose none. */
+  /** The answer bound that the mesh chose, reported to a client that can ask again; null if the mesh chose none. */
   readonly answerBound?: number | null
   readonly bounds?: CallBounds
   /** The answering model; a refusal in its answer is reported with these names. */
@@ -24,7 +24,7 @@ export interface OpenCall {
 export type Hold = NonNullable<CallBounds['hold']>
 
 /**
- * An answer in one piece, with its cost if the format has a place for it; settles. Throws the Problem
+ * Reads and settles a whole answer, and adds its cost if the format has a place for it. Throws the Problem
  * `upstream-failed` for an invalid answer, and `model-failed` for an empty one.
  */
 export async function wholeReply(
@@ -36,7 +36,7 @@ export async function wholeReply(
     const body = await collect(reply, call.bounds, (text) => settledBody(text, call, apiFormat))
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
-    // Whatever broke on the way: the answer may have been made by then.
+    // After any error the provider may still have made and billed the answer. No effect once settled.
     call.account.settleUnconfirmed(call.hearing.why() ?? 'broken-off')
     reply.discard()
   }
@@ -63,12 +63,12 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
   if (apiFormat.saysNothing(answer)) throw emptyAnswer()
   const priced = usage === null ? null : apiFormat.usageWithCost?.(answer, call.costUsdOf(usage))
   if (priced) return Buffer.from(withUsageTold(text, answer, { ...priced, ...boundWords(call.answerBound) }))
-  // Without a usage it is placed beside the answer.
+  // An answer without a usage gets the bound as a member of its own.
   const hasBound = usage === null && typeof call.answerBound === 'number'
   return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)
 }
 
-/** Without its first quote: a search goes from quote to quote else. */
+/** The first quote is left out because the search would otherwise stop at each quote. */
 const usageName = 'usage":'
 
 /**
@@ -83,14 +83,14 @@ export function withUsageTold(
   const at = text.indexOf(usageName)
   const from = at + usageName.length
   const before = JSON.stringify(answer['usage'])
-  // A name may be spelled with escapes, and then another one would be taken for it.
+  // A name may be written with escapes; the search could then find the wrong `usage`.
   const isOnlyOne = text[at - 1] === '"' && text.indexOf('usage"', from) === -1 && !text.includes('\\u')
   const isSpliced = isOnlyOne && text.startsWith(before, from)
   if (!isSpliced) return JSON.stringify({ ...answer, usage: told })
   return text.slice(0, from) + JSON.stringify(told) + text.slice(from + before.length)
 }
 
-/** As a field beside the usage. Pure. */
+/** The member that reports the answer bound; empty for undefined. Pure. */
 export function boundWords(bound: number | null | undefined): { readonly answer_bound?: number | null } {
   return bound === undefined ? {} : { answer_bound: bound }
 }

@@ -8,15 +8,15 @@ import type { FallbackDeps } from './allowed-models.ts'
 import { isFromAgentProcess } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps } from './open-call.ts'
 
-/** Who answers in the model's place in a run that plays another one again; null, at once, in every other run. */
+/** Returns what answers in place of the model in a replay of another run; null, synchronously, for all other runs. */
 export type StandIn = (asked: {
   readonly runId: string
   readonly purpose: CallPurpose
-  /** What is forwarded, its messages among it. */
+  /** The parameters to forward, including the messages. */
   readonly parameters: JsonObject
 }) => Promise<{ readonly llm: LlmProvider } | { readonly model: string }> | null
 
-/** A replay gets its record, or the model that a person selected to continue from there. */
+/** The models of a replay: its record, or the model that a person chose to continue with; null without replay. */
 export function standInChain(
   deps: FallbackDeps & Pick<OpenCallDeps, 'apiFormat'> & { readonly standIn?: StandIn },
   caller: AgentCaller,

@@ -12,17 +12,17 @@ const defaultToldAfterMs = 1000
 /** The limit of notifications for one call; twenty doublings are eleven days. */
 const toldPerCallMax = 20
 /**
- * In one second: of all agents together, of one, and what each has though others took the rest, for 25 agents. What finds
- * no room is left out, since it tells of a wait and changes nothing; that a told wait is over always finds some.
+ * Notifications per second: of all agents, of one agent, and what each of 25 agents keeps if others took the rest.
+ * Excess notifications are dropped, since they only inform; the notification that a wait has ended is not limited.
  */
 const toldPerSecond = { max: 200, perAgentMax: 40, floor: 4, reserveMax: 100 }
-/** An agent that may use `provider/*` can make names up. */
+/** The bound on names in events: an agent that may use `provider/*` can make names up. */
 const nameMaxChars = 128
 
 type Delayed = Extract<FleetEventBody, { type: 'model.delayed' }>
 type Told = Pick<Delayed, 'state' | 'seconds'> & Partial<Delayed>
 
-/** Tells the asker of a model call why nothing comes. Never throws. */
+/** Notifies the caller of a model call why no answer comes yet. Never throws. */
 export interface TellWaits {
   begin(call: {
     readonly agentId: string
@@ -38,7 +38,7 @@ export interface CallWaits {
   asking(model: CatalogModel): Watched
   /** The same model is asked again after `waitMs`, `elapsedMs` after the call began. */
   retrying(model: CatalogModel, failure: Failure, wait: { waitMs: number; elapsedMs: number }): void
-  /** It answers. */
+  /** The model answers, so an announced wait is over. */
   over(model: CatalogModel): void
 }
 
@@ -62,7 +62,7 @@ export function createTellWaits(deps: {
   return {
     begin({ agentId, runId, left }) {
       let told = 0
-      /** A wait was announced last, and not its end. */
+      /** Whether a wait was announced and its end was not yet. */
       let isOpen = false
 
       function tell(model: CatalogModel, what: Told): void {
@@ -113,7 +113,7 @@ export function createTellWaits(deps: {
   }
 }
 
-/** Rings after a second of silence, and each time that it is twice as long as at the ring before. */
+/** Calls `onSilent` after `toldAfterMs` of silence, then each time the silence has at least doubled. */
 function ringInSilence(
   deps: {
     readonly clock: Clock

@@ -18,39 +18,39 @@ import type { Hearing, ReadOn } from './read-on.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 export const voiceLimits = {
-  /** Of one note, bytes: most of an hour as chat platforms record it. */
+  /** The bound for one voice note, bytes: nearly an hour as chat platforms record it. */
   audioMaxBytes: 8 * 1024 * 1024,
   /**
-   * The lowest rate of Opus, in which chat platforms record: a file of so many bytes lasts no longer than by this, which
-   * bounds what it may cost. Bits per second.
+   * Bits per second: the lowest rate of Opus, in which chat platforms record. It gives the longest possible duration
+   * of a file and so the bound on its cost.
    */
   lowestBitsPerSecond: 6000,
-  /** Of an answer, with where each sentence begins. */
+  /** The bound for an answer, which may include the start time of each sentence. */
   answerMaxBytes: 4 * 1024 * 1024,
-  /** Of what was said, UTF-16 code units: half an hour of speech. */
+  /** The bound for the transcript, UTF-16 code units: half an hour of speech. */
   textMaxChars: 25_000,
 } as const
 
 export interface VoiceNote {
-  /** Whose money it is: the one that the words are for. */
+  /** The agent that gets the transcript; its budget pays. */
   readonly agentId: string
   readonly audio: Uint8Array
   readonly model: string
-  /** US dollars; null where the owner named none. */
+  /** US dollars; null if the owner set no price. */
   readonly usdPerMinute: number | null
   readonly signal: AbortSignal
 }
 
 export type Transcribed =
   | { readonly text: string }
-  /** `waitMs` at least until it may be asked again; null where that is of no use, or might be paid for twice. */
+  /** `waitMs`: the least wait before a retry; null if a retry is useless or could be billed twice. */
   | { readonly failed: Problem; readonly waitMs: number | null }
 
 /**
- * Has a model write down what is said in a voice note, in one attempt. Nothing leaves before the caller may give the agent
- * work and the agent's budget has said yes. What a provider may have done is paid for: by what it tells of the length, else
- * by its tokens, else all that was set aside. Rejects with the signal's reason alone; once it has left, the answer is read
- * on for its bill as every other.
+ * Transcribes a voice note in one attempt. Nothing is sent before the caller's permission to submit runs to the agent
+ * and the agent's budget are checked. Work that a provider may have done is paid: by the reported duration, else by
+ * its tokens, else the whole reservation. Rejects only with the signal's reason; after an abort the answer is still
+ * read on for its usage.
  */
 export type Transcribe = (caller: Caller, note: VoiceNote) => Promise<Transcribed>
 
@@ -121,7 +121,7 @@ interface OpenedNote extends Opened {
   readonly account: ReturnType<typeof openCallAccount>
 }
 
-/** Sets the money aside: what so many bytes may cost at most. */
+/** Reserves the highest cost of this many bytes. */
 async function open(
   deps: TranscribeDeps,
   call: {
@@ -150,7 +150,7 @@ async function open(
     runId: null,
     model: model.id,
     operation: 'transcription',
-    // It is billed by what it tells, and not by tokens alone.
+    // The cost comes from the reported duration or tokens, so no token price applies here.
     price: freePrice,
     reservation,
     promptTokens: 0,
@@ -202,7 +202,7 @@ async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePri
     return { text: outcome.answer }
   }
   const { problem, kind, mayBeBilled, retryAfterMs } = outcome.failure
-  // What was settled already stays so.
+  // A refund has no effect on an amount that is already settled.
   account.refund()
   deps.watch.failed(model, outcome.failure, askedAt)
   const heals = !mayBeBilled && (kind === 'rate-limited' || kind === 'outage')
@@ -221,7 +221,7 @@ async function receive(reply: ProviderReply, opened: OpenedNote, price: VoicePri
       return cut(answer.text.trim())
     })
   } finally {
-    // Whatever broke on the way: it may have been written down by then.
+    // After any error the provider may still have transcribed and billed. No effect once settled.
     account.settleUnconfirmed(hearing.why() ?? 'broken-off')
     reply.discard()
   }
@@ -237,7 +237,7 @@ function settle({ account }: OpenedNote, answer: TranscriptionAnswer, price: Voi
   else account.settleUnconfirmed('no-usage')
 }
 
-/** Pure. */
+/** Cuts a transcript to its bound and marks the cut. Pure. */
 function cut(text: string): string {
   const { textMaxChars } = voiceLimits
   return text.length <= textMaxChars ? text : `${text.slice(0, textMaxChars)} [cut]`

@@ -18,16 +18,16 @@ export interface WatchedModel {
 }
 
 /**
- * Keeps how each model does, in memory: a mesh that starts anew gives every model a fresh chance, and so does a change
- * of the settings or keys that the model depends on. Announces the begin and the end of each cool-down.
+ * Tracks the health of each model in memory. A restart of the mesh resets it, and so does a change of the settings or
+ * keys that the model depends on. Announces the start and the end of each cooldown.
  */
 export interface ModelWatch {
   coolDownLeftMs(model: CatalogModel): number
-  /** What the provider said, where the model is refused for good as far as is known now; else null. */
+  /** The provider's problem if the model's key or account was refused and its cooldown still lasts; otherwise null. */
   refusalOf(model: CatalogModel): Problem | null
   answered(model: CatalogModel, askedAt: number): void
   failed(model: CatalogModel, failure: Failure, askedAt: number): void
-  /** Those that were asked since the start; null for a model that was not. */
+  /** A model that was called since the start; null for a model that was not. */
   find(id: string): WatchedModel | null
   list(): readonly WatchedModel[]
 }
@@ -40,17 +40,17 @@ interface ModelWatchDeps {
 }
 
 interface Entry {
-  /** The catalog makes a new one when settings or keys change. */
+  /** The catalog's object, which is replaced when settings or keys change. */
   readonly model: CatalogModel
   health: ModelHealth
   answered: number
   failed: number
   lastError: WatchedModel['lastError']
-  /** What the last failure was. */
+  /** The problem of the last failure. */
   problem: Problem | null
 }
 
-/** An agent that may use `provider/*` can make names up. */
+/** The most models tracked: an agent that may use `provider/*` can make names up. */
 const entriesMax = 1000
 const detailMaxChars = 300
 
@@ -147,7 +147,7 @@ function viewOf(id: string, { health, answered, failed, lastError }: Entry): Wat
   return { id, health, answered, failed, lastError }
 }
 
-/** The oldest that does well; the oldest of all where none does. */
+/** Drops the oldest healthy model; the oldest of all if none is healthy. */
 function forgetOne(entries: Map<string, Entry>): void {
   for (const [id, { health }] of entries) {
     if (health.kind !== 'ok') continue

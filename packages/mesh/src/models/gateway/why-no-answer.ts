@@ -3,7 +3,7 @@ import type { CatalogModel } from '../catalog/model-catalog.ts'
 import type { Failure } from './failover.ts'
 import type { ModelWatch } from './watch-models.ts'
 
-/** What a provider said of the first model of the chain that is refused for good; null where none is. */
+/** The problem of the first model in the chain whose key or account was refused and whose cooldown still lasts. */
 export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogModel[]): Problem | null {
   for (const model of chain) {
     const refusal = watch.refusalOf(model)
@@ -17,8 +17,8 @@ export function rememberedRefusal(watch: ModelWatch, chain: readonly CatalogMode
 }
 
 /**
- * The Problem of a call that no model answered: that of its last attempt, or a remembered refusal if no model was
- * called. It contains the attempts, so that the client does not multiply them. Pure.
+ * The Problem of a call that no model answered: that of the last attempt, or a remembered refusal if no model was
+ * called. It contains the number of attempts, so that the client does not multiply them. Pure.
  */
 export function whyNoAnswer(
   walk: { readonly failure: Failure | null; readonly refusal: Problem | null; readonly attempts: number },

@@ -4,31 +4,31 @@ import type { Frame } from './event-lines.ts'
 import { jsonTextsIn } from './json-texts.ts'
 import { unreadable } from './unreadable.ts'
 
-/** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
+/** The bound for one event: usually a few hundred bytes, but megabytes if it contains a picture. */
 const eventMaxChars = 8 * 1024 * 1024
-/** An answer that comes in one piece, or in lines, characters. */
+/** The bound in characters for an answer that is one JSON text or a sequence of JSON lines. */
 const wholeMaxChars = 16 * 1024 * 1024
 const excerptMaxChars = 120
 const startMaxChars = 2000
 
 /**
- * Cuts the bytes of an answer into its texts, whatever their type is said to be: server-sent events, one JSON text, or a
- * JSON text a line. The first sign that is no blank tells which. Throws the Problem `provider-unreadable` for anything
- * else. How the bytes are cut changes nothing.
+ * Splits the bytes of an answer into its texts and ignores the declared content type: server-sent events, one JSON
+ * text, or one JSON text per line. The first non-blank character decides. Throws the Problem `provider-unreadable`
+ * for anything else. The result does not depend on how the bytes were split into chunks.
  */
 export function createAnswerFrames() {
-  // Takes a byte order mark away, and holds a character until it is whole.
+  // The decoder removes a byte order mark and holds the bytes of an incomplete character.
   const decoder = new TextDecoder()
   const unpacker = createUnpacker(undefined)
   let kind: 'unknown' | 'events' | 'json' | 'page' = 'unknown'
-  /** The first characters, to be shown where they make no sense. */
+  /** The first characters of the answer, for the error message if they cannot be parsed. */
   let start = ''
   let held = ''
   let events: ReturnType<typeof createEventLines> | null = null
   const whole: string[] = []
   let wholeChars = 0
 
-  /** What is held back as long as it is not known what comes. */
+  /** Holds the text back until its first non-blank character decides the kind; then returns all of it. */
   function begin(text: string): string {
     held += text
     const first = held.trimStart()[0]
@@ -62,7 +62,7 @@ export function createAnswerFrames() {
       const plain = unpacker.take(bytes)
       return plain === null ? [] : framesOf(decoder.decode(plain, { stream: true }))
     },
-    /** What is left when nothing more comes. */
+    /** Returns the remaining frames at the end of the answer. */
     end(): readonly Frame[] {
       const unpacked = unpacker.end()
       const last = [...(unpacked === null ? [] : framesOf(decoder.decode(unpacked, { stream: true })))]
@@ -85,7 +85,7 @@ function bounded(work: () => readonly Frame[] | undefined): readonly Frame[] {
   }
 }
 
-/** One JSON text, or several: one a line, or one behind the other, also with events between them. */
+/** The frames of one JSON text or of several: one per line, concatenated, or mixed with events. */
 function wholeFrames(text: string): readonly Frame[] {
   const { texts, rest } = jsonTextsIn(text)
   if (texts.length > 0 && /^(?:data|event):/m.test(rest)) {
@@ -96,7 +96,7 @@ function wholeFrames(text: string): readonly Frame[] {
   return all.map((data) => ({ event: all.length === 1 ? 'whole' : 'message', data }))
 }
 
-/** The beginning of a text, as it may stand in a problem. Pure. */
+/** The beginning of a text without tags and repeated blanks, short enough for a problem detail. Pure. */
 export function excerptOf(text: string): string {
   const plain = text
     .replace(/<(?:script|style)[^]*?(?:<\/|$)|<[^>]*>?/gi, ' ')

@@ -22,20 +22,20 @@ import { unreadable } from './unreadable.ts'
 import { wireValues } from './wire-values.ts'
 import type { WireValue } from './wire-values.ts'
 
-/** What one text of an answer says anew. */
+/** The new content in one frame of an answer. */
 export interface SaidNews {
   readonly text: string
-  /** In the form of `reasoning_details`. */
+  /** New thinking, in the form of `reasoning_details`. */
   readonly thoughts: readonly Thought[]
   /** All text before this one turned out to be thinking. */
   readonly retracts: boolean
-  /** The usage so far, where this text told one that can be believed, as the provider wrote it. */
+  /** The usage so far as the provider wrote it; null if this frame reports no plausible usage. */
   readonly usage: Usage | null
 }
 
 type Usage = Readonly<Record<string, unknown>>
 
-/** What an answer is once nothing more comes. */
+/** The last content of an answer, with its tool calls and its finish reason. */
 export interface AnswerEnd extends SaidNews {
   readonly calls: readonly SaidCall[]
   readonly end: NormalEnd
@@ -49,20 +49,20 @@ export interface AnswerEnd extends SaidNews {
 export interface AnswerReader {
   take(frame: Frame): SaidNews
   end(): AnswerEnd
-  /** Words that were held back to see whether they are thinking; for an answer that broke off. */
+  /** Text held back because it may be thinking; for an answer that broke off. */
   heldBack(): string
-  /** As the answer names them, empty until it does. */
+  /** The id and model that the answer names; empty until then. */
   head(): { readonly id: string; readonly model: string }
 }
 
 interface ReaderOptions {
   readonly secrets?: readonly Secret[]
-  /** The name of the provider, kept with what it thought: only to it this is sent back in the same form. */
+  /** The provider's name, stored with its thinking: only this provider gets the thinking back in its own form. */
   readonly from?: string
   readonly judge?: JudgeError | undefined
 }
 
-/** Words and thinking together; no model writes more in one answer, characters. */
+/** The bound on words and thinking together, characters; no model writes more in one answer. */
 const saidMaxChars = 16 * 1024 * 1024
 const nothing: SaidNews = { text: '', thoughts: [], retracts: false, usage: null }
 /** Data of events that only keep a connection open. */
@@ -75,24 +75,24 @@ interface ReadSoFar {
   /** The index of the choice that is read: the first one that arrives. Null until then. */
   choice: number | null
   readonly said: {
-    /** The words as they came, with the marks of templates. */
+    /** The words as received, including the marks of chat templates. */
     raw: string
     /** The first half of a surrogate pair, until the second comes. */
     half: string
-    /** Of words and thinking together. */
+    /** Characters of words and thinking together. */
     chars: number
     hasThoughts: boolean
   }
   reason: NormalEnd | null
   isRefused: boolean
   isDone: boolean
-  /** The usage came alone, or a body is one whole message: the end, unless a choice comes after it. */
+  /** The answer may end here: the usage came alone, or the body is one whole message. A later choice resets this. */
   isTold: boolean
   isOneText: boolean
   usage: Usage | null
-  /** What was there and could not be read as anything. */
+  /** A description of the first content that could not be interpreted; null if there was none. */
   strange: string | null
-  /** Text that came outside of the events. */
+  /** An excerpt of text outside of the event format. */
   stray: string
 }
 
@@ -139,7 +139,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
   }
 
   function say(said: WireSaid, isWhole: boolean): SaidNews {
-    // A whole message repeats the thinking that came in pieces.
+    // A whole message after a stream repeats the thinking that was streamed.
     const thoughts = isWhole && so.said.hasThoughts ? [] : thoughtsIn(said, from)
     let words = ''
     let retracts = false
@@ -185,7 +185,7 @@ export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOpt
   }
 }
 
-/** The parts that did not come before: some repeat all that was said, in the last event or in each. */
+/** The parts that are new: some providers repeat all earlier text in the last event or in each event. */
 function newParts(so: ReadSoFar, parts: WireSaid['content'], isWhole: boolean): WireSaid['content'] {
   const text = parts.map((part) => part.text).join('')
   const isAgain = isWhole && so.said.raw !== ''
@@ -194,7 +194,7 @@ function newParts(so: ReadSoFar, parts: WireSaid['content'], isWhole: boolean): 
   return isAgain ? plainParts(fresh) : parts
 }
 
-/** What two texts of an answer say together. */
+/** The content of two frames joined. */
 function joinNews(before: SaidNews, news: SaidNews): SaidNews {
   if (before === nothing) return news
   return {
@@ -229,7 +229,7 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   const choices = choicesIn(chunk)
   const choice = choices.find((one) => so.choice === null || one.index === null || one.index === so.choice)
   if (!choice) {
-    // Most send the usage alone once nothing is generated any more; some send it in between.
+    // Most providers send the usage alone after the last content; some send it between content events.
     if (choices.length === 0 && usage !== null && so.said.chars + so.said.raw.length > 0) so.isTold = true
     else if (choices.length === 0 && (usage === null || isForeign(by.value)))
       so.strange ??= `an object of ${namesOf(by.value)}`
@@ -240,7 +240,7 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   const isWhole = !choice.delta || (choice.message != null && isSilent(choice.delta))
   const said = isWhole ? choice.message : choice.delta
   const news = said ? by.say(said, isWhole) : heard(so, { text: choice.text, thoughts: [] })
-  // A whole message behind the pieces repeats its calls as well.
+  // A whole message after the streamed pieces repeats their tool calls.
   if (said && !(isWhole && by.calls.hasAny()))
     for (const piece of piecesIn(said, isWhole)) by.calls.take(piece)
   if (by.calls.hasAny()) so.said.chars += 1
@@ -248,12 +248,12 @@ function takeChunk(so: ReadSoFar, chunk: WireChunk, by: Taking): SaidNews {
   return { ...news, usage }
 }
 
-/** An answer of another API, which has a usage as well. */
+/** Whether the object belongs to another API, whose answers also have a usage. */
 function isForeign(value: Usage): boolean {
   return value['choices'] === undefined && value['object'] !== undefined
 }
 
-/** A delta without content beside the whole message. */
+/** Whether a delta that comes together with a whole message has no content. */
 function isSilent(said: WireSaid): boolean {
   const { content, reasoning_content: thought, refusal, tool_calls: calls, function_call: call } = said
   return content.length + thought.length + calls.length === 0 && refusal === '' && !call
@@ -265,7 +265,7 @@ function choicesIn({
   done: isDone,
   done_reason: reason,
 }: WireChunk): readonly WireChoice[] {
-  // Ollama's own API sends its pieces so; older ones give no reason at the end.
+  // Ollama's own API sends pieces as `message`; its older versions give no reason at the end.
   if (message && !choices) {
     const finish = reason === '' && isDone ? 'stop' : reason
     return [{ index: 0, delta: message, text: '', finish_reason: finish }]
@@ -285,7 +285,7 @@ function piecesIn(said: WireSaid, isWhole: boolean): readonly CallPiece[] {
     pieceOf(call, isWhole || inContent.length > 0 ? position : null),
   )
   const legacy = said.function_call
-  // Beside `tool_calls` it is the same call again, for older clients.
+  // `function_call` beside `tool_calls` repeats the same call for older clients.
   if (!legacy || pieces.length > 0) return pieces
   return [{ index: 0, id: '', name: legacy.name, arguments: argumentsOf(legacy), seal: '' }]
 }
@@ -301,7 +301,7 @@ function pieceOf(call: WireCall, position: number | null): CallPiece {
   }
 }
 
-/** Under the name that OpenAI gives them, else under one of Cohere's and Llama's, or of Anthropic's. */
+/** The arguments of a call: OpenAI's `arguments`, else `parameters` (Cohere, Llama), else `input` (Anthropic). */
 function argumentsOf(call: {
   readonly arguments: string
   readonly parameters: string
@@ -314,7 +314,7 @@ function argumentsOf(call: {
 const idMaxChars = 512
 
 function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {
-  // A character may be cut between two events; half of one that stays alone is refused by the next reader.
+  // Two events may split a surrogate pair; a half that stays alone would be rejected by the next reader.
   const text = so.said.half + words
   const last = text.charCodeAt(text.length - 1)
   so.said.half = last >= 0xd800 && last <= 0xdbff ? text.slice(-1) : ''
@@ -336,19 +336,19 @@ function usageIn(value: Readonly<Record<string, unknown>>): Usage | null {
   const ollama =
     evaluated === undefined ? null : { prompt_tokens: evaluated, completion_tokens: value['eval_count'] }
   const first: unknown = Array.isArray(value['choices']) ? value['choices'][0] : null
-  // Moonshot tells it inside the last choice.
+  // Moonshot reports the usage inside the first choice.
   const moonshot = isRecord(first) ? first['usage'] : null
   for (const usage of [value['usage'], isRecord(groq) ? groq['usage'] : null, moonshot, ollama]) {
     if (!isRecord(usage)) continue
     const counted = countsInNumbers(inChatNames(usage))
-    // What the mesh itself tells beside a usage.
+    // The mesh itself adds these two members to a usage.
     const { cost_usd: _cost, answer_bound: _bound, ...told } = counted
     if (usageFrom(told) !== null) return told
   }
   return null
 }
 
-/** With an output that was counted here, where the provider reports none beside words. */
+/** Estimates the output tokens from the characters if the provider reports none for an answer with words. */
 function counted(usage: Usage, saidChars: number): Usage {
   const told = usageFrom(usage)
   const output = told && withCountedOutput(told, saidChars).completionTokens
@@ -370,7 +370,7 @@ function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
   return calls.length > 0 ? 'tool_calls' : 'stop'
 }
 
-/** Some write their counts as texts. The same members where none does. Pure. */
+/** Converts counts that a provider writes as strings to numbers; returns the same object if there are none. Pure. */
 function countsInNumbers(usage: Usage): Usage {
   const counted = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
     if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return [[name, Number(value)]]

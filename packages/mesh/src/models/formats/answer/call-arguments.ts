@@ -4,7 +4,7 @@ import { readJsonQuietly } from '../../../intake/index.ts'
 import { jsonTextsIn } from './json-texts.ts'
 import { mendJson } from './mend-json.ts'
 
-/** Texts inside of texts: a server that encodes arguments twice is known, one that does it more often is not. */
+/** The most nested string encodings that are decoded: some servers encode arguments twice, none is known to do more. */
 const encodingsMax = 3
 
 /**
@@ -45,7 +45,7 @@ function objectIn(text: string): string | null {
     if (inner === '' || inner === 'null') return '{}'
     const value = readJsonQuietly(inner, jsonLimits.modelAnswer)
     if (isJsonObject(value)) return inner
-    // Some wrap the one object of arguments in a list.
+    // Some models wrap the single arguments object in a list.
     if (Array.isArray(value) && value.length === 1 && isJsonObject(value[0])) return inner.slice(1, -1).trim()
     if (typeof value !== 'string') return null
     inner = wellFormed(value).trim()
@@ -62,10 +62,10 @@ function severalIn(text: string): readonly string[] | null {
   return filled.length === 0 ? distinct.slice(0, 1) : filled
 }
 
-/** What servers leave behind an object: brackets, and ends such as `</tool_call>` and `<|im_end|>`. */
+/** Leftovers of servers after an object: brackets, and end marks such as `</tool_call>` and `<|im_end|>`. */
 const templateMarks = /^(?:[\s}\]]|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/
 
-/** Half of a surrogate pair, in the text itself or as an escape in it. A backslash before the escape makes it another one. */
+/** Half of a surrogate pair, written as an escape. A backslash before the escape makes it plain text. */
 const halfEscape =
   /(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2}))/g
 

@@ -22,7 +22,7 @@ import { readJsonQuietly } from '../../../intake/index.ts'
  * | a choice               | `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it   |
  */
 
-/** A number that no float holds, as it is written. */
+/** A number beyond the precision of a float, as its original digits. */
 const written = z.object({ rawJSON: z.string() }).transform(({ rawJSON }) => rawJSON)
 
 const words = z
@@ -75,7 +75,7 @@ export type WireCall = z.output<typeof callSchema>
 
 const innerPart = z.union([z.string().transform((text) => ({ text })), z.looseObject({ text: words })])
 
-/** A call as a part of the content, as in a message of Anthropic's or in the Responses API. */
+/** A tool call as a content part, as in Anthropic's messages or the Responses API. */
 const callPart = callSchema.extend({ type: z.enum(['tool_use', 'tool_call', 'function_call', 'toolCall']) })
 
 const partSchema = z.union([
@@ -122,13 +122,13 @@ export function plainParts(text: string): SaidPart[] {
   return text === '' ? [] : [plain(text)]
 }
 
-/** A part that has none of these says nothing that can be read. */
+/** A part without any of these members has no content that the mesh can read. */
 const saying = ['text', 'thinking', 'reasoning', 'refusal'] as const
 const knownParts: readonly string[] = ['', 'text', 'output_text', 'thinking', 'reasoning', 'refusal']
 
 const parts = z
   .union([
-    // Most are texts: what is tried first costs least.
+    // Most contents are strings, so the schema of a string is tried first.
     z.string().transform(plainParts),
     z.number().transform((value) => [plain(String(value))]),
     z.boolean().transform((value) => [plain(String(value))]),
@@ -152,7 +152,7 @@ const calls = z
   .union([
     callList,
     z.literal('').transform(() => []),
-    // Encoded twice.
+    // The list of calls as a JSON string: some servers encode it twice.
     z
       .string()
       .transform((text): unknown => readJsonQuietly(text, jsonLimits.modelAnswer))
@@ -161,7 +161,7 @@ const calls = z
   .nullish()
   .transform((list) => list ?? [])
 
-/** A flag where a text belongs: nothing of it is said. */
+/** Accepts `false` in place of a text and reads it as no content. */
 function orFalse<S extends z.ZodType, V>(schema: S, none: V) {
   return z.union([z.literal(false).transform(() => none), schema])
 }
@@ -179,7 +179,7 @@ const saidMembers = z.looseObject({
   function_call: functionSchema.nullish(),
   extra_content: callSchema.shape.extra_content,
 })
-/** Some write names in the style of their own language. */
+/** Some providers write member names in camel case. */
 const saidSchema = z.preprocess(
   renaming({ toolCalls: 'tool_calls', functionCall: 'function_call', reasoningContent: 'reasoning_content' }),
   saidMembers,
@@ -215,7 +215,7 @@ const choiceList = z.preprocess(
   z.array(choiceSchema.nullable()).nullish(),
 )
 
-/** Members under the first name are read under the second, where that has no value of its own. */
+/** Copies members with the first name to the second name, unless the second has a value. */
 function renaming(names: Readonly<Record<string, string>>) {
   const pairs = Object.entries(names)
   return (value: unknown): unknown => {
@@ -231,7 +231,7 @@ function renaming(names: Readonly<Record<string, string>>) {
   }
 }
 
-/** One event of a stream, or a whole answer. */
+/** The schema of one event of a stream, or of a whole answer. */
 export const chatWireSchema = z.looseObject({
   id: words,
   model: words,

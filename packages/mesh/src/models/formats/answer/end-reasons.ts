@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 /** Why an answer ended, in the four words of the normal form. */
 export type NormalEnd = 'stop' | 'length' | 'tool_calls' | 'content_filter'
 
-/** By what providers say, in small letters and with `_` for every other sign. */
+/** Finish reasons of providers, in lower case with `_` for other characters, and their normal form. */
 const ends: Readonly<Record<string, NormalEnd | 'error'>> = {
   stop: 'stop',
   eos: 'stop',
@@ -74,8 +74,8 @@ const none: readonly string[] = ['', 'null', 'none', 'false', '0', 'unknown', 'f
 const shownMaxChars = 60
 
 /**
- * Null where nothing is said of an end yet. Google writes a general word, a colon and its own word: its own is looked up
- * first. An unknown end counts as `stop`: what was said before it is judged by itself. Throws the Problem `upstream-failed` where the provider ended by a failure of its own. Pure.
+ * Null if the value names no end. After a general word, Google writes a colon and its own word, which is looked up
+ * first. An unknown reason is `stop`. Throws the Problem `upstream-failed` for a failure of the provider. Pure.
  */
 export function endOf(reason: string): NormalEnd | null {
   const words = [reason, ...reason.split(':').toReversed()].map(plainWord)

@@ -1,4 +1,4 @@
-/** One text of an answer: the data of an event, a line, or all of it. */
+/** One text of an answer: the data of an event, one line, or the whole body. */
 export interface Frame {
   /** The name of the event; `message` without one, `stray` for text outside of the format, `whole` for a body of one JSON text. */
   readonly event: string
@@ -8,7 +8,7 @@ export interface Frame {
 interface EventLines {
   /** The events that this piece completes. Throws a RangeError once one event passes the bound. */
   push(piece: string): readonly Frame[]
-  /** What is left when nothing more comes. */
+  /** Returns the remaining frames at the end of the stream. */
   end(): readonly Frame[]
   /** Events and comments so far; text outside of the format does not count. */
   hasEvents(): boolean
@@ -18,19 +18,19 @@ const known = /^(?:data|event|id|retry)?(?::|$)/
 const repeatedField = /^data:\s*(?:data:\s*)+/
 const wholeJson = /^\s*(?:\{[^]*\}|\[[^]*\])\s*$/
 const jsonBegins = /^\s*[{[]/
-/** Text outside of the format that is kept for the error it may tell, characters. */
+/** The bound in characters on stored text outside of the event format; it may contain an error message. */
 const strayMaxChars = 16 * 1024
 
 /**
- * Server-sent events as providers and their proxies really write them. More lenient than the format (WHATWG HTML 9.2), which
- * drops without a word what is no field:
+ * Parses server-sent events as providers and proxies really write them. The standard (WHATWG HTML 9.2) silently drops
+ * lines that are not fields; this parser is more lenient:
  *
- * - a whole JSON text in one data line ends its event where another one follows, also without a blank line between them;
+ * - a data line with a whole JSON text ends its event if another such line follows, also without a blank line between;
  * - `data: data:` is `data:`;
  * - a line that is a whole JSON object is an event;
- * - other text becomes a `stray` frame at the end: a page, a stack trace, or JSON over several lines.
+ * - other text (a page, a stack trace, or JSON over several lines) becomes a `stray` frame at the end of the stream.
  *
- * Reads each character once. Made for each stream.
+ * The parser reads each character once. Create one parser per stream.
  */
 export function createEventLines(eventMaxChars: number): EventLines {
   let line: string[] = []
@@ -91,7 +91,7 @@ export function createEventLines(eventMaxChars: number): EventLines {
   return {
     push(piece) {
       const frames: Frame[] = []
-      // The second half of a line end that was cut in between.
+      // The previous piece ended with `\r`; this `\n` belongs to the same line end.
       let from = afterReturn && piece.startsWith('\n') ? 1 : 0
       if (piece !== '') afterReturn = false
       const ends = /\r\n|\n|\r/g
@@ -107,7 +107,7 @@ export function createEventLines(eventMaxChars: number): EventLines {
     },
     end() {
       const frames: Frame[] = []
-      // A server that hangs up right behind its last line has said it all the same.
+      // A last line without a line end counts as well: some servers close the connection right after it.
       endLine(frames)
       dispatch(frames)
       if (stray.trim() !== '')

@@ -1,19 +1,19 @@
 const starts = ['<|channel|>', '<|start|>']
 const mark = /<\|(start|channel|message|constrain|end|return|call)\|>/g
 const longestMark = '<|constrain|>'.length
-/** The head of a message names a role, a channel and a recipient; a longer one is no head, characters. */
+/** The bound in characters on a message head, which names role, channel and recipient; longer text counts as words. */
 const headMaxChars = 500
 
-/** Whether a text begins as the messages of Harmony do, which gpt-oss writes. Pure. */
+/** Whether a text begins with the marks of the Harmony format, which gpt-oss writes. Pure. */
 export function mayBeHarmony(text: string): 'yes' | 'maybe' | 'no' {
   if (starts.some((start) => text.startsWith(start))) return 'yes'
   return starts.some((start) => start.startsWith(text)) ? 'maybe' : 'no'
 }
 
 /**
- * Reads messages of Harmony that a server left in the words: the channel `analysis` is thinking, all others are words. A
- * call of a tool stays words with its recipient before it: it is never made, since words may be quoted from anywhere. Made
- * for each answer.
+ * Separates Harmony messages that a server left in the words: channel `analysis` is thinking, all others are words. A
+ * tool call stays text with its recipient before it and is never executed, because the text may be a quotation.
+ * Create one reader per answer.
  */
 export function createHarmonyChannels() {
   let state: 'head' | 'body' = 'head'

@@ -1,7 +1,7 @@
-/** Objects in one text: more calls or events than this in one text are refused elsewhere. */
+/** The most objects that are split from one text; other checks reject more calls or events. */
 const objectsMax = 4096
 
-/** The objects and lists that stand one behind the other at the beginning of a text, by their brackets, and the rest. Pure. */
+/** Splits the concatenated objects and lists at the beginning of a text, by brackets; `rest` is what follows. Pure. */
 export function jsonTextsIn(text: string): { readonly texts: readonly string[]; readonly rest: string } {
   const texts: string[] = []
   let from = 0
@@ -14,7 +14,7 @@ export function jsonTextsIn(text: string): { readonly texts: readonly string[]; 
   return { texts, rest: text.slice(from) }
 }
 
-/** The index after the object that begins at `from`; null for no whole object. Reads each character once. */
+/** The index after the object or list that begins at `from`; null if it is incomplete. Reads each character once. */
 function objectEnd(text: string, from: number): number | null {
   let depth = 0
   let isText = false

@@ -1,13 +1,13 @@
 const escapes: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
-/** What Python's and C's printers write for a number that JSON does not have. */
+/** Non-JSON numbers that Python and C print: `NaN` and `Infinity`. */
 const noNumber = /(?:-\s*)?(?:NaN|Infinity)\b/y
-/** A comma that no further member follows. */
+/** A trailing comma: a closing bracket follows it. */
 const lastComma = /,(?=\s*[}\]])/y
 
 /**
- * The text with the three faults mended that can be read in one way only: raw control characters in a text are escaped,
- * a comma behind the last member is removed, and, where `numbers` is set, `NaN` and `Infinity` become `null`. Anything else
- * stays as it is. Reads each character once. Pure.
+ * Repairs three faults of JSON that have only one reading: raw control characters in a string are escaped, a trailing
+ * comma is removed, and, if `numbers` is set, `NaN` and `Infinity` become `null`. Anything else is left unchanged.
+ * Reads each character once. Pure.
  */
 export function mendJson(text: string, { numbers }: { readonly numbers: boolean }): string {
   const mended: string[] = []

@@ -12,7 +12,7 @@ import type { JudgeError } from './told-error.ts'
 import { endChunks, firstChunk, newsChunk, normalCalls, wholeNormal } from './write-normal.ts'
 
 export interface NormalReplyOptions {
-  /** How the client asked; how the provider answered is found out. */
+  /** Whether the client asked for a stream; the form of the provider's answer is detected from its bytes. */
   readonly stream: boolean
   readonly model: string
   /** The name of the provider. */
@@ -76,7 +76,7 @@ function normalBody(reply: ProviderReply, options: NormalReplyOptions): ByteStre
     }
     const piped = pipeBytes(reply.body, inner)
     flow = piped
-    // What came while it was piped may have been unreadable already.
+    // The bytes that arrived during `pipeBytes` may have been unreadable already.
     if (isOver) piped.cut()
     return {
       resume: () => {
@@ -88,7 +88,7 @@ function normalBody(reply: ProviderReply, options: NormalReplyOptions): ByteStre
   })
 }
 
-/** Bytes in, the normal form out: what was said before an answer turned out to be unreadable is written all the same. */
+/** Converts the bytes of an answer to the normal form; writes all content that precedes an unreadable part. */
 export function createNormalWriter(options: NormalReplyOptions, write: (text: string) => void) {
   const frames = createAnswerFrames()
   const reader = createAnswerReader(options)

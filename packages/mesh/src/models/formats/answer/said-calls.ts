@@ -1,20 +1,20 @@
 import { unreadable } from './unreadable.ts'
 import { settleArguments } from './call-arguments.ts'
 
-/** A piece of a tool call as one event tells it. */
+/** A piece of a tool call, as one event reports it. */
 export interface CallPiece {
-  /** Null where the provider leaves it out. */
+  /** The position of the call in the answer; null if the provider omits it. */
   readonly index: number | null
   readonly id: string
   readonly name: string
   readonly arguments: string
-  /** Google's seal of the call, which it wants back. */
+  /** Google's signature of the call, which must be sent back with the call. */
   readonly seal: string
 }
 
 /** A call as the model made it. */
 export interface SaidCall {
-  /** As the provider gave it: empty, or the same for two calls, where it did so. */
+  /** The id that the provider gave; it may be empty or the same for two calls. */
   readonly id: string
   readonly name: string
   readonly arguments: string
@@ -27,32 +27,32 @@ interface OpenCall {
   name: string
   seal: string
   readonly pieces: string[]
-  /** Brackets of the arguments so far. */
+  /** Tracks the brackets of the arguments received so far. */
   readonly brackets: Brackets
 }
 
-/** Calls of one answer; a model that makes more is broken. */
+/** The most calls in one answer; an answer with more is rejected as broken. */
 const callsMax = 256
 /** The longest tool name that is read, in characters; providers accept at most 64. */
 const nameMaxChars = 512
 
 export interface SaidCalls {
   take(piece: CallPiece): void
-  /** Has any call begun? */
+  /** Whether any call has begun. */
   hasAny(): boolean
-  /** `isCut`: the answer ended at a bound, so that the last call may lack its end. */
+  /** Returns all calls. `isCut`: the answer reached its token bound, so the last call may be incomplete. */
   settled(isCut: boolean): readonly SaidCall[]
 }
 
 /**
- * Puts the calls of one answer together. A piece belongs to the open call with its index and id, else to the last one
- * with its index, else to the last one with its id, else to the last. It begins a call of its own where
+ * Assembles the calls of one answer. A piece belongs to the open call with its index and id, else to the last one
+ * with its index, else to the last one with its id, else to the last call. A piece begins a new call if
  *
  * - no call is open, or the index is another;
- * - it has a name and another id, unless it goes on with arguments that are not whole yet under the same name;
- * - it has another name and that call's arguments are whole, or there is neither id nor index to hold on to.
+ * - it has a name and another id, unless it continues incomplete arguments under the same name;
+ * - it has another name, and the arguments of the open call are complete or the piece has neither id nor index.
  *
- * Names that come again are read once, names that come in pieces are joined. Throws the Problem `provider-unreadable`.
+ * A repeated name counts once; a name that arrives in pieces is joined. Throws the Problem `provider-unreadable`.
  */
 export function createSaidCalls(): SaidCalls {
   const calls: OpenCall[] = []
@@ -75,7 +75,7 @@ export function createSaidCalls(): SaidCalls {
     if (piece.name === '' || call.name === '') return false
     if (piece.id !== '' && piece.id === call.id) return hasOtherName && call.brackets.areClosed()
     if (hasOtherName) return call.brackets.areClosed() || piece.index === null
-    // The same name again, whole again, and nothing to tell the calls apart by.
+    // The piece repeats the same name after complete arguments, and has no id or index: it is a second call.
     return piece.index === null && piece.id === '' && call.brackets.areClosed() && piece.arguments !== ''
   }
 
@@ -119,7 +119,7 @@ function joinedName(call: OpenCall, piece: string): string {
   const { name } = call
   if (piece === '' || name === piece || name.startsWith(piece) || name.length > nameMaxChars) return name
   if (name === '' || piece.startsWith(name)) return piece
-  // Behind the first argument a name cannot go on.
+  // A name cannot continue once arguments have arrived.
   return call.pieces.length === 0 ? name + piece : name
 }
 
@@ -137,7 +137,7 @@ function plainName(name: string): string {
 
 interface Brackets {
   take(text: string): void
-  /** The object has begun and is not whole. */
+  /** Whether the object has begun and is incomplete. */
   areOpen(): boolean
   areClosed(): boolean
 }

@@ -1,4 +1,4 @@
-/** Marks that chat templates of models put around thinking and behind a turn, and that some servers leave in the words. */
+/** Marks of chat templates around thinking and after a turn, which some servers leave in the words. */
 
 /** The tags around thinking; upper and lower case are the same. */
 const thinkingPairs: readonly (readonly [opening: string, closing: string])[] = [
@@ -13,10 +13,10 @@ const thinkingPairs: readonly (readonly [opening: string, closing: string])[] = 
   ['<|START_THINKING|>', '<|END_THINKING|>'],
 ]
 
-/** What some models write between their thinking and their words. */
+/** Marks that some models write between thinking and words. */
 const beginnings = ['<|START_RESPONSE|>', '<|START_TEXT|>']
 
-/** What ends a turn. */
+/** Marks that end a turn. */
 const ends = [
   '<|im_end|>',
   '<|eot_id|>',
@@ -35,7 +35,7 @@ const ends = [
   '<|observation|>',
   '<eos>',
 ]
-/** Also the closing tag of a line through words in HTML. */
+/** An end mark that is also HTML's closing tag for struck-through text. */
 const sequenceEnd = '</s>'
 
 const escaped = (marks: readonly string[]): string =>
@@ -52,12 +52,12 @@ export const thinkingMark = new RegExp(
 export const wordsBegin = new RegExp(String.raw`^\s*(?:${escaped(beginnings)})`)
 const endRun = new RegExp(String.raw`(?:(?:${escaped(ends)})\s*)+$`)
 const endRunOfSequences = new RegExp(String.raw`(?:(?:${escaped([...ends, sequenceEnd])})\s*)+$`)
-/** Ends of turns are looked for in so many characters at the end of a text. */
+/** The number of characters at the end of a text that are searched for end marks. */
 const endsMaxChars = 1000
 const all = [...openings, ...closings, ...beginnings, ...ends, sequenceEnd].map((mark) => mark.toLowerCase())
 const longest = Math.max(...all.map((mark) => mark.length))
 
-/** The tag of thinking that a text begins with; null for none, `maybe` while it may become one. Pure. */
+/** The thinking tag that a text begins with; null without one, `maybe` if the text may still become one. Pure. */
 export function openingAt(text: string): { readonly tag: string; readonly closing: string } | 'maybe' | null {
   const word = text.toLowerCase()
   for (const [tag, closing] of closingByOpening)
@@ -73,13 +73,13 @@ const closingPatterns = new Map(
   thinkingPairs.map(([, closing]) => [closing, new RegExp(escaped([closing]), 'i')]),
 )
 
-/** The index of the closing tag; -1 for none. Reads no further than to it. Pure. */
+/** The index of the closing tag, -1 without one. Reads no further than the tag. Pure. */
 export function closingAt(text: string, closing: string): number {
   const pattern = closingPatterns.get(closing)
   return pattern === undefined ? -1 : text.search(pattern)
 }
 
-/** The text without the ends of a turn behind it. `closesLines`: the text has an opening tag `s` before. Pure. */
+/** Removes end marks from the end of a text. `closesLines`: an opening tag `s` came before the text. Pure. */
 export function withoutEnds(text: string, { closesLines }: { readonly closesLines: boolean }): string {
   const at = Math.max(0, text.length - endsMaxChars)
   const run = closesLines || opensLine(text) ? endRun : endRunOfSequences
@@ -98,7 +98,7 @@ export function mayHaveMark(text: string): boolean {
   return firsts.test(text)
 }
 
-/** Characters at the end of a text that are ends of a turn, or may become a mark. Pure. */
+/** The number of characters at the end of a text that are end marks or may become a mark. Pure. */
 export function openEndChars(text: string): number {
   if (!mayHaveMark(text.slice(-longest)) && !text.slice(-endsMaxChars).trimEnd().endsWith('>')) return 0
   const from = Math.max(0, text.length - longest)

@@ -11,7 +11,7 @@ import {
   wordsBegin,
 } from './template-marks.ts'
 
-/** What a piece of a text says aloud, and what it thinks. */
+/** The words and the thinking in one piece of a text. */
 export interface TaggedText {
   readonly text: string
   readonly thought: string
@@ -19,32 +19,32 @@ export interface TaggedText {
   readonly retracts: boolean
 }
 
-/** A mark within backticks or behind one of these is an example. */
+/** A mark within backticks or directly after one of these quotation marks is an example. */
 const quotes: ReadonlySet<string> = new Set(['"', "'", '“', '‘', '«'])
 
-/** Words are kept so long to see whether a closing tag without its opening one follows, characters. */
+/** The first characters that are held back, in case a closing tag without an opening one follows. */
 const unopenedHeldChars = 160
 
 /**
- * Takes the marks of a model's chat template out of the words where its server leaves them there: thinking between tags,
+ * Removes the marks of a model's chat template that its server left in the words: thinking between tags,
  * the channels of Harmony, the ends of a turn.
  *
- * - An opening tag counts before the first word, and behind that each further pair of it.
+ * - An opening tag counts before the first word; after a first thinking block, every further pair of tags counts.
  * - A closing tag without an opening one ends thinking whose opening tag was in the prompt: all words before it are thinking.
- *   One in backticks or quotation marks, or behind an opening tag among the words, is an example and stays.
- * - Ends of a turn count behind the last word.
+ *   A tag in backticks or after a quotation mark, or after an opening tag in the words, is an example and stays.
+ * - End marks of a turn count only after the last word.
  *
- * Made for each answer. How the text is cut changes nothing but what is taken back.
+ * Create one per answer. How the text is split into pieces changes only what has to be retracted.
  */
 export function createThinkingTags() {
   let phase: 'start' | 'thinking' | 'words' = 'start'
   let channels: ReturnType<typeof createHarmonyChannels> | null = null
   let held = ''
   let closing = ''
-  /** The opening tag of thinking among the words, and what has come of it: words, unless it is closed. */
+  /** A thinking tag opened after the first words, with its content so far; it counts as words unless it is closed. */
   let later: { readonly tag: string; readonly pieces: string[] } | null = null
   let hasThought = false
-  /** Blanks between the thinking and the first word belong to neither. */
+  /** Set after thinking: the blanks before the first word are dropped. */
   let isBehindThinking = false
   const said = { chars: 0, ticks: 0, last: '', hasOpening: false, hasLine: false }
 
@@ -153,7 +153,7 @@ export function createThinkingTags() {
       if (channels === null || buffer === null) return out
       return { ...channels.take(buffer), retracts: false }
     },
-    /** What was held back to see how it goes on. */
+    /** Returns the text that was held back, at the end of the answer. */
     rest(): TaggedText {
       if (channels !== null) return { ...channels.rest(), retracts: false }
       const last = held
@@ -166,7 +166,7 @@ export function createThinkingTags() {
   }
 }
 
-/** Characters at the end that the tag may begin with. */
+/** The number of characters at the end of the text that the tag may begin with. */
 function heldChars(text: string, tag: string): number {
   for (let chars = Math.min(tag.length - 1, text.length); chars > 0; chars--) {
     if (tag.toLowerCase().startsWith(text.slice(text.length - chars).toLowerCase())) return chars

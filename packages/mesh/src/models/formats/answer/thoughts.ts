@@ -19,7 +19,7 @@ export type ThoughtField =
   | 'think_tag'
   | 'extra_content'
 
-/** Of a thinking that no provider has sealed. */
+/** The format of thinking that no provider has signed. */
 export const plainFormat = 'plain'
 export const claudeFormat = 'anthropic-claude-v1'
 export const geminiFormat = 'google-gemini-v1'
@@ -34,7 +34,7 @@ export function thoughtOf(
   return { type: 'reasoning.text', text, format: plainFormat, ...at }
 }
 
-/** The thinking in one event, or one whole message. The most exact form that it has counts; the others repeat it. Pure. */
+/** The thinking in one event or whole message: only its most exact form is read; the others repeat it. Pure. */
 export function thoughtsIn(said: WireSaid, from: string): Thought[] {
   const details = (said.reasoning_details ?? []).flatMap((entry) => detailOf(entry, from))
   const seal = said.extra_content?.google?.thought_signature ?? ''
@@ -74,7 +74,7 @@ function detailOf(entry: unknown, from: string): Thought[] {
   return [{ ...detail, field: 'reasoning_details', from }]
 }
 
-/** A block in the form of Anthropic's messages, as LiteLLM hands it on. */
+/** Converts a thinking block in the form of Anthropic's messages, as LiteLLM forwards it. */
 function blockOf(entry: unknown, from: string): Thought[] {
   if (!isRecord(entry)) return []
   const { type, thinking, signature, data } = entry

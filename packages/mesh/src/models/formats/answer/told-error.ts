@@ -8,9 +8,9 @@ const messageMaxChars = 500
 const messageNames = ['message', 'detail', 'msg', 'status_msg', 'error', 'description', 'reason'] as const
 
 /**
- * The error that an answer with status 200 tells, or an event of its stream; null where it tells none. Known are
- * `error` as an object, a text or true; `{"type":"error"}`, `{"object":"error"}`; `base_resp` with a code; and an object without choices that has
- * nothing but a message and a code or status. Pure.
+ * The error that an answer with status 200, or an event of its stream, contains; null if there is none. Recognized
+ * are `error` as an object, a text or true; `{"type":"error"}`, `{"object":"error"}`; `base_resp` with a code; and an
+ * object without choices that has a message and a code or status. Pure.
  */
 export function toldError(
   value: Readonly<Record<string, unknown>>,
@@ -25,19 +25,19 @@ export function toldError(
   return new Problem(saysTooLong(message) ? 'prompt-too-long' : 'upstream-failed', { detail })
 }
 
-/** Says what an error of a provider means: whether it passes, and what is to be done. Null where it means nothing known. */
+/** Converts a provider's error to a Problem (temporary or not, next step); null if the error is unknown. */
 export type JudgeError = (answer: { readonly error: unknown }) => Problem | null
 
 function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   const { error, choices } = value
   if (isFilled(error)) return error
   const base = value['base_resp']
-  // MiniMax says so beside an answer; 0 is its success.
+  // MiniMax reports an error beside an answer; code 0 means success.
   if (isRecord(base) && isFilled(base['status_code']) && base['status_code'] !== 0) return base
   if (value['type'] === 'error' || value['object'] === 'error') return value
   const isAnswer = Array.isArray(choices) || isRecord(value['message']) || value['usage'] !== undefined
   if (isAnswer) return firstFilled(Array.isArray(choices) ? choices : [])
-  // Cloudflare tells a list of errors beside an empty result.
+  // Cloudflare reports a list of errors beside an empty result.
   if (isFilled(value['errors'])) return value['errors']
   const hasWords = messageNames.some((name) => typeof value[name] === 'string' && value[name] !== '')
   const hasCode = ['code', 'status', 'status_code', 'statusCode', 'error_code', 'detail'].some((name) =>
@@ -46,7 +46,7 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   return hasWords && hasCode ? value : null
 }
 
-/** An error beside one of the choices. */
+/** The error inside one of the choices; null if there is none. */
 function firstFilled(choices: readonly unknown[]): unknown {
   for (const choice of choices) if (isRecord(choice) && isFilled(choice['error'])) return choice['error']
   return null

@@ -13,15 +13,15 @@ type Members = Readonly<Record<string, unknown>>
 /** One object of an answer. */
 export interface WireValue {
   readonly value: Members
-  /** The same, with numbers that no float holds as they are written. */
+  /** The same object, with numbers beyond the precision of a float kept as their original digits. */
   readonly written: unknown
 }
 
-/** Texts inside of texts: a server that encodes an answer twice is known, one that does it more often is not. */
+/** The most nested string encodings that are decoded: some servers encode an answer twice, none is known to do more. */
 const encodingsMax = 3
 /** Arguments that are not a string are serialized again; no number in them, or in an id, may change. */
 const keepsNumbers = /"(?:arguments|parameters|input)"\s*:\s*[{[]|"id"\s*:\s*-?\d{16}/
-/** Members in which some hand the answer on. */
+/** Members in which some gateways wrap the answer. */
 const envelopes = ['result', 'data', 'response', 'output', 'body'] as const
 
 /** The objects in one text of an answer: one, or each of a list. Throws the Problem `provider-unreadable`. Pure. */
@@ -38,7 +38,7 @@ export function wireValues(text: string, secrets: readonly Secret[]): readonly W
   })
 }
 
-/** The text that is JSON, and its value. */
+/** The JSON text (repaired or decoded if necessary) and its value. */
 function readable(text: string, secrets: readonly Secret[], depth = 1): { text: string; value: unknown } {
   const parsed = parsedOrMended(text)
   if (parsed === null) throw unreadable(`it is no JSON: ${redact(excerptOf(text), secrets)}`)

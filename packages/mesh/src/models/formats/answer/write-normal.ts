@@ -17,10 +17,10 @@ interface NormalCall {
   readonly function: { readonly name: string; readonly arguments: string }
 }
 
-/** Ids that are kept as the provider gave them; it may look for them in the next turn. */
+/** Call ids that are kept as the provider gave them, because it may look for them in the next turn. */
 const keptId = /^[\x21-\x7e]{1,128}$/
 
-/** The calls of an answer, each with an id of its own, and the seals that belong to them. */
+/** The calls of an answer, each with a unique id, and the signatures that belong to them. */
 export function normalCalls(
   calls: readonly SaidCall[],
   {
@@ -49,8 +49,8 @@ export function normalCalls(
 }
 
 /**
- * The normal form as a stream of OpenAI's chunks, stricter than theirs: words and thinking as they come, then each call
- * whole, then one reason for the end in one of four words, then the usage. Pure.
+ * Writes the normal form as a stream of OpenAI chunks, stricter than OpenAI's: words and thinking as they arrive,
+ * then each call whole, then one of four finish reasons, then the usage. Pure.
  */
 export function newsChunk(head: NormalHead, { text, thoughts, retracts, usage }: SaidNews): string {
   if (text === '' && thoughts.length === 0 && !retracts && usage === null) return ''
@@ -62,7 +62,7 @@ export function newsChunk(head: NormalHead, { text, thoughts, retracts, usage }:
   return event(head, { delta, finish: null, ...(usage === null ? {} : { usage }) })
 }
 
-/** Official clients want to know the role before all else. Pure. */
+/** Official clients require the role in the first chunk. Pure. */
 export function firstChunk(head: NormalHead): string {
   return event(head, { delta: { role: 'assistant', content: '' }, finish: null })
 }
@@ -76,7 +76,7 @@ export function endChunks(head: NormalHead, end: AnswerEnd, made: ReturnType<typ
   return `${last}${calls.join('')}${event(head, { delta: {}, finish: end.end })}${usage}data: [DONE]\n\n`
 }
 
-/** The same in one piece: all that was said, and the end. Pure. */
+/** Writes the normal form as one JSON text with the whole content and the finish reason. Pure. */
 export function wholeNormal(
   head: NormalHead,
   { said, end, made }: { said: SaidNews; end: AnswerEnd; made: ReturnType<typeof normalCalls> },

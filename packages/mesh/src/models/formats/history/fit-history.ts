@@ -54,7 +54,7 @@ export function fitHistory(messages: JsonValue, rules: HistoryRules): JsonValue 
   return answered.length === ordered.length ? ordered : answered
 }
 
-/** What the model says to results behind which the user speaks at once. */
+/** The answer that is inserted between tool results and a user message right after them. */
 const resultsTaken = '[results received]'
 
 function withAnswers(messages: readonly JsonValue[]): JsonValue[] {
@@ -68,13 +68,13 @@ function roleOf(message: JsonValue | undefined): JsonValue | undefined {
   return isJsonObject(message) ? message['role'] : undefined
 }
 
-/** Whose call is gone: as words, for a result without its call is refused. */
+/** Converts a tool result without a call to a user message, because providers reject such a result. */
 function lostResult(result: JsonObject): JsonObject {
   const content = `[Result of an earlier call] ${textOf(result['content'])}`
   return { role: 'user', content: content.toWellFormed() }
 }
 
-/** Behind the results of an answer; what is said between them comes behind them. */
+/** The index after the tool results that follow an answer. */
 function groupEnd(messages: readonly JsonValue[], from: number): number {
   let end = from + 1
   while (end < messages.length) {
@@ -110,7 +110,7 @@ function fitGroup([answer, ...results]: readonly JsonObject[], { rules, ids }: F
   const lost = left.map(lostResult)
   const thought = thoughtsFor(answer['reasoning_details'], { rules, known, hasCalls: true })
   const { reasoning_details: _details, ...given } = answer
-  // Beside calls, words of nothing but blanks are refused by some.
+  // Some providers reject blank content beside tool calls.
   const isBlank = typeof answer['content'] === 'string' && answer['content'].trim() === ''
   const rest = isBlank ? { ...given, content: null } : given
   const isSame =
@@ -119,7 +119,7 @@ function fitGroup([answer, ...results]: readonly JsonObject[], { rules, ids }: F
   return [wellFormedMessage(fitted), ...fittedResults, ...lost]
 }
 
-/** Google's seals hang on the calls themselves. */
+/** Adds Google's signatures to the calls that they belong to. */
 function sealed(calls: readonly JsonObject[], seals: ReadonlyMap<string, string>): JsonObject[] {
   return calls.map((call) => {
     const seal = seals.get(textOf(call['id']))
@@ -155,7 +155,7 @@ function fitResult(result: JsonObject | undefined, id: string): JsonObject {
   return wellFormedMessage({ ...result, tool_call_id: id, content: words })
 }
 
-/** What makes no call. */
+/** Fits a message without tool calls. */
 function fitPlain(message: JsonObject, rules: HistoryRules): JsonObject {
   const { reasoning_details: details, tool_calls: calls, content, ...rest } = message
   const isEmpty = !saysAnything(content)
@@ -171,7 +171,7 @@ function fitPlain(message: JsonObject, rules: HistoryRules): JsonObject {
   })
 }
 
-/** A text, or a part that is a picture, a file, or a text with words. */
+/** Whether the content has words, or a part that is not an empty text (such as a picture or a file). */
 function saysAnything(content: JsonValue | undefined): boolean {
   if (typeof content === 'string') return content.trim() !== ''
   return Array.isArray(content) && content.some((part) => !isEmptyPart(part))
@@ -186,7 +186,7 @@ function isEmptyPart(part: JsonValue): boolean {
   return typeof part['text'] !== 'string' || part['text'].trim() === ''
 }
 
-/** Anthropic refuses a part of text without words, also beside others. */
+/** Removes text parts without words: Anthropic rejects them even beside other parts. */
 function withoutEmptyParts(content: JsonValue | undefined): JsonValue | undefined {
   if (!Array.isArray(content) || !content.some(isEmptyPart)) return content
   return content.filter((part) => !isEmptyPart(part))
@@ -194,7 +194,7 @@ function withoutEmptyParts(content: JsonValue | undefined): JsonValue | undefine
 
 const nameMaxChars = 64
 
-/** Names that a model made up stay what they are to a reader, in the signs that every provider takes. */
+/** Replaces characters that a provider may reject in a tool name that the model made up; the name stays readable. */
 function fittedName(name: string): string {
   if (/^[a-zA-Z0-9_-]{1,64}$/.test(name)) return name
   const plain = name
@@ -208,7 +208,7 @@ interface CallIds {
   next(given: string, name: string): string
 }
 
-/** Unique in the conversation; the same conversation gets the same ids each time. */
+/** Makes call ids that are unique in the conversation; the same conversation gets the same ids each time. */
 function createCallIds({ callId, callIdChars, countsCalls }: HistoryRules): CallIds {
   const seen = new Set<string>()
   let count = 0
@@ -219,7 +219,7 @@ function createCallIds({ callId, callIdChars, countsCalls }: HistoryRules): Call
       const fits = callId.test(given)
       let id = fits ? given : ''
       for (let tries = 0; id === '' || seen.has(id); tries++) {
-        // The first has the mark of its id alone, which a longer history does not change.
+        // The first try hashes the given id alone, so a longer history does not change the result.
         const mark = `${given}${fits || given === '' ? ` ${place}` : ''}${tries === 0 ? '' : ` ${tries} ${place}`}`
         id = createHash('sha256').update(mark).digest('hex').slice(0, callIdChars)
       }
@@ -234,7 +234,7 @@ function callsOf(message: JsonObject): readonly JsonObject[] {
   return Array.isArray(calls) ? calls.filter(isJsonObject) : []
 }
 
-/** The same message where no text in it has half of a pair. */
+/** Replaces halves of surrogate pairs; returns the same message if there are none. */
 function wellFormedMessage(message: JsonObject): JsonObject {
   const whole = wellFormedValue(message)
   return isJsonObject(whole) ? whole : message

@@ -31,7 +31,7 @@ export function fitTurns(messages: JsonValue[]): JsonValue[] {
     else fitted[fitted.length - 1] = joined
   }
   const last = fitted.at(-1)
-  // A prefix is meant to be gone on with.
+  // The model is meant to continue a prefix, so no user message follows it.
   const isPrefix = isJsonObject(last) && (last['prefix'] === true || last['partial'] === true)
   if (lastRole() === 'assistant' && !isPrefix) fitted.push({ role: 'user', content: goOn })
   const isSame = fitted.length === messages.length && fitted.every((one, at) => one === messages[at])
@@ -42,7 +42,7 @@ function roleOf(message: JsonValue | undefined): JsonValue {
   return isJsonObject(message) ? (message['role'] ?? null) : null
 }
 
-/** Null for an instruction without words. */
+/** Moves a later instruction into a user message; null for an instruction without words. */
 function instructionInOrder(message: JsonValue, isBeginning: boolean): JsonValue | null {
   if (!isJsonObject(message)) return message
   const { role, content } = message
@@ -58,11 +58,11 @@ function instructionInOrder(message: JsonValue, isBeginning: boolean): JsonValue
   }
 }
 
-/** Two messages as one; null where they stay two. */
+/** Joins two messages into one; null if they must stay separate. */
 function joinedWith(before: JsonValue | undefined, next: JsonValue): JsonObject | null {
   if (!isJsonObject(before) || !isJsonObject(next) || before['role'] !== next['role']) return null
   const { role } = next
-  // Behind calls come their results.
+  // An answer with calls must be followed by their results, so it is not joined.
   const isOpen = role === 'user' || (role === 'assistant' && before['tool_calls'] === undefined)
   if (!isOpen) return null
   return { ...before, ...next, content: joinedContent(before['content'], next['content']) }

@@ -1,34 +1,34 @@
 import type { ThoughtField } from '../answer/thoughts.ts'
 
-/** What one provider takes of a conversation that it may not have had itself. */
+/** The rules of one provider for a conversation that may include answers of other models. */
 export interface HistoryRules {
   /** The name of the provider in the settings. */
   readonly provider: string
-  /** Ids of tool calls that it takes as they are; others are replaced by one of `callIdChars` letters and digits. */
+  /** Tool call ids that the provider accepts; others are replaced by `callIdChars` letters and digits. */
   readonly callId: RegExp
   readonly callIdChars: number
-  /** Ids are the names and places of the calls, which this model reads in its history. */
+  /** Whether ids must consist of name and position of the call, because this model reads them in its history. */
   readonly countsCalls: boolean
-  /** Rejects a message of the user directly behind the results of tools. */
+  /** Whether the provider rejects a user message directly after tool results. */
   readonly answersResults: boolean
-  /** How it takes what was thought before. */
+  /** The form in which the provider accepts earlier thinking. */
   readonly thinking: ThinkingRule
-  /** Instructions come first, and user and model speak in turn. */
+  /** Whether instructions must come first, and user and model must alternate. */
   readonly rolesInTurn: boolean
 }
 
 export type ThinkingRule =
-  /** Refuses any, or every member that it does not know. */
+  /** Rejects earlier thinking, or every unknown member. */
   | { readonly takes: 'nothing' }
-  /** Takes its own, in the form in which it came. */
+  /** Accepts its own thinking in its original form. */
   | { readonly takes: 'own' }
   /** Rejects a tool call without the thinking before it, also if a model of another provider made the call. */
   | { readonly takes: 'text'; readonly field: Extract<ThoughtField, 'reasoning_content'> }
-  /** Takes what models of the family of this one have sealed. */
+  /** Accepts thinking signed by models of the same family. */
   | { readonly takes: 'details'; readonly formats: readonly string[] }
-  /** Wants a seal on each call. */
+  /** Requires a signature on each tool call. */
   | { readonly takes: 'seals' }
-  /** Its adapter knows the forms. */
+  /** The adapter of the provider converts all forms. */
   | { readonly takes: 'all' }
 
 const plainId = /^[a-zA-Z0-9_-]{1,40}$/
@@ -36,7 +36,7 @@ const mistralId = /^[a-zA-Z0-9]{9}$/
 const mistralModels = /(?:mi[sx]tral|magistral|devstral|codestral|pixtral)/i
 const kimiModels = /kimi-?k2/i
 
-/** Servers by the end of their host name; others are an owner's own, which take back what they have sent. */
+/** Rules by the end of the host name. All other hosts get their own thinking back. */
 const rulesByHost: readonly (readonly [RegExp, ThinkingRule])[] = [
   [
     /(?:^|\.)(?:deepseek\.com|moonshot\.(?:ai|cn)|aliyuncs\.com|bigmodel\.cn|z\.ai|xiaomimimo\.com)$/,
@@ -62,7 +62,7 @@ export function historyRulesOf(at: {
   readonly model: string
   readonly kind: string
   readonly baseUrl: string | null
-  /** OpenRouter, wherever it is. */
+  /** The provider speaks OpenRouter's API, at any address. */
   readonly takesDetails: boolean
 }): HistoryRules {
   const { provider, model } = at
@@ -82,7 +82,7 @@ export function historyRulesOf(at: {
 const lenientHosts =
   /(?:^|\.)(?:openai\.com|azure\.com|groq\.com|x\.ai|deepseek\.com|moonshot\.(?:ai|cn)|googleapis\.com)$/
 
-/** Other servers run the chat template of their model, and many templates throw for another order. */
+/** Whether the server takes messages in any order. Servers that run a model's chat template often do not. */
 function takesAnyOrder(at: Parameters<typeof historyRulesOf>[0]): boolean {
   if (at.kind === 'scripted' || at.kind === 'offline' || at.takesDetails) return true
   if (at.kind === 'azure') return true
@@ -92,7 +92,7 @@ function takesAnyOrder(at: Parameters<typeof historyRulesOf>[0]): boolean {
 }
 
 function thinkingRule(at: Parameters<typeof historyRulesOf>[0]): ThinkingRule {
-  // Adapters choose by format, and the scripted provider reads none.
+  // Adapters select by format themselves; the scripted provider reads no thinking.
   if (at.kind !== 'openai-compatible') return { takes: 'all' }
   if (at.takesDetails) {
     const family = formatsByFamily.find(([models]) => models.test(at.model))

@@ -3,23 +3,23 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { geminiFormat } from '../answer/thoughts.ts'
 import type { HistoryRules } from './history-rules.ts'
 
-/** Earlier thinking in the form in which a message to one provider carries it. */
+/** Earlier thinking in the form that a message to one provider needs. */
 interface FittedThoughts {
   readonly members: JsonObject
-  /** By the id of the call that they belong to. */
+  /** Signatures by the id of their call. */
   readonly seals: ReadonlyMap<string, string>
-  /** The message had none and gets none. */
+  /** The message had no thinking and gets none. */
   readonly isSame: boolean
 }
 
-/** Google takes this where another model has made the call: its own documentation says so. */
+/** Google's documented placeholder for the signature of a call that another model made. */
 const foreignSeal = 'skip_thought_signature_validator'
-/** Where a provider wants words of thinking and another model has made the call. */
+/** The placeholder if the provider requires thinking and another model made the call. */
 const noThought = ' '
 
 interface At {
   readonly rules: HistoryRules
-  /** New ids of calls by their old ones. */
+  /** The new id of each call by its old id. */
   readonly known: ReadonlyMap<string, string>
   readonly hasCalls: boolean
 }
@@ -56,7 +56,7 @@ export function thoughtsFor(value: JsonValue | undefined, { rules, known, hasCal
   }
 }
 
-/** Each call has its own seal; of calls that no Gemini has made, the first has the mark that says so. */
+/** The signature of each call. If Gemini made none of the calls, the first call gets the placeholder. */
 function sealsFor(
   details: readonly JsonObject[],
   known: ReadonlyMap<string, string>,
@@ -87,7 +87,7 @@ function asItCame(own: readonly JsonObject[], known: ReadonlyMap<string, string>
     case 'extra_content':
       return { seals: sealsFor(own, known) }
     default:
-      // Between tags or among the words: servers take it out of the history themselves.
+      // Thinking between tags or in the words is removed from the history by the servers themselves.
       return {}
   }
 }
@@ -98,7 +98,7 @@ function blockOf(detail: JsonObject): JsonObject {
   return { type: 'thinking', thinking: textIn(detail), signature: textOf(detail['signature']) }
 }
 
-/** Without what the mesh alone knows. */
+/** Removes the members that only the mesh uses. */
 function bare({ from: _from, field: _field, ...detail }: JsonObject): JsonObject {
   return detail
 }

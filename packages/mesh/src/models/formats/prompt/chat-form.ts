@@ -18,7 +18,7 @@ import {
 } from './closed-form.ts'
 import type { Reading, Rule } from './closed-form.ts'
 
-/** The closed form of a chat completion: what of it goes on to a provider. Anything else in a body stays here. */
+/** The members of a chat completion that are forwarded to a provider; all other members are dropped. */
 
 const cacheControl = objectOf({ type: oneOf('ephemeral'), ttl: text })
 
@@ -67,7 +67,7 @@ const soundPart = objectOf(
 
 const refusalPart = objectOf({ type: text, refusal: text }, { required: ['refusal'] })
 
-/** As models of Mistral's write down what they thought. */
+/** A thinking part in the form of Mistral's models. */
 const thinkingPart = objectOf({
   type: text,
   thinking: textOr(listOf(kindOf('type', { text: textPart }))),
@@ -86,7 +86,7 @@ const reasoningDetail = objectOf({
   id: text,
   index: number,
   format: text,
-  // Whose it is, in a conversation of the mesh's own agents.
+  // The provider that made the thinking, in a conversation of the mesh's own agents.
   from: text,
   field: text,
 })
@@ -192,7 +192,7 @@ const biases: Rule = (value, reading) => {
   return value
 }
 
-/** Tools stand before the choice among them. */
+/** The order matters: `tools` is read before `tool_choice`, which must name one of them. */
 const members: Readonly<Record<string, Rule>> = {
   messages,
   temperature: number,
@@ -215,7 +215,7 @@ const members: Readonly<Record<string, Rule>> = {
   reasoning_effort: text,
 }
 
-/** Throws the Problem `bad-request`, which names the place. */
+/** Reads the members to forward. Throws the Problem `bad-request`, which names the place. */
 export function chosenOfChat(body: JsonObject, reading: Reading): Record<string, JsonValue> {
   if (!Array.isArray(body['messages']))
     throw refused({ ...reading, path: ['messages'] }, 'a list is expected')

@@ -12,12 +12,12 @@ export interface Reading {
   readonly found: PromptFound
 }
 
-/** Gives what may go on in this place, which is the value itself wherever nothing of it stays here. Throws the Problem `bad-request`. */
+/** Returns the part of a value that may be forwarded: the value itself if nothing is dropped. Throws `bad-request`. */
 export type Rule = (value: JsonValue, reading: Reading) => JsonValue
 
 const shownMaxChars = 60
 
-/** With the place in front, as in `messages[3].content[1].type`. */
+/** An error with its place in front, as in `messages[3].content[1].type`. */
 export function refused(reading: Reading, why: string): Problem {
   return badRequest(`${placeOf(reading.path)}: ${why}`)
 }
@@ -44,15 +44,15 @@ export const text: Rule = (value, reading) => {
 }
 
 export const number: Rule = (value, reading) => {
-  // The model's data keeps its digits; a parameter is computed with.
+  // Data for the model keeps its digits, but a parameter is used as a number.
   const written = writtenNumber(value)
   if (written !== null) return number(Number(written), reading)
-  // One beyond the range is read as infinity, which JSON writes as null.
+  // A number beyond the range is parsed as infinity, which JSON would print as null.
   if (!Number.isFinite(value)) throw refused(reading, 'a number is expected, within the range of a double')
   return value
 }
 
-/** An object, and not a number that is kept as it was written. */
+/** True for an object; false for a number that is kept as its original digits. */
 export function isObject(value: JsonValue): value is JsonObject {
   return isJsonObject(value) && writtenNumber(value) === null
 }
@@ -72,7 +72,7 @@ export function oneOf(...allowed: readonly string[]): Rule {
   }
 }
 
-/** A text, or what the rule takes. */
+/** Accepts a text, or any value that the rule accepts. */
 export function textOr(rule: Rule): Rule {
   return (value, reading) => (typeof value === 'string' ? value : rule(value, reading))
 }
@@ -133,7 +133,7 @@ export function objectOf(
   }
 }
 
-/** An object whose kind its member `by` names exactly; the kinds are all there are. */
+/** Accepts an object whose member `by` is exactly one of the kinds. */
 export function kindOf(by: string, kinds: Readonly<Record<string, Rule>>): Rule {
   const rules = new Map(Object.entries(kinds))
   const names = Object.keys(kinds).join(', ')
@@ -154,7 +154,7 @@ export function refusing(why: string): Rule {
   }
 }
 
-/** Goes through the members that a request may have, in this order; all others stay here. */
+/** Reads the members that a request may have, in the order of the rules; all others are dropped. */
 export function chosenMembers(
   body: JsonObject,
   rules: Readonly<Record<string, Rule>>,

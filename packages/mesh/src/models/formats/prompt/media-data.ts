@@ -3,11 +3,11 @@ import { refused, shown } from './closed-form.ts'
 import type { Reading, Rule } from './closed-form.ts'
 import type { MediaKind } from './prompt-found.ts'
 
-/** Addresses in one call. */
+/** The most media addresses in one call. */
 const remoteMediaMax = 8
 const addressMaxChars = 8192
 
-/** The one spelling of an address that is fetched; anything else would be read here in one way and there in another. */
+/** The only accepted spelling of an address; other spellings could be parsed differently by different parsers. */
 const fetched = /^https?:\/\/[^\s\\]+$/
 
 const kinds = {
@@ -42,7 +42,7 @@ export function mediaTypeOf(bytes: Uint8Array, kind: MediaKind): string | null {
   return signatures.find((one) => one.kind === kind && one.is(head))?.type ?? null
 }
 
-/** A `data:` address, or one of the web, which is noted down to be fetched here. */
+/** Accepts a `data:` address, or a web address, which is recorded so that the mesh fetches it. */
 export function mediaAddress(kind: MediaKind): Rule {
   return (value, reading) => {
     if (typeof value === 'string') {
@@ -63,7 +63,7 @@ export function mediaAddress(kind: MediaKind): Rule {
   }
 }
 
-/** The `source` of a picture or a document in the Messages API that is no text. */
+/** Rules for the `source` of a picture or document in the Messages API, as base64 or address. */
 export function mediaSource(kind: MediaKind): Record<'base64' | 'url', Rule> {
   return {
     base64: (value, reading) => {
@@ -133,7 +133,7 @@ function checkBase64(data: string, kind: MediaKind, reading: Reading): void {
   reading.found.dataBytes += data.length
 }
 
-/** Null for anything but base64: the decoder skips what it does not know, which makes the bytes too few. */
+/** Null for anything but base64: the decoder skips invalid characters, so the length would be too short. */
 export function decoded(data: string): Uint8Array | null {
   const bytes = Buffer.from(data, 'base64')
   const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0

@@ -17,17 +17,17 @@ import {
 } from './closed-form.ts'
 import type { Reading, Rule } from './closed-form.ts'
 
-/** The closed form of a call of the Messages API: what of it goes on. Anything else in a body stays here. */
+/** The members of a Messages API call that are forwarded to a provider; all other members are dropped. */
 
 const cacheControl = objectOf({ type: oneOf('ephemeral'), ttl: text })
-/** Marks for every sentence come on top of the words, however short those are: bounded as a document is. */
+/** Citations add marks to every sentence, however short, so such a text is bounded like a document. */
 const cites = objectOf({
   enabled: (value, reading) => {
     if (value === true) reading.found.documents++
     return flag(value, reading)
   },
 })
-/** The text of a citation is already part of the answer; its reference is for the reader. */
+/** `citations` of an answer are dropped: their text is in the answer, and the references are only for the reader. */
 const common = { type: text, cache_control: cacheControl }
 
 const textBlock = objectOf({ ...common, text }, { required: ['text'] })
@@ -59,7 +59,7 @@ const documentBlock = objectOf(
   { required: ['source'] },
 )
 
-/** Names its source in the client's own words, which are never resolved. */
+/** The client names the source in its own words, which the mesh never resolves. */
 const searchResultBlock = objectOf({
   ...common,
   source: text,
@@ -68,7 +68,7 @@ const searchResultBlock = objectOf({
   citations: cites,
 })
 
-/** What a person or a tool may show to the model. */
+/** Blocks that a user message or a tool result may contain. */
 const shownBlocks = {
   text: textBlock,
   image: imageBlock,
@@ -85,7 +85,7 @@ const toolResultBlock = objectOf({
 
 const toolUseBlock = objectOf({ ...common, id: text, name: calledName, input: anything })
 
-/** What a tool of this call has done at the provider, told back to it; without such a tool nothing was done there. */
+/** Accepts results of provider-run tools only if this call has such a tool. */
 function ifServed(rule: Rule): Rule {
   return (value, reading) => {
     if (reading.found.serverTools.length > 0) return rule(value, reading)
@@ -156,7 +156,7 @@ const customTool = objectOf(
   { required: ['name'] },
 )
 
-/** Tools of the provider's own kinds that run at the client's side, and what each adds to a prompt at most, tokens. */
+/** Provider-defined tools that run at the client, and the most prompt tokens that each adds. */
 const clientTools: Readonly<Record<string, number>> = {
   bash_20241022: 500,
   bash_20250124: 500,
@@ -180,7 +180,7 @@ const clientTool = objectOf({
   max_characters: number,
 })
 
-/** What the Messages API adds to a prompt that has tools, tokens, rounded up. */
+/** Tokens that the Messages API adds to a prompt with tools, rounded up. */
 const toolsMaxTokens = 2000
 
 const toolList = listOf((value, reading) => {
@@ -209,7 +209,7 @@ const toolChoice = kindOf('type', {
 
 const schemaFormat = kindOf('type', { json_schema: objectOf({ type: text, schema }) })
 
-/** Tools stand before what is said of them. */
+/** The order matters: `tools` is read before the members that refer to tools. */
 const members = {
   tools,
   tool_choice: toolChoice,
@@ -227,7 +227,7 @@ const members = {
   cache_control: cacheControl,
 } as const satisfies Readonly<Record<string, Rule>>
 
-/** What a count of tokens takes of them. */
+/** The members that a token count request may have. */
 const counted = {
   tools,
   tool_choice: toolChoice,
@@ -237,7 +237,7 @@ const counted = {
   cache_control: members.cache_control,
 }
 
-/** Throws the Problem `bad-request`, which names the place. */
+/** Reads the members to forward. Throws the Problem `bad-request`, which names the place. */
 export function chosenOfMessages(
   body: JsonObject,
   reading: Reading,

@@ -1,16 +1,16 @@
-/** What of a prompt is no text, found by the pass that checks it; what it may count is in `estimate.ts`. */
+/** The content of a prompt other than text, found while the prompt is checked; `estimate.ts` counts its tokens. */
 export interface PromptFound {
   images: number
-  /** Also texts whose sentences are to be cited. */
+  /** The number of documents, including texts that are to be cited. */
   documents: number
   sounds: number
-  /** Of the body, in base64: none of it is read as text. */
+  /** The bytes of base64 data in the body; none of them are counted as text. */
   dataBytes: number
-  /** What the provider adds to a prompt for its own kinds of tools. */
+  /** Tokens that the provider adds to a prompt for its own kinds of tools. */
   toolTokens: number
-  /** Named by address, in the order of their places; to be fetched here and sent on as data. */
+  /** Media given by address, in order of their places; the mesh fetches them and sends their data. */
   readonly remote: RemoteMedia[]
-  /** Tools of no kind that runs at the client's side. */
+  /** Tools that run at the provider. */
   readonly serverTools: ServerTool[]
   readonly toolNames: Set<string>
 }
@@ -20,14 +20,14 @@ export type MediaKind = 'image' | 'document'
 export interface RemoteMedia {
   readonly kind: MediaKind
   readonly url: string
-  /** Where what was fetched is put. */
+  /** The path in the request that the fetched data replaces. */
   readonly path: readonly (string | number)[]
-  /** A `data:` address, or a source of the Messages API. */
+  /** How the data are written: as a `data:` address, or as a source of the Messages API. */
   readonly as: 'address' | 'source'
 }
 
 export interface ServerTool {
-  /** In the list of tools. */
+  /** The index in the list of tools. */
   readonly index: number
   readonly type: string
 }

@@ -6,21 +6,21 @@ import type { Rule } from './closed-form.ts'
 const nameMaxChars = 200
 
 /**
- * A function that runs where it was called from. A name that begins with anything but a letter, a digit or `_` may have
- * a meaning of its own at a provider, as `$web_search` has, and would run there.
+ * The name of a function that the client runs. A name that begins with another character than a letter, a digit or
+ * `_`, such as `$web_search`, may have a special meaning at a provider and would run there.
  */
 export const functionName: Rule = (value, reading) => {
   if (typeof value === 'string' && /^[\p{L}\p{N}_]/u.test(value) && value.length <= nameMaxChars) return value
   throw refused(reading, `${shown(value)} is no name of a function: it begins with a letter, a digit or _`)
 }
 
-/** The name that a model called, which may be any; but what a provider would run, it would run for this as well. */
+/** The name that a model called; any name but those with `$`, which a provider might run. */
 export const calledName: Rule = (value, reading) => {
   if (typeof value === 'string' && !value.normalize('NFKC').trimStart().startsWith('$')) return value
   throw refused(reading, `${shown(value)} is no name of a function that runs here`)
 }
 
-/** The name of a tool that is offered, which a choice may then name. */
+/** The name of an offered tool; recorded, so that a tool choice may name it. */
 export const offeredName: Rule = (value, reading) => {
   functionName(value, reading)
   reading.found.toolNames.add(value as string)
@@ -33,12 +33,12 @@ export const chosenName: Rule = (value, reading) => {
   throw refused(reading, `no tool of this call is named ${shown(value)}`)
 }
 
-/** Members whose own members are schemas under names of their writer's choice, which are no words of JSON Schema. */
+/** Members that contain schemas under names chosen by the author, which are not keywords of JSON Schema. */
 const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
 const references = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
-/** What references are resolved against. */
+/** Members that change the base against which references are resolved. */
 const bases = new Set(['$id', 'id', '$anchor', '$dynamicAnchor', '$recursiveAnchor', '$schema'])
-/** The standard's own names, which every reader has at hand. */
+/** The addresses of the standard's own schemas, which need no fetch. */
 const knownSchema = /^https?:\/\/json-schema\.org\/[a-z0-9/-]+#?$/
 
 /** A JSON Schema; its references must point into itself. */
@@ -73,13 +73,13 @@ function leadsOut(name: string, member: JsonValue | undefined): boolean {
   if (!bases.has(name)) return false
   if (typeof member !== 'string') return name === '$id' || name === '$schema'
   if (name === '$schema' && knownSchema.test(member)) return false
-  // A scheme, or the name of another host.
+  // The value has a scheme, or names another host or an absolute path.
   return /:|^\s*[/\\]/.test(member)
 }
 
 /**
- * A tool of another kind runs at the provider, where it reaches the network past every wall here and costs what no
- * price list knows. Whether the owner has named and priced it for the model is asked when the model is known.
+ * A tool of another kind runs at the provider, where no isolation of the mesh applies and the price list does not
+ * know its cost. `serverToolTerms` checks later whether the owner has allowed and priced it for the model.
  */
 export const serverTool: Rule = (value, reading) => {
   const type = isJsonObject(value) ? value['type'] : undefined

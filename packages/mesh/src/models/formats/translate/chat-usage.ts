@@ -2,8 +2,8 @@ import { billedUsage, usageFrom } from '../usage.ts'
 import type { UsageRule } from '../usage.ts'
 
 /**
- * The usage in the format of messages, where the prompt excludes what the cache held or took, and the output is all
- * that is paid for. Pure.
+ * Converts a usage to the Messages API, where the prompt excludes cached tokens (read or written), and the output
+ * includes all billed tokens. Pure.
  */
 export function messagesUsage(value: unknown, rule: UsageRule): Record<string, number> {
   const told = usageFrom(value)

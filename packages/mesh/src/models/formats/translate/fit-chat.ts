@@ -3,21 +3,21 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { fitTools } from './fit-tools.ts'
 import { plainTextOf, readReasoningDetails } from './reasoning-details.ts'
 
-/** What a server of chat completions takes beyond the common form; all else is refused by some, so it is taken away. */
+/** Members beyond the common form that this server accepts; others are removed, as some servers reject them. */
 export interface ChatExtras {
   readonly cacheControl?: boolean
-  /** How it wants earlier thinking back, if it does. */
+  /** The form in which the server takes earlier thinking; omitted if it takes none. */
   readonly thinking?: 'reasoning_details' | 'reasoning_content'
-  /** An object `reasoning` beside the messages. */
+  /** The server takes an object `reasoning` beside the messages. */
   readonly reasoning?: boolean
   readonly topK?: boolean
   readonly boundField: 'max_tokens' | 'max_completion_tokens'
 }
 
-/** Models that take an effort, by OpenAI's names; others refuse it. */
+/** Models that accept a reasoning effort, by OpenAI's names; other models reject it. */
 const thinksByEffort = /(?:^|\/)(?:o\d|gpt-5|gpt-oss)/
 
-/** A translated request in the form that this server takes. Pure. */
+/** Fits a translated request to this server. Pure. */
 export function fitChat(request: JsonObject, extras: ChatExtras): JsonObject {
   const {
     messages,
@@ -75,7 +75,7 @@ function fitMessage(message: JsonObject, extras: ChatExtras): JsonObject {
   }
 }
 
-/** A chat has no mark for a tool that failed, so its text says it. */
+/** A chat completion cannot mark a failed tool result, so the text says it. */
 function failed(content: JsonValue | undefined): string {
   const text = asText(content)
   return /^error\b/i.test(text) ? text : `Error: ${text}`

@@ -2,15 +2,15 @@ import { isJsonObject } from '@flotilla/protocol/is-json-object'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { fitToolSchema } from '../../providers/ai-sdk/tool-schema.ts'
 
-/** Longest description of a tool that OpenAI takes, characters. */
+/** The longest tool description that OpenAI accepts, characters. */
 const descriptionMaxChars = 1024
-/** Members that a provider refuses in a call without tools. */
+/** Members that providers reject in a call without tools. */
 const ofTools = ['tools', 'tool_choice', 'parallel_tool_calls'] as const
 
 /**
- * A chat completion whose tools a server of chat completions takes: their schemas are objects with properties and without
- * a choice at the root, their descriptions are bounded, and a call without tools has no members about tools. The same
- * request where nothing has to be changed. Pure.
+ * Fits the tools of a chat completion to what servers accept: schemas are objects with properties and without a
+ * choice at the root, descriptions are bounded, and a call without tools has no members about tools. Returns the same
+ * request if nothing changes. Pure.
  */
 export function fitTools(request: JsonObject): JsonObject {
   const { tools } = request

@@ -10,7 +10,7 @@ import { messagesUsage } from './chat-usage.ts'
 import { blockFromReasoning, readReasoningDetails, sealedSignature } from './reasoning-details.ts'
 import type { ReasoningDetail } from './reasoning-details.ts'
 
-/** Writes an answer in the normal form as the events of a message, one stream each. */
+/** Writes the events of a message stream from an answer in the normal form. One per stream. */
 interface MessageEvents {
   news(said: SaidNews, id: string): string
   end(end: AnswerEnd, id: string, made: ReturnType<typeof normalCalls>): string
@@ -38,7 +38,7 @@ export function createMessageEvents(model: string, rule: UsageRule = {}): Messag
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      // Chats tell their usage at the end; the last event corrects this.
+      // A chat completion reports its usage at the end; the last event corrects these zeros.
       usage: { input_tokens: 0, output_tokens: 0 },
     }
     return event('message_start', { message })
@@ -119,7 +119,7 @@ const stopReasons: Readonly<Record<NormalEnd, string>> = {
   content_filter: 'refusal',
 }
 
-/** The same answer as one message, as a JSON text. Pure. */
+/** Writes an answer in the normal form as one message, as JSON text. Pure. */
 export function messageFromNormal(
   head: { readonly id: string; readonly model: string },
   said: Pick<SaidNews, 'text' | 'thoughts'>,
@@ -145,7 +145,7 @@ export function messageFromNormal(
   })
 }
 
-/** A message has room for an object alone; what a model wrote instead is handed on under a name that says so. */
+/** The input of a message block must be an object; other text of a model is wrapped as `invalid_json`. */
 function inputText(text: string): string {
   if (text.trim() === '') return '{}'
   return isJsonObject(readJsonQuietly(text, jsonLimits.modelAnswer))

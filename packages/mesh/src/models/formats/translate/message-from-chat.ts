@@ -10,7 +10,7 @@ import type { UsageRule } from '../usage.ts'
 import { createMessageEvents, messageFromNormal } from './message-events.ts'
 
 export interface MessageOptions {
-  /** How the client asked; how the provider answered is found out. */
+  /** Whether the client asked for a stream; the form of the provider's answer is detected from its bytes. */
   readonly stream: boolean
   readonly model: string
   readonly rule?: UsageRule
@@ -18,12 +18,12 @@ export interface MessageOptions {
   readonly newId: () => string
 }
 
-/** Ids that Anthropic's own clients and servers take. */
+/** Tool call ids that Anthropic's clients and servers accept. */
 const takenId = /^[a-zA-Z0-9_-]{1,64}$/
 
 /**
- * The bytes of a chat completion in, those of a message out: the events of its stream, or the whole of it at the end.
- * Throws the Problems of the reader.
+ * Converts the bytes of a chat completion to those of a message: events of a stream, or one JSON text at the end.
+ * Throws the Problems of the answer reader.
  */
 export function createMessageWriter({ stream, model, rule = {}, secrets = [], newId }: MessageOptions) {
   const frames = createAnswerFrames()

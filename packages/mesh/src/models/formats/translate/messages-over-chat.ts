@@ -15,9 +15,9 @@ import { createMessageWriter } from './message-from-chat.ts'
 import { chatFromMessages } from './messages-to-chat.ts'
 
 /**
- * The same provider, which now takes messages as well where it takes chats: each call is translated there and its
- * answer back. `fit` brings the translated request into the form that the provider takes, and `usage` is how it tells
- * what a call used. Refusals pass as they are.
+ * Adds messages to a provider of chat completions: translates each call to a chat completion and its answer back.
+ * `fit` adapts the translated request to the provider, and `usage` describes how the provider reports usage. Error
+ * replies pass unchanged.
  */
 export function messagesOverChat(
   provider: LlmProvider,
@@ -73,7 +73,7 @@ function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => Jso
   }
 }
 
-/** What is kept of a whole answer until its end counts as held. */
+/** Translates a body. The bytes of a non-streamed answer are kept until its end, so they count as held memory. */
 async function* translatedBody(
   reply: ProviderReply,
   writer: ReturnType<typeof createMessageWriter>,

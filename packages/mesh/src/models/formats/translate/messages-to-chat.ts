@@ -6,9 +6,9 @@ import type { ContentBlock, MessagesRequest } from '../messages-request.ts'
 import { reasoningFromBlock } from './reasoning-details.ts'
 
 /**
- * A request of `/v1/messages` as one of `/v1/chat/completions`. What chat completions have no place for stays as
- * `cache_control`, `reasoning_details`, `is_error`, `top_k` and `reasoning`, for providers that know them;
- * `fit-chat` takes it away for those that do not. Throws the Problem `bad-request` for what no chat can carry. Pure.
+ * Translates a request of `/v1/messages` to `/v1/chat/completions`. Members without a counterpart stay as
+ * `cache_control`, `reasoning_details`, `is_error`, `top_k` and `reasoning`; `fit-chat` removes them for providers
+ * that do not know them. Throws the Problem `bad-request` for content that no chat can carry. Pure.
  */
 export function chatFromMessages(body: JsonObject): JsonObject {
   const parsed = parseFirst(messagesRequestSchema, body)
@@ -45,7 +45,7 @@ function systemMessage({ system }: MessagesRequest): JsonObject[] {
 function chatMessages({ role, content }: MessagesRequest['messages'][number]): JsonObject[] {
   if (typeof content === 'string') return [{ role, content }]
   if (role === 'assistant') return [assistantMessage(content)]
-  // Results come first, as chats want them right behind the calls.
+  // Tool results come first, because a chat completion needs them directly after the calls.
   const results = content.filter((block) => block.type === 'tool_result').map(toolMessage)
   const parts = content.filter((block) => block.type !== 'tool_result').flatMap(userPart)
   return parts.length === 0 ? results : [...results, { role, content: plainIfText(parts) }]
@@ -155,7 +155,7 @@ function responseFormat(request: MessagesRequest): JsonValue | undefined {
   }
 }
 
-/** Efforts by the thinking that a budget of tokens allows. */
+/** Converts a thinking budget in tokens to a reasoning effort. */
 function reasoning({ thinking, output_config: output }: MessagesRequest): JsonObject {
   const effort = output?.effort ?? undefined
   if (thinking?.type === 'disabled') return { reasoning: { enabled: false } }
@@ -173,7 +173,7 @@ function textPart(text: string, cacheControl: unknown): JsonObject {
   return present({ type: 'text', text, cache_control: json(cacheControl) })
 }
 
-/** One text without a mark is written as a string, which everybody understands. */
+/** A single text without a cache mark is written as a string, which every server accepts. */
 function plainIfText(parts: readonly JsonObject[]): JsonValue {
   const [only] = parts
   if (only === undefined) return ''
@@ -186,7 +186,7 @@ function stringIn(source: Readonly<Record<string, unknown>>, name: string): stri
   return typeof value === 'string' ? value : ''
 }
 
-/** What zod has read was JSON before. */
+/** The value was JSON before zod parsed it, so the cast is safe. */
 function json(value: unknown): JsonValue | undefined {
   return (value ?? undefined) as JsonValue | undefined
 }

@@ -3,25 +3,25 @@ import * as z from 'zod'
 import type { ContentBlock } from '../messages-request.ts'
 
 /**
- * What a model thought, as a chat message carries it between turns: text with the provider's signature, or a sealed
- * piece, which may belong to one tool call (`id`). A provider refuses a conversation whose thinking was changed.
+ * The thinking of a model, as a chat message carries it between turns: text with the provider's signature, or an
+ * encrypted piece, which may belong to one tool call (`id`). A provider rejects changed thinking.
  */
 const reasoningDetailSchema = z.looseObject({
   type: z.enum(['reasoning.text', 'reasoning.encrypted']),
   text: z.string().nullish(),
   signature: z.string().nullish(),
   data: z.string().nullish(),
-  /** The tool call that it belongs to. */
+  /** The tool call that this piece belongs to. */
   id: z.string().nullish(),
   index: z.number().nullish(),
-  /** Whose seal it is. */
+  /** The format, which names the provider family that signed the piece. */
   format: z.string().nullish(),
 })
 export type ReasoningDetail = z.infer<typeof reasoningDetailSchema>
 
 const detailsSchema = z.array(z.unknown())
 
-/** Entries that are of the known kinds; others are skipped. Pure. */
+/** The entries of known types; others are skipped. Pure. */
 export function readReasoningDetails(value: unknown): readonly ReasoningDetail[] {
   const list = detailsSchema.safeParse(value)
   if (!list.success) return []
@@ -31,7 +31,7 @@ export function readReasoningDetails(value: unknown): readonly ReasoningDetail[]
   })
 }
 
-/** Anthropic's own seals are written as they are; all others say whose they are and to which tool call they belong. */
+/** Anthropic's signatures are written unchanged; all others get their format and tool call id as a prefix. */
 const ownFormat = 'anthropic-claude-v1'
 const foreignSeal = /^([a-z0-9-]*):([^:]*):([^]*)$/
 
@@ -47,7 +47,7 @@ function unseal(text: string): { readonly value: string; readonly format: string
     : { value, format: format ?? '', id: id ?? '' }
 }
 
-/** A block of a message, from a piece of thinking. Pure. */
+/** Converts a piece of thinking to a message block. Pure. */
 export function blockFromReasoning(detail: ReasoningDetail): JsonObject {
   return detail.type === 'reasoning.text'
     ? { type: 'thinking', thinking: detail.text ?? '', signature: sealedSignature(detail) }
@@ -58,7 +58,7 @@ export function sealedSignature(detail: ReasoningDetail): string {
   return seal(detail.signature ?? '', detail)
 }
 
-/** The piece of thinking in a block; null for other blocks. Pure. */
+/** Converts a message block to a piece of thinking; null for other blocks. Pure. */
 export function reasoningFromBlock(block: ContentBlock): JsonObject | null {
   const isText = block.type === 'thinking'
   if (!isText && block.type !== 'redacted_thinking') return null
@@ -74,14 +74,14 @@ export function reasoningFromBlock(block: ContentBlock): JsonObject | null {
   }
 }
 
-/** Thinking that Anthropic has not sealed itself, and would refuse to read. */
+/** Whether a thinking block lacks Anthropic's own signature, so that Anthropic would reject it. */
 export function isForeignThinking(block: JsonObject): boolean {
   const sealed = block['type'] === 'thinking' ? block['signature'] : block['data']
   if (block['type'] !== 'thinking' && block['type'] !== 'redacted_thinking') return false
   return typeof sealed !== 'string' || sealed === '' || foreignSeal.test(sealed)
 }
 
-/** What is readable of it. Pure. */
+/** The readable text of the thinking. Pure. */
 export function plainTextOf(details: readonly ReasoningDetail[]): string {
   return details.map((detail) => detail.text ?? '').join('')
 }
