@@ -56,15 +56,15 @@ export { isModelList, modelNamesIn } from './providers/list-provider-models.ts'
 export { providerPresets } from './providers/provider-presets.ts'
 export { credentialNamesOf } from './providers/provider-setup.ts'
 
-/** Models by their names: known before there are agents, which are given the default one. */
+/** Models and providers, which exist before the agents that use them. */
 export interface KnownModels {
   readonly catalog: ModelCatalog
-  /** Its ear is on every provider. */
+  /** Records the calls of every provider while a recording runs. */
   readonly recorder: CassetteRecorder
-  /** What an owner does so that agents have a model, in words that begin small. */
+  /** The next step for an owner without a model, as a phrase in lower case. */
   readonly missingModel: () => Promise<string>
   readonly requireModel: ReturnType<typeof createRequireModel>
-  /** For an owner who sets one up. */
+  /** Tests a provider that an owner sets up. */
   readonly tryProvider: TryProvider
 }
 
@@ -74,10 +74,10 @@ export function modelCatalog(
     readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom' | 'proxies'>
     readonly vault: Vault
     readonly envFile: string
-    /** Looked through in this order. */
+    /** The folders with cassettes, searched in this order. */
     readonly cassetteFolders: readonly string[]
     readonly refuseAbove: RefuseAboveCeiling
-    /** One more ear on every provider: the record of runs. */
+    /** Wraps every provider so that runs are recorded. */
     readonly listen: (provider: LlmProvider) => LlmProvider
   },
 ): KnownModels {
@@ -112,9 +112,9 @@ export function modelCatalog(
 }
 
 export interface Models extends OwnModel {
-  /** Silence after which an open answer gets a sign of life. */
+  /** The silence after which an open stream gets a keep-alive comment, milliseconds. */
   readonly keepAliveMs: number
-  /** Calls that the agent hung up on and whose answers are read to their end all the same. */
+  /** The number of an agent's calls that are read to the end after the agent has disconnected. */
   readonly readingOn: (agentId: string) => number
   readonly transcribe: Transcribe
 }
@@ -122,14 +122,14 @@ export interface Models extends OwnModel {
 export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 'missingModel'> {
   readonly agents: Pick<Agents, 'registry' | 'lifecycle'>
   readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
-  /** Keeps the run's lease alive while a call of it is open; returns the way to stop. */
+  /** Renews the run's lease while one of its calls is open; returns the function that stops it. */
   readonly holdLease: (run: RunTicket | null) => () => void
   readonly fetchMedia: FetchMedia
   readonly onShareOf: LoopShare['spend']
   readonly standIn: StandIn
 }
 
-/** The LLM gateway for programs in containers, and what people see of models. */
+/** The model gateway for agents and programs in containers, and the views of models for people. */
 export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Models> {
   const { guard, clock } = kernel
   const { agents, catalog } = needs
@@ -137,7 +137,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
   const readOn = createReadOn({ clock })
   const watch = createModelWatch(kernel)
   const windows = createStatedWindows(kernel)
-  // Agents hear it at their start and the servers at theirs, so a change waits for the next start of the mesh.
+  // Agents and servers read this value once at their start, so a change takes effect at the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(kernel.settings())
   const models = { catalog, settings: kernel.settings, agentModel: agents.lifecycle.modelInUse }
   const calls = {
@@ -183,7 +183,7 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
       ]
     },
     close: async () => {
-      // Abandoned answers are read on while the connections to the providers are open.
+      // Answers without a client are read to the end before the provider connections are closed.
       try {
         await readOn.close()
         await catalog.close()

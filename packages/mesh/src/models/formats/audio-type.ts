@@ -6,7 +6,7 @@ export interface AudioType {
 }
 
 interface Beginning extends AudioType {
-  /** The first bytes of the format; null stands for any byte. */
+  /** The first bytes of the format; null matches any byte. */
   readonly begins: readonly (number | null)[]
 }
 

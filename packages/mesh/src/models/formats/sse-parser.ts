@@ -166,7 +166,7 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
 }
 
-/** The JSON object in the data of an event; null if there is none. */
+/** The JSON object in the data of an event; null without one. */
 export function parsedData(event: Buffer): Record<string, unknown> | null {
   // Data that are not JSON are forwarded unchanged.
   return asObject(readJsonQuietly(dataOf(event), jsonLimits.modelAnswer))

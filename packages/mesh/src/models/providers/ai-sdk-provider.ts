@@ -26,15 +26,15 @@ import type { ProviderTimeouts } from './provider-pool.ts'
 interface AiSdkConfig extends SdkAccess {
   readonly clock: Clock
   readonly newId: NewId
-  /** What its connections go through; none where left out. */
+  /** The proxy for the provider's connections; none if omitted. */
   readonly proxy?: TunnelProxy | null
-  /** Only tests need others than the defaults. */
+  /** Only tests override the defaults. */
   readonly timeouts?: Partial<ProviderTimeouts>
 }
 
 /**
- * A provider with a wire of its own, behind its package of the AI SDK: chat completions are translated there, and
- * its answers back. The package is loaded with the first call and goes out through our transport alone.
+ * A provider with an own API, through its package of the AI SDK: chat completions are translated for the package, and
+ * its answers back. The first call loads the package, which connects only through the mesh's transport.
  */
 export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   const base = new URL(config.baseUrl)
@@ -69,13 +69,13 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
   }
 }
 
-/** What the package of a kind cannot read of a stream as it came. */
+/** Per kind, repairs a stream that the package could not read otherwise. */
 const mendBy: Readonly<Partial<Record<SdkAccess['kind'], typeof mendClaudeEvents>>> = {
   anthropic: (body) => markEventNumbers(mendClaudeEvents(body)),
   google: markEventNumbers,
 }
 
-/** Packages put the name into the path of a request, so it must not lead to another one. */
+/** Packages put the model name into the request path, so it must not lead to another path. */
 function requirePlainName(model: string): void {
   if (/^[\w.:@/+-]{1,200}$/.test(model) && !model.includes('..')) return
   throw badRequest(`model: ${model.slice(0, 100)} is no name of a model`)

@@ -9,18 +9,18 @@ import type { ProviderTimeouts } from './provider-pool.ts'
 import { isForeignThinking } from '../formats/translate/reasoning-details.ts'
 
 interface AnthropicConfig {
-  /** With its path, as in `https://api.anthropic.com/v1`. */
+  /** The base address with its path, as in `https://api.anthropic.com/v1`. */
   readonly baseUrl: string
   readonly apiKey: Secret | null
-  /** Takes chat completions to the same models, by translation. */
+  /** Sends chat completions to the same models, by translation. */
   readonly chat: LlmProvider
-  /** What its connections go through; none where left out. */
+  /** The proxy for the provider's connections; none if omitted. */
   readonly proxy?: TunnelProxy | null
-  /** Only tests need others than the defaults. */
+  /** Only tests override the defaults. */
   readonly timeouts?: Partial<ProviderTimeouts>
 }
 
-/** The version of the wire that this file speaks. */
+/** The version of Anthropic's API that this file implements. */
 const apiVersion = '2023-06-01'
 
 const paths: Partial<Record<ModelForm, string>> = {
@@ -53,7 +53,7 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
             accept: request.stream ? 'text/event-stream' : 'application/json',
             'anthropic-version': apiVersion,
             ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
-            // Revealed for each call, so that nothing but the vault keeps it.
+            // The key is revealed per call, so that only the vault stores it.
             ...(config.apiKey === null ? {} : { 'x-api-key': config.apiKey.reveal() }),
           },
           body: request.form === 'messages' ? withoutForeignThinking(request) : request.body,
@@ -68,8 +68,8 @@ export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
 }
 
 /**
- * The body as it is, but for what another model thought earlier in the conversation: Anthropic refuses thinking that
- * it has not sealed itself.
+ * Removes thinking of other models from earlier messages, because Anthropic rejects thinking that it has not signed.
+ * Otherwise returns the same body.
  */
 function withoutForeignThinking({ parameters, body }: ProviderRequest): string | Uint8Array {
   const isForeign = (block: JsonValue) => isJsonObject(block) && isForeignThinking(block)

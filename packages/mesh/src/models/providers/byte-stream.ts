@@ -1,21 +1,21 @@
-/** A receiver of bytes as they come; after `end` or `fail` it gets nothing more. */
+/** Receives bytes as they arrive; after `end` or `fail` it gets nothing more. */
 export interface ByteSink {
-  /** False asks for no more until `resume`; what comes all the same is taken. */
+  /** Takes a piece. False asks the source to pause until `resume`; the sink still takes pieces that come. */
   write(bytes: Uint8Array): boolean
   end(): void
   fail(error: unknown): void
 }
 
-/** The reader's hand on what flows to it. */
+/** The reader's control of a flow of bytes. */
 export interface ByteFlow {
   resume(): void
-  /** The reader wants no more; neither `end` nor `fail` follows. */
+  /** Ends the flow for the reader; neither `end` nor `fail` follows. */
   cut(): void
 }
 
 /**
- * Bytes that are pushed, for paths on which an async iterator for each piece costs too much. Read once: piped, or
- * iterated, which does the same more slowly.
+ * A stream that pushes bytes, for paths on which an async iterator per piece costs too much. It can be read once:
+ * piped, or iterated, which is slower.
  */
 export interface ByteStream extends AsyncIterable<Uint8Array> {
   pipe(sink: ByteSink): ByteFlow
@@ -25,7 +25,7 @@ export function createByteStream(pipe: (sink: ByteSink) => ByteFlow): ByteStream
   return { pipe, [Symbol.asyncIterator]: () => iterate(pipe) }
 }
 
-/** Sends `source` to `sink`, by the shortest way it knows. */
+/** Sends `source` to `sink`: directly for a ByteStream, otherwise by iteration. */
 export function pipeBytes(source: AsyncIterable<Uint8Array>, sink: ByteSink): ByteFlow {
   return isByteStream(source) ? source.pipe(sink) : pull(source, sink)
 }

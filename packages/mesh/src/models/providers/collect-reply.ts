@@ -5,7 +5,7 @@ import { readJson } from '../../intake/index.ts'
 import { pipeBytes } from './byte-stream.ts'
 import type { CallBounds, ProviderReply } from './llm-provider.ts'
 
-/** A whole answer, pictures included. */
+/** The bound for a whole answer, pictures included. */
 const replyMaxBytes = 16 * 1024 * 1024
 
 /** Charges synchronous work to the caller's share of the loop, if one is given. */
@@ -18,8 +18,8 @@ function tooLarge(): Problem {
 }
 
 /**
- * What `read` makes of the pieces of an answer, joined. Rejects with what the reply fails with, what `hold` or `read`
- * throws, or the Problem `upstream-failed`.
+ * Collects an answer and returns the result of `read` for its text. Rejects with the error of the reply, of `hold` or
+ * of `read`, or with the Problem `upstream-failed`.
  */
 export function collect<T>(
   reply: ProviderReply,

@@ -11,9 +11,9 @@ const dimensionsDefault = 256
 const dimensionsMax = 4096
 
 /**
- * Embeddings without a model: each word and each pair of neighbors falls into a place of the vector by its hash, so
- * texts that share words are near each other and nothing else is known of their meaning. Free, offline, always the
- * same; for demonstrations and tests, and for a search by words where no model is at hand.
+ * Embeddings without a model: the hash of each word and of each pair of neighbors selects a position in the vector,
+ * so texts that share words are close; their meaning is unknown. Free, offline and deterministic; for demonstrations,
+ * tests, and a search by words without a model.
  */
 export function createHashedWordsProvider(): LlmProvider {
   return {
@@ -51,7 +51,7 @@ function hashedWords(text: string, dimensions: number): number[] {
   return length === 0 ? vector : vector.map((value) => value / length)
 }
 
-/** The sign keeps words that share a place from always adding up. */
+/** The sign keeps words with the same position from always adding up. */
 function add(vector: number[], feature: string, weight: number): void {
   const hash = createHash('sha256').update(feature).digest()
   const place = hash.readUInt32LE(0) % vector.length

@@ -7,13 +7,13 @@ import type { Log } from '../../platform/index.ts'
 import { refusedMember, withoutMember } from '../refusals/refused-member.ts'
 import type { LlmProvider, ProviderReply, ProviderRequest } from './llm-provider.ts'
 
-/** How long a model's refusal of a member is remembered, milliseconds: a provider may learn to take it. */
+/** The time for which a refused member is remembered, milliseconds; the provider may accept it later. */
 const rememberedMs = 3_600_000
-/** Models whose refusals are remembered; the oldest is forgotten first. */
+/** The most models whose refusals are remembered; the oldest is forgotten first. */
 const modelsMax = 200
-/** Members that one call may lose; further refusals go to the caller. */
+/** The most members that are removed from one call; the caller gets further refusals. */
 const lostMax = 6
-/** Bytes of a refusal that are read. */
+/** The bytes of a refusal that are read. */
 const refusalMaxBytes = 16 * 1024
 
 interface LearnDeps {
@@ -22,9 +22,9 @@ interface LearnDeps {
 }
 
 /**
- * The same provider, which leaves out of a request that the mesh wrote (`mayFit`) what the model has refused before. A
- * member that a refusal names is left out and the call is sent again, each member once; the refusal of anything else goes
- * to the caller as it is. Only members that may be missing without another meaning are left out (`refused-member.ts`).
+ * Wraps a provider: requests that the mesh wrote (`mayFit`) are sent without members that the model has rejected. If
+ * a refusal names a member, the call is sent again without it, once per member; the caller gets any other refusal
+ * unchanged. Only members whose removal keeps the meaning are removed (`refused-member.ts`).
  */
 export function learningProvider(provider: LlmProvider, { clock, log }: LearnDeps): LlmProvider {
   const remembered = new Map<string, Map<string, number>>()
@@ -78,7 +78,7 @@ function bodyOf({ body }: ProviderRequest): JsonObject {
   return isJsonObject(value) ? value : {}
 }
 
-/** A refusal that breaks off counts as what came of it. */
+/** Reads a refusal; if the connection breaks, the part that was read counts. */
 async function readWhole(reply: ProviderReply): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -89,7 +89,7 @@ async function readWhole(reply: ProviderReply): Promise<string> {
       if (bytes >= refusalMaxBytes) break
     }
   } catch {
-    // The status is known, and that is what counts.
+    // The status is already known and decides.
   } finally {
     reply.discard()
   }

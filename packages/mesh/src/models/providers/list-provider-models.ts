@@ -8,14 +8,14 @@ import { openProviderPool } from './provider-pool.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { readReplyText } from './read-reply-text.ts'
 
-/** Of the longest list that is known, four times as much. */
+/** The bound for a list: four times the longest known one. */
 const listMaxBytes = 4 * 1024 * 1024
 
 const listSchema = z.looseObject({ data: z.array(z.looseObject({ id: z.string() })) })
 
 /**
- * Names of the models that a provider lists, by the list that most serve beside their chats. Empty if it does not
- * answer, for whatever reason: only a model's own answer proves anything. The number and length of names are bounded.
+ * The model names that a provider lists at `/models`, which most providers serve. Empty if the provider does not
+ * answer, for any reason: only a model's own answer proves anything. The number and length of names are bounded.
  */
 export async function listProviderModels(
   setup: ProviderSetup,
@@ -57,7 +57,7 @@ export async function listProviderModels(
   }
 }
 
-/** Pure; empty for what is no such list. */
+/** The names in a model list; empty if the text is not such a list. Pure. */
 export function modelNamesIn(text: string): readonly string[] {
   const parsed = listSchema.safeParse(readJsonQuietly(text, jsonLimits.serverReply))
   if (!parsed.success) return []
@@ -65,7 +65,7 @@ export function modelNamesIn(text: string): readonly string[] {
   return [...new Set(names)].toSorted().slice(0, setupLimits.modelsMax)
 }
 
-/** Whether a text is such a list at all, with models or without. Pure. */
+/** Whether a text is a model list, even an empty one. Pure. */
 export function isModelList(text: string): boolean {
   return listSchema.safeParse(readJsonQuietly(text, jsonLimits.serverReply)).success
 }

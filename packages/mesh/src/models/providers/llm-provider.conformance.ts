@@ -11,7 +11,7 @@ export interface ProviderUnderTest {
 
 type SpokenForm = 'chat' | 'messages'
 
-/** What every provider owes its callers in each form that it speaks; the words are in `llm-provider.ts`. */
+/** The contract tests for every provider, in each form that it supports; `llm-provider.ts` states the contract. */
 export function describeLlmProvider(
   name: string,
   make: () => Promise<ProviderUnderTest>,
@@ -115,7 +115,7 @@ async function aNote(model: string, words: string): Promise<ProviderRequest> {
   return { form: 'transcription', agentId: 'scout', model, stream: false, parameters: {}, ...call }
 }
 
-/** As the public interfaces of that name have it, read by hand. */
+/** Answers as the public APIs define them, written by hand. */
 const wholeAnswer: Readonly<Record<SpokenForm, object>> = {
   chat: {
     choices: [{ message: { role: 'assistant', content: 'Hello there' }, finish_reason: 'stop' }],

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /**
- * How a call and its answer are written; each is the public API of that name: `/v1/chat/completions`,
+ * The API format of a call and its answer; each is the public API of that name: `/v1/chat/completions`,
  * `/v1/messages`, `/v1/messages/count_tokens`, `/v1/embeddings`, `/v1/audio/transcriptions`.
  */
 export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'transcription'
@@ -10,32 +10,32 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'tr
  * PORT. A provider that answers model calls in one or more API forms. The gateway never calls it with a form that is
  * missing in its `forms`.
  *
- * `complete` sends `body` as it is and resolves with the status and the bytes of the answer as they come; bytes are
+ * `complete` sends `body` unchanged and resolves with the status and the bytes of the answer as they arrive; bytes are
  * not parsed, not buffered beyond one chunk, and not changed. It resolves once the status is known, whatever the
- * status is: a refusal by the far end is a reply and not an error. A streamed answer is `text/event-stream` and ends
+ * status is: a provider's error response is a reply and not an error. A streamed answer is `text/event-stream` and ends
  * with `data: [DONE]` (chat) or the event `message_stop` (messages).
  *
  * It rejects with the Problem `provider-unreachable` when no connection could be made, so that nothing has left,
  * `upstream-failed` when the far end hung up, `upstream-timeout` when it was silent for too long, `provider-refused` when the provider itself cannot serve the call, and with the
- * signal's reason when that aborts. The same holds for reading the body. No message it throws holds a key.
+ * signal's reason when the signal aborts. Reading the body rejects in the same way. No error message contains a key.
  *
- * The caller reads the body to its end, or calls `discard`, or aborts the signal; each frees the connection. A
- * provider keeps nothing between calls that a second process would miss.
+ * The caller must read the body to its end, call `discard`, or abort the signal; each frees the connection. A
+ * provider keeps no state between calls that a second process would need.
  */
 export interface LlmProvider {
   readonly forms: ReadonlySet<ModelForm>
   complete(request: ProviderRequest, options: ProviderOptions): Promise<ProviderReply>
-  /** Names of the models that are known without a request, without the provider's own. */
+  /** Names of models known without a request; without the provider's prefix. */
   modelNames(): Promise<readonly string[]>
-  /** Frees its connections; calls that are open are cut. */
+  /** Closes the connections; open calls are aborted. */
   close(): Promise<void>
 }
 
-/** What a call may take of the mesh; a provider that makes something of a body or an answer does it within these. */
+/** The limits of a call on memory and time of the mesh; a provider that parses bodies or answers must respect them. */
 export interface CallBounds {
-  /** Counts bytes that are kept until the call is over; throws the Problem `rate-limited` where too many are kept already. */
+  /** Counts bytes that are kept until the call is over; throws the Problem `rate-limited` above the limit. */
   readonly hold?: ((bytes: number) => void) | undefined
-  /** Does what returns at once, on the caller's share of the loop. */
+  /** Runs synchronous work on the caller's share of the event loop. */
   readonly spend?: (<T>(work: () => T) => T) | undefined
 }
 
@@ -45,20 +45,20 @@ export interface ProviderOptions extends CallBounds {
 
 export interface ProviderRequest {
   readonly form: ModelForm
-  /** Who asks; only a cassette cares. */
+  /** The calling agent; only cassettes and connection shares use it. */
   readonly agentId: string
-  /** The run whose agent thinks by this call; none for calls of its programs. Only who records it cares. */
+  /** The run that this call belongs to; omitted for calls of programs. Only the recorder of runs uses it. */
   readonly ofRun?: RunCall
   /** The provider's own name of the model, as in `body`. */
   readonly model: string
   readonly stream: boolean
   /** The mesh wrote this request, for an agent or by translation, so it may leave out what the model refuses. */
   readonly mayFit?: boolean
-  /** Names of features that are still tried out and that the client asked for, of those that are let through. */
+  /** Beta features that the client asked for, without those that the mesh does not forward. */
   readonly betas?: readonly string[]
-  /** The parsed form of `body`, to look into and not to send. */
+  /** The parsed form of `body`, to be read but not sent. */
   readonly parameters: JsonObject
-  /** JSON as it goes out, or what `contentType` says: a transcription's is `multipart/form-data` with its boundary. */
+  /** The JSON to send, or bytes of type `contentType`: a transcription has `multipart/form-data` with its boundary. */
   readonly body: string | Uint8Array
   readonly contentType?: string
 }
@@ -75,13 +75,13 @@ export interface RunCall {
 export interface ProviderReply {
   readonly status: number
   readonly contentType: string
-  /** From the far end's Retry-After; null when it named none. */
+  /** The wait that the provider asks for, from its headers; null if none. */
   readonly retryAfterSeconds: number | null
-  /** The far end's own word on whether to ask again; left out where it gave none. */
+  /** The provider's statement whether a retry is useful; omitted if it gives none. */
   readonly shouldRetry?: boolean
-  /** The kind of error that a header names, as Amazon's does. */
+  /** The kind of error that a header names, as in Amazon's replies. */
   readonly errorType?: string
-  /** The date of the reply by the clock of the far end, from which a time in its words counts, milliseconds since 1970. */
+  /** The provider's date of the reply, from which times in its message count, milliseconds since 1970. */
   readonly repliedAt?: number
   readonly body: AsyncIterable<Uint8Array>
   discard(): void

@@ -19,14 +19,14 @@ export interface MakeProviderDeps {
   readonly clock: Clock
   readonly newId: NewId
   readonly makeScripted: (config: { readonly cassette: string | null }) => LlmProvider
-  /** What goes through which proxy; nothing where left out. */
+  /** The proxy rules by address; no proxy if omitted. */
   readonly proxies?: Pick<ProxyRules, 'of'>
   readonly log?: Pick<Log, 'warn'>
-  /** An ear on what speaks in chats. */
+  /** Wraps every chat provider, to record its calls. */
   readonly listen?: (provider: LlmProvider) => LlmProvider
 }
 
-/** The adapter for a setup, in every form that it can be brought to. */
+/** Creates the adapter for a setup, with all forms that translation can add. */
 export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
   const heard = deps.listen ?? ((provider: LlmProvider) => provider)
   const listen = (provider: LlmProvider) => heard(learningProvider(provider, deps))
@@ -59,7 +59,7 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
   }
 }
 
-/** Null for a provider that is played here, and for one that is connected to directly. Pure. */
+/** The proxy for a provider; null for a provider without an address, and for a direct connection. Pure. */
 export function proxyOf(
   { proxies }: Pick<MakeProviderDeps, 'proxies'>,
   setup: ProviderSetup,

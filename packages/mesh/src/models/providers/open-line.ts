@@ -4,13 +4,13 @@ import { connect as connectTls } from 'node:tls'
 import { openTunnel } from '../../platform/index.ts'
 import type { TunnelProxy } from '../../platform/index.ts'
 
-/** Where a connection leads to. */
+/** The destination of a connection. */
 export interface FarEnd {
   readonly host: string
   readonly port: number
-  /** The session of one connection makes the next one faster. */
+  /** Null without TLS. The session of one connection makes the next handshake faster. */
   readonly tls: { readonly servername: string; session: Buffer | null } | null
-  /** What the connection goes through; null for none. */
+  /** The proxy of the connection; null for none. */
   readonly proxy: TunnelProxy | null
 }
 
@@ -24,7 +24,7 @@ export interface LineHandlers {
   close(): void
 }
 
-/** As much of a socket as a connection needs. */
+/** The part of a socket that a connection needs. */
 export interface Line extends Pick<Socket, 'writableLength'> {
   write(bytes: Uint8Array): void
   pause(): void
@@ -36,7 +36,7 @@ export interface Line extends Pick<Socket, 'writableLength'> {
 
 const keepAliveProbeMs = 60_000
 
-/** Opens a line to the far end, directly or through its proxy. */
+/** Opens a connection to the destination, directly or through its proxy. */
 export function openLine(far: FarEnd, handlers: LineHandlers): Line {
   return far.proxy === null ? openDirect(far, handlers) : openProxied(far, far.proxy, handlers)
 }

@@ -6,19 +6,19 @@ import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 
 interface OpenAiCompatibleConfig {
-  /** With its path, as in `https://api.openai.com/v1`. */
+  /** The base address with its path, as in `https://api.openai.com/v1`. */
   readonly baseUrl: string
-  /** Servers on one's own machine often want none. */
+  /** Null for servers without a key, such as local ones. */
   readonly apiKey: Secret | null
-  /** What its connections go through; none where left out. */
+  /** The proxy for the provider's connections; none if omitted. */
   readonly proxy?: TunnelProxy | null
-  /** Only tests need others than the defaults. */
+  /** Only tests override the defaults. */
   readonly timeouts?: Partial<ProviderTimeouts>
 }
 
 /**
- * Any server of `POST <base>/chat/completions`, and of `/embeddings` and `/audio/transcriptions` if it has such
- * models: OpenAI, Groq, Ollama, vLLM, llama.cpp and others.
+ * A provider for any server with `POST <base>/chat/completions`, and with `/embeddings` and `/audio/transcriptions`
+ * if it has such models: OpenAI, Groq, Ollama, vLLM, llama.cpp and others.
  */
 export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): LlmProvider {
   const base = new URL(config.baseUrl)
@@ -58,7 +58,7 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
   }
 }
 
-/** The key is revealed for each call, so that nothing but the vault keeps it. */
+/** The headers of a call. The key is revealed per call, so that only the vault stores it. */
 function headersFor(accept: string, apiKey: Secret | null): () => Record<string, string> {
   const fixed = { 'content-type': 'application/json', accept }
   return () => (apiKey === null ? fixed : { ...fixed, authorization: `Bearer ${apiKey.reveal()}` })

@@ -3,11 +3,11 @@ import type { FarEnd } from './open-line.ts'
 import { createReplyReader } from './reply-reader.ts'
 import type { ReplyHead } from './reply-reader.ts'
 
-/** Receives the answer to one call. It is notified of one end, and of nothing after that. */
+/** Receives the answer to one call: exactly one of `onEnd` and `onError`, and nothing after that. */
 export interface Answering {
-  /** False once its asker has left: then nothing is sent. */
+  /** False once the caller has left; then nothing is sent. */
   isWanted(): boolean
-  /** From now on the call may have been read at the far end. */
+  /** The call is about to be sent: from now on the provider may have read it. */
   onSent(flow: ReplyFlow): void
   onHead(head: ReplyHead): void
   /** A piece of the body, never empty. */
@@ -16,7 +16,7 @@ export interface Answering {
   onError(error: Error): void
 }
 
-/** The reader's hand on an answer. */
+/** The reader's control of an answer. */
 export interface ReplyFlow {
   pause(): void
   resume(): void
@@ -28,15 +28,15 @@ export interface ConnectionBounds {
   readonly connectMs: number
   readonly headersMs: number
   readonly bodyIdleMs: number
-  /** Between two calls. */
+  /** The longest idle time between two calls. */
   readonly idleMs: number
-  /** So much before the far end would end it. */
+  /** The mesh closes an idle connection this long before the provider's own timeout. */
   readonly idleMarginMs: number
 }
 
 /** Carries one call at a time. */
 export interface Connection {
-  /** Once it is open; when it cannot be opened, nothing was sent. */
+  /** Sends a request once the connection is open; if opening fails, nothing was sent. */
   send(bytes: Uint8Array, answering: Answering): void
   /** The request was abandoned: ends a connection that is only being opened for it. */
   leave(answering: Answering): void
@@ -44,26 +44,26 @@ export interface Connection {
 }
 
 interface ConnectionOwner {
-  /** May carry another call. */
+  /** The connection can carry another call. */
   free(connection: Connection): void
-  /** Carries nothing any more. */
+  /** The connection is closed. */
   gone(connection: Connection): void
 }
 
-/** The far end was silent for longer than a bound. */
+/** The provider was silent for longer than a bound. */
 export class SilentTooLong extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
 type Phase = 'connecting' | 'head' | 'body' | 'idle'
 
-/** Interval of the checks for silence, milliseconds: shorter for a short bound. */
+/** The interval between checks for silence, milliseconds; shorter for a short bound. */
 const pollEveryMs = 1000
 const checksPerBound = 4
 
 /**
- * One connection of HTTP/1.1, as thin as the model path asks for. What comes while no call is open ends it: it could be
- * taken for the answer to the next one.
+ * One HTTP/1.1 connection, as simple as the model path needs. Bytes that arrive while no call is open close it: they
+ * could be taken for the answer to the next call.
  */
 export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: ConnectionOwner): Connection {
   const socket = openLine(far, { taken, open: opened, end: ended, error: close, close: () => close(null) })
@@ -110,7 +110,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
       goOn()
       // An idle connection must not keep the process alive.
       socket.unref()
-      // An answer that comes before the call has left was not given to all of it.
+      // An answer that ended before the whole request was sent is not complete; do not reuse the connection.
       if (isKept && idleMaxMs > 0 && socket.writableLength === 0) owner.free(connection)
       else close(null)
       ended.onEnd()
@@ -151,7 +151,7 @@ export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: Con
     socket.ref()
     reader.begin(hears)
     next.onSent(flowOf(next))
-    // A client that has disconnected meanwhile has closed the connection.
+    // If the client has disconnected meanwhile, the connection is closed already.
     if (!isGone) socket.write(bytes)
   }
 

@@ -18,7 +18,7 @@ interface Exchange {
   readonly request: ProviderCall
 }
 
-/** One request to a provider. Keeps the promises of `llm-provider.ts`. */
+/** Sends one request to a provider. Fulfills the contract of `llm-provider.ts`. */
 export function exchange({ pool, host, signal, request }: Exchange): Promise<ProviderReply> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -80,7 +80,7 @@ interface ReplyBytes {
   fail(error: unknown): void
 }
 
-/** The same body without a compression that was not asked for. */
+/** Decompresses a body that is compressed although the mesh did not ask for it. */
 function unpacked(
   body: ReplyBytes,
   at: { readonly flow: ReplyFlow | null; readonly contentEncoding: string | undefined },
@@ -110,7 +110,7 @@ function unpacked(
   }
 }
 
-/** Holds what comes until there is a reader, and from then on nothing. */
+/** Stores chunks until there is a reader; then passes each on at once. */
 function createReplyBytes(flow: ReplyFlow | null): ReplyBytes {
   let sink: ByteSink | null = null
   let unread: Uint8Array[] = []

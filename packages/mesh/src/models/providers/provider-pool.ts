@@ -7,9 +7,9 @@ import type { Answering, Connection, ConnectionBounds } from './provider-connect
 
 export interface ProviderTimeouts {
   readonly connectMs: number
-  /** From the request to the end of the head; a call that is not streamed has its whole answer in this. */
+  /** From the request to the end of the response head; without streaming, providers make the whole answer first. */
   readonly headersMs: number
-  /** Longest silence within the body. */
+  /** The longest silence within the body. */
   readonly bodyIdleMs: number
 }
 
@@ -19,14 +19,14 @@ const providerTimeouts: ProviderTimeouts = {
   bodyIdleMs: 120_000,
 }
 
-/** Calls that wait for a connection, far more than agents may have open. */
+/** The most calls that wait for a connection; far more than agents may have open. */
 const waitingMax = 4096
-/** Below what load balancers commonly close at, so that a call does not meet a closing connection. */
+/** Shorter than usual load balancer timeouts, so that a call does not meet a closing connection. */
 const keepAliveMs = 30_000
-/** A provider that names its own patience is left before it ends. */
+/** The margin by which the mesh closes a connection before the idle timeout that the provider states. */
 const keepAliveMarginMs = 2000
 
-/** People and the mesh itself share connections as one agent would. */
+/** The share name of calls of people and of the mesh, which share connections like one agent. */
 const meshShare = ''
 
 export interface ProviderCall {
@@ -47,8 +47,8 @@ export interface ProviderPool {
 }
 
 /**
- * Keeps connections for the next calls, through a proxy where one is given; each carries one call at a time. An agent
- * whose share of the connections is used waits for one of its own, and a call of another agent overtakes it.
+ * Keeps connections for the next calls, through a proxy if one is given; each carries one call at a time. A call of
+ * an agent whose share is used up waits, and calls of other agents overtake it.
  */
 export function openProviderPool(
   origin: string,
@@ -71,7 +71,7 @@ export function openProviderPool(
     proxy,
   }
   const open = new Set<Connection>()
-  /** The one that was used last is used next, so that those that are not needed end. */
+  /** The connection used last is used next, so that connections that are not needed expire. */
   const idle: Connection[] = []
   const waiting: Waiting[] = []
   const share = createFairShare(agentShare.providerConnections)
@@ -105,7 +105,7 @@ export function openProviderPool(
     else one.answering.onError(new Error(`${waitingMax} calls wait for a connection already`))
   }
 
-  /** Its agent's share counts the call already. */
+  /** Sends a call that its agent's share already counts. */
   function carry(one: Waiting): void {
     const kept = idle.pop()
     if (kept !== undefined) {
@@ -126,7 +126,7 @@ export function openProviderPool(
     for (let next = nextWithRoom(); next !== null; next = nextWithRoom()) carry(next)
   }
 
-  /** The call that has waited longest of those whose agent has room in its share, which counts it from now on. */
+  /** The longest waiting call whose agent has room in its share; the share counts the call from now on. */
   function nextWithRoom(): Waiting | null {
     const full = new Set<string>()
     for (let at = 0; at < waiting.length; at++) {
@@ -152,7 +152,7 @@ export function openProviderPool(
     giveBack(connection)
   }
 
-  /** So that neither its place nor its bytes are kept. */
+  /** Removes a waiting call, so that neither its place nor its bytes are kept. */
   function leave(answering: Answering): void {
     const at = waiting.findIndex((one) => one.answering === answering)
     if (at !== -1) waiting.splice(at, 1)
@@ -183,13 +183,13 @@ export function openProviderPool(
 }
 
 interface Waiting {
-  /** Whose share of the connections the call takes. */
+  /** The agent whose share of the connections the call takes. */
   readonly agentId: string
   readonly bytes: Uint8Array
   readonly answering: Answering
 }
 
-/** In one piece, so that it leaves in one write. */
+/** The request in one piece, so that one write sends it. */
 function requestBytes(host: string, { method, path, headers, body }: ProviderCall): Uint8Array {
   const length = body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
   let head = `${plain(`${method} ${path} HTTP/1.1`)}host: ${host}\r\nconnection: keep-alive\r\n`
@@ -206,7 +206,7 @@ function requestBytes(host: string, { method, path, headers, body }: ProviderCal
 /** Headers that only the pool may set. */
 const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
 
-/** Visible characters and blanks, so that a line is one line. */
+/** Visible characters, spaces and tabs only, so that a value cannot add a line. */
 const plainLine = /^[\t\x20-\x7e\x80-\xff]+$/
 
 function plain(line: string): string {

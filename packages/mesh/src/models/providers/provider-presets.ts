@@ -1,26 +1,26 @@
 import type { ChatExtras } from '../formats/translate/fit-chat.ts'
 import type { UsageRule } from '../formats/usage.ts'
 
-/** Kinds of provider that have an adapter of their own behind one translation. */
+/** Kinds of provider with an adapter of the AI SDK. */
 export type SdkKind = 'google' | 'mistral' | 'cohere' | 'bedrock' | 'azure'
 
-/** A provider that is known by name, so that its credentials in `.env` are all that it needs. */
+/** A provider that is known by name, so that it needs only credentials in `.env`. */
 export interface ProviderPreset {
   readonly kind: 'openai-compatible' | 'anthropic' | SdkKind
-  /** Null where it depends on what the owner has: a region, a resource. */
+  /** The base address; null if it depends on the owner's region or resource. */
   readonly baseUrl: string | null
-  /** Usually on a machine of the owner's. It says nothing of what it costs: the same program may run anywhere. */
+  /** The server usually runs on the owner's machine. This does not make it free: it may run anywhere. */
   readonly needsNoKey?: boolean
   readonly extras?: Omit<ChatExtras, 'boundField'>
-  /** How it tells what a call used, where the general rule of `usage.ts` would price it too low. */
+  /** How the provider reports usage, if the general rule of `usage.ts` would price it too low. */
   readonly usage?: UsageRule
-  /** What agents think with when this is the only key there is. */
+  /** The default model of agents if this provider has the only key. */
   readonly usualModel?: string
 }
 
 /**
- * By name, in the order in which they are tried for a usual model. The credentials are `NAME_api_key` and, to reach
- * it elsewhere, `NAME_base_url`.
+ * Presets by name, in the order in which a default model is looked for. The credentials are `NAME_api_key` and, for
+ * another address, `NAME_base_url`.
  */
 export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
   openai: {
@@ -109,7 +109,7 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
   },
 }
 
-/** By the name, or by where it is, under whatever name the owner has set it up. Pure. */
+/** The usage rule of a provider by its name, or by its host if the owner chose another name. Pure. */
 export function usageRuleOf(provider: string, baseUrl: string | null): UsageRule {
   const named = Object.hasOwn(providerPresets, provider) ? providerPresets[provider]?.usage : undefined
   if (named !== undefined || baseUrl === null) return named ?? {}

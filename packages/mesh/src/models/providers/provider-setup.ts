@@ -7,7 +7,7 @@ import type { ProviderPreset } from './provider-presets.ts'
 import type { ChatExtras } from '../formats/translate/fit-chat.ts'
 import type { UsageRule } from '../formats/usage.ts'
 
-/** A provider as it is set up, by settings or by credentials alone, with the credentials that it uses. */
+/** The setup of a provider, from settings or from credentials alone, with the credentials that it uses. */
 export type ProviderSetup =
   | {
       readonly kind: 'openai-compatible'
@@ -34,7 +34,7 @@ export type ProviderSetup =
   | { readonly kind: 'scripted'; readonly cassette: string | null }
   | { readonly kind: 'offline' }
 
-/** Whether its models cost nothing; null leaves it to where it is. */
+/** Whether the owner declares the models free; null if the address decides. */
 type OwnersWord = boolean | null
 
 interface AwsAccess {
@@ -49,7 +49,7 @@ interface SetupSources {
   readonly system: (name: string) => Secret | undefined
 }
 
-/** Throws the Problem `not-configured`, which says what to put where. */
+/** The setup of a provider. Throws the Problem `not-configured`, which says what to put where. */
 export function setupOf(sources: SetupSources, provider: string): ProviderSetup {
   const settings = sources.settings().providers
   const configured = Object.hasOwn(settings, provider) ? settings[provider] : undefined
@@ -63,7 +63,7 @@ export function setupOf(sources: SetupSources, provider: string): ProviderSetup 
   })
 }
 
-/** Names of providers that could be called now, those first that settings name. */
+/** Names of providers that can be called now; those in the settings come first. */
 export function usableProviders(sources: SetupSources): readonly string[] {
   const named = Object.keys(sources.settings().providers)
   const known = Object.entries(providerPresets).filter(([, preset]) => preset.needsNoKey !== true)
@@ -104,7 +104,7 @@ interface SdkSettings {
   readonly local?: boolean | undefined
 }
 
-/** What settings say wins over what `.env` says, and that over what is known of the provider. */
+/** Settings win over `.env`, and `.env` wins over the preset. */
 function presetSetup(
   sources: SetupSources,
   provider: string,
@@ -162,7 +162,7 @@ function bedrockSetup(
   }
 }
 
-/** A key that settings name. */
+/** The key whose credential name is in the settings. */
 function named(sources: SetupSources, provider: string, name: string | null): Secret | null {
   if (name === null) return null
   const secret = sources.system(name)
@@ -172,7 +172,7 @@ function named(sources: SetupSources, provider: string, name: string | null): Se
   })
 }
 
-/** The system credentials that a provider's key and address are kept under. Pure. */
+/** The names of the system credentials with a provider's key and address. Pure. */
 export function credentialNamesOf(
   { providers }: Pick<Settings, 'providers'>,
   provider: string,
@@ -183,12 +183,12 @@ export function credentialNamesOf(
   return { apiKey: named ?? `${prefix}_api_key`, baseUrl: `${prefix}_base_url` }
 }
 
-/** Names of providers may hold dashes, those of credentials may not. */
+/** Replaces dashes: provider names may contain them, credential names may not. */
 function credentialPrefix(provider: string): string {
   return provider.replaceAll('-', '_')
 }
 
-/** The name under which `.env` says this of a provider. Pure. */
+/** The environment variable in `.env` for a value of a provider. Pure. */
 export function providerVariable(provider: string, name: string): string {
   return `FLOTILLA_SYSTEM_${credentialPrefix(provider).toUpperCase()}_${name}`
 }
@@ -211,7 +211,7 @@ function checkedUrl(provider: string, text: string): string {
   })
 }
 
-/** The name under which this server takes the bound on an answer when the client used none. */
+/** The field in which this server takes the token bound if the client sent none. */
 export function boundFieldAt(baseUrl: string | null): 'max_tokens' | 'max_completion_tokens' {
   const isOpenAi = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
   return isOpenAi ? 'max_completion_tokens' : 'max_tokens'

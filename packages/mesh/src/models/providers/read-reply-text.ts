@@ -1,6 +1,6 @@
 import type { ProviderReply } from './llm-provider.ts'
 
-/** The answer as text, cut at so many bytes. */
+/** Reads an answer as text, up to `maxBytes`. */
 export async function readReplyText(reply: ProviderReply, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0

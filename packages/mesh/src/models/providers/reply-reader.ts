@@ -264,7 +264,7 @@ function readHead(text: string): ReadHead {
   }
 }
 
-/** `timeout=5`, in seconds. */
+/** The idle timeout in milliseconds from a header `keep-alive`, such as `timeout=5` (seconds). */
 function idleMaxMsOf(said: string | undefined): number | null {
   const seconds = said === undefined ? undefined : /(?:^|[,\s])timeout=(\d{1,6})(?:$|[,\s])/i.exec(said)?.[1]
   return seconds === undefined ? null : Number(seconds) * 1000

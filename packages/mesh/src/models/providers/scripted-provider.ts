@@ -12,15 +12,15 @@ import { playCassette } from '../recording/play-cassette.ts'
 import { scriptedChunks, scriptedCompletion } from './scripted-reply.ts'
 
 interface ScriptedProviderDeps {
-  /** Looked through in this order; the owner's own come before those that ship. */
+  /** Folders searched in this order; the owner's cassettes come before the shipped ones. */
   readonly folders: readonly string[]
-  /** Plays this one whatever model is asked for; null takes the model's name as the cassette's. */
+  /** The cassette for every model name; null uses the model's name as the cassette's name. */
   readonly cassette: string | null
   readonly clock: Clock
   readonly newId: NewId
 }
 
-/** Plays cassettes. Costs nothing, knows nothing, keeps nothing: each call is answered from its conversation. */
+/** Plays cassettes. The provider is free and has no state: each answer follows from the conversation alone. */
 export function createScriptedProvider(deps: ScriptedProviderDeps): LlmProvider {
   return {
     forms: new Set(['chat']),

@@ -1,12 +1,12 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { ReplayedTurn } from '../recording/play-cassette.ts'
 
-/** A turn of a cassette, or one as it was once said, whose arguments are text. */
+/** A turn of a cassette, or a recorded answer, whose arguments are text. */
 interface SaidTurn extends Omit<ReplayedTurn, 'toolCalls'> {
   readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject | string }[]
 }
 
-/** One turn with everything that a reply in OpenAI's form has besides. */
+/** One turn with all other members that a reply in OpenAI's form needs. */
 interface ScriptedReply {
   readonly turn: SaidTurn
   readonly id: string
@@ -16,7 +16,7 @@ interface ScriptedReply {
   readonly promptChars: number
 }
 
-/** As many characters make a token here as in English text with common models. */
+/** Characters per token, as in English text with common models. */
 const charsPerToken = 4
 
 /** The reply as one JSON text. Pure. */

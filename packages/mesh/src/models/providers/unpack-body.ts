@@ -1,14 +1,14 @@
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** A body before and after it is unpacked, bytes; a larger one is refused. */
+/** The bounds of a body before and after decompression, bytes; a larger one is rejected. */
 const packedMaxBytes = 16 * 1024 * 1024
 const unpackedMaxBytes = 32 * 1024 * 1024
 
 interface Unpacker {
-  /** The bytes as they go on; null while they are kept. Throws the Problem `provider-unreadable`. */
+  /** The bytes to forward; null while they are kept. Throws the Problem `provider-unreadable`. */
   take(bytes: Uint8Array): Uint8Array | null
-  /** What was kept, unpacked; null for nothing. Throws the Problem `provider-unreadable`. */
+  /** The kept bytes, decompressed; null if no bytes were kept. Throws the Problem `provider-unreadable`. */
   end(): Uint8Array | null
 }
 
@@ -16,7 +16,7 @@ type Packing = 'gzip' | 'deflate' | 'br' | 'zstd'
 
 const unpack: Readonly<Record<Packing, (bytes: Uint8Array) => Uint8Array>> = {
   gzip: (bytes) => gunzipSync(bytes, bounds),
-  // Some servers leave out the header of zlib.
+  // Some servers omit the header of zlib.
   deflate: (bytes) => (isZlib(bytes) ? inflateSync(bytes, bounds) : inflateRawSync(bytes, bounds)),
   br: (bytes) => brotliDecompressSync(bytes, bounds),
   zstd: (bytes) => zstdDecompressSync(bytes, bounds),
@@ -24,10 +24,10 @@ const unpack: Readonly<Record<Packing, (bytes: Uint8Array) => Uint8Array>> = {
 const bounds = { maxOutputLength: unpackedMaxBytes }
 
 /**
- * Unpacks a body that a provider or a proxy compressed although the mesh asks for no compression. gzip and zstd are known by
- * their first bytes, whatever the header says or leaves out; Brotli and deflate by the header. A body that is said to be
- * packed and begins as JSON, as a page or as an event goes on as it is. A packed body is kept until its end: it is rare, and
- * its words then come all at once. Made for each body.
+ * Decompresses a body that a provider or proxy compressed although the mesh asks for none. gzip and zstd are detected
+ * by their first bytes, Brotli and deflate by the header. A body declared as compressed that begins like JSON, a page
+ * or an event is passed unchanged. A compressed body is kept until its end: this is rare, and its words then arrive
+ * all at once. Create one unpacker per body.
  */
 export function createUnpacker(contentEncoding: string | undefined): Unpacker {
   const said = sayingOf(contentEncoding)
@@ -38,7 +38,7 @@ export function createUnpacker(contentEncoding: string | undefined): Unpacker {
   function keep(bytes: Uint8Array): void {
     keptBytes += bytes.length
     if (keptBytes > packedMaxBytes) throw unpackable('is too large')
-    // The bytes are a view that its sender may use again.
+    // The bytes are a view of a buffer that the sender may reuse.
     kept.push(Uint8Array.from(bytes))
   }
 
@@ -85,12 +85,12 @@ function sayingOf(contentEncoding: string | undefined): Packing | null {
   return Object.hasOwn(unpack, word) ? (word as Packing) : null
 }
 
-/** `unknown` while there are too few bytes to tell. */
+/** Detects the compression; `unknown` while there are too few bytes. */
 function packingOf(bytes: Uint8Array, said: Packing | null): Packing | 'none' | 'unknown' {
   const [first, second] = bytes
   if (first === 0x1f) return second === undefined ? 'unknown' : second === 0x8b ? 'gzip' : 'none'
   if (zstdHead.every((byte, at) => bytes[at] === byte)) return 'zstd'
-  // Its first bytes may come in pieces.
+  // The first bytes of zstd may arrive in several pieces.
   const isCut = bytes.length < zstdHead.length && bytes.length > 0
   if (isCut && bytes.every((byte, at) => byte === zstdHead[at])) return 'unknown'
   if (first === undefined) return 'unknown'
@@ -101,7 +101,7 @@ function packingOf(bytes: Uint8Array, said: Packing | null): Packing | 'none' | 
 
 const zstdHead = [0x28, 0xb5, 0x2f, 0xfd]
 
-/** How the answers begin that are said to be packed and are not. */
+/** The beginnings of answers that are declared as compressed but are not. */
 const plainHead = /^(?:\xef\xbb\xbf)?\s*(?:data|even|id:|retr|:|[{["<])/
 const plainHeadBytes = 4
 

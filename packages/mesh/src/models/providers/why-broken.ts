@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { ProxyFailed } from '../../platform/index.ts'
 import { SilentTooLong } from './provider-connection.ts'
 
-/** What an exchange with a provider failed by, in words for the caller: the signal's reason where it was aborted. Pure. */
+/** The error of a failed exchange for the caller: a Problem, or the signal's reason if it was aborted. Pure. */
 export function whyBroken(
   error: unknown,
   at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },

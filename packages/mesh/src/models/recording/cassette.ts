@@ -33,7 +33,7 @@ const turnSchema = z
       .min(1)
       .max(32)
       .optional(),
-    /** Name to regular expression; applied to what is new since the turn before. */
+    /** Regular expressions by variable name; applied to messages that are new since the previous turn. */
     capture: z.record(variableName, capturePattern).optional(),
     delay_ms: z.number().int().min(0).max(60_000).optional(),
   })
@@ -46,7 +46,7 @@ export type CassetteTurn = z.infer<typeof turnSchema>
 const trackSchema = z.strictObject({
   agent_kind: z.enum(['operator', 'worker']).optional(),
   agents: z.array(agentIdSchema).min(1).optional(),
-  /** Regular expression on the newest message of the asker; without one, any. */
+  /** A regular expression for the newest user message; if omitted, every message matches. */
   when: pattern.optional(),
   turns: z.array(turnSchema).min(1).max(1000),
 })
@@ -59,10 +59,10 @@ export const cassetteSchema = z.strictObject({
 })
 export type Cassette = z.infer<typeof cassetteSchema>
 
-/** File name without `.json`; no slashes, so that it stays in its folder. */
+/** The file name without `.json`; no slashes, so that the path stays in its folder. */
 export const cassetteNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/
 
-/** A dot also matches a line end: what tools return has many lines. */
+/** A dot also matches a line end, because tool results have many lines. */
 export function cassetteRegExp(source: string): RegExp {
   return new RegExp(source, 's')
 }

@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { cassetteRegExp } from './cassette.ts'
 import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
 
-/** What the model says next. */
+/** The next answer of the scripted model. */
 export interface ReplayedTurn {
   readonly content: string | null
   readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject }[]
@@ -13,9 +13,9 @@ export interface ReplayedTurn {
 }
 
 /**
- * The next turn of the conversation, from the conversation alone: the newest user message chooses the track, and
- * the assistant messages after it count the turns, so that nothing is lost when a process is killed in between.
- * Throws the Problem `provider-refused` where the cassette has no turn or a capture caught nothing. Pure.
+ * The next turn, from the conversation alone: the newest user message selects the track, and the answers after it
+ * count the turns, so nothing is lost if the process is killed. Throws the Problem `provider-refused` if the cassette
+ * has no such turn or a capture matched nothing. Pure.
  */
 export function playCassette(
   cassette: Cassette,
@@ -41,13 +41,13 @@ export function playCassette(
   }
 }
 
-/** The newest message of the asker, by which tracks are chosen. */
+/** The text of the newest user message, by which tracks are selected. */
 export function triggerText(messages: readonly ChatMessage[]): string {
   const trigger = messages.findLast(isAsked)
   return trigger ? textOf(trigger) : ''
 }
 
-/** Pictures of a tool's result follow it as a user message, which asks nothing. */
+/** Whether a message is a user's question: pictures of a tool result follow the result as a user message. */
 function isAsked(message: ChatMessage, index: number, messages: readonly ChatMessage[]): boolean {
   if (message.role !== 'user') return false
   const shows = Array.isArray(message.content) && message.content.some((part) => part['type'] === 'image_url')
@@ -61,7 +61,7 @@ function isMeant(track: CassetteTrack, agentId: string, trigger: string): boolea
   return track.when === undefined || cassetteRegExp(track.when).test(trigger)
 }
 
-/** What was new to the model before each of its turns: first the trigger, then the results of its calls. */
+/** The messages that were new to the model before each of its turns: the user message, then tool results. */
 function newsByTurn(messages: readonly ChatMessage[]): string[] {
   const news: string[][] = [[]]
   for (const message of messages) {

@@ -5,13 +5,13 @@ import { createAnswerFrames } from '../formats/answer/answer-frames.ts'
 import { createAnswerReader } from '../formats/answer/answer-reader.ts'
 import type { CassetteTurn } from './cassette.ts'
 
-/** An answer as the model wrote it; arguments are text that may be anything. */
+/** An answer as the model wrote it; tool arguments are unparsed text. */
 export interface SaidAnswer {
   readonly content: string
   readonly calls: readonly { readonly name: string; readonly arguments: string }[]
 }
 
-/** An answer as it was said, whole or streamed, read as agents read it; nothing of one that cannot be read. Pure. */
+/** Reads a recorded answer, whole or streamed, as agents do; an unreadable answer gives only its text so far. Pure. */
 export function readSaidAnswer(text: string): SaidAnswer {
   const frames = createAnswerFrames()
   const reader = createAnswerReader()
@@ -29,7 +29,7 @@ export function readSaidAnswer(text: string): SaidAnswer {
   }
 }
 
-/** What the model said in its first choice, from a whole or a streamed answer; null when it said nothing. Pure. */
+/** The first choice of a whole or streamed answer as a turn; null if it is empty. Pure. */
 export function readAnswer(text: string): CassetteTurn | null {
   const draft = readSaidAnswer(text)
   const calls = draft.calls.flatMap((call) => {

@@ -10,19 +10,19 @@ import { readAnswer } from './read-answer.ts'
 
 /** Turns real conversations into a cassette. Everything is kept in memory until `stop`. */
 export interface CassetteRecorder {
-  /** Throws the Problem `conflict` when it records already. */
+  /** Starts a recording. Throws the Problem `conflict` if one is running. */
   start(): void
-  /** The cassette so far; throws the Problem `conflict` when it does not record. */
+  /** Ends the recording and returns its cassette. Throws the Problem `conflict` if none is running. */
   stop(): Cassette
   isRecording(): boolean
-  /** The same provider, with an ear on it. */
+  /** Wraps a provider so that its calls are recorded while a recording runs. */
   wrap(provider: LlmProvider): LlmProvider
 }
 
-/** Whatever comes after either bound is not in the cassette, and its description says so. */
+/** The bounds of a recording; later exchanges are left out, and the description says so. */
 const exchangesMax = 1000
 const recordedMaxBytes = 16 * 1024 * 1024
-/** Enough of a message to tell it from others; a pattern has a bound as well. */
+/** The part of a message that identifies it; a pattern also has a bound. */
 const triggerMaxChars = 300
 
 interface Exchange {
@@ -55,7 +55,7 @@ export function createCassetteRecorder(): CassetteRecorder {
     isRecording: () => recording !== null,
     wrap: (provider) => ({
       ...provider,
-      // A call that was under way when a recording began is not in it.
+      // A call that started before the recording is not recorded.
       complete(request, options) {
         const into = recording
         const answer = provider.complete(request, options)
@@ -68,7 +68,7 @@ export function createCassetteRecorder(): CassetteRecorder {
   }
 }
 
-/** Passes every chunk on and hands the whole text over at the end; an answer that is cut is not kept. */
+/** Passes every chunk on, and the whole text to `whole` at the end; an aborted or too long answer is dropped. */
 async function* tee(reply: ProviderReply, whole: (text: string) => void): AsyncGenerator<Uint8Array> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -98,7 +98,7 @@ function keep(recording: Recording, request: ProviderRequest, text: string): voi
   })
 }
 
-/** One track per agent and trigger, its turns in the order of the conversation; a repeated turn counts as it was last. */
+/** Makes one track per agent and user message, with turns in order; the last version of a repeated turn counts. */
 function cassetteOf(recording: Recording): Cassette {
   const tracks = new Map<string, { track: CassetteTrack; turns: CassetteTurn[] }>()
   for (const exchange of recording.exchanges) {
@@ -118,7 +118,7 @@ function cassetteOf(recording: Recording): Cassette {
   return {
     version: 1,
     description: recording.isCut ? 'Recorded; cut at the bounds of a recording.' : 'Recorded.',
-    // A conversation that was under way when the recording began cannot be played from its start.
+    // A conversation that began before the recording lacks turns, so it cannot be played.
     tracks: [...tracks.values()].filter(({ turns }) => !isSparse(turns)).map(({ track }) => track),
   }
 }
@@ -127,7 +127,7 @@ function isSparse(turns: readonly CassetteTurn[]): boolean {
   return Array.from(turns).includes(undefined as never)
 }
 
-/** Ids are new each time; the words around them tell the message. */
+/** Ids differ in each run, so the pattern matches any id. */
 const freshId = new RegExp(`\\b(${idPrefixes.join('|')})_[0-9a-f]{16}\\b`, 'g')
 
 function patternFor(trigger: string): string {

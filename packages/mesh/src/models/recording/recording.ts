@@ -1,7 +1,7 @@
 import type { Caller, Guard } from '../../access/index.ts'
 import type { CassetteRecorder } from './record-cassette.ts'
 
-/** Conversations with models, recorded for people who play them again. Problem `denied`. */
+/** Lets people record conversations with models, to play them later. Throws the Problem `denied`. */
 export type Recording = ReturnType<typeof createRecording>
 
 export function createRecording({
@@ -16,7 +16,7 @@ export function createRecording({
       guard(caller, { do: 'manage-fleet' })
       recorder.start()
     },
-    /** What was recorded since the start. */
+    /** Ends the recording and returns what was recorded. */
     stop(caller: Caller) {
       guard(caller, { do: 'manage-fleet' })
       return recorder.stop()

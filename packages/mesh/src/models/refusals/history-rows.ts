@@ -1,20 +1,20 @@
-/** What of a conversation a provider refuses. */
+/** The part of a conversation that a provider rejects. */
 export type HistoryPart =
-  /** Calls of tools and their results: names, ids, pairs, arguments, order. */
+  /** Tool calls and their results: names, ids, pairs, arguments, order. */
   | 'tools'
-  /** Reasoning that the model sealed, or that has to come back with a call. */
+  /** Thinking that the model signed, or that must be sent back with a call. */
   | 'thinking'
-  /** Pictures: too many, too large, or of a kind that the model does not take. */
+  /** Pictures: too many, too large, or of a type that the model does not accept. */
   | 'images'
-  /** Text that is no valid Unicode. */
+  /** Text that is not valid Unicode. */
   | 'text'
   /** Messages without content. */
   | 'empty'
-  /** Who speaks after whom, and who speaks last. */
+  /** The order of roles, or the role of the last message. */
   | 'order'
-  /** Some message, and the words tell no more. */
+  /** Some message; the provider's text says no more. */
   | 'message'
-  /** What the provider's content filter does not let through. */
+  /** Content that the provider's content filter rejects. */
   | 'content'
 
 /** A row of the table of refusals, always about the conversation. */
@@ -28,7 +28,7 @@ export interface HistoryRow {
 
 const row = (part: HistoryPart, says: RegExp): HistoryRow => ({ means: 'history', part, says })
 
-/** A fault of the tools that are offered is no fault of the conversation: `tools[0]`, `functions[0]`. */
+/** Excludes errors of offered tools (`tools[0]`, `functions[0]`), which are not errors of the conversation. */
 const notOffered = String.raw`^(?!.{0,60}\btools?\[?\.?\d)(?!.{0,60}\btools\.\d)`
 
 export const historyRows: readonly HistoryRow[] = [

@@ -5,24 +5,24 @@ import { refusalRows } from './refusal-table.ts'
 import type { RefusalMeaning, RefusalRow } from './refusal-table.ts'
 
 export interface Judged {
-  /** Null for what only the status tells of. */
+  /** The meaning of the refusal; null if only the status is known. */
   readonly means: RefusalMeaning | null
   readonly part: HistoryPart | null
 }
 
-/** A limit that says it ends within this is a rate limit, whatever span it counts, milliseconds. */
+/** A quota that ends within this time counts as a rate limit, whatever period it covers, milliseconds. */
 const passesWithinMs = 120_000
-/** Limits that roll on, so that their end may be near or far. */
+/** Quotas with a rolling window, which may end soon or late. */
 const rollingQuota = /(?:tokens|requests) per day|\b(?:TPD|RPD)\b/i
 
-/** What a refusal means, by its body first and its status last. Pure. */
+/** Classifies a refusal, by its body first and its status last. Pure. */
 export function judgeRefusal(facts: RefusalFacts): Judged {
   if (rollingQuota.test(facts.message) && !/request too large/i.test(facts.message)) {
     const isNear = facts.retryAfterMs !== null && facts.retryAfterMs <= passesWithinMs
     return { means: isNear ? 'rate' : 'quota', part: null }
   }
   const row = refusalRows.find((one) => fits(one, facts))
-  // A rate limit counts tokens as well, and says so in words like those of a window.
+  // A rate limit may also count tokens, in words like those about a context window.
   const mayBeTooLong =
     row === undefined || row.means === 'access' || (row.means === 'history' && row.part !== 'images')
   if (mayBeTooLong && facts.status !== 429 && saysTooLong(facts.message))

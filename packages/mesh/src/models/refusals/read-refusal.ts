@@ -2,9 +2,9 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '../../intake/index.ts'
 import { durationMs, retryAfterInWords } from './retry-after.ts'
 
-/** What a refusal says, whatever shape its provider writes it in. */
+/** The contents of a refusal, independent of the provider's format. */
 export interface RefusalFacts {
-  /** Of the reply; where that is 200, the status that the body names, or 0. */
+  /** The status of the reply; for a reply with 200, the status that the body names, or 0. */
   readonly status: number
   /** The provider's name in the settings, and the host name of its address; empty if unknown. */
   readonly provider: string
@@ -12,25 +12,25 @@ export interface RefusalFacts {
   /** Every code, type, status and reason that the body or the headers name. */
   readonly codes: readonly string[]
   readonly message: string
-  /** The wait that the body asks for; null where it names none. */
+  /** The wait that the body asks for; null if it names none. */
   readonly retryAfterMs: number | null
 }
 
-/** Codes that are kept of one refusal, and characters of one. */
+/** The most codes of one refusal, and the most characters of one code. */
 const codesMax = 24
 const codeMaxChars = 200
-/** Characters of the message that are judged and told. */
+/** The characters of the message that are classified and reported. */
 const messageMaxChars = 2000
-/** Refusals of another provider that are carried within one, each in the next: OpenRouter carries one. */
+/** The most nested refusals of other providers that are read; OpenRouter nests one. */
 const nestedMax = 2
 
 interface RefusalSource {
   readonly status: number
   readonly provider: string
   readonly host: string
-  /** A header by which some name the kind of error. */
+  /** The header in which some providers name the kind of error. */
   readonly errorType?: string | null
-  /** By the clock of the provider; null where it named none. */
+  /** When the provider replied, by its own clock; null if unknown. */
   readonly repliedAt?: number | null
 }
 
@@ -50,7 +50,7 @@ export function readRefusal(text: string, of: RefusalSource): RefusalFacts {
   return factsOf(body, of, codes)
 }
 
-/** The same for an error that was parsed already, as in an event of a stream or in a body with status 200. Pure. */
+/** Reads a refusal that is parsed already, as in an event of a stream or in a body with status 200. Pure. */
 export function refusalInAnswer(answer: Fields, of: RefusalSource): RefusalFacts {
   return factsOf(answer, of, new Set())
 }
@@ -73,7 +73,7 @@ interface Reading {
 
 const codeFields = ['code', 'type', 'status', 'status_code', 'reason', 'error_code', '__type'] as const
 
-/** `{error: {...}}`, `{error: "...", code: "..."}`, `{message, type, code}`, `{detail}`: outer fields first. */
+/** Collects codes and messages from `{error: {...}}`, `{error: "..."}`, `{message, type, code}`, `{detail}`. */
 function collect(body: Fields, reading: Reading): void {
   const { codes, read, depth } = reading
   const error = fieldsIn(body['error']) ?? fieldsIn(body['errors']) ?? fieldsIn(body['base_resp'])
@@ -93,7 +93,7 @@ function collect(body: Fields, reading: Reading): void {
   collectRaw(metadata['raw'], { ...reading, depth: depth + 1 })
 }
 
-/** What Google says beside the message: which quota it was, and when to come back. */
+/** Reads Google's details: the id of the quota, and the time to wait. */
 function collectDetail(detail: Fields, { codes, read }: Reading): void {
   addCode(codes, detail['reason'])
   read.retryAfterMs ??= durationMs(detail['retryDelay'])
@@ -101,7 +101,7 @@ function collectDetail(detail: Fields, { codes, read }: Reading): void {
   addCode(codes, fieldsIn(detail['metadata'])?.['quota_limit'])
 }
 
-/** The refusal of the provider behind a router, as text or as an object. */
+/** Reads the refusal of a provider behind a router, given as text or as an object. */
 function collectRaw(raw: unknown, reading: Reading): void {
   const inner = typeof raw === 'string' ? readJsonQuietly(raw, jsonLimits.serverReply) : raw
   const fields = fieldsIn(inner)
@@ -123,7 +123,7 @@ function addCode(codes: Set<string>, value: unknown): void {
   if (codes.size < codesMax && `${value}` !== '') codes.add(`${value}`.slice(0, codeMaxChars))
 }
 
-/** An object, or the first of a list of them, as Google's streams write an error. */
+/** An object, or the first object of a list: Google's streams write an error as a list. */
 function fieldsIn(value: unknown): Fields | null {
   const one: unknown = Array.isArray(value) ? value[0] : value
   return typeof one === 'object' && one !== null && !Array.isArray(one) ? (one as Fields) : null

@@ -1,47 +1,47 @@
 import { historyRows } from './history-rows.ts'
 import type { HistoryPart } from './history-rows.ts'
 
-/** What a refusal means for the next step. The first six stay until a person acts; the last three pass. */
+/** The meaning of a refusal for the next step. The first six last, so a retry is useless; the last two pass soon. */
 export type RefusalMeaning =
   /** The account has no credit, or its billing is off: the owner pays or sets another model. */
   | 'credit'
-  /** A quota of hours, days or months is used: it ends by itself or is raised by the owner. */
+  /** A quota of hours, days or months is used up: it renews itself, or the owner raises it. */
   | 'quota'
   /** The key is wrong, expired or disabled: no model can be called with it. */
   | 'key'
-  /** The key is good and may not use this model, or not from here. */
+  /** The key is valid but may not use this model, or not from this place. */
   | 'access'
   /** No such model or deployment. */
   | 'model'
-  /** Something in the conversation; `part` says what. */
+  /** Something in the conversation is rejected; `part` says what. */
   | 'history'
-  /** The request alone is larger than what the account may send in a minute. */
+  /** This request alone exceeds what the account may send per minute. */
   | 'too-large'
   | 'too-long'
   /** Too many requests for now. */
   | 'rate'
-  /** The provider has too much to do for now. */
+  /** The provider is overloaded for now. */
   | 'overloaded'
 
 export interface RefusalRow {
   readonly means: RefusalMeaning
   readonly part?: HistoryPart
-  /** Statuses of the reply; any where left out. */
+  /** The statuses of the reply that match; all if omitted. */
   readonly status?: readonly number[]
-  /** Name or host of the provider, for codes that others use in another sense. */
+  /** Matches the provider's name or host, for codes that other providers use in another sense. */
   readonly at?: RegExp
-  /** Matches one code, type, status or reason of the body, which is all of it. */
+  /** Must match one whole code, type, status or reason in the body. */
   readonly code?: RegExp
-  /** Matches somewhere in the message. With `code`, both have to match. */
+  /** Must match somewhere in the message. With `code`, both must match. */
   readonly says?: RegExp
 }
 
 const dashscope = /dashscope|aliyuncs|alibaba|bailian/i
-/** Google's code for every quota, of a minute or of a day. */
+/** Google's code for every quota, per minute or per day. */
 const googleExhausted = /^RESOURCE_EXHAUSTED$/
 const callErrors = [400, 401, 403, 404, 409, 410, 412, 413, 422] as const
 
-/** Quotas that last: those are judged before a rate limit of the same code. */
+/** Long quotas; these rows come before the rate limit rows with the same code. */
 const quotaRows: readonly RefusalRow[] = [
   // Google: QuotaFailure names the quota; the message is the same for minute and day.
   { means: 'quota', code: /^.*PerDay.*$/ },
@@ -52,7 +52,7 @@ const quotaRows: readonly RefusalRow[] = [
     says: /prepa|credits? .{0,40}depleted|spend(?:ing)? (?:cap|limit)/i,
   },
   { means: 'rate', code: googleExhausted },
-  // DashScope writes its limits per minute with the code by which OpenAI means an account without credit.
+  // DashScope uses `insufficient_quota`, OpenAI's code for no credit, also for limits per minute.
   { means: 'quota', code: /^(?:AllocationQuota\.FreeTierOnly)$/ },
   { means: 'rate', at: dashscope, status: [429], code: /^(?:insufficient_quota|Throttling(?:\..+)?)$/ },
   // Bedrock
@@ -62,14 +62,14 @@ const quotaRows: readonly RefusalRow[] = [
   { means: 'quota', says: /free-models-per-day/i },
   { means: 'quota', says: /trial key.{0,80}limited to.{0,60}month/is },
   { means: 'quota', says: /reached your specified api usage limits/i },
-  // Cloudflare's allocation of a day, and the windows of MiniMax's plans
+  // Cloudflare's daily allocation, and the windows of MiniMax's plans
   { means: 'quota', says: /daily free allocation|usage limit exceeded, .{0,40}(?:hour|week|month)/i },
-  // Zhipu: calls of a day, and the windows of its plans
+  // Zhipu: calls per day, and the windows of its plans
   { means: 'quota', code: /^13(?:04|08|09|10)$/, says: /上限|limit|到期|expired/i },
 ]
 
 const accountRows: readonly RefusalRow[] = [
-  // OpenAI and those that speak like it, Moonshot, DashScope, Zhipu, Anthropic, Together
+  // OpenAI and compatible providers, Moonshot, DashScope, Zhipu, Anthropic, Together
   {
     means: 'credit',
     code: /^(?:insufficient_quota|billing_not_active|billing_hard_limit_reached|credit_balance_exhausted|(?:organization|project)_(?:spend|usage)_limit_exceeded|exceeded_current_quota_error|insufficient_(?:balance|credits?|funds)|billing_error|payment_required|credit_limit(?:_exceeded)?|Arrearage|1113)$/i,
@@ -78,7 +78,7 @@ const accountRows: readonly RefusalRow[] = [
     means: 'credit',
     says: /credit balance is too low|insufficient (?:account )?balance|insufficient (?:credits?|funds)|out of credits?|used all available credits|monthly spending limit|(?:doesn't|does not) have any credits|more credits|credit limit exceeded|account is not active.{0,40}billing|(?:enable|activate|set up) billing|billing (?:is|has been) (?:disabled|not (?:enabled|active))|余额不足|欠费|overdue (?:payment|balance)|in good standing|failure to pay|past invoices|invalid_payment_instrument|valid payment instrument/i,
   },
-  // Not Google's, which says it of a minute too.
+  // Google uses these words for limits per minute too; its codes have rows above.
   { means: 'credit', says: /exceeded your current quota.{0,40}billing details/i },
   { means: 'credit', status: [402] },
   {
@@ -87,12 +87,12 @@ const accountRows: readonly RefusalRow[] = [
   },
   {
     means: 'key',
-    // 0 for a body with status 200.
+    // Status 0 means an error in a body with status 200.
     status: [0, 400, 401, 403],
     says: /login fail|api key (?:is )?(?:not valid|invalid|expired|not found|disabled)|(?:incorrect|invalid|wrong|disabled|revoked) api key|api key (?:was|has been) (?:reported as leaked|revoked|disabled)|(?:account|organization|organisation|project) (?:has been|is|was) (?:deactivated|disabled|suspended|blocked)|subscription key or wrong api endpoint|security token included in the request is (?:invalid|expired)|consumer .{0,80}has been suspended/i,
   },
   { means: 'key', status: [401] },
-  // OpenRouter's moderation answers with the status of a refused key.
+  // Status 403 alone is not enough in these rows: OpenRouter's moderation uses it too.
   {
     means: 'access',
     code: /^(?:permission_error|permission-denied|PERMISSION_DENIED|SERVICE_DISABLED|AccessDeniedException|unsupported_country_region_territory|access_denied|AccessDenied(?:\..+)?|Model\.AccessDenied)$/,
@@ -116,7 +116,7 @@ const modelRows: readonly RefusalRow[] = [
 ]
 
 const sizeRows: readonly RefusalRow[] = [
-  // OpenAI by 429, Groq by 413: what is asked for alone is above the limit of a minute.
+  // OpenAI (429) and Groq (413): the request alone exceeds the limit per minute.
   { means: 'too-large', says: /request too large.{0,300}(?:tokens per|\(TPM\))/is },
   { means: 'too-long', code: /^(?:context_length_exceeded|string_above_max_length)$/ },
   // Zhipu, DashScope
@@ -143,10 +143,10 @@ const passingRows: readonly RefusalRow[] = [
 ]
 
 /**
- * Every refusal that is known, in the order in which it is judged; the first row that fits counts. Each is what its provider
- * documents or what its users have seen: OpenAI's and Azure's error codes, Anthropic's errors, Google's status codes and
- * quota details, DeepSeek, OpenRouter, Mistral, Groq, Bedrock, Together, Fireworks, Moonshot, Zhipu, DashScope, xAI, Cohere
- * and Ollama. `refusal-table.test.ts` has their bodies.
+ * All known refusals, in the order of checks; the first match counts. Each row follows the provider's documentation
+ * or reports of its users: OpenAI's and Azure's error codes, Anthropic's errors, Google's status codes and quota
+ * details, DeepSeek, OpenRouter, Mistral, Groq, Bedrock, Together, Fireworks, Moonshot, Zhipu, DashScope, xAI, Cohere
+ * and Ollama. `refusal-table.test.ts` contains their bodies.
  */
 export const refusalRows: readonly RefusalRow[] = [
   ...quotaRows,

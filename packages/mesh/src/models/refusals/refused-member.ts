@@ -4,19 +4,19 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '../../intake/index.ts'
 import { readRefusal } from './read-refusal.ts'
 
-/** A member that may be left out, or written in another way, where a provider refuses it. */
+/** A request member that may be removed or renamed if a provider rejects it. */
 interface Member {
-  /** What refusals call it, in lower case; its own name comes first. */
+  /** Its names in refusals, in lower case; the member's own name comes first. */
   readonly named: readonly string[]
-  /** The name under which the same is sent instead. */
+  /** The name under which the value is sent instead. */
   readonly becomes?: string
-  /** It is a member of these objects inside of the request, not of the request itself. */
+  /** The objects in the request that have this member; omitted for a member of the request itself. */
   readonly of?: 'messages' | 'functions'
 }
 
 /**
- * Hints and bounds, without which an answer means the same. What limits the content of an answer, such as `stop` and
- * `response_format`, is not here: without it the caller would get another answer than it asked for.
+ * Hints and bounds whose removal keeps the meaning of the answer. Members that limit its content, such as `stop` and
+ * `response_format`, are not listed: without them the caller would get another answer than requested.
  */
 const members: Readonly<Record<string, Member>> = {
   max_tokens: { named: ['max_tokens', 'maxtokens'], becomes: 'max_completion_tokens' },
@@ -45,13 +45,13 @@ const members: Readonly<Record<string, Member>> = {
   developer: { named: ['developer'], of: 'messages' },
 }
 
-/** Words with which a provider refuses a member, and not the value of one that must be there. */
+/** Words that reject a member itself, and not the value of a required member. */
 const refusing =
   /unsupported|not (?:currently )?support|n't support|unrecogni[sz]ed|unknown (?:parameter|field|argument|name|property|variant)|extra inputs? (?:is|are) not permitted|extra_forbidden|unexpected (?:keyword|field|property|message role|role)|not (?:allowed|permitted|accepted|available)|deprecated|additional propert|cannot (?:both )?be (?:both )?(?:used|set|specified)|can only be (?:used|set)|may only be|only the default|no such (?:field|parameter)|does not (?:accept|take)|is not a valid (?:parameter|role)|invalid (?:parameter|role)|only allowed when|requires --enable/i
 
 /**
- * The member of this request that a refusal names as unsupported; null where it names none, or one that must stay. A
- * member in `lost` was left out already. Pure.
+ * The member of this request that a refusal names as unsupported; null if it names none or a required one. Members in
+ * `lost` are removed already. Pure.
  */
 export function refusedMember(
   refusal: string,
@@ -72,7 +72,7 @@ export function refusedMember(
   return places.toSorted((a, b) => a.at - b.at)[0]?.name ?? null
 }
 
-/** Where the refusal names it: 0 for the member that it points at, else the place in its words; -1 for nowhere. */
+/** The position of the name in a refusal: 0 if `param` names it, else the place in the message; -1 if absent. */
 function placeOf(named: readonly string[], param: string, message: string): number {
   if (named.some((name) => param === name || param.endsWith(`.${name}`))) return 0
   const places = named.flatMap((name) => {
@@ -87,7 +87,7 @@ function placeOf(named: readonly string[], param: string, message: string): numb
   return places.length === 0 ? -1 : Math.min(...places)
 }
 
-/** The place that a refusal names beside its words: `param`, or the end of FastAPI's `loc`. */
+/** The member that a refusal names in `param`, or at the end of FastAPI's `loc`. */
 function paramIn(refusal: string): string {
   const body = readJsonQuietly(refusal, jsonLimits.serverReply)
   if (!isJsonObject(body)) return ''
@@ -102,7 +102,7 @@ function hasMember(request: JsonObject, name: string): boolean {
   return withoutMember(request, name) !== request
 }
 
-/** The request without this member, or with it under its other name; the same where it has none. Pure. */
+/** Removes a member or renames it; returns the same request if it has no such member. Pure. */
 export function withoutMember(request: JsonObject, name: string): JsonObject {
   const { of, becomes } = members[name] ?? {}
   if (name === 'cache_control') {

@@ -1,16 +1,16 @@
 import type { ProviderReply } from '../providers/llm-provider.ts'
 
-/** Longest wait that a provider's own word is read as, milliseconds: what is longer is read as this. */
+/** The longest wait that is read from a provider, milliseconds; a longer one counts as this. */
 export const retryAfterMaxMs = 24 * 3_600_000
 
 const secondMs = 1000
-/** Characters of a message in which a wait is looked for. */
+/** The characters of a message that are searched for a wait. */
 const wordsMaxChars = 2000
 
 /**
- * The wait that the headers of a reply ask for: `retry-after-ms`, else `retry-after` in seconds or as a date, else the reset
- * of a limit of which nothing remains. A date counts from the reply's own `date`, so that no two clocks are compared. Null
- * where none is named or it cannot be read. Pure.
+ * The wait that reply headers ask for: `retry-after-ms`, else `retry-after` in seconds or as a date, else the reset
+ * time of an exhausted limit. A date counts from the reply's own `date`, so that two clocks are never compared. Null
+ * if none is given or readable. Pure.
  */
 export function retryAfterIn(header: (name: string) => string | undefined): number | null {
   const exact = numberIn(header('retry-after-ms'))
@@ -25,7 +25,7 @@ export function retryAfterIn(header: (name: string) => string | undefined): numb
   return waits.length === 0 ? null : Math.max(...waits)
 }
 
-/** OpenAI's and Groq's, OpenRouter's, and Anthropic's. */
+/** Rate limit headers of OpenAI and Groq, of OpenRouter, and of Anthropic. */
 const limits = [
   ...['-requests', '-tokens', ''].map((kind) => ({
     remaining: `x-ratelimit-remaining${kind}`,
@@ -37,11 +37,11 @@ const limits = [
   })),
 ]
 
-/** Epoch seconds and milliseconds are larger than any wait in these units. */
+/** From these values on, a number is a time since 1970 and not a wait. */
 const epochMinSeconds = 1_000_000_000
 const epochMinMs = 1_000_000_000_000
 
-/** `6m0s`, seconds, a time since 1970 in seconds or milliseconds, or a date. */
+/** Reads a reset value: `6m0s`, seconds, a time since 1970 in seconds or milliseconds, or a date. */
 function resetIn(text: string | undefined, header: (name: string) => string | undefined): number | null {
   const number = numberIn(text)
   if (number === null) return spanIn(text ?? '') ?? untilDate(Date.parse(text ?? ''), header)
@@ -54,7 +54,7 @@ function untilDate(until: number | null, header: (name: string) => string | unde
   return until === null || Number.isNaN(until) || from === null ? null : bounded(until - from)
 }
 
-/** What the head of a reply says of asking again. Pure. */
+/** The members of a reply about retries, from its headers. Pure. */
 export function retryWordsIn(
   header: (name: string) => string | undefined,
 ): Pick<ProviderReply, 'retryAfterSeconds' | 'shouldRetry' | 'errorType' | 'repliedAt'> {
@@ -71,8 +71,8 @@ export function retryWordsIn(
 }
 
 /**
- * `try again in 4.77s`, `Please retry in 1m3.2s`, `after 1 seconds`, `in 2m30s`, and `try again at 15:00Z`, which counts
- * from the date of the reply. Null for none. Pure.
+ * Finds a wait in a message: `try again in 4.77s`, `Please retry in 1m3.2s`, `in 2m30s`, and `try again at 15:00Z`,
+ * which counts from the date of the reply. Null without a wait. Pure.
  */
 export function retryAfterInWords(words: string, repliedAt: number | null = null): number | null {
   return spanInWords(words) ?? timeInWords(words, repliedAt)
@@ -88,7 +88,7 @@ function spanInWords(words: string): number | null {
 
 const dayMs = 24 * 3600 * secondMs
 
-/** A full date, or an hour of the day of the reply or of the next day; a time without a zone is in UTC. */
+/** Finds a full date, or a time on the day of the reply or the next; without a zone it is UTC. */
 function timeInWords(words: string, repliedAt: number | null): number | null {
   if (repliedAt === null) return null
   const found = words
@@ -105,7 +105,7 @@ function timeInWords(words: string, repliedAt: number | null): number | null {
   return bounded(day === undefined && at < repliedAt ? at + dayMs - repliedAt : at - repliedAt)
 }
 
-/** `1m3.2s`, `120ms`; null for anything else. */
+/** Milliseconds of a span such as `1m3.2s` or `120ms`; null for anything else. */
 function spanIn(found: string): number | null {
   if (!/^\s*(?:\d{1,9}(?:\.\d{1,9})?\s?[a-z]{1,12}\s?){1,4}$/i.test(found)) return null
   let ms = 0
@@ -115,7 +115,7 @@ function spanIn(found: string): number | null {
   return bounded(ms)
 }
 
-/** `36s` or `0.5s`, as Google writes a duration. Null for anything else. Pure. */
+/** Milliseconds of a Google duration such as `36s` or `0.5s`; null for anything else. Pure. */
 export function durationMs(text: unknown): number | null {
   if (typeof text !== 'string') return null
   const seconds = /^(\d{1,12}(?:\.\d{1,9})?)s$/.exec(text)?.[1]

@@ -370,7 +370,7 @@ function endFor(so: ReadSoFar, calls: readonly SaidCall[]): NormalEnd {
   return calls.length > 0 ? 'tool_calls' : 'stop'
 }
 
-/** Converts counts that a provider writes as strings to numbers; returns the same object if there are none. Pure. */
+/** Converts counts that a provider writes as strings to numbers; returns the same object if nothing changes. Pure. */
 function countsInNumbers(usage: Usage): Usage {
   const counted = Object.entries(usage).flatMap(([name, value]): (readonly [string, unknown])[] => {
     if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return [[name, Number(value)]]

@@ -16,7 +16,7 @@ const encodingsMax = 3
  * 2. they are a JSON text that holds an object (encoded twice);
  * 3. each piece repeats all that came before it, and the last is an object;
  * 4. they are several objects in a row: equal ones and empty ones count once, others are calls of their own;
- * 5. an object stands before stray closing brackets or marks of the model's template, or between the fences of a code
+ * 5. an object precedes stray closing brackets or marks of the model's template, or is inside the fences of a code
  *    block.
  *
  * Pure.

@@ -17,7 +17,7 @@ import { readJsonQuietly } from '../../../intake/index.ts'
  * | `finish_reason`        | a text, or an object with `type` or `reason`; also `finishReason`, `stop_reason`       |
  * | `choices`              | a list, or one choice                                                                  |
  * | a call                 | `function` or `custom`, or `name` and `arguments` beside the id                        |
- * | `arguments`            | also `parameters` or `input`, where there are none                                     |
+ * | `arguments`            | also `parameters` or `input`, if `arguments` is absent or empty                        |
  * | refusal, thinking      | `false` is the same as none                                                            |
  * | a choice               | `delta`, `message`, or `text`; also `message` at the top, as Ollama's own API has it   |
  */

@@ -8,7 +8,7 @@ const messageMaxChars = 500
 const messageNames = ['message', 'detail', 'msg', 'status_msg', 'error', 'description', 'reason'] as const
 
 /**
- * The error that an answer with status 200, or an event of its stream, contains; null if there is none. Recognized
+ * The error that an answer with status 200, or an event of its stream, contains; null without an error. Recognized
  * are `error` as an object, a text or true; `{"type":"error"}`, `{"object":"error"}`; `base_resp` with a code; and an
  * object without choices that has a message and a code or status. Pure.
  */
@@ -46,7 +46,7 @@ function errorIn(value: Readonly<Record<string, unknown>>): unknown {
   return hasWords && hasCode ? value : null
 }
 
-/** The error inside one of the choices; null if there is none. */
+/** The error inside one of the choices; null without one. */
 function firstFilled(choices: readonly unknown[]): unknown {
   for (const choice of choices) if (isRecord(choice) && isFilled(choice['error'])) return choice['error']
   return null

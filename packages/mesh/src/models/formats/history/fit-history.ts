@@ -234,7 +234,7 @@ function callsOf(message: JsonObject): readonly JsonObject[] {
   return Array.isArray(calls) ? calls.filter(isJsonObject) : []
 }
 
-/** Replaces halves of surrogate pairs; returns the same message if there are none. */
+/** Replaces halves of surrogate pairs; returns the same message if nothing changes. */
 function wellFormedMessage(message: JsonObject): JsonObject {
   const whole = wellFormedValue(message)
   return isJsonObject(whole) ? whole : message

@@ -10,7 +10,7 @@ const finishReasons = {
   other: 'stop',
 } as const
 
-/** Throws the Problem `upstream-failed` where the provider ended by an error of its own. Pure. */
+/** Converts a finish reason. Throws the Problem `upstream-failed` if it is an error of the provider. Pure. */
 export function finishReasonOf(reason: LanguageModelV4FinishReason, hasCalls: boolean): string {
   if (reason.unified === 'error') {
     const detail = `the model ended its answer with ${reason.raw ?? 'an error'}`
@@ -20,13 +20,13 @@ export function finishReasonOf(reason: LanguageModelV4FinishReason, hasCalls: bo
   if (reason.unified === 'interrupted' || hasNoReason) {
     throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
   }
-  // Throws for what the package does not count as an error, as a call that was not offered.
+  // Throws for errors that the package reports as `other`, such as a call of a tool that was not offered.
   if (reason.unified === 'other' && reason.raw !== undefined) endOf(reason.raw)
-  // Some end a turn of calls as any other.
+  // Some providers report `stop` also for an answer with tool calls.
   return hasCalls && reason.unified === 'stop' ? 'tool_calls' : finishReasons[reason.unified]
 }
 
-/** Pure. */
+/** Converts a usage of the AI SDK to that of a chat completion. Pure. */
 export function chatUsageOf(usage: LanguageModelV4Usage): object {
   const { inputTokens: input, outputTokens: output } = usage
   const prompt = Math.max(
@@ -46,7 +46,7 @@ export function chatUsageOf(usage: LanguageModelV4Usage): object {
   }
 }
 
-/** Has the provider told what the call used? */
+/** Whether the provider reported a usage. */
 export function tellsUsage(usage: LanguageModelV4Usage): boolean {
   return usage.inputTokens.total !== undefined || usage.outputTokens.total !== undefined
 }

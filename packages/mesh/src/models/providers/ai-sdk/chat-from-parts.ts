@@ -7,9 +7,9 @@ import { detailOf, sealIn } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
-/** Makes the events of a streamed chat completion, one stream each. */
+/** Writes the events of a streamed chat completion. One per stream. */
 interface ChatChunks {
-  /** Throws what the provider ended with where the part is an error. */
+  /** Converts one part to events. Throws the provider's error if the part is an error. */
   take(part: LanguageModelV4StreamPart): string
   hasEnded(): boolean
 }
@@ -136,7 +136,7 @@ export function createChatChunks(at: {
         case 'custom':
         case 'raw':
         case 'ping':
-          // Sources, warnings and what a provider did by itself have no place in a chat completion.
+          // A chat completion has no place for sources, warnings, and tool calls that the provider made itself.
           return ''
       }
     },

@@ -6,14 +6,14 @@ import { detailOf, sealIn } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
-/** What a chat completion says besides its answer. */
+/** The members of a chat completion besides its answer. */
 export interface ChatHead {
   readonly id: string
   readonly model: string
   readonly createdSeconds: number
 }
 
-/** A whole answer as one JSON text. Throws the Problem `upstream-failed` where it ended in an error. Pure. */
+/** Writes a whole answer as JSON text. Throws the Problem `upstream-failed` if it ended in an error. Pure. */
 export function chatFromResult(
   result: LanguageModelV4GenerateResult,
   { head, rules, names }: { readonly head: ChatHead; readonly rules: SdkRules; readonly names: ToolNames },
@@ -67,7 +67,7 @@ export function chatFromResult(
 
 const noSeal = { signature: null, sealed: null }
 
-/** A picture that the model made. */
+/** Converts a generated picture to an `image_url` part. */
 export function imageOf(part: {
   readonly mediaType: string
   readonly data: { type: 'data'; data: Uint8Array | string } | { type: 'url'; url: URL }

@@ -37,7 +37,7 @@ export type SdkMessage = z.infer<typeof messageSchema>
 
 const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
 
-/** A chat completion, as far as the AI SDK can carry it. */
+/** The parts of a chat completion that the AI SDK can carry. */
 const requestSchema = z.looseObject({
   messages: z.array(messageSchema),
   max_tokens: z.number().nullish(),
@@ -96,10 +96,10 @@ const requestSchema = z.looseObject({
 })
 export type SdkChatRequest = z.infer<typeof requestSchema>
 
-/** What no provider behind the AI SDK gives; to leave it out in silence would be another answer than asked for. */
+/** Members that no provider behind the AI SDK supports. Dropping them would change the answer, so they are rejected. */
 const notCarried = ['logprobs', 'top_logprobs', 'logit_bias'] as const
 
-/** Throws the Problem `bad-request`. Pure. */
+/** Reads the body of a chat completion. Throws the Problem `bad-request`. Pure. */
 export function readSdkRequest(body: JsonObject): SdkChatRequest {
   const parsed = parseFirst(requestSchema, body)
   if (!parsed.success) {

@@ -5,7 +5,7 @@ import { textInputs } from '../../formats/embeddings-parameters.ts'
 import type { ProviderReply, ProviderRequest } from '../llm-provider.ts'
 import type { SdkModels } from './load-sdk.ts'
 
-/** Embeddings by a package, in as many calls as it needs for them. Throws what the package throws. */
+/** Makes embeddings with a package, in as many calls as its limit requires. Throws the errors of the package. */
 export async function embedWithSdk(
   models: SdkModels,
   request: ProviderRequest,

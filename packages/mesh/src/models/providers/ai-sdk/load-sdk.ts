@@ -3,13 +3,13 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Secret } from '../../../credentials/index.ts'
 import type { SdkKind } from './sdk-rules.ts'
 
-/** The settings of a provider's package; it reads nothing else, in particular not the environment. */
+/** All settings of a provider's package; the package must not read the environment. */
 export interface SdkAccess {
   readonly kind: SdkKind
-  /** With its path. */
+  /** The base address with its path. */
   readonly baseUrl: string
   readonly apiKey: Secret | null
-  /** Amazon's own way of proving who one is. */
+  /** Amazon's credentials for signed requests. */
   readonly aws?: {
     readonly region: string
     readonly accessKeyId: Secret | null
@@ -21,17 +21,17 @@ export interface SdkAccess {
 
 export interface SdkModels {
   language(model: string): LanguageModelV4
-  /** Whether a model takes an effort where others of its kind take a number of tokens to think with. */
+  /** Whether a model takes a reasoning effort instead of a thinking budget in tokens. */
   readonly thinksByEffort: (model: string) => boolean
-  /** Null where the package has none. */
+  /** Null if the package has no embeddings. */
   readonly embedding: ((model: string) => EmbeddingModelV4) | null
 }
 
-/** Loads the package of one provider: tens of milliseconds, so not before its first call. */
+/** Loads the package of one provider. It takes tens of milliseconds, so only the first call loads it. */
 export function loadSdk(access: SdkAccess, fetch: typeof globalThis.fetch): Promise<SdkModels> {
   return loaders[access.kind](access, {
     baseURL: access.baseUrl.replace(/\/+$/, ''),
-    // An empty key is a key all the same: without one the packages look into the environment.
+    // An empty key keeps the packages from reading a key from the environment.
     apiKey: access.apiKey?.reveal() ?? '',
     fetch,
   })
@@ -114,7 +114,7 @@ const loaders: Readonly<Record<SdkKind, (access: SdkAccess, setup: SdkSetup) => 
 
 const never = () => false
 
-/** What the package itself goes by, for Anthropic's models; others at Amazon all take an effort. */
+/** Asks the package about Anthropic's models; all other models at Amazon take an effort. */
 async function claudeByEffort(isClaude: (model: string) => boolean): Promise<(model: string) => boolean> {
   const { getModelCapabilities } = await import('@ai-sdk/anthropic/internal')
   return (model) => !isClaude(model) || getModelCapabilities(model).supportsAdaptiveThinking

@@ -1,16 +1,16 @@
 import { withMarkedNumbers } from '@flotilla/protocol/json-as-written'
 
-/** Longest line that is searched, characters; the reader of the package bounds longer ones. */
+/** The longest line that is searched, characters; the package's own reader rejects longer ones. */
 const lineMaxChars = 8 * 1024 * 1024
 const dataField = 'data:'
 
 /**
- * The same stream of events, in which whole numbers beyond 2^53 are marked texts (`withMarkedNumbers`): the package
- * parses each event and prints the arguments of a call again, so that such a number would become another one.
+ * Replaces integers beyond 2^53 in a stream of events by marked texts (`withMarkedNumbers`): the package parses each
+ * event and prints tool arguments again, which would change such a number.
  */
 export async function* markEventNumbers(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const decoder = new TextDecoder()
-  // Pieces of the line that has not ended; each is searched once.
+  // The pieces of the incomplete line; each piece is searched once.
   let open: string[] = []
   let openChars = 0
   for await (const bytes of body) {
@@ -37,7 +37,7 @@ function markedText(text: string): Uint8Array {
   return Buffer.from(text.split('\n').map(markedLine).join('\n'))
 }
 
-/** Only where the line is a whole JSON text; one of several lines goes on as it is. */
+/** Marks a line that is a whole JSON text; a part of a JSON text on several lines stays unchanged. */
 function markedLine(line: string): string {
   if (!line.startsWith(dataField)) return line
   try {

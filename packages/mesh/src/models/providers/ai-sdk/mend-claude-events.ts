@@ -23,10 +23,10 @@ const knownBlock =
 const knownDelta = /^(?:text|input_json|thinking|signature|citations|compaction)_delta$/
 
 /**
- * The stream of a message as the strict schema of the AI SDK takes it. The wire may grow (its documentation says that new
- * events, blocks and deltas may be added), and servers that speak it leave members out: what is unknown is dropped, a missing
- * usage, id or model is filled in, an input that is no object becomes an empty one, and words that stand in the start of a
- * block become its first delta. All else stays as it is.
+ * Adapts a message stream to the strict schema of the AI SDK. Anthropic may add events, blocks and deltas, and
+ * compatible servers omit members. So unknown parts are dropped, a missing usage, id or model is filled in, an input
+ * that is not an object becomes an empty one, and text in the start of a block becomes its first delta. Everything
+ * else stays unchanged.
  */
 export async function* mendClaudeEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   const lines = createEventLines(eventMaxChars)
@@ -57,7 +57,7 @@ function printed({ event, data }: Frame): string {
     .join('')}\n`
 }
 
-/** Made for each stream. */
+/** Creates the function that adapts each event of one stream. */
 function createMender(): (frame: Frame) => readonly Frame[] {
   const dropped = new Set<unknown>()
   let outputTokens: unknown = 0
@@ -124,7 +124,7 @@ function frameOf(event: Members): Frame {
   return { event: String(event['type']), data: JSON.stringify(event) }
 }
 
-/** With numbers that no float holds as they are written: they are only printed again. */
+/** Parses an event; numbers beyond the precision of a float keep their digits, because they are printed again. */
 function objectIn(text: string): Members | null {
   try {
     const value = readJsonAsWritten(text, jsonLimits.modelAnswer)

@@ -13,11 +13,11 @@ interface OptionsAt {
   readonly kind: SdkKind
   readonly rules: SdkRules
   readonly names: ToolNames
-  /** The model takes an effort where others take a number of tokens. */
+  /** The model takes a reasoning effort instead of a thinking budget in tokens. */
   readonly thinksByEffort: boolean
 }
 
-/** One chat completion as a call of the AI SDK. Throws the Problem `bad-request` for what it cannot carry. Pure. */
+/** Converts a chat completion for the AI SDK. Throws the Problem `bad-request` for unsupported members. Pure. */
 export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): LanguageModelV4CallOptions {
   const { rules, names } = at
   const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
@@ -61,7 +61,7 @@ function toolOf(
     type: 'function',
     name: names.out(name),
     ...(description ? { description } : {}),
-    // What zod has read was JSON before; the package takes any JSON Schema.
+    // The value was JSON before zod parsed it; the package takes any JSON Schema.
     inputSchema: fitToolSchema((parameters ?? {}) as JsonValue, rules.plainSchemas) as object,
     ...(strict === true ? { strict } : {}),
     ...marked(tool, rules),
@@ -92,7 +92,7 @@ function responseFormatOf(
 }
 
 interface Asked {
-  /** Tokens of thinking. */
+  /** The thinking budget in tokens. */
   readonly budget: number | null
   readonly thinks: boolean
   /** At most one tool call in a turn. */
@@ -100,7 +100,7 @@ interface Asked {
   readonly user: string | null
 }
 
-/** What the AI SDK has no common word for, by provider. */
+/** Options that the AI SDK does not unify, by provider. */
 const ownWords: Readonly<Record<SdkKind, (asked: Asked) => Readonly<Record<string, JsonValue | null>>>> = {
   anthropic: ({ budget, oneCall, user }) => ({
     thinking: budget === null ? null : { type: 'enabled', budgetTokens: budget },
@@ -137,7 +137,7 @@ function ownOptions(
   return Object.keys(own).length === 0 ? null : { [rules.options]: own }
 }
 
-/** Without the fields that are not there. */
+/** Removes fields without a value. */
 function present<Wanted>(fields: { readonly [Key in keyof Wanted]: Wanted[Key] | null | undefined }): Wanted {
   const entries = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)
   return Object.fromEntries(entries) as Wanted

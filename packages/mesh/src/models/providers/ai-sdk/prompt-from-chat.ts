@@ -15,7 +15,7 @@ import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
 import type { SdkRules } from './sdk-rules.ts'
 import type { ToolNames } from './tool-names.ts'
 
-/** A conversation in the words of the AI SDK. Throws the Problem `bad-request` for what it cannot carry. Pure. */
+/** Converts a conversation for the AI SDK. Throws the Problem `bad-request` for content that it cannot carry. Pure. */
 export function promptFromChat(
   messages: readonly SdkMessage[],
   rules: SdkRules,
@@ -42,7 +42,7 @@ export function promptFromChat(
       case 'tool': {
         const result = toolResult(message, { rules, names, callNames })
         const before = prompt.at(-1)
-        // Results of one turn are one message.
+        // The AI SDK expects the tool results of one turn in one message.
         if (before?.role === 'tool') before.content.push(result)
         else prompt.push({ role: 'tool', content: [result] })
       }
@@ -51,7 +51,7 @@ export function promptFromChat(
   return prompt
 }
 
-/** Each part is a message of its own where one of them carries a mark, since marks hang on messages. */
+/** Splits instructions with cache marks into one message per part, because the AI SDK attaches marks to messages. */
 function systemMessages(message: SdkMessage, rules: SdkRules): LanguageModelV4Message[] {
   const { content } = message
   if (typeof content === 'string') return content === '' ? [] : [{ role: 'system', content }]
@@ -63,7 +63,7 @@ function systemMessages(message: SdkMessage, rules: SdkRules): LanguageModelV4Me
   return parts.map((part) => ({ role: 'system', content: part.text ?? '', ...marked(part, rules) }))
 }
 
-/** Several providers take instructions at the beginning alone; what is said later comes as words of the user, marked. */
+/** Converts a later instruction to a marked user message: several providers accept instructions only at the start. */
 function asLateInstruction(message: LanguageModelV4Message): LanguageModelV4Message {
   const words = message.role === 'system' ? message.content : ''
   return { role: 'user', content: [{ type: 'text', text: `[Instruction of the system] ${words}` }] }
@@ -106,7 +106,7 @@ function toolResult(
   }
 }
 
-/** A mark on the last part of a result covers the result. */
+/** The cache mark of the last part, which covers the whole result. */
 function markOfLast({ content }: SdkMessage): SdkPart['cache_control'] {
   return Array.isArray(content) ? content.at(-1)?.cache_control : null
 }
@@ -185,7 +185,7 @@ function filePart(url: string, kind: string, rules: SdkRules): LanguageModelV4Fi
   return { type: 'file', mediaType: kind, data: { type: 'url', url: new URL(url) } }
 }
 
-/** A client's mark that the prompt up to here is worth keeping. */
+/** Converts a client's cache mark, which asks the provider to cache the prompt up to here. */
 export function marked(
   at: { readonly cache_control?: SdkPart['cache_control'] },
   rules: SdkRules,
@@ -199,14 +199,14 @@ export function marked(
   if (rules.options === 'bedrock') {
     return { providerOptions: { bedrock: { cachePoint: { type: 'default', ...ttl } } } }
   }
-  // All others keep what they like without being told.
+  // All other providers cache without marks.
   return {}
 }
 
-/** Text of a model that cannot be parsed is sent back as it was written. */
+/** Parses tool arguments; text that is not a JSON object is sent back as `invalid_json`. */
 function parsedInput(text: string): unknown {
   if (text.trim() === '') return {}
   const value = readJsonQuietly(text, jsonLimits.modelBody)
-  // The package only prints it again, and no number may become another one.
+  // The package only prints the value again, so numbers must keep their digits.
   return isJsonObject(value) ? readJsonAsWritten(text, jsonLimits.modelBody) : { invalid_json: text }
 }

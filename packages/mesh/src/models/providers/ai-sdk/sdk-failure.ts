@@ -8,7 +8,7 @@ import { dateIn, retryAfterIn } from '../../refusals/retry-after.ts'
 const messageMaxChars = 500
 const causesMax = 8
 
-/** What the packages throw for an answer of the far end. They come in several copies, so a class tells nothing. */
+/** The error that packages throw for an error response. Several copies of the class exist, so `instanceof` fails. */
 const callErrorSchema = z.looseObject({
   name: z.literal('AI_APICallError'),
   message: z.string(),
@@ -17,10 +17,10 @@ const callErrorSchema = z.looseObject({
   responseBody: z.string().optional(),
 })
 
-/** Names of what the packages throw before anything is sent. */
+/** Names of errors that the packages throw before they send a request. */
 const askedTooMuch = /^AI_(?:UnsupportedFunctionality|InvalidPrompt|InvalidArgument|TooManyEmbeddingValues)/
 
-/** A refusal by the far end, as the reply that it was; null for anything else. Pure. */
+/** Converts a package's error to the provider's error response; null for any other error. Pure. */
 export function refusalIn(error: unknown): ProviderReply | null {
   const parsed = callErrorSchema.safeParse(plain(error))
   const status = parsed.data?.statusCode
@@ -29,7 +29,7 @@ export function refusalIn(error: unknown): ProviderReply | null {
   const ms = retryAfterIn((name) => responseHeaders[name])
   const errorType = responseHeaders['x-amzn-errortype']
   const repliedAt = dateIn(responseHeaders['date'])
-  // What the far end wrote says more than what the package made of it.
+  // The provider's own body is more exact than the package's message.
   const body = responseBody?.trim().startsWith('{') ? responseBody : JSON.stringify({ error: { message } })
   return {
     status,
@@ -42,7 +42,7 @@ export function refusalIn(error: unknown): ProviderReply | null {
   }
 }
 
-/** What any other failure of a package is to our caller, without a key. Pure. */
+/** Converts any other error of a package to a Problem without secrets. Pure. */
 export function problemIn(error: unknown, host: string, secrets: readonly Secret[]): Problem {
   const own = problemAmongCauses(error)
   if (own) return own
@@ -53,7 +53,7 @@ export function problemIn(error: unknown, host: string, secrets: readonly Secret
   return new Problem('upstream-failed', { detail, cause: error })
 }
 
-/** The packages wrap what our own transport threw. */
+/** Finds a Problem of the mesh's transport among the causes, because the packages wrap it. */
 function problemAmongCauses(error: unknown): Problem | null {
   let current = error
   for (let depth = 0; depth < causesMax && current instanceof Error; depth++) {

@@ -8,7 +8,7 @@ import { collect } from '../collect-reply.ts'
 import { exchange } from '../provider-exchange.ts'
 import type { ProviderPool } from '../provider-pool.ts'
 
-/** Brings the body of a stream into the form that a package takes. */
+/** Adapts the body of a stream to what a package can read. */
 type MendBody = (body: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
 
 interface CallOfAgent {
@@ -16,17 +16,17 @@ interface CallOfAgent {
   readonly bounds: CallBounds
 }
 
-/** Packages hand nothing of a call on to what fetches for them. */
+/** The current call: packages pass no information about a call to `fetch`. */
 const callUnderWay = new AsyncLocalStorage<CallOfAgent>()
 
-/** Whatever a package fetches within `work` is kept within the bounds of the call and the share of its agent. */
+/** Runs `work` so that requests of a package count for the call's bounds and the agent's share. */
 export function fetchingFor<T>(call: CallOfAgent, work: () => Promise<T>): Promise<T> {
   return callUnderWay.run(call, work)
 }
 
 /**
- * The packages' only egress: our own connections to one provider's origin, by the same transport as every other
- * provider. Any other address that a package requests is the Problem `provider-refused`.
+ * The packages' only egress: the mesh's connections to one provider's origin, by the same transport as all providers.
+ * A request to any other address throws the Problem `provider-refused`.
  */
 export function createSdkFetch(
   pool: ProviderPool,
@@ -66,12 +66,12 @@ export function createSdkFetch(
   }
 }
 
-/** A package makes all of a whole answer at once, whatever is in it. */
+/** Bounds a whole answer, because a package parses all of it at once. Marks its large numbers. */
 async function measured(reply: ProviderReply, host: string): Promise<string> {
   const bounds = callUnderWay.getStore()?.bounds ?? {}
   const measure = (text: string) => ({ text, ...measureJson(Buffer.from(text), jsonLimits.packageAnswer) })
   const { text, fault } = await collect(reply, bounds, measure).catch((error: unknown) => {
-    // What is left of it would keep its connection.
+    // An unread rest would keep the connection busy.
     reply.discard()
     throw error
   })
@@ -79,7 +79,7 @@ async function measured(reply: ProviderReply, host: string): Promise<string> {
   throw new Problem('upstream-failed', { detail: `the answer of ${host} ${fault}` })
 }
 
-/** Text that is no JSON is the package's to refuse. */
+/** Marks large numbers in JSON; the package rejects text that is not JSON. */
 function marked(text: string): string {
   try {
     return withMarkedNumbers(text)

@@ -8,14 +8,14 @@ import { readReasoningDetails } from '../../formats/translate/reasoning-details.
 import type { ReasoningDetail } from '../../formats/translate/reasoning-details.ts'
 import type { SdkRules } from './sdk-rules.ts'
 
-/** Earlier thinking of this very provider; what another sealed, this one could not read. */
+/** Earlier thinking of this provider; it could not verify thinking that another provider signed. */
 function ownDetails(details: unknown, rules: SdkRules): readonly ReasoningDetail[] {
   return readReasoningDetails(details).filter(
     ({ format }) => typeof format !== 'string' || format === rules.reasoningFormat,
   )
 }
 
-/** Pieces of one block come in one part: its text first, its signature last. Pure. */
+/** Joins the pieces of one thinking block into one part: text first, signature last. Pure. */
 export function reasoningParts(details: unknown, rules: SdkRules): LanguageModelV4ReasoningPart[] {
   const parts: LanguageModelV4ReasoningPart[] = []
   let last: { part: LanguageModelV4ReasoningPart; index: unknown; isSigned: boolean } | null = null
@@ -42,12 +42,12 @@ export function reasoningParts(details: unknown, rules: SdkRules): LanguageModel
   return parts
 }
 
-/** Google seals calls and text rather than thinking. */
+/** Whether the signature belongs to a call or text: Google signs these instead of thinking. */
 function isSealOfOther(detail: ReasoningDetail, rules: SdkRules): boolean {
   return Boolean(detail.id) || rules.options === 'google'
 }
 
-/** Seals that hang on tool calls, and on the text. Pure. */
+/** Google's signatures of tool calls and of the text. Pure. */
 export function sealsOfCalls(
   details: unknown,
   rules: SdkRules,
@@ -76,7 +76,7 @@ function sealed(data: string, rules: SdkRules): SharedV4ProviderOptions {
   return { [rules.options]: { [field]: data } }
 }
 
-/** What a provider hung on a piece of its answer: a signature, or a sealed piece of thinking. Pure. */
+/** The signature, or the encrypted piece of thinking, that a provider attached to a part of its answer. Pure. */
 export function sealIn(
   metadata: SharedV4ProviderMetadata | undefined,
   rules: SdkRules,
@@ -95,7 +95,7 @@ export function sealIn(
   }
 }
 
-/** One piece of thinking as a chat carries it. Pure. */
+/** Writes one piece of thinking in the form of `reasoning_details`. Pure. */
 export function detailOf(piece: {
   readonly text?: string
   readonly signature?: string | null

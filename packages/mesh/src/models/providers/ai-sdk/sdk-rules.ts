@@ -1,20 +1,20 @@
 /** Providers that are reached through their package of the AI SDK. */
 export type SdkKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' | 'azure'
 
-/** What differs between them in what they take. */
+/** The differences between these providers in what they accept. */
 export interface SdkRules {
-  /** Under which name its package looks for options of its own. */
+  /** The name under which the package expects provider-specific options. */
   readonly options: string
   /** The provider of this thinking: no other gets it, because none could verify its signature. */
   readonly reasoningFormat: string
-  /** Names of tools that it takes as they are; others are changed on the way there and back. */
+  /** Tool names that the provider accepts; others are replaced in requests and restored in answers. */
   readonly toolName: RegExp
-  /** Ids of tool calls that it takes as they are; others are replaced by one of `toolIdChars` letters. */
+  /** Tool call ids that the provider accepts; others are replaced by `toolIdChars` letters and digits. */
   readonly toolId: RegExp
   readonly toolIdChars: number
-  /** Takes pictures by address; elsewhere they must come in the request. */
+  /** Whether the provider accepts pictures by address; otherwise the request must contain their data. */
   readonly imagesByUrl: boolean
-  /** Its tools' schemas name one type at a time, and what is in an array. */
+  /** Whether tool schemas must name one type at a time, and the items of each array. */
   readonly plainSchemas: boolean
 }
 

@@ -3,18 +3,18 @@ import type { SdkKind } from './sdk-rules.ts'
 
 type Effort = NonNullable<SdkChatRequest['reasoning_effort']>
 
-/** How a call may think, and what is left for its words. */
+/** The thinking that a call may do, and the tokens left for its answer. */
 export interface ThinkingRoom {
   readonly maxOutputTokens: number | null
   /** Tokens of thinking, for providers that accept a number. */
   readonly budget: number | null
-  /** An effort, where the package or the model decides what that means. */
+  /** A reasoning effort, whose meaning the package or the model decides. */
   readonly effort: Effort | null
 }
 
-/** Less than this, and Anthropic's models do not think at all. */
+/** The smallest thinking budget that Anthropic's models accept, tokens. */
 const budgetMinTokens = 1024
-/** What thinking leaves for the answer, at least. */
+/** The fewest tokens that thinking must leave for the answer. */
 const answerMinTokens = 256
 
 const shares: Readonly<Record<Effort, number>> = {
@@ -28,8 +28,8 @@ const shares: Readonly<Record<Effort, number>> = {
 }
 
 /**
- * Thinking is paid as the answer is, so both must fit into the one bound for which money was set aside. Packages that
- * add thinking to the bound are given the bound without it. Pure.
+ * Thinking costs as much as the answer, so both must fit into the one bound that the reservation covers. Packages
+ * that add the thinking budget to the bound get the bound without it. Pure.
  */
 export function thinkingRoom(
   asked: {

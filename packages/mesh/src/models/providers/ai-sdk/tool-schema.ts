@@ -3,8 +3,8 @@ import { writtenNumber } from '@flotilla/protocol/json-as-written'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 
 /**
- * A tool's schema as all providers take it: an object at its root and, where `plain`, one type at a time and no array
- * without a word on what is in it. Pure.
+ * Fits a tool's schema to all providers: an object at the root and, if `plain`, one type at a time and no array
+ * without `items`. Pure.
  */
 export function fitToolSchema(schema: JsonValue | undefined, plain: boolean): JsonObject {
   const fitted = plain ? fit(inlined(schema ?? {})) : (schema ?? {})
@@ -30,8 +30,8 @@ function fit(schema: JsonValue): JsonValue {
 }
 
 /**
- * OpenAI and Anthropic refuse a choice at the root. Its alternatives become members of one object, each of which may be
- * missing unless all alternatives require it.
+ * OpenAI and Anthropic reject a choice at the root. Its alternatives become members of one object, each of which is
+ * optional unless all alternatives require it.
  */
 function withoutChoice(root: JsonObject): JsonObject {
   const { anyOf, oneOf, allOf, ...rest } = root
@@ -60,12 +60,12 @@ function requiredIn(schema: JsonObject): readonly string[] {
   return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : []
 }
 
-/** References within references that are followed; a schema that contains itself is an open object from there on. */
+/** The most nested references that are resolved; a deeper reference becomes an open object. */
 const referencesMax = 4
-/** Schemas that are put in the place of references; a schema with more is left as it is from there on. */
+/** The most references that are resolved; each further reference becomes an open object. */
 const inlinedMax = 500
 
-/** The schema with each part in the place of its reference, for providers that know no references. */
+/** Replaces each reference by its target, for providers that do not support references. */
 function inlined(schema: JsonValue): JsonValue {
   let count = 0
   const put = (value: JsonValue, depth: number): JsonValue => {
@@ -73,7 +73,7 @@ function inlined(schema: JsonValue): JsonValue {
     if (!isJsonObject(value)) return value
     const { $ref: reference, $defs: _defs, definitions: _definitions, ...rest } = value
     if (typeof reference !== 'string') {
-      // A member may be named as a keyword is.
+      // A property may have the name of a keyword.
       const members =
         typeof value['$defs'] === 'object' || typeof value['definitions'] === 'object' ? rest : value
       return Object.fromEntries(Object.entries(members).map(([name, one]) => [name, put(one, depth)]))
@@ -99,7 +99,7 @@ function partAt(schema: JsonValue, reference: string): JsonValue | null {
   return part
 }
 
-/** Google takes a list of texts alone; other values go into the description. */
+/** Moves an `enum` with other values than texts into the description, because Google accepts only texts. */
 function withTextEnum(schema: Record<string, JsonValue>): Record<string, JsonValue> {
   const values = schema['enum']
   if (!Array.isArray(values) || values.every((value) => typeof value === 'string' && value !== ''))
@@ -110,7 +110,7 @@ function withTextEnum(schema: Record<string, JsonValue>): Record<string, JsonVal
   return { ...rest, description: typeof before === 'string' ? `${before} ${words}` : words }
 }
 
-/** The formats that Google takes; with another one it refuses the call. */
+/** The formats that Google accepts; it rejects a call with any other. */
 const knownFormats: readonly JsonValue[] = ['date-time', 'enum', 'int32', 'int64', 'float', 'double']
 
 function withKnownFormat(schema: Record<string, JsonValue>): Record<string, JsonValue> {
@@ -132,7 +132,7 @@ function withOneType(schema: Readonly<Record<string, JsonValue>>): Record<string
   }
 }
 
-/** What is said of the things in an array or an object is said of that type alone. */
+/** Removes keywords of arrays and objects from alternatives of other types. */
 function forType(shared: Readonly<Record<string, JsonValue>>, type: JsonValue): Record<string, JsonValue> {
   const ofType: Record<string, readonly string[]> = {
     array: ['items', 'prefixItems', 'minItems', 'maxItems', 'uniqueItems'],
