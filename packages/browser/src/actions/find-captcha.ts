@@ -10,7 +10,7 @@ export function captchaOfFrame(address: string): CaptchaKind | null {
   const { hostname, pathname, searchParams } = new URL(address)
   const of = (domain: string): boolean => hostname === domain || hostname.endsWith(`.${domain}`)
   if ((of('google.com') || of('recaptcha.net')) && /^\/recaptcha\/(?:api2|enterprise)\//.test(pathname)) {
-    // An invisible CAPTCHA asks nothing; a challenge that it shows later has another path.
+    // An invisible CAPTCHA needs no answer. A challenge that it shows later has another path.
     return searchParams.get('size') === 'invisible' ? null : 'recaptcha'
   }
   if (of('hcaptcha.com')) return searchParams.get('size') === 'invisible' ? null : 'hcaptcha'

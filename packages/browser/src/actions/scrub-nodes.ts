@@ -12,8 +12,8 @@ interface Cell {
 }
 
 /**
- * The tree without secrets, also without one that a page shows in pieces: as `top` and `secret` in two elements. Texts
- * that follow each other are searched as one, once with the names of elements among them and once without. Pure.
+ * Removes secrets from the tree, also a secret that a page splits over elements, such as `top` and `secret`.
+ * Consecutive texts are searched as one text, once with the names of elements among them and once without. Pure.
  */
 export function scrubNodes(nodes: readonly SnapshotNode[], find: Find): readonly SnapshotNode[] {
   const texts: Cell[] = []

@@ -10,10 +10,10 @@ const packetBytes = 32
 const opcodes = { internAtom: 16, setSelectionOwner: 22, getInputFocus: 43 } as const
 
 /**
- * Empties the clipboard and the primary selection of a display: takes both from whatever program holds them. A display
- * has its own, which a paste with the keyboard and one with the middle button read. Resolves when the X server has done
- * it; rejects with an Error where it does not answer in time. The few requests are written here (X11 protocol, 8 and
- * appendix B), since a program that does this would be one more in the image.
+ * Empties the clipboard and the primary selection of a display by taking both from the program that owns them. A
+ * paste with the keyboard reads the clipboard, one with the middle button the primary selection. Resolves when the X
+ * server has done it; rejects with an Error if it does not answer in time. The few requests are encoded here (X11
+ * protocol, 8 and appendix B), because a program for them would be one more in the image.
  */
 export async function clearSelections(socketPath: string): Promise<void> {
   const socket = connect(socketPath)

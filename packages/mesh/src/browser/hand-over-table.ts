@@ -59,7 +59,7 @@ export function createHandOverTable(database: Database) {
     take: (id: string, by: string): void => {
       database.prepare('UPDATE browser_hand_overs SET taken_by = ? WHERE id = ?').run(by, id)
     },
-    /** Records that a person is asked. */
+    /** Records that a person is asked to take the browser. */
     ask: (id: string, at: number): void => {
       database
         .prepare('UPDATE browser_hand_overs SET taken_by = NULL, created_at = ? WHERE id = ?')

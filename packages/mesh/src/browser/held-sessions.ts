@@ -51,7 +51,7 @@ export interface SessionsDeps extends Pick<Kernel, 'clock' | 'hooks' | 'journal'
   readonly onGone: (agentId: string) => void
 }
 
-/** What opening and closing needs, and the open sessions by agent. */
+/** The dependencies of opening and closing a browser, and the open sessions by agent. */
 export interface SessionsContext extends SessionsDeps {
   readonly sessions: Map<string, HeldSession>
 }

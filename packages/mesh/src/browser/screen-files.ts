@@ -61,7 +61,7 @@ function own(kind: keyof typeof contentTypes, text: string): ScreenFile {
 }
 
 /**
- * As strict as noVNC permits: its modules, this origin's socket, and pictures that it draws from bytes. No
+ * Allows only what noVNC needs: its modules, this origin's WebSocket, and pictures that it draws from bytes. No
  * inline script runs, and only the mesh's own pages may frame it.
  */
 export const screenHeaders = {

@@ -21,7 +21,7 @@ export const tierPrefixes = {
 export const meshSecretName = 'mesh_secret'
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9_]{0,127}$/
-/** These variables bypass the vault with any prefix. */
+/** Names of variables that are never credentials, whatever their prefix. */
 const environmentOnly: ReadonlySet<string> = new Set(environmentOnlyNames.map((name) => name.toLowerCase()))
 
 /** Parses a variable's name as a credential name; null if it is not one. Only the prefix decides the tier. Pure. */

@@ -17,13 +17,13 @@ export interface Vault {
   /** The source of the agent-tier credential of that name; null if it does not exist. */
   sourceOf(name: string): 'environment' | 'file' | null
   /**
-   * Writes an agent-tier credential to `.env`; it holds from then on. Problem `conflict` for one that the environment
-   * sets, `unprocessable` for a name or value that cannot be written.
+   * Writes an agent-tier credential to `.env`; it takes effect at once. Problem `conflict` for one that the
+   * environment sets, `unprocessable` for a name or value that cannot be written.
    */
   storeAgent(name: string, value: string): Promise<Secret>
   /** Resolves with false if the credential did not exist. Problem `conflict` if the environment sets it. */
   removeAgent(name: string): Promise<boolean>
-  /** Writes a system credential to `.env`; it holds from then on. Problem `unprocessable` for a value of several lines. */
+  /** Writes a system credential to `.env` with immediate effect. Problem `unprocessable` for several lines. */
   storeSystem(name: string, value: string): Promise<void>
   removeSystem(name: string): Promise<void>
   /**

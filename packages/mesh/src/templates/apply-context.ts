@@ -12,7 +12,7 @@ import type { Webhooks } from '../triggers/webhook/index.ts'
 import type { ApplicationTable } from './application-table.ts'
 import type { StandingFleetDeps } from './standing-fleet.ts'
 
-/** What an application of a template reads and writes. */
+/** The dependencies of an application of a template. */
 export interface ApplyTemplateDeps extends StandingFleetDeps {
   readonly kernel: Pick<Kernel, 'database' | 'guard' | 'decide' | 'journal' | 'clock' | 'log'> & {
     readonly newId: NewId

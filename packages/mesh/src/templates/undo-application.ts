@@ -115,7 +115,7 @@ export function plain(job: CronJob): CronJob {
   )
 }
 
-/** What was not restored, and why, for people. Pure. */
+/** Describes for people what was not restored, and why. Pure. */
 export function notUndoneWords(left: readonly NotUndone[]): string {
   return left
     .map(({ file, what, error }) => {

@@ -97,7 +97,7 @@ export function createManageWallet({ guard, journal, seed, table, ...deps }: Dep
       throw new Problem(seed.state() === 'none' ? 'no-wallet' : 'seed-revealed')
     },
     /**
-     * The same words seal the seed anew, with another passphrase or none, and restore a lost one. Other words
+     * Seals the seed of the same words again, with another passphrase or none, and restores a lost seed. Other words
      * replace the seed only while no agent has an address of it.
      */
     import: (

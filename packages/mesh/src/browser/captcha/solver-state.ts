@@ -3,7 +3,7 @@ import * as z from 'zod'
 
 const hourMs = 60 * 60_000
 const dayMs = 24 * hourMs
-/** The part of an hour and of a day for agents that had no call in it, so that one agent cannot take all. */
+/** The part of the hourly and daily limits for agents without a recent call, so that one agent cannot use all. */
 const reservedPart = 0.25
 
 /**
@@ -15,7 +15,7 @@ export const solverStateSchema = z.strictObject({
   startedAt: z.array(z.int()).max(bounds.perHour.max),
   /** The current day in UTC, such as `2026-11-23`. */
   day: z.string().max(10),
-  /** The amounts of that day: spent and reserved. */
+  /** The amount spent and reserved on that day, in nano-dollars. */
   dayNano: z.int().nonnegative(),
   failuresInARow: z.int().nonnegative(),
   restsUntil: z.int().nullable(),

@@ -40,7 +40,7 @@ function isElsewhere({ status }: Response): boolean {
   return status >= 300 && status < 400
 }
 
-/** Null if the response is too large. */
+/** Reads the whole response; null if it is too large. */
 async function readAnswer(response: Response): Promise<Uint8Array | null> {
   try {
     const bytes = await readBounded(response, answerMaxBytes)

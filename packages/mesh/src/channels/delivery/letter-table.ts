@@ -73,7 +73,7 @@ export interface NewLetter {
   /** Artifacts that are sent after the text. */
   readonly files?: readonly SentFile[]
   readonly replyToId?: string | null
-  /** Earliest time to send, in milliseconds since 1970. Such letters do not delay others of their conversation. */
+  /** The earliest time to send, in milliseconds since 1970. Such letters do not delay others of a conversation. */
   readonly notBefore?: number
 }
 
@@ -179,7 +179,7 @@ export function createLetterTable(database: Database) {
         .prepare('UPDATE channel_letters SET state = ?, detail = ?, settled_at = ? WHERE id = ?')
         .run(end.state, end.detail, end.at, id)
     },
-    /** Also deletes old open letters of channels that are switched off. */
+    /** Deletes old letters, including open ones of channels that are switched off. */
     trim: (now: number): void => {
       const then = now - channelLimits.lettersKeptDays * 24 * 3600 * 1000
       database.prepare("DELETE FROM channel_letters WHERE state <> 'open' AND settled_at < ?").run(then)

@@ -21,7 +21,7 @@ const summaryMaxChars = 600
 const repeatsMax = 3
 const repeatMaxChars = 300
 
-/** The notice for an event, or null. People cannot decide anything by replying to it. Pure. */
+/** Returns the notice for an event, or null. A person cannot decide a request by replying to its notice. Pure. */
 export function noticeOf(event: FleetEventBody): Notice | null {
   if (event.type === 'note.added') {
     const text = event.message.slice(0, textMaxChars)

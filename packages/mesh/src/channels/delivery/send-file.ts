@@ -10,7 +10,7 @@ import type { SentFile } from './run-files.ts'
 
 export interface SendFileDeps {
   readonly split: SplitChannelText
-  /** Null if the artifact no longer exists. */
+  /** Reads an artifact; null if it no longer exists. */
   readonly readArtifact: (file: SentFile) => Promise<Uint8Array | null>
 }
 

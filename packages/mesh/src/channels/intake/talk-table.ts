@@ -37,7 +37,7 @@ export function createTalkTable(
   }
 
   return {
-    /** Null if the person chose no agent. */
+    /** The agent that the person chose in this conversation; null if the person chose none. */
     agentOf: ({ channel, person, place }: Talk): string | null => {
       const row = database
         .prepare('SELECT agent_id FROM channel_talks WHERE channel = ? AND person = ? AND conversation = ?')

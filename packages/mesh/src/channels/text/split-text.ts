@@ -212,7 +212,7 @@ function withLead(slice: readonly TextRun[], lead: string): readonly TextRun[] {
   return [{ text: lead + (standsAlone ? '\n' : ' '), style: plainStyle }, ...slice]
 }
 
-/** Where the next message begins. Skips empty lines. */
+/** Returns where the next message begins, after empty lines. */
 function begin({ text }: RunText, at: number): number {
   let from = at
   while (text[from] === '\n') from += 1

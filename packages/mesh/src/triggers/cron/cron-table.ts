@@ -111,7 +111,7 @@ export function createCronTable(database: Database) {
         row.at,
         row.lateMs,
       ) === 1,
-    /** The row that `insertFiring` wrote, or the scheduled one of that due time. */
+    /** Returns the row that `insertFiring` wrote, or the scheduled row of that due time. */
     firingRow: (jobId: string, dueAt: number, manual: boolean) =>
       rows(
         "WHERE job_id = ? AND due_at = ? AND manual = ? AND state = 'firing' ORDER BY seq DESC LIMIT 1",

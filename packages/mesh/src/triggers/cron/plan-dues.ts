@@ -31,7 +31,7 @@ export function planDues(
   return { fire: rest?.latest ?? null, missed }
 }
 
-/** All due times of a range that is followed by a recorded one. */
+/** Returns a range with all due times after `after` up to `until`; empty if no due time exists. */
 function wholeStretch(schedule: Schedule, after: number, until: number): DueStretch[] {
   const found = dueBetween(schedule, after, until)
   if (!found) return []

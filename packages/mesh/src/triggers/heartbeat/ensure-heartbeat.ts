@@ -3,7 +3,7 @@ import type { Log } from '../../platform/index.ts'
 import { heldJob } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
-/** The heartbeat that the creator of an agent wants: a schedule, null for none, undefined if not said. */
+/** The heartbeat that the creator of an agent requests: a schedule, null to disable it, undefined for no request. */
 type WantedHeartbeat = string | null | undefined
 
 /**

@@ -33,7 +33,7 @@ export interface Heartbeats {
 }
 
 export interface HeartbeatNeeds {
-  /** Where heartbeats are scheduled. */
+  /** The store in which heartbeats are scheduled. */
   readonly jobs: HeartbeatJobs
   readonly agents: Pick<Agents, 'registry' | 'connection'>
   readonly runs: Pick<Runs, 'queue' | 'queries'>

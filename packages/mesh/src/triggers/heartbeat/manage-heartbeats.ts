@@ -16,7 +16,7 @@ import type { HeartbeatTable } from './heartbeat-table.ts'
 /** Keeps the schedule from before a change, in case the change is interrupted. */
 const beforeSchema = z.object({ before: z.string().nullable() })
 
-/** What people do with heartbeats. */
+/** Operations of people on heartbeats. */
 export interface ManageHeartbeats {
   readonly list: ListHeartbeats
   readonly runNow: RunHeartbeatNow

@@ -7,9 +7,7 @@ import type { KnownContexts } from './known-contexts.ts'
 /** The time limit for everything, including a container start. */
 const readMaxMs = 120_000
 
-/**
- * The facts about an agent: from the agent itself, from memory if it was not used since, or none.
- */
+/** Facts about an agent: reported by the agent, stored if the agent was not used since, or unknown. */
 type HeartbeatReading =
   | { readonly from: 'agent'; readonly context: HeartbeatContext; readonly facts: KnownContext }
   | { readonly from: 'memory'; readonly facts: KnownContext }
@@ -19,9 +17,8 @@ type HeartbeatReading =
 const untouched: KnownContext = { defaultRules: true, recentActivity: false, diskUsedPercent: null }
 
 /**
- * Reads the facts that decide a heartbeat. A running agent is asked. For a stopped one, stored facts decide. Only if
- * they do not show that there is nothing to do, the agent is started and asked. Never rejects: unreadable facts are
- * unknown.
+ * Reads the facts that decide a heartbeat. Asks a running agent. For a stopped agent, uses stored facts if they show
+ * that there is nothing to do; otherwise starts the agent and asks it. Never rejects: unreadable facts are unknown.
  */
 export function createReadContext(deps: {
   readonly connections: Pick<AgentConnections, 'connectIfRunning'> & {

@@ -34,7 +34,7 @@ export function editWatchers(
   const entries = entriesOf(document)
   let isOther = false
   for (const { before, after } of changes) {
-    // Of equal entries the last one was added last.
+    // Takes the last of several equal entries, because it was added last.
     const at =
       before === null ? wanted.length : wanted.findLastIndex((one) => one !== null && isSame(one, before))
     if (at === -1) {
@@ -62,7 +62,7 @@ export function changedMeanwhile(): Problem {
   })
 }
 
-/** The list in the file, or a new one. Comments in its place are kept. */
+/** Returns the list in the file, or adds a new list. Keeps comments in its place. */
 function entriesOf(document: Document.Parsed): YAMLSeq {
   const made = document.createNode([]) as YAMLSeq // Creating a node from a list gives a sequence.
   if (!isMap(document.contents)) {

@@ -93,7 +93,7 @@ export async function scanWatch(
   function each(name: string, stat: FileStat): boolean {
     met++
     if (met > room) return false
-    // Deleted files keep their places until a complete scan. New ones are added by the scan after it.
+    // Deleted files count until a complete scan, so new files are remembered by the scan after that.
     if (seen.size >= room && !seen.has(name)) {
       isFull = true
       return true

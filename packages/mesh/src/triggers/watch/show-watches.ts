@@ -26,14 +26,14 @@ export interface FiredWatch {
   readonly run: RunRecord | null
 }
 
-/** What people see of the watchers. Throws Problem `denied`. */
+/** Shows watchers to people. Throws Problem `denied`. */
 export interface ShowWatches {
   list(caller: Caller): {
     readonly broken: string | null
     readonly watches: readonly ActiveWatch[]
     readonly polls: PollCounts
   }
-  /** The current file and what its rules match now. Nothing is remembered or fired. */
+  /** Reads the current file and shows which files its rules match. Remembers and fires nothing. */
   check(
     caller: Caller,
   ): Promise<{ readonly broken: string | null; readonly watches: readonly CheckedWatch[] }>

@@ -99,7 +99,7 @@ export function createWatches(deps: WatchesDeps): Watches {
     bound.abort()
     if (end !== 'late') return end
     watch.trouble = `the folder has not answered for ${scanMaxMs / 1000} s`
-    // The late result is still stored, and the next scan fires its changes.
+    // The scan continues; its late result is stored, and the next scan fires its changes.
     void scanning.then((report) => keep(watch, report)).catch(() => {})
     return null
   }
@@ -202,7 +202,7 @@ export function createWatches(deps: WatchesDeps): Watches {
 
 interface FireRoom {
   left: number
-  /** Agents whose runs were rejected in this poll, with the reason. They are not tried again in it. */
+  /** Agents whose runs were rejected in this poll, with the reason. The poll does not try them again. */
   readonly heldAgents: Map<string, string>
 }
 

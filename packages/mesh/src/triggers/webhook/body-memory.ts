@@ -19,7 +19,7 @@ export const memoryBounds: MemoryBounds = {
   perHookAlways: 10_000,
 }
 
-/** Bodies of deleted webhooks that one sweep removes. More would block the mesh. */
+/** The maximum number of bodies of deleted webhooks that one sweep removes; more would block the mesh. */
 const sweptMax = 5000
 
 /** A younger body is never forgotten for a new one, in milliseconds. Equals the maximum age of the history. */

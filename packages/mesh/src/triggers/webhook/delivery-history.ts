@@ -19,7 +19,7 @@ export interface DeliveryHistory {
     hookId: string,
     page: { readonly limit: number; readonly before?: number | undefined },
   ): readonly DeliveryRow[]
-  /** A test delivery of the owner. Like a real one, but without signature, rate limit and switch. */
+  /** Delivers a test payload of the owner. Ignores signature, rate limit and whether the webhook is enabled. */
   test(caller: Caller, hookId: string, payload: Uint8Array): DeliveryRow
   /**
    * Repeats a delivery with the current instructions. Throws Problem `conflict` if its payload is no longer stored.

@@ -6,7 +6,7 @@ import type { Hook, HookTable } from './hook-table.ts'
 export interface HookSecrets {
   /** The secrets that are valid for this webhook now; empty if it needs no signature. */
   of(hook: Hook, now: number): readonly string[]
-  /** The id of another webhook with the same secret, or null. */
+  /** Returns the id of another webhook with the same secret, or null. */
   heldBy(text: string, asked: { readonly besides: string; readonly now: number }): string | null
   /**
    * Stores a secret and then writes the row that refers to it. In the other order, a crash would leave a webhook that
@@ -14,8 +14,8 @@ export interface HookSecrets {
    */
   store<T>(secret: { hookId: string; number: number; text: string }, writeRow: () => T): Promise<T>
   /**
-   * The same in two steps, for several secrets: stores one and protects it from `sweep` until the returned function
-   * is called.
+   * Does the same in two steps, for several secrets: stores a secret and protects it from `sweep` until the returned
+   * function is called.
    */
   storeAhead(secret: { hookId: string; number: number; text: string }): Promise<() => void>
   /** Removes secrets that no webhook uses, left by deletions, rotations and crashes. */

@@ -53,7 +53,7 @@ export function worst(seen: Effects, { held, allowed, token }: Measured): Effect
   }
 }
 
-/** Pairs of which both values are known. */
+/** Returns the pairs whose two values are known. */
 function both(pairs: ReadonlyMap<string, Pair | undefined>) {
   return [...pairs].flatMap(([key, { before = null, after = null } = {}]) =>
     before === null || after === null ? [] : [[key, { before, after }] as const],

@@ -12,7 +12,7 @@ import type { Understood } from './read-effects.ts'
 import { imitationBy, worthOf } from './value-assets.ts'
 import type { ValuedOn } from './value-assets.ts'
 
-/** Known addresses to which a new address is compared: a similar one may be a forgery. */
+/** How many known addresses a new address is compared with, because a similar address may be a forgery. */
 const comparedMax = 1000
 
 /** What a payment does, what it counts for, and why a person must approve it. */
@@ -116,7 +116,7 @@ async function orderedOfTokens(
   return { moves, lets: kept.flat() }
 }
 
-/** What leaves, what may be taken later, and the fee: everything that counts. */
+/** Values everything that counts: what leaves, what may be taken later, and the fee. */
 async function valueMoves(
   on: ValuedOn,
   { plan, counted }: { readonly plan: Plan; readonly counted: Effects },

@@ -13,7 +13,7 @@ import { stopWallet } from './sign-payment.ts'
 import type { WatchSigners } from './watch-signers.ts'
 
 const beatMs = 1000
-/** Payments that one poll checks concurrently. */
+/** The maximum number of payments that one poll checks concurrently. */
 const batchMax = 32
 const noteMaxChars = 300
 
@@ -202,7 +202,7 @@ function landedNews(
   return { news: { kind: 'waiting' }, note: `${of.txId} takes its place, in block ${fate.block}` }
 }
 
-/** Tolerance on what was to leave, because prices move between a simulation and its block. */
+/** The allowed share of the planned loss, in percent, because prices move between a simulation and its block. */
 const driftPercent = 102n
 
 /** What left beyond the plan, or went to an unplanned address; null if nothing did. Pure. */

@@ -224,7 +224,7 @@ export function createIntentTable(database: Database) {
       database
         .prepare('SELECT 1 FROM wallet_payees WHERE chain = ? AND address = ?')
         .get(chain, addressKey(address)) !== undefined,
-    /** Some of the addresses that were paid before on that chain. */
+    /** Returns some of the addresses that were paid before on a chain. */
     knownPayees: (chain: string, limit: number): readonly string[] =>
       database
         .prepare('SELECT address FROM wallet_payees WHERE chain = ? LIMIT ?')

@@ -1,4 +1,4 @@
-/** Characters at each end of an address that people compare, and that an attacker imitates. */
+/** How many characters at each end of an address people compare, and an attacker imitates. */
 const comparedChars = 4
 
 /**

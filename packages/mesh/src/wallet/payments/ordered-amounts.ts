@@ -4,7 +4,7 @@ import { isSameAddress } from './judge-payees.ts'
 /** An amount of at least half the type's range means unlimited, because no token has such a supply. */
 const unlimitedFrom = 2n ** 255n
 
-/** What an order itself states, before any chain is asked. */
+/** The amounts and allowances that an order itself states, before any chain is asked. */
 export interface Ordered {
   readonly moves: readonly { readonly asset: string | null; readonly to: string; readonly raw: bigint }[]
   readonly lets: readonly { readonly asset: string; readonly spender: string; readonly raw: bigint }[]
@@ -37,7 +37,7 @@ export function orderedAmounts(order: Order, { from, called }: { from: string; c
   if (order.do === 'transfer')
     return { moves: [{ asset: order.asset, to: order.to, raw: order.raw }], lets: [] }
   const coin = order.raw > 0n ? [{ asset: null, to: order.contract, raw: order.raw }] : []
-  // Where the chain does not normalize it, parameter names may follow their types.
+  // If the chain does not normalize `called`, parameter names may follow their types.
   const name = called.replaceAll(/([a-z0-9]+)\s+[^,()\s]+/g, '$1').replaceAll(/\s/g, '')
   const token = Object.hasOwn(tokenCalls, name)
     ? tokenCalls[name]?.(order.call.args, { contract: order.contract, from })

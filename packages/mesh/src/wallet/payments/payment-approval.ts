@@ -20,7 +20,7 @@ interface Deps extends Pick<Kernel, 'database' | 'clock'> {
   readonly watch: Pick<WatchSigners, 'check'>
   readonly signerOf: (agentId: string, chain: ChainName) => Signer
   readonly repeatsOf: FindRepeats
-  /** Takes no agent's place, so that no agent can block a payment that a person confirmed. */
+  /** Runs work with a time limit but without a place of the agent, so that no agent can block a confirmed payment. */
   readonly inTime: <T>(gone: AbortSignal, work: (signal: AbortSignal) => Promise<T>) => Promise<T>
   readonly sent: (payment: PaymentView, signal: AbortSignal) => Promise<PaymentView>
 }

@@ -8,7 +8,7 @@ import type { SeenTable } from './seen-table.ts'
 import { stopWallet } from './sign-payment.ts'
 
 const pollEveryMs = 5 * 60_000
-/** Addresses that one poll checks concurrently. */
+/** The maximum number of addresses that one poll checks concurrently. */
 const batchMax = 4
 
 export type WatchSigners = ReturnType<typeof createWatchSigners>

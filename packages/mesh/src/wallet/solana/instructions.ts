@@ -17,7 +17,7 @@ const {
   READONLY_SIGNER: signer,
 } = AccountRole
 
-/** The maximum compute units of all instructions. */
+/** Sets the maximum compute units of all instructions. */
 export function computeLimit(units: number): Instruction {
   const data = Buffer.alloc(5)
   data.writeUInt8(2)
@@ -25,7 +25,7 @@ export function computeLimit(units: number): Instruction {
   return { programAddress: computeBudgetProgram, data }
 }
 
-/** The priority fee for each compute unit of that limit. */
+/** Sets the priority fee for each compute unit. */
 export function computePrice(microLamports: bigint): Instruction {
   const data = Buffer.alloc(9)
   data.writeUInt8(3)

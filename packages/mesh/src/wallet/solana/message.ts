@@ -23,7 +23,7 @@ function blockhashAt(message: Uint8Array): number {
   return at
 }
 
-/** The same message with another blockhash. Pure. */
+/** Returns a copy of the message with another blockhash. Pure. */
 export function withBlockhash(message: Uint8Array, blockhash: string): Buffer {
   const hash = readAddress(blockhash)
   if (hash === null) throw new Error('this is no blockhash')

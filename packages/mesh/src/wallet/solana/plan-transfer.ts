@@ -23,8 +23,8 @@ const signatureFeeLamports = 5_000n
 /** Maximum priority fee: 0.0001 SOL. */
 const priorityFeeMaxLamports = 100_000n
 /**
- * Equal transfers under one blockhash would be one transaction, so each gets its own of this many limits and
- * prices.
+ * The number of different compute limits and prices. Each transfer draws one of each, because equal transfers under
+ * one blockhash would be one transaction.
  */
 const limitsOfEqual = 1024
 const pricesOfEqual = 1024n

@@ -29,7 +29,7 @@ export interface TokenAccount {
   readonly frozen: boolean
 }
 
-/** Null if the data is not an initialized mint. Pure. */
+/** Parses a mint account; null if the data is not an initialized mint. Pure. */
 export function readMint(data: Buffer): Mint | null {
   const extensions = readExtensions(data, mintBytes, kinds.mint)
   if (extensions === null || data.readUInt8(45) !== 1) return null
@@ -41,7 +41,7 @@ export function readMint(data: Buffer): Mint | null {
   }
 }
 
-/** Null if the data is not an initialized token account. Pure. */
+/** Parses a token account; null if the data is not an initialized token account. Pure. */
 export function readTokenAccount(data: Buffer): TokenAccount | null {
   const extensions = readExtensions(data, accountBytes, kinds.account)
   if (extensions === null) return null

@@ -24,7 +24,7 @@ export interface DiscordChannels {
   readonly find: (channelId: string, signal: AbortSignal) => Promise<KnownChannel>
 }
 
-/** The kind of each channel, because a message does not say whether its channel is a thread. */
+/** Caches the kind of each channel, because a message does not say whether its channel is a thread. */
 export function createDiscordChannels(rest: DiscordRest, ourUserId: () => string): DiscordChannels {
   const known = new Map<string, KnownChannel>()
 

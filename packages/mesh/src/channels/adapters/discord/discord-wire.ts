@@ -85,7 +85,7 @@ export const messageSchema = z.looseObject({
 })
 export type DiscordMessage = z.infer<typeof messageSchema>
 
-/** The minimum that must be known of an unreadable message to skip it. */
+/** The fields that are needed to skip an unreadable message. */
 export const messageHeadSchema = z.looseObject({ id: snowflake, channel_id: snowflake })
 
 export const interactionSchema = z.looseObject({

@@ -19,8 +19,8 @@ class GatewayWebSocket extends WebSocket {
 }
 
 /**
- * discord.js, loaded with the first call. It reads the class of its connections from `ws` while it loads. Bundled, a late
- * import of a CommonJS module has nothing but its default.
+ * Loads discord.js at the first call. While it loads, discord.js reads the class of its connections from `ws`. In the
+ * bundle, a late import of a CommonJS module has only a default export.
  */
 export async function loadDiscord(): Promise<typeof Discord> {
   // The setter keeps `ws` from putting its own class back, should its CommonJS form be loaded later.

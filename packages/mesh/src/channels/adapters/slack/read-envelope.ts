@@ -11,7 +11,7 @@ import type { SlackFile, SlackMessageEvent } from './slack-wire.ts'
 
 /** A user action from an envelope, parsed and bounded, before any call to Slack. */
 export interface SlackSaid {
-  /** The same for all events about one message and for redeliveries. */
+  /** The id of the user's message or action, equal for all events about it and for redeliveries. */
   readonly id: string
   readonly teamId: string
   readonly userId: string

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { ChannelFailure } from '../../adapter.ts'
 
-/** The wait if Meta asks for one without a duration, in milliseconds. */
+/** The wait, in milliseconds, if Meta rejects a call by rate limit without naming a duration. */
 const retryAfterMs = 60_000
 const retryAfterMaxMs = 60 * 60 * 1000
 
