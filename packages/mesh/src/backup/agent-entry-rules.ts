@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import type { TarEntry } from './tar-header.ts'
 
 /**
- * Which entries of an agent's data a backup holds. The writer and the reader of a backup ask the same rules, so that nothing is
- * written that a restore would not take. An agent made these files and is hostile.
+ * Which entries of an agent's data a backup contains. Writer and reader of a backup use the same rules, so that
+ * nothing is written that a restore would reject. The files are from an agent, which may be hostile.
  */
 /** `PATH_MAX` of Linux minus the length of the volume's path. */
 const nameMaxBytes = 3840
 /** `NAME_MAX` of Linux. */
 const partMaxBytes = 255
 const targetMaxBytes = 4095
-/** Longer keys of the names that were seen are replaced by their digest. */
+/** Longer keys of seen names are replaced by their digest. */
 const keyMaxBytes = 40
 
 const refusedKinds: Readonly<Partial<Record<TarEntry['kind'], string>>> = {
@@ -27,14 +27,14 @@ export type EntryVerdict =
     }
   | { readonly ok: false; readonly why: string }
 
-/** Asked once for each entry of one archive, in its order. */
+/** Called once for each entry of one archive, in its order. */
 export type EntryRules = (entry: TarEntry) => EntryVerdict
 
 export function createEntryRules(): EntryRules {
   const seen = new Map<string, 'file' | 'folder' | 'link'>()
   const kindOf = (name: string) => seen.get(keyOf(name))
 
-  /** Null where everything above the name is a folder, or is made as one when the name is. */
+  /** Null if all parents of the name are folders, or will be created as folders. */
   function whyNotBelow(name: string): string | null {
     // Checks from the nearest folder upwards: an accepted folder had its own parents checked.
     for (let at = name.lastIndexOf('/'); at > 0; at = name.lastIndexOf('/', at - 1)) {
@@ -120,5 +120,5 @@ export function shownName(name: string): string {
   return shown.length <= shownMaxChars ? shown : `${shown.slice(0, shownMaxChars)}…`
 }
 const shownMaxChars = 120
-/** More is not read: 121 characters of UTF-8 need less. */
+/** Bytes of a name that are read: 121 characters of UTF-8 need less. */
 const shownReadMaxBytes = 512

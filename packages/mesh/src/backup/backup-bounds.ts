@@ -2,17 +2,17 @@ import type { TarBounds } from './filter-tar.ts'
 
 const gb = 1024 ** 3
 
-/** Files and folders of one agent that a backup takes: where its data is counted, counting ends there too. */
+/** The maximum number of one agent's files and folders in a backup; a count of its data ends there too. */
 const agentEntriesMax = 2_000_000
 /** Backups of earlier releases may hold more. */
 const agentEntriesReadMax = 5_000_000
-/** Bytes beyond an agent's limit that are read past, to find what can be kept behind a large file that is skipped. */
+/** Bytes read beyond an agent's limit, to find entries after a large file that is skipped. */
 const readPastBytes = gb
 /** Limits for all agents of a home together. */
 const fleetEntriesMax = 20_000_000
 const fleetBytesMax = 16 * 1024 * gb
 
-/** How much one agent's data may add to a backup of the given size; null if nothing fits any more. Pure. */
+/** The limits for one agent's data after the given data of others; null if nothing fits any more. Pure. */
 export function boundsOfAgent(
   dataLimitBytes: number,
   before: { readonly entries: number; readonly bytes: number },
@@ -23,7 +23,7 @@ export function boundsOfAgent(
   return { entriesMax, bytesMax, readMaxBytes: 2 * bytesMax + readPastBytes }
 }
 
-/** Why an agent after these is left out. */
+/** The reason for leaving out an agent that exceeds these. */
 export const fleetBoundWords = `all agents together hold more than ${fleetEntriesMax} files or ${fleetBytesMax / gb} GB`
 
 /** Bounds for reading a backup apply to the whole fleet, because the agents' former limits are unknown. */

@@ -5,13 +5,13 @@ import * as z from 'zod'
 import { readJsonQuietly } from '../intake/index.ts'
 import type { MovedBytes } from './tell-bytes.ts'
 
-/** Variables that the program is given of the mesh's own: no credential is among them. */
+/** The mesh's own variables that the program gets: no credential is among them. */
 const passedVariables = ['PATH', 'HOME', 'XDG_CACHE_HOME', 'TMPDIR', 'LANG'] as const
 
 export interface BackupAsked {
   readonly deed: 'make' | 'verify'
   readonly file: string
-  /** Null for a backup without secrets, and for one that nothing closes. */
+  /** Null to make a backup without secrets, or to verify an unencrypted one. */
   readonly passphrase: string | null
   readonly step: (words: string) => void
   readonly moved: (moved: MovedBytes) => void

@@ -43,7 +43,7 @@ export function checkedPath(path: string): string {
 
 const secrets: ReadonlySet<string> = new Set(['.env', 'data/mesh-secret'])
 /**
- * The seed and the key that opens it: a backup without a passphrase never contains them, whatever other secrets it
+ * The seed and the key that decrypts it: a backup without a passphrase never contains them, whatever other secrets it
  * includes.
  */
 const wallet: ReadonlySet<string> = new Set(['data/wallet-seed', 'data/wallet-key'])
@@ -54,7 +54,7 @@ export interface BackupSecrets {
   readonly passphrase: string | null
 }
 
-/** Whether a file of a home stays out of a backup. Pure. */
+/** Whether a backup omits a file of a home. Pure. */
 export function isLeftOut(path: string, options: BackupSecrets): boolean {
   if (wallet.has(path)) return !options.secrets || options.passphrase === null
   return secrets.has(path) && !options.secrets

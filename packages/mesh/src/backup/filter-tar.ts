@@ -8,11 +8,11 @@ import { blockBytes, mapGoesOn, padOf, readHeader, writeHeader } from './tar-hea
 import type { TarEntry } from './tar-header.ts'
 
 export interface TarBounds {
-  /** Files, folders and links that are taken. */
+  /** The maximum number of accepted files, folders and links. */
   readonly entriesMax: number
-  /** Bytes of contents that are taken, by the sizes that programs see: holes of sparse files count. */
+  /** The maximum size of accepted contents, as programs see it: holes of sparse files count. */
   readonly bytesMax: number
-  /** Bytes that are read, with those of skipped entries. */
+  /** The maximum number of bytes read, those of skipped entries included. */
   readonly readMaxBytes: number
 }
 
@@ -30,11 +30,11 @@ export interface FilteredData {
 export interface TarFilter {
   /** Returns the bytes to write. Throws the problem `unprocessable` if the archive is damaged. */
   take(piece: Buffer): readonly Buffer[]
-  /** True once a bound ended it: later input is ignored. */
+  /** True once a limit ended the reading: later input is ignored. */
   isOver(): boolean
-  /** Whether the archive has come to its own end. */
+  /** Whether the end-of-archive marker was read. */
   isWhole(): boolean
-  /** Names something that the archive does not hold. */
+  /** Lists an entry that the archive does not contain. */
   note(name: string, why: string): void
   /** Throws the problem `unprocessable` if the archive is truncated. */
   end(): { readonly pieces: readonly Buffer[]; readonly data: FilteredData }
@@ -42,17 +42,17 @@ export interface TarFilter {
 
 interface State {
   held: Buffer
-  /** Bytes of content still to come, with what fills the last block. */
+  /** Remaining bytes of the content, including the padding of its last block. */
   left: number
-  /** Whether they go on. */
+  /** Whether these bytes are written to the output. */
   passes: boolean
-  /** The extended header that is being read. */
+  /** The extended header that is being parsed. */
   gathers: { readonly reader: ExtensionReader; readonly isForAll: boolean; left: number; pad: number } | null
   /** Values for the next entry. */
   extension: Extension
-  /** Values for all later entries that have none of their own. */
+  /** Values for all later entries without values of their own. */
   common: Extension
-  /** Blocks with a map of holes follow before the content. */
+  /** True if blocks with a sparse file's map come before the content. */
   isInMap: boolean
   zeros: number
   read: number
@@ -139,7 +139,7 @@ export function createTarFilter(bounds: TarBounds): TarFilter {
     state.passes = false
   }
 
-  /** How many bytes from `at` on were taken; 0 where more have to come first. */
+  /** Returns how many bytes from `at` on were processed; 0 if more input is needed first. */
   function step(bytes: Buffer, at: number, out: Buffer[]): number {
     if (state.left > 0 && !state.isInMap) {
       const count = Math.min(state.left, bytes.length - at)

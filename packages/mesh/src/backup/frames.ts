@@ -21,7 +21,7 @@ const partBytes = 128 * 1024
 /** Maximum size of a data frame; frames of format 1 are larger. */
 export const dataBytesMax = 1024 * 1024
 export const wordBytesMax = 64 * 1024
-/** Fewer zeros are written as they are. */
+/** Shorter runs of zeros are written as they are. */
 const zeroRunMin = 4096
 /** Longest run of zeros in one frame. */
 export const zeroRunMax = 1024 ** 3
@@ -140,7 +140,7 @@ async function* dataFrames(
   if (run > 0) yield zeroFrame(run)
 }
 
-/** F3, a piece at a time. */
+/** Yields zeros, a piece at a time (F3). */
 export function* zerosOf(count: number): Generator<Buffer> {
   for (let left = count; left > 0; left -= zeroPart.length) yield zeroPart.subarray(0, left)
 }

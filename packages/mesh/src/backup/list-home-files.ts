@@ -29,7 +29,7 @@ export interface HomeFile {
   readonly path: string
   readonly bytes: number
   readonly mode: number
-  /** Another one when the file is another. */
+  /** Changes whenever the file is replaced. */
   readonly stamp: string
   /** The real path after following links. */
   readonly place: string
@@ -54,10 +54,10 @@ export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFil
     if (secretPaths.includes(path)) throw unreadableSecret(join(paths.home, path), why)
     skipped.add(shownName(Buffer.from(path).toString('latin1')), why)
   }
-  /** `above` are the folders that lead to it, by device and inode. */
+  /** `above` contains the parent folders, by device and inode. */
   const walk = (path: string, above: ReadonlySet<string>): void => {
     if (files.length > filesMax) throw tooMany(path)
-    // Names that begin or end so are halves of a write that is under way.
+    // Names with such a beginning or end are temporary files of an unfinished write.
     if (isLeftOut(path, options) || /\/\.staged-|\/\.[^/]+\.\d+-[0-9a-f]{12}\.tmp$/.test(path)) return
     const why = whyNoPath(path)
     if (why !== null) return skip(path, why)
@@ -77,7 +77,7 @@ export function listHomeFiles(paths: DataPaths, options: BackupSecrets): HomeFil
     }
     const folder = `${stats.dev}:${stats.ino}`
     const isBelow = above.size > 0
-    // Whatever else is in the home would be in the backup under another name, the cut of this very backup with it.
+    // Links to parents or to the home would add other files under a second name, also the snapshot of this backup.
     if (above.has(folder) || (own.isSymbolicLink() && isOver(place, home, isBelow)))
       return skip(path, 'a link that leads back into the home or to a folder above it')
     for (const name of namesIn(place)) walk(`${path}/${name}`, new Set([...above, folder]))

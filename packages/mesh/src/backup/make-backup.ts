@@ -28,7 +28,7 @@ import { verifyBackup } from './verify-backup.ts'
 import { whyOf } from './why-of.ts'
 import { writeArchive } from './write-archive.ts'
 
-/** Stays free where backup and home share a disk: below half of it the mesh refuses new work. */
+/** Stays free if backup and home share a disk, because below half of it the mesh refuses new work. */
 const keepFreeBytes = 64 * 1024 * 1024
 
 export interface MadeBackup extends WhatIsMissing {
@@ -38,9 +38,9 @@ export interface MadeBackup extends WhatIsMissing {
   readonly files: number
   readonly encrypted: boolean
   readonly secrets: boolean
-  /** Secrets of the home that are in it. */
+  /** Secrets of the home that the backup contains. */
   readonly secret_files: readonly string[]
-  /** Secrets of the home that are not in it. */
+  /** Secrets of the home that the backup does not contain. */
   readonly secrets_left_out: readonly string[]
   /** Agents that had to resume before all their data was read. */
   readonly not_held: readonly string[]

@@ -3,12 +3,12 @@ import { basename, dirname, isAbsolute, join } from 'node:path'
 import type { DataPaths } from '../config/index.ts'
 
 const cutPrefix = 'backup-'
-/** In the folder of a cut: the path of the file that is written meanwhile. */
+/** The file in the snapshot's folder that contains the path of the backup file being written. */
 const noteName = 'writes'
 
 /** The temporary files of a backup until it gets its name. */
 export interface PartialBackup {
-  /** For the cut; removed at the end. */
+  /** The folder of the snapshot; removed at the end. */
   readonly folder: string
   /** A temporary file in the same folder as the final one. */
   readonly path: string
@@ -16,7 +16,7 @@ export interface PartialBackup {
   remove(): Promise<void>
 }
 
-/** Both are removed by the next backup of this home where this one is killed. */
+/** If this backup is killed, the next backup of this home removes both. */
 export async function openPartial(paths: DataPaths, file: string, pid: number): Promise<PartialBackup> {
   await mkdir(paths.runtimeFolder, { recursive: true, mode: 0o700 })
   const folder = await mkdtemp(join(paths.runtimeFolder, cutPrefix))
@@ -40,7 +40,7 @@ export async function sweepPartials(paths: DataPaths): Promise<void> {
     if (!name.startsWith(cutPrefix)) continue
     const folder = join(paths.runtimeFolder, name)
     const path = await readFile(join(folder, noteName), 'utf8').catch(() => '')
-    // The disk of the target may be away now; then the rest of it stays there.
+    // The disk of the target may be unmounted; then the partial file remains there.
     if (isAbsolute(path) && /^\..+\.\d+\.partial$/.test(basename(path)))
       await rm(path, { force: true }).catch(() => {})
     await rm(folder, { recursive: true, force: true })

@@ -28,7 +28,7 @@ export interface AgentsSource extends Omit<DataOfAgents, 'measure'> {
 
 export interface AgentsRead {
   readonly parts: AgentPart[]
-  /** Agents that had to go on before all of their data was read. */
+  /** Agents that had to resume before all of their data was read. */
   readonly notHeld: string[]
 }
 
@@ -131,7 +131,7 @@ async function* filtered(data: DataReading, bounds: TarBounds, result: Result): 
   }
 }
 
-/** A mesh that is gone, or a stop that was asked for: no agent causes these. */
+/** The mesh is gone, or the caller aborted: not the fault of a single agent. */
 function isOfAll(error: unknown): boolean {
   if (error instanceof Problem) return error.code === 'conflict' || error.code === 'disk-full'
   return error instanceof Error && error.name === 'AbortError'

@@ -161,7 +161,7 @@ async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink
       await give(passed)
     }
   }
-  /** A sink that has some of it must not take that for all of it. */
+  /** A sink that has received part of an entry must not take it for the whole. */
   function fail(why: string): void {
     if (sink !== null && read.given > 0) throw broken(`the data of ${agent} is damaged: ${why}`)
     read.fault ??= why
@@ -235,7 +235,7 @@ function createFrameReader(content: AsyncIterable<Buffer | null>): FrameReader {
       const next = await pieces.next()
       if (next.done === true) return false
       if (next.value === null) {
-        // A frame is never in two chunks (A3), so that the next one begins behind this chunk.
+        // A frame is never split between chunks (A3), so the next frame begins after this chunk.
         held = Buffer.alloc(0)
         return 'damaged'
       }

@@ -29,7 +29,7 @@ export interface RestoreOptions {
   readonly verified: VerifiedBackup
   /** Agents whose data is excluded from the restore. */
   readonly without: readonly string[]
-  /** Whether what agents kept goes to other disks than the home's. */
+  /** Whether agents' data goes to other disks than the home's. */
   readonly agentsElsewhere: boolean
   /** Creates the home's folders and gives the home its own id. */
   readonly openHome: () => Promise<{ readonly homeId: string }>
@@ -40,9 +40,9 @@ export interface RestoreOptions {
 }
 
 export interface AgentsTarget {
-  /** Rejects where no agent's data could be written. */
+  /** Rejects if no agent's data could be written. */
   prepare(): Promise<void>
-  /** If it rejects, no data of this agent is kept. */
+  /** If it rejects, no data of this agent remains. */
   write(agentId: string, tar: AsyncIterable<Uint8Array>): Promise<void>
   close(): Promise<void>
 }
@@ -162,7 +162,7 @@ function dataSink(
       written.agents += 1
       if (failure === null) return
       written.failed += 1
-      // One agent may have data that its volume does not take. Where none can be written, it is not the data.
+      // A failure for one agent may be due to its data. If all fail, the target is at fault.
       if (written.failed > 1 && written.failed === written.agents) throw failure.error
       written.leftOut.push({ agent, why: whyOf(failure.error) })
     },

@@ -14,12 +14,12 @@ import * as z from 'zod'
  *   reader can continue after a damaged chunk, because the next one starts with a piece.
  */
 const formatName = 'flotilla-backup'
-/** Since 2 a chunk holds whole frames, and those of agents' data hold nothing else (`frames.ts`). */
+/** Since format 2, chunks contain whole frames, and those with agents' data contain nothing else (`frames.ts`). */
 const formatVersion = 2
 const chunkBytes = 256 * 1024
 const tagBytes = 16
 export const headerMaxBytes = 4096
-/** 128 MB and about half a second: what guesses at a passphrase have to pay each. */
+/** 128 MB and about half a second for each guess of a passphrase. */
 const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 } as const
 /** Limits the scrypt cost in a header; a hostile header could keep its reader computing for hours. */
 const scryptCostMax = 2 ** 18
@@ -136,7 +136,7 @@ export async function* openArchive(
   }
 }
 
-/** Whether it takes a passphrase to read it, by its first line. */
+/** Whether a backup with this first line needs a passphrase. Pure. */
 export function isClosed(line: Buffer): boolean {
   return headerOf(line).closed.by === 'passphrase'
 }

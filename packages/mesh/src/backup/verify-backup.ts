@@ -83,7 +83,7 @@ async function sizeOf(file: string): Promise<number> {
   })
 }
 
-/** Into a file that is not there yet, synced when it ends. */
+/** Writes to a new file, which is synced at its end. */
 export function fileSink(path: string, mode: number): EntrySink {
   const stream: WriteStream = createWriteStream(path, { flags: 'wx', mode, flush: true })
   let failed: Error | null = null

@@ -9,9 +9,9 @@ import { diskWords, inMb, namingDisk } from './full-disk.ts'
 const lookEveryBytes = 16 * 1024 * 1024
 
 export interface ArchiveTarget {
-  /** Not there yet. Where writing fails, it is removed. */
+  /** Must not exist yet. It is removed if writing fails. */
   readonly path: string
-  /** Bytes that stay free on its disk: a mesh that works on the same one refuses work below them. */
+  /** Bytes that stay free on its disk: a mesh on the same disk refuses work below them. */
   readonly keepFreeBytes: number
   readonly signal: AbortSignal
 }

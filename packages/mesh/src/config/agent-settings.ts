@@ -51,7 +51,7 @@ export function agentSettingEdits(
 
 const agentSettingFields = agentSettingsSchema.keyof().options
 
-/** An agent may be called as a member that every object has. */
+/** Own properties only, because an agent's id may be the name of a member that every object has. */
 function ownOf<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined
 }

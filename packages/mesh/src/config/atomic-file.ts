@@ -65,7 +65,7 @@ export async function writeFileAtomically(path: string, text: string, mode = 0o6
   try {
     const file = await open(temporary, 'wx', mode)
     try {
-      // The process's mask may have taken bits away from the mode given to open.
+      // The process's umask may have removed bits of the mode given to `open`.
       await file.chmod(mode)
       await file.writeFile(text, 'utf8')
       await file.sync()
@@ -82,8 +82,8 @@ export async function writeFileAtomically(path: string, text: string, mode = 0o6
 
 export interface FileEditor {
   /**
-   * Reads, lets `edit` decide, writes; edits of one path run one after the other, so that none is lost. Starts
-   * again when a hand changed the file while `edit` was at work.
+   * Reads the file, calls `edit`, writes the result. Edits of one path run one after the other, so that none is lost.
+   * Repeats if another process changed the file meanwhile.
    */
   edit(path: string, edit: TextEdit, mode?: number): Promise<void>
 }

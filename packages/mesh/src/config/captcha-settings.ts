@@ -5,20 +5,20 @@ import { hostPattern } from './host-pattern.ts'
 const amount = ({ min, max, default: usual }: { min: number; max: number; default: number }) =>
   z.number().min(min).max(max).default(usual)
 
-/** Part of `config/settings.json`: who answers CAPTCHAs and for how much. It works only where its key is in the environment. */
+/** Part of `config/settings.json`: the service that solves CAPTCHAs, and its limits. Its key is in the environment. */
 export const captchaSettingsSchema = z
   .strictObject({
     /** A service with the API `createTask` and `getTaskResult`, as 2Captcha and Anti-Captcha have. */
     solver_url: z.url({ protocol: /^https?$/ }).default('https://api.2captcha.com'),
     /** The solver of the secondary key; defaults to the primary one. */
     secondary_solver_url: z.url({ protocol: /^https?$/ }).optional(),
-    /** Most answers requested in an hour, for all agents together. */
+    /** The maximum number of answers requested in an hour, for all agents together. */
     per_hour: amount(bounds.perHour).pipe(z.number().int()),
-    /** Most money that all agents together may spend on answers in a UTC day. */
+    /** The maximum that all agents together may spend on answers in a UTC day. */
     daily_usd: amount(bounds.dailyUsd),
-    /** Reserved for one answer; the real cost is settled. */
+    /** The money reserved for one answer; the real cost is settled. */
     answer_usd: amount(bounds.answerUsd),
-    /** Through which the page is to be visited by who answers; login and password are in the environment. */
+    /** The proxy through which the solver visits the page; its login and password are in the environment. */
     proxy: z
       .strictObject({
         type: z.enum(['http', 'socks5']),

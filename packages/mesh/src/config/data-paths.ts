@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Every path below the home folder; nothing else joins one. Pure. */
+/** Every path below the home folder; no other code builds one. Pure. */
 export interface DataPaths {
   readonly home: string
   readonly envFile: string
@@ -17,13 +17,13 @@ export interface DataPaths {
   readonly database: string
   /** Process, port and version of the mesh while it runs. */
   readonly stateFile: string
-  /** The mesh's own secret and nothing else: what seals the journal and proves the mesh to its agents. */
+  /** The mesh's own secret, which seals the audit log and authenticates the mesh to its agents. */
   readonly meshSecret: string
-  /** The seed of the wallet, sealed. */
+  /** The encrypted seed of the wallet. */
   readonly walletSeed: string
   /** The key that encrypts the wallet seed and nothing else. */
   readonly walletKey: string
-  /** Checkpoints of the journal, outside of the database. */
+  /** Checkpoints of the audit log, outside of the database. */
   readonly journalAnchors: string
   readonly artifactsFolder: string
   /** One read-only folder per agent with PROJECT.md and SYSTEM.md. */
@@ -46,8 +46,8 @@ export interface DataPaths {
 }
 
 /**
- * The folder of backups that were made from a page. It is not among the paths of a home, so that removing a home keeps
- * the backups from which it could be restored. Pure.
+ * The folder of backups that were made from a page. It is not among the paths of a home, so that removing a home
+ * keeps the backups from which it can be restored. Pure.
  */
 export function backupsFolder(home: string): string {
   return join(home, 'backups')

@@ -13,7 +13,7 @@ import type { ProxyRules } from './proxy-environment.ts'
 import { readOtlp } from './otlp-environment.ts'
 import type { OtlpSettings } from './otlp-environment.ts'
 
-/** Settings of one process, from its environment; everything that can change while it runs is in settings.json. */
+/** Settings of one process, from its environment; settings.json has everything that can change while it runs. */
 export interface Environment {
   readonly home: string
   /** People's API on loopback. */
@@ -29,7 +29,7 @@ export interface Environment {
   readonly runtime: RuntimeName | null
   /** Settings for agents that run as pods. */
   readonly kubernetes: KubernetesEnvironment
-  /** The minimum isolation level of every agent, if available; null leaves it to the settings. */
+  /** The minimum isolation level of every agent, if available; null leaves the choice to the settings. */
   readonly isolation: IsolationRung | null
   readonly defaultModel: string | null
   /** Where the default model is set; `.env` only if the process's environment does not set it. */
@@ -43,20 +43,20 @@ export interface Environment {
   readonly proxies: ProxyRules
   /** One sentence for each FLOTILLA_ variable that is set without effect. */
   readonly warnings: readonly string[]
-  /** One sentence per value of `.env` that was left out because it is wrong; a mesh does not start with any. */
+  /** One sentence per ignored value of `.env` that is invalid; a mesh does not start with any. */
   readonly leftOut: readonly string[]
 }
 
 /** Null uses the value of an earlier start of the home, or the cluster's default. */
 export interface KubernetesEnvironment {
-  /** The context of the kubeconfig. */
+  /** The name of a context of the kubeconfig. */
   readonly context: string | null
   readonly namespace: string | null
   /** The address at which pods reach the mesh. */
   readonly address: string | null
-  /** The agent image as the nodes find it. */
+  /** The name of the agent image in the registry that the nodes use. */
   readonly image: string | null
-  /** Path of our profile below the kubelets' own, or `runtime-default`. */
+  /** Path of our seccomp profile below the kubelet's own folder, or `runtime-default`. */
   readonly seccomp: string | null
   readonly storageClass: string | null
   /** Address of the Service in front of the APIs, if the mesh is a pod itself. */
@@ -110,7 +110,7 @@ const environmentSchema = z.object({
   FLOTILLA_KUBERNETES_SERVICE: z.ipv4('expected an IPv4 address, such as 10.96.0.5').optional(),
   FLOTILLA_ISOLATION: z.enum(isolationRungs).optional(),
   FLOTILLA_DEFAULT_MODEL: text,
-  /** Read by the commands for backups alone. */
+  /** Only the backup commands read it. */
   FLOTILLA_BACKUP_PASSPHRASE: text,
   FLOTILLA_MAX_ITERATIONS: count,
   FLOTILLA_CHAT_MAX_TOOL_ROUNDS: count,
@@ -155,9 +155,9 @@ export function homeOf(record: Variables, userHome: string = homedir()): string 
 }
 
 /**
- * Parses the record that `main` passes in and the settings that `.env` of the home holds, over which the record wins;
- * nothing else in the mesh reads either, but for the vault's two prefixes. An empty value counts as absent. Throws the
- * Problem `unprocessable` that names every wrong value.
+ * Parses the variables that `main` passes in and those of the home's `.env`, which the former override. No other code
+ * of the mesh reads either, except the vault for its two prefixes. An empty value counts as absent. Throws the
+ * Problem `unprocessable` that names every invalid value.
  */
 export function readEnvironment(
   record: Variables,
@@ -249,7 +249,7 @@ function writtenIn(file: ReadonlyMap<string, string>, present: Readonly<Record<s
   }
 }
 
-/** Never with the value. */
+/** The names of the invalid variables, without their values. */
 function wrongIn(error: z.ZodError, present: Readonly<Record<string, string>>) {
   return error.issues.map(({ path, message }) => {
     const name = path.join('.')

@@ -19,7 +19,7 @@ export interface FollowedFile {
 export async function followFile(deps: {
   readonly path: string
   readonly clock: Clock
-  /** Gives `again` where something of the text is still to be done, to be given it at the next look as well. */
+  /** Returns `again` if part of the work is not done; then `take` is called again at the next check. */
   readonly take: (text: string | null) => void | 'again'
   readonly onUnreadable: (error: unknown) => void
 }): Promise<FollowedFile> {
@@ -27,7 +27,7 @@ export async function followFile(deps: {
   const stopping = new AbortController()
   let stamp: FileStamp | null = null
   let reading: Promise<void> = Promise.resolve()
-  /** The last look failed: the next one takes place although the file is the same. */
+  /** True if the last check failed: the next one reads the file even if it did not change. */
   let isOwed = false
 
   async function load(): Promise<void> {
@@ -51,7 +51,7 @@ export async function followFile(deps: {
     while (!stopping.signal.aborted) {
       await clock.sleep(pollIntervalMs, stopping.signal)
       const found = await stampOf(path).catch(() => null)
-      // Whatever a look throws, the next one takes place.
+      // Polling continues whatever a check throws.
       if (isOwed || !sameStamp(found, stamp)) await refresh().catch(() => {})
     }
   }

@@ -9,7 +9,7 @@ import type { DataPaths } from './data-paths.ts'
 export interface HomeFolder {
   /** Names this home in the engine, wherever its folder is moved. */
   readonly homeId: string
-  /** True when nothing was there before: only then may defaults be written. */
+  /** True if the home was empty before: only then may defaults be written. */
   readonly fresh: boolean
 }
 

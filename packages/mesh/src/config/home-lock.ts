@@ -16,18 +16,18 @@ const deeds = {
 } as const
 export type Deed = keyof typeof deeds
 
-/** Activities without an end, so that waiting for them is pointless. */
+/** Activities that do not end by themselves, so that waiting for them is pointless. */
 const deedsOfMesh: readonly unknown[] = ['starting', 'running'] satisfies readonly Deed[]
 
 export interface HomeLock {
-  /** Changes the answer to a second process from now on. */
+  /** Changes the activity that is reported to a second process. */
   now(deed: Deed): void
   release(): Promise<void>
 }
 
 /** If the holder ends between the refused lock and the question about it, the lock is tried again this often. */
 const attemptsMax = 5
-/** Askers that are answered at the same time; further ones are turned away. */
+/** The maximum number of clients that are answered at the same time; further ones are disconnected. */
 const askersMax = 16
 /** The answer fits into the kernel's buffer, so a client that has not received it by then is not a Flotilla process. */
 const tellMaxMs = 2000
@@ -50,7 +50,7 @@ export async function lockHome(
   throw inUse(home, null)
 }
 
-/** Null if a holder has ended since its name was refused. */
+/** Null if a holder has ended after the lock was refused. */
 async function takeFreeName(
   place: string,
   { home, own }: { readonly home: string; readonly own: { readonly pid: number; readonly deed: Deed } },
@@ -60,7 +60,7 @@ async function takeFreeName(
     const holder = await findHolder(place, lock ? { except: name } : { of: name })
     if (holder === 'stranger' && !lock) continue
     if (holder === null || holder === 'stranger') return lock
-    // A process that came while a stranger held this name has another one.
+    // A process that started while a stranger held this name holds another name.
     await lock?.release()
     throw inUse(home, { pid: holder.pid, deed: deedOf(holder.word) ?? 'running' })
   }
@@ -81,7 +81,7 @@ function deedOf(word: string): Deed | undefined {
   return Object.keys(deeds).find((known): known is Deed => known === word)
 }
 
-/** Whether it is a mesh, or what may be one, that a home was refused for by `lockHome`. Pure. */
+/** Whether the process that holds the home is, or may be, a mesh; `problem` comes from `lockHome`. Pure. */
 export function isHeldByMesh({ extra }: Problem): boolean {
   return deedsOfMesh.includes(extra['deed'])
 }

@@ -1,4 +1,4 @@
-/** Files that the owner writes, and where they are. */
+/** Files that the owner writes, and their paths. */
 
 export { agentSettingEdits, agentSettingsOf, agentSettingsSchema } from './agent-settings.ts'
 export type { AgentSettings } from './agent-settings.ts'

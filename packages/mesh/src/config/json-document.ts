@@ -15,18 +15,18 @@ export type JsonReading<T> =
   | { readonly ok: true; readonly document: JsonDocument<T> }
   | { readonly ok: false; readonly line: number; readonly reason: string }
 
-/** How many complaints one reading names. */
+/** The maximum number of errors that are reported for one text. */
 const complaintsMax = 3
 
 /**
- * Strict JSON (no comments, no trailing commas, no key twice in one object) of the given form, or the line and the
- * reason why not. Pure; never throws.
+ * Parses strict JSON (no comments, no trailing commas, no duplicate keys) by a schema, or returns the line and the
+ * reason of the error. Pure; never throws.
  */
 export function readJsonDocument<S extends z.$ZodType>(text: string, schema: S): JsonReading<z.output<S>> {
   try {
     return readShallow(text, schema)
   } catch (error) {
-    // Brackets in brackets, thousands deep: the parser calls itself for each.
+    // Thousands of nested brackets exhaust the stack of the recursive parser.
     if (error instanceof RangeError) return { ok: false, line: 1, reason: 'the file is nested too deeply' }
     throw error
   }
@@ -71,7 +71,7 @@ function readShallow<S extends z.$ZodType>(text: string, schema: S): JsonReading
   }
 }
 
-/** An unknown key is complained about at the object that holds it; its own line helps more. */
+/** Zod reports an unknown key at the object that contains it; the line of the key itself helps more. */
 function issueKeys(issue: z.$ZodIssue): (string | number)[] {
   const path = issue.path.filter((key) => typeof key !== 'symbol')
   const extra = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined

@@ -7,15 +7,15 @@ import type { Listener } from '@flotilla/protocol/socket-holder'
 
 /** Names that are the same for every process, so that only one process can take one. */
 const fixedNamesMax = 16
-/** A Flotilla process answers at once; what a slower holder does is not known. */
+/** A Flotilla process answers at once; the activity of a slower holder is unknown. */
 const answerMaxMs = 5000
 const answerMaxChars = 64
-/** Listeners whose process cannot be read that are asked who they are. */
+/** How many listeners whose process cannot be read are asked for their identity. */
 const askedMax = 32
 
 export interface LockHolder {
   readonly pid: number
-  /** What it says that it does; empty if it does not answer like a Flotilla process. */
+  /** The activity that the holder reports; empty if it does not answer like a Flotilla process. */
   readonly word: string
 }
 
@@ -51,7 +51,7 @@ export async function findHolder(
   try {
     listeners = listenersOn(fs, isWanted)
   } catch {
-    // This system does not say who holds a socket: the answer of the holder has to do.
+    // This system does not report the process of a socket, so the holder's own answer must suffice.
     return 'of' in names ? answerOf(names.of) : null
   }
   if (listeners.length === 0) return null
@@ -74,7 +74,7 @@ function trustedUids(place: string): readonly number[] {
   }
 }
 
-/** A lock beside the one of the home has a NUL and its own name after the path. */
+/** The home in a lock's name; another lock of the same home has a NUL and its own name after the path. */
 function homeIn(place: string): string {
   return place.split('\0', 1)[0] ?? place
 }
@@ -96,7 +96,7 @@ async function unreadableHolder(
       const other = fs.statSync(`/proc/${answer.pid}`).uid
       if (other !== uid && trusted.includes(other) && namesHome(answer.pid, place)) return answer
     } catch {
-      // It has ended.
+      // The process has ended.
     }
   }
   return null

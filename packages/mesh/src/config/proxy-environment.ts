@@ -13,7 +13,7 @@ export interface Proxy {
 
 /** Which outbound connections go through a proxy, by `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. */
 export interface ProxyRules {
-  /** Null for a direct connection. Loopback and the private networks of fleets never go through a proxy. */
+  /** Returns null for a direct connection. Loopback and the private networks of fleets never go through a proxy. */
   readonly of: (url: URL) => Proxy | null
   /** Each proxy that is set, by the name of its variable. */
   readonly proxies: readonly { readonly name: string; readonly proxy: Proxy }[]
@@ -122,7 +122,7 @@ function authorizationOf({ username, password }: URL): string | null {
   return `Basic ${Buffer.from(plain, 'utf8').toString('base64')}`
 }
 
-/** A percent sign that escapes nothing is taken as it is. */
+/** A percent sign that starts no escape sequence is kept. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
@@ -160,8 +160,8 @@ function isWithin(list: BlockList, host: string): boolean {
 }
 
 /**
- * Whether one entry of NO_PROXY means this host: `*`, a name with all below it (also as `.name` and `*.name`), an address, a
- * network in CIDR form, each but the last with a port where only that is meant. Pure.
+ * Whether one entry of NO_PROXY matches this host: `*`, a name with all its subdomains (also as `.name` and
+ * `*.name`), an address, or a network in CIDR form. All but the last may have a port.
  */
 function isDirect(entry: string, host: string, port: number): boolean {
   if (entry === '*') return true
@@ -175,7 +175,7 @@ function isDirect(entry: string, host: string, port: number): boolean {
   return host === ascii || host.endsWith(`.${ascii}`)
 }
 
-/** An international name as the host of an address has it (punycode). */
+/** Converts an international name to the form of URLs (punycode). */
 function asciiName(name: string): string {
   const isAscii = /^[ -~]*$/.test(name)
   return isAscii || !URL.canParse(`http://${name}`) ? name : new URL(`http://${name}`).hostname

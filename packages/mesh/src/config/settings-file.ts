@@ -19,7 +19,7 @@ const providerName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a provider name is 1 to 64 of a-z 0-9 _ -')
 const modelName = z.string().min(1).max(200)
-/** Each may be asked three times before the next. */
+/** The maximum number of fallback models, each of which may be called three times before the next. */
 const fallbacksMax = 5
 const usdPerMtok = z.number().min(0).max(100_000)
 
@@ -63,7 +63,7 @@ const azureSchema = z.strictObject({
     .regex(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/, 'one label of a host name')
     .optional(),
   api_version: z.string().max(50).optional(),
-  /** Addresses of the older form, which name the deployment in their path. */
+  /** True uses the older form of addresses, which have the deployment in the path. */
   by_deployment: z.boolean().default(false),
 })
 
@@ -72,14 +72,14 @@ const modelSchema = z.strictObject({
     .strictObject({
       input_per_mtok: usdPerMtok,
       output_per_mtok: usdPerMtok,
-      /** Tokens that the provider reads from its prompt cache; the full price where it is left out. */
+      /** The price of tokens that the provider reads from its prompt cache; the full price if omitted. */
       cached_input_per_mtok: usdPerMtok.optional(),
     })
     .optional(),
   local,
   /** Whether it accepts pictures; if omitted, it is tried, and pictures are replaced by text after a refusal. */
   images: z.boolean().optional(),
-  /** Tokens that fit into the model. */
+  /** The context window of the model in tokens. */
   context: z.number().int().positive().optional(),
   /** The limit for a call without max_tokens. */
   max_output_tokens: z.number().int().positive().optional(),
@@ -92,9 +92,9 @@ const modelSchema = z.strictObject({
       z.strictObject({
         /** The provider's price for one call, in US dollars. */
         usd_per_call: z.number().min(0).max(1000),
-        /** In one call of the model. */
+        /** The maximum number of calls within one model call. */
         max_calls: z.number().int().min(1).max(100),
-        /** Most tokens that one call may add to the prompt. */
+        /** The maximum number of tokens that one call may add to the prompt. */
         max_tokens_per_call: z.number().int().min(1).max(1_000_000).default(25_000),
       }),
     )
@@ -114,7 +114,7 @@ const allowedHosts = z.array(hostPattern).max(1000)
 const egressSchema = z.strictObject({
   /** Ports that agents may reach outside. */
   allowed_ports: z.array(z.number().int().min(1).max(65_535)).max(100).default([80, 443]),
-  /** Places on the owner's own networks that agents may reach all the same. Never a listener of the mesh. */
+  /** Addresses on private networks that agents may reach nevertheless. Listeners of the mesh stay unreachable. */
   allowed_private: z.array(hostAndPort).max(100).default([]),
   /** The hosts that a listed agent may reach; an agent that is not listed may reach every public host. */
   allowed_hosts: z.record(agentIdSchema, allowedHosts).default({}),
@@ -125,7 +125,7 @@ const egressSchema = z.strictObject({
    * itself refuses private addresses.
    */
   proxy_resolves_names: z.boolean().default(false),
-  /** Asked instead of the system's name servers; `address` or `address:port`. */
+  /** Used instead of the system's name servers; `address` or `address:port`. */
   dns_servers: z
     .array(z.string().regex(/^[0-9a-fA-F:.[\]]+$/, 'an address is expected'))
     .max(4)
@@ -136,7 +136,7 @@ const egressSchema = z.strictObject({
 const webSearchSchema = z
   .strictObject({
     provider: z.enum(['brave', 'tavily', 'serper', 'searxng']),
-    /** Name of a system credential, without its prefix; left out, `PROVIDER_api_key`. SearXNG needs none. */
+    /** Name of a system credential, without its prefix; `PROVIDER_api_key` if omitted. SearXNG needs none. */
     credential: z.string().min(1).max(128).optional(),
     /**
      * The provider's address; its public address if omitted. An address on a private network must also be in
@@ -152,13 +152,13 @@ const webSearchSchema = z
 const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$/, 'a time of day is expected, such as 22:00')
 
 const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
-/** Below 64 MB an agent's own state would have no room; 1 TB is more than any machine that this runs on. */
+/** An agent's own state needs at least 64 MB; no machine for which this is made has more than 1 TB. */
 const dataLimitMb = z.number().int().min(64).max(1_048_576)
 const countWithin = (range: { readonly min: number; readonly max: number; readonly default: number }) =>
   z.number().int().min(range.min).max(range.max).default(range.default)
 
 const { restartsPerHour, hibernateAfterMinutes } = lifecycleLimits
-/** Null: never. */
+/** Null turns hibernation off. */
 const hibernateAfter = z.number().min(hibernateAfterMinutes.min).max(hibernateAfterMinutes.max).nullable()
 
 /** The isolation level of agents, and whether they may run at a lower level if it is not available. */
@@ -177,7 +177,7 @@ export const ofOneAgent = {
 
 export const settingsSchema = z.strictObject({
   default_model: modelName.optional(),
-  /** Makes the vectors of agents’ memories, which are searched by words alone without; read when the mesh starts. */
+  /** Computes the vectors of agents’ memories; without it, only words are searched. Read when the mesh starts. */
   embedding_model: modelName.optional(),
   providers: z
     .record(
@@ -198,7 +198,7 @@ export const settingsSchema = z.strictObject({
       agentIdSchema,
       z.strictObject({
         models: ofOneAgent.models.default([]),
-        /** Instead of the fleet's own. */
+        /** Overrides the fleet's limit. */
         data_limit_mb: dataLimitMb.optional(),
         hibernate_after_minutes: hibernateAfter.optional(),
         isolation: isolation.optional(),
@@ -219,7 +219,7 @@ export const settingsSchema = z.strictObject({
   /** Recorded model requests and answers of runs, without secrets, for inspection and replay. */
   run_records: z
     .strictObject({
-      /** 0 keeps nothing. */
+      /** 0 days keep nothing. */
       days: z.number().int().min(0).max(365).default(7),
       /** Limit for all records together; the oldest are deleted first. */
       max_mb: z.number().int().min(1).max(1_048_576).default(512),
@@ -232,7 +232,7 @@ export const settingsSchema = z.strictObject({
   data_limit_mb: dataLimitMb.default(5120),
   /** A worker without work for this time hibernates until its next work. The operator never does. */
   hibernate_after_minutes: hibernateAfter.default(hibernateAfterMinutes.default),
-  /** A change holds from each agent's next run on. */
+  /** A change takes effect at each agent's next run. */
   isolation: isolation.default('container'),
   isolation_mode: isolationMode.default('preferred'),
   /** An agent that was restarted this often within an hour, and is lost once more, is quarantined. */
@@ -262,7 +262,7 @@ export const settingsSchema = z.strictObject({
   /** Browsers of agents, each in a container of its own. */
   browser: z
     .strictObject({
-      /** Open at once; one more is refused, and none is closed for it. */
+      /** The maximum number of open browsers; a further one is refused, and none is closed for it. */
       max_live: countWithin(browserBounds.maxLive),
       /** A browser that is idle for this time and is not watched closes; its tabs are restored later. */
       idle_minutes: z
@@ -275,7 +275,7 @@ export const settingsSchema = z.strictObject({
       captcha: captchaSettingsSchema,
     })
     .prefault({}),
-  /** How many agents there may be at once that agents made for one task. */
+  /** The maximum number of agents at the same time that agents created for a task. */
   spawning: z
     .strictObject({
       per_parent: countWithin(spawnLimits.perParentMax),
@@ -289,18 +289,18 @@ export const settingsSchema = z.strictObject({
       per_minute: z.number().int().min(1).max(webhookLimits.perMinuteMax).default(60),
     })
     .prefault({}),
-  /** People on chat platforms; what switches each on is its token, a credential of the mesh. */
+  /** People on chat platforms; a channel is enabled by its token, a credential of the mesh. */
   channels: z
     .strictObject({
       /** Messages that one person may send in a minute. */
       per_minute: z.number().int().min(1).max(600).default(20),
-      /** An own Bot API server, instead of Telegram's; read when the channel is switched on, as are the next three. */
+      /** A self-hosted Bot API server. This setting and the next three are read when the channel is enabled. */
       telegram: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** A proxy in front of Discord, instead of https://discord.com/api. */
       discord: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
-      /** In place of https://slack.com/api. */
+      /** Overrides https://slack.com/api. */
       slack: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
-      /** With its version, in place of https://graph.facebook.com/v23.0. */
+      /** Overrides https://graph.facebook.com/v23.0, including the version. */
       whatsapp: z.strictObject({ api_url: z.url({ protocol: /^https?$/ }) }).optional(),
       /** The URL to which the webhook channel posts messages to people. */
       webhook: z.strictObject({ url: z.url({ protocol: /^https?$/ }) }).optional(),
@@ -318,7 +318,7 @@ export const settingsSchema = z.strictObject({
       /** Unsolicited notifications to owners, only in private conversations in which they wrote before. */
       notices: z
         .strictObject({
-          /** On which channels; none by default. */
+          /** The channels that deliver notices; none by default. */
           to: z.array(z.enum(channelNames)).max(channelNames.length).default([]),
           about: z
             .array(z.enum(channelNoticeKinds))
@@ -330,12 +330,12 @@ export const settingsSchema = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
-  /** Caps of every task that is handed off, over all runs that work on it; it ends blocked. */
+  /** Caps of every handed-off task, over all runs that work on it; a task at its cap becomes blocked. */
   tasks: z
     .strictObject({
-      /** US dollars; null leaves only the budgets. */
+      /** US dollars; null means that only the budgets limit the cost. */
       max_usd: z.number().positive().nullable().default(5),
-      /** Calls of models. */
+      /** The maximum number of model calls. */
       max_calls: z.number().int().min(1).max(1_000_000).default(200),
     })
     .prefault({}),
@@ -360,7 +360,7 @@ export type ModelSettings = Settings['models'][string]
 
 export const defaultSettings: Settings = settingsSchema.parse({})
 
-/** Pure. */
+/** The limit of the agent's data, in bytes. Pure. */
 export function dataLimitBytes(settings: Settings, agentId: string): number {
   return (settings.agents[agentId]?.data_limit_mb ?? settings.data_limit_mb) * 1024 * 1024
 }
@@ -381,7 +381,7 @@ export async function readSettingsFile(path: string): Promise<Settings> {
   return text === null ? defaultSettings : parseSettings(text)
 }
 
-/** The text of the file. Throws as `readSettingsFile` does. Pure. */
+/** Parses the file's text. Throws the same problem as `readSettingsFile`. Pure. */
 export function parseSettings(text: string): Settings {
   // Readers ignore these names even if the file could not be rewritten.
   const reading = readJsonDocument(withoutEnvironmentOnly(text).text, settingsSchema)

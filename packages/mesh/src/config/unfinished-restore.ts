@@ -2,7 +2,7 @@ import { access, readdir, rm } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { DataPaths } from './data-paths.ts'
 
-/** Whether a restore into this home was cut off; then it is not whole, and everything in it may go. */
+/** Whether a restore into this home was interrupted; then the home is incomplete, and all of it may be deleted. */
 export async function isRestoreUnfinished(paths: DataPaths): Promise<boolean> {
   return access(paths.restoreMark).then(
     () => true,
@@ -10,7 +10,7 @@ export async function isRestoreUnfinished(paths: DataPaths): Promise<boolean> {
   )
 }
 
-/** Takes away the files of a restore that was cut off, its mark last. */
+/** Deletes the files of an interrupted restore, its mark last. */
 export async function wipeUnfinishedRestore(paths: DataPaths): Promise<void> {
   const below = Object.values(paths).map((path: string) => relative(paths.home, path).split(sep)[0] ?? '')
   for (const name of new Set(below)) {

@@ -15,12 +15,12 @@ const chainSchema = z
     },
   )
 
-/** Part of `config/settings.json`: how keys come of the seed, who speaks for chains and prices, and what holds for all agents. */
+/** Part of `config/settings.json`: key derivation, RPC endpoints, price sources, and limits of all agents. */
 export const walletSettingsSchema = z
   .strictObject({
     /**
-     * How addresses on Solana come of the seed: `hmac` over the path's text, or `slip-10` as common wallets do. A change
-     * holds for addresses that are given from then on.
+     * The derivation of Solana addresses from the seed: `hmac` over the path's text, or `slip-10` as common wallets
+     * do. A change applies to new addresses.
      */
     solana_derivation: z.enum(['hmac', 'slip-10']).default('hmac'),
     /** The RPC endpoint of each chain. An endpoint on a private network must also be in `egress.allowed_private`. */
@@ -30,19 +30,19 @@ export const walletSettingsSchema = z
       .array(
         z.strictObject({
           kind: z.enum(['coinbase', 'kraken', 'coingecko', 'defillama']),
-          /** In place of its public address. */
+          /** Overrides the public address of the source. */
           url: z.url({ protocol: /^https?$/ }).optional(),
         }),
       )
       .max(10)
       .default([{ kind: 'coinbase' }, { kind: 'kraken' }, { kind: 'coingecko' }, { kind: 'defillama' }]),
-    /** Apply to each agent whose record says 0. */
+    /** Limits that apply to each agent whose record says 0. */
     spend_limit_per_tx_usd: z.number().min(0).max(1_000_000).default(10),
     spend_limit_daily_usd: z.number().min(0).max(1_000_000).default(100),
     rate_limit_per_hour: z.number().int().min(0).max(100_000).default(10),
-    /** A payment that counts for more waits for a person, and so does the first one to an address. */
+    /** A payment of a higher value needs a person's approval, and so does the first payment to an address. */
     approve_above_usd: z.number().min(0).max(1_000_000).default(1),
-    /** Addresses that the owner knows, by the names under which people are shown them. */
+    /** Addresses that the owner knows, by the names that people see for them. */
     known_addresses: z
       .record(
         z.string().regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}$/, 'a name is 1 to 60 plain letters and digits'),

@@ -9,7 +9,7 @@ import type { Settings } from './settings-file.ts'
 
 const pollIntervalMs = 1000
 
-/** Undefined takes the field out. */
+/** Undefined removes the field. */
 export interface FieldEdit {
   readonly field: readonly string[]
   readonly value: unknown
@@ -40,12 +40,12 @@ export async function watchSettings(deps: {
   readonly clock: Clock
   readonly onBroken: (detail: string) => void
   readonly editor: FileEditor
-  /** Names that belong into the environment alone were taken out of the file. */
+  /** Called with the names that were removed from the file because they belong only into the environment. */
   readonly onStripped: (names: readonly string[]) => void
 }): Promise<SettingsFile> {
   const stopping = new AbortController()
   await strip()
-  /** Undefined after a look that failed: the next one reads the file although it is the same. */
+  /** Undefined after a failed check: the next check reads the file even if it did not change. */
   let stamp: FileStamp | null | undefined = await stampOf(deps.path)
   let settings = await readSettingsFile(deps.path)
   let broken: string | null = null

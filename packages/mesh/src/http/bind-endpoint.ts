@@ -29,7 +29,7 @@ export interface BoundRequest<E extends Endpoint, Schemas extends EndpointSchema
   readonly body: Parsed<Schemas['request']>
   readonly raw: FastifyRequest
   readonly reply: FastifyReply
-  /** Aborts when the client hangs up before it was answered. */
+  /** Aborts when the client disconnects before it got the response. */
   gone(): AbortSignal
 }
 
@@ -47,7 +47,7 @@ export interface BindOptions extends EndpointSchemas {
 declare module 'fastify' {
   interface FastifyContextConfig {
     readonly needs?: BindOptions['needs']
-    /** In the form of the protocol: `METHOD /path/{with}/{*braces}`. */
+    /** The route in the protocol's notation: `METHOD /path/{with}/{*braces}`. */
     readonly route?: string
   }
 }
@@ -116,14 +116,14 @@ export function createBinder(scope: FastifyInstance, share: CallShare = plainly)
   }
 }
 
-/** Whether it is sent as JSON: bytes and streams go out as they are. */
+/** Whether the result is sent as JSON: bytes and streams are sent unchanged. */
 function isRecord(result: unknown): result is object {
   if (typeof result !== 'object' || result === null) return false
   const prototype: unknown = Object.getPrototypeOf(result)
   return prototype === Object.prototype || prototype === Array.prototype || prototype === null
 }
 
-/** An issue names all fields that are unknown, and there may be thousands. */
+/** The maximum length of an issue's text: an issue names all unknown fields, of which there may be thousands. */
 const issueMaxChars = 500
 
 function parse(schema: z.core.$ZodType | undefined, value: unknown, where: string): unknown {

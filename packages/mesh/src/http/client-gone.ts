@@ -5,8 +5,8 @@ import { Problem } from '@flotilla/protocol/problem'
 export const clientWentAway = new Problem('client-gone')
 
 /**
- * Aborts when the client hangs up before it was answered. Asked of the answer: a request closes once its body is
- * read, and a socket outlives it and would keep the listeners of all its requests.
+ * Aborts when the client disconnects before it got the response. Listens on the response: a request closes once its
+ * body is read, and a socket outlives the request and would collect the listeners of all its requests.
  */
 export function clientGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController()

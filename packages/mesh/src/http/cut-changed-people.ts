@@ -50,7 +50,7 @@ export function cutChangedPeople(deps: {
       open.delete(reply)
       closed.abort()
     })
-    // Rejects when the answer is over first.
+    // The wait rejects when the response ends first.
     if (caller.expiresAt !== undefined)
       cutAt(caller.expiresAt, () => void line.destroy(), closed.signal).catch(() => undefined)
   }

@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { EffectOnce, EffectStep, OutsideLine } from '../effects/index.ts'
 import type { AgentCaller } from './gates/agent-gate.ts'
 
-/** The ways to do the work of a keyed call once; see `createEffectOnce`. */
+/** The ways to carry out the work of a call with an idempotency key exactly once; see `createEffectOnce`. */
 export interface EffectOnCall {
   readonly key: string
   local<T>(work: () => T): T
@@ -31,7 +31,7 @@ export function effectOnCall(
     })
   }
   if (!caller.run) throw new Problem('stale-fence')
-  // The endpoint is part of what must be the same: two of them may take the same body and answer differently.
+  // The endpoint is part of the compared request, because two endpoints may take equal bodies and answer differently.
   const endpoint = `${raw.method} ${raw.url.split('?')[0]}`
   const call = { agentId: caller.agentId, runId: caller.run.runId, key, request: { endpoint, request } }
   return {

@@ -45,8 +45,8 @@ export function isUpgrade(request: IncomingMessage): boolean {
 }
 
 /**
- * Sends requests for a socket through the same routes, hooks and gates as all others, so that what refuses a call refuses
- * a socket: `bear` makes the answer that a refusal is written to.
+ * Passes requests for a socket through the same routes, hooks and gates as all others, so that what rejects a call
+ * also rejects a socket: `bear` creates the response to which a rejection is written.
  */
 export function serveSockets(
   server: FastifyInstance,
@@ -98,7 +98,7 @@ export function takeLine(
   return { line: upgrade.socket, head: upgrade.head }
 }
 
-/** The refusal is written: the peer has a limited time to read it, after which the connection is closed. */
+/** The refusal is written: the client has a limited time to read it, after which the connection is closed. */
 function release(line: Duplex): void {
   const late = setTimeout(() => line.destroy(), refusedLingerMs)
   line.once('close', () => clearTimeout(late))

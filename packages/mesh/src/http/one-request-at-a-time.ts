@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 /** An undocumented field of the connections of Node's server; tests check that it still works. */
 interface ServedSocket extends Socket {
   readonly parser?: { onIncoming: OnIncoming | null } | null
-  /** The answer that is being given, as long as it is not finished. */
+  /** The response that is in progress, until it is finished. */
   readonly _httpMessage?: ServerResponse | null
 }
 type OnIncoming = (request: IncomingMessage, keepAlive: boolean) => number

@@ -62,7 +62,7 @@ export function openPeople(
   })
 }
 
-/** Says of who calls through a browser's page whether that page holds their proof. */
+/** Adds to a caller whether the browser's page sent a valid owner's proof. */
 function atPage(
   caller: HumanCaller,
   request: FastifyRequest,
@@ -113,7 +113,7 @@ export function openAgents(
   })
 }
 
-/** Each module's routes in a scope of their own, so that what one adds to it changes nothing for another. */
+/** Registers each module's routes in a scope of their own, so that its hooks do not affect other modules' routes. */
 function offer<Name extends keyof Routes>(
   { server, modules }: { readonly server: FastifyInstance; readonly modules: Offered },
   name: Name,

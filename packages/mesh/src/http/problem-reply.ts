@@ -12,7 +12,7 @@ import { storageFaultOf } from '../storage/index.ts'
 export function installProblemReplies(server: FastifyInstance, log: Log): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = asProblem(error, request.routeOptions.bodyLimit)
-    // A client that hung up in the middle of its body has not made anything fail inside.
+    // A client that disconnected while sending its body did not cause an internal error.
     if (problem.code === 'internal-error' && request.raw.complete) {
       log.error(
         { requestId: request.id, path: request.routeOptions.url, err: error },

@@ -19,9 +19,9 @@ export interface Routes {
   readonly agent?: (surface: AgentSurface) => void
   /** The operator alone, as an agent. */
   readonly operator?: (surface: AgentSurface) => void
-  /** The operator, and programs of this machine. */
+  /** The operator, and the owner's programs on this machine. */
   readonly operatorOrInternal?: (surface: Surface<Caller>) => void
-  /** Programs of this machine. */
+  /** The owner's programs on this machine. */
   readonly internal?: (surface: Surface<Caller>) => void
   /** The API for OpenAI's and Anthropic's clients in a container. */
   readonly models?: (surface: ModelSurface) => void
@@ -33,7 +33,7 @@ export type AdmittedRequest<E extends Endpoint, Schemas extends BindOptions, Who
   Schemas
 > & { readonly caller: Who }
 
-/** Binds one endpoint. The use case that `handler` calls decides whether the caller may. */
+/** Binds one endpoint. The use case that `handler` calls checks the caller's permission. */
 export type Bind<Who, More = unknown> = <E extends Endpoint, const Schemas extends BindOptions>(
   endpoint: E,
   schemas: Schemas,
@@ -58,7 +58,7 @@ export interface PublicSurface {
   readonly scope: FastifyInstance
 }
 
-/** Says at compile time that `people-roles.ts` has no row for the route. */
+/** A type error if `people-roles.ts` has no row for the route. */
 type Stated<E extends Endpoint> = `${E['method']} ${E['path']}` extends PeopleRoute
   ? unknown
   : { readonly peopleRolesHasNoRowFor: `${E['method']} ${E['path']}` }
@@ -77,7 +77,7 @@ export interface PeopleSurface {
   readonly downloads: DownloadRoom
 }
 
-/** `effect` for calls that change something: its key is taken from the headers, `asked` is what must be the same in a repeat. */
+/** For calls with an effect, `effect` reads the key from the headers; `asked` must be equal in a repeated call. */
 export type AgentSurface = Surface<AgentCaller, { effect(asked: unknown): EffectOnCall }>
 
 /** Clients are authenticated by agent or program tokens; see `AgentGate.modelSurface`. */

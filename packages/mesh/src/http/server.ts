@@ -25,7 +25,7 @@ const requestTimeoutMs = 120_000
 
 /** The size limit of one request's headers, names and values together; more is refused while it arrives. */
 const headersMaxBytes = 16 * 1024
-/** Headers of one request. Beyond it Node leaves them out, so that a refusal could be got round: it is refused instead. */
+/** The maximum number of headers. Node drops further ones, which could bypass a check, so the request is rejected. */
 const headersMax = 200
 
 /** Creates an HTTP server: bounded bodies, problem responses, `headers` on every response, no framework banner. */
@@ -98,7 +98,7 @@ function headAsGet(request: IncomingMessage): string {
   return request.url ?? '/'
 }
 
-/** A delivery that is refused is a row of its hook's history, so that its route looks for itself. */
+/** A rejected delivery is recorded in its webhook's history, so its route makes these checks itself. */
 function keepsRefusals(path: string | undefined): boolean {
   const [start = ''] = webhookPublicEndpoints.webhookReceive.path.split('{')
   return path?.startsWith(start) === true

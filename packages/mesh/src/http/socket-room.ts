@@ -3,7 +3,7 @@ import type { Caller } from '../access/index.ts'
 
 /** A client that reads events over a socket. */
 export interface SocketReader {
-  /** Null for the owner of this mesh, whom the file of people does not name. */
+  /** Null for the owner of this mesh, who has no entry in the file of people. */
   readonly person: string | null
   readonly role: PersonRole
 }

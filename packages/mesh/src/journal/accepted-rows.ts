@@ -20,7 +20,7 @@ export interface AcceptedBlock {
 
 /** Rows of a block: what one step of pruning takes. */
 export const acceptedBlockRows = 5000
-/** Blocks in all, so that the row of the acceptance stays small; of a longer journal each has more rows. */
+/** The maximum number of blocks, so that the row of the acceptance stays small; a longer log has larger blocks. */
 const blocksMax = 1000
 const pageRows = 500
 
@@ -68,7 +68,7 @@ export function acceptedBlocks(
   return all.slice(pruned + 1)
 }
 
-/** Compares every row before the acceptance; null where all are as they were, or none were named. */
+/** Compares every row before the acceptance; null if all are unchanged, or if the acceptance did not list them. */
 export function faultOfAccepted(
   database: Database,
   base: Checkpoint,
@@ -107,7 +107,7 @@ export function isAsAccepted(database: Database, { after, last, digest }: Accept
 
 type RawRow = ReturnType<typeof rowsAfter>[number]
 
-/** A page at a time, so that a long journal takes little memory. */
+/** Reads a page at a time, so that a long log takes little memory. */
 function* rowsFrom(database: Database, after: number): Generator<RawRow> {
   let last = after
   for (;;) {

@@ -3,11 +3,11 @@ import { journalRowSchema } from './read-journal.ts'
 import type { JournalRow } from './read-journal.ts'
 
 export interface JournalFilter {
-  /** Milliseconds since 1970; from, and before. */
+  /** Milliseconds since 1970; `since` is included, `until` is not. */
   readonly since?: number | undefined
   readonly until?: number | undefined
   readonly actor?: string | undefined
-  /** Whole, or with a star at its end. */
+  /** A whole action, or a prefix with a star at its end. */
   readonly action?: string | undefined
   /** Rows with this agent as actor or subject. */
   readonly agent?: string | undefined
@@ -16,7 +16,7 @@ export interface JournalFilter {
 /** Rows read at once; the event loop runs between two reads. */
 const windowRows = 1000
 
-/** Rows that fit, oldest first, as far as there were any when it began. A row that was made unreadable throws. */
+/** Matching rows, oldest first, up to the row that was the last when the export began. Throws at an unreadable row. */
 export async function* exportJournal(
   database: Database,
   filter: JournalFilter,
@@ -39,7 +39,7 @@ export async function* exportJournal(
   }
 }
 
-/** Pure. */
+/** Whether a row matches the filter. Pure. */
 export function fits(row: JournalRow, { since, until, actor, action, agent }: JournalFilter): boolean {
   if (since !== undefined && row.at < since) return false
   if (until !== undefined && row.at >= until) return false

@@ -13,17 +13,17 @@ import { checkpointSchema } from './journal-checkpoints.ts'
 import type { Checkpoint } from './journal-checkpoints.ts'
 
 /**
- * Checkpoints outside of the database: who can write to the database alone cannot take back what one of them names. A
- * line each, oldest first, in `data/journal-anchors.jsonl`.
+ * Checkpoints outside of the database: an attacker who can only write to the database cannot undo what a checkpoint
+ * covers. One line each, oldest first, in `data/journal-anchors.jsonl`.
  */
 export interface JournalAnchors {
-  /** Null for an invalid line. Empty without a file. */
+  /** Null for an invalid line. Empty if the file does not exist. */
   read(): readonly (Checkpoint | null)[]
-  /** On the disk when it returns. */
+  /** The checkpoint is on the disk when this returns. */
   add(checkpoint: Checkpoint): void
 }
 
-/** More than this, and the older half goes. */
+/** With more lines than this, the older half is deleted. */
 const linesMax = 2000
 
 export function createAnchorFile(path: string): JournalAnchors {
@@ -35,7 +35,7 @@ export function createAnchorFile(path: string): JournalAnchors {
       : []
   }
 
-  /** Adds the whole text or nothing: half a line, as a full disk leaves it, would look like a forged anchor. */
+  /** Writes the whole text or nothing: half a line, as a full disk would leave it, would look like a forged anchor. */
   function write(target: string, flags: string, text: string): void {
     const file = openSync(target, flags, 0o600)
     try {

@@ -33,13 +33,13 @@ export function sealed(checkpoint: Omit<Checkpoint, 'seal'>, seal: JournalSeal):
   return { ...checkpoint, seal: seal(checkpointText(checkpoint)) }
 }
 
-/** In the caller's transaction. */
+/** Runs in the caller's transaction. */
 export function writeCheckpoint(database: Database, { seq, hash, kind, at, seal }: Checkpoint): void {
   database
     .prepare('INSERT OR REPLACE INTO journal_checkpoints (seq, hash, kind, at, seal) VALUES (?, ?, ?, ?, ?)')
     .run(seq, hash, kind, at, seal)
   if (kind === 'pruned') database.prepare('DELETE FROM journal_checkpoints WHERE seq < ?').run(seq)
-  // Later checkpoints may refer to rows that are gone; an accepted chain has no others.
+  // Later checkpoints may refer to deleted rows; an accepted chain has no other checkpoints.
   if (kind === 'accepted') database.prepare('DELETE FROM journal_checkpoints WHERE seq <> ?').run(seq)
   database
     .prepare(

@@ -3,13 +3,13 @@ import { createHmac } from 'node:crypto'
 /** A MAC over a text under a secret that is not in the database. */
 export type JournalSeal = (text: string) => string
 
-/** The key is derived, so that the mesh's secret seals nothing but the journal here. */
+/** The key is derived from the mesh's secret for this one purpose. */
 export function createJournalSeal(meshSecret: string): JournalSeal {
   const key = createHmac('sha256', meshSecret).update('flotilla journal seal').digest()
   return (text) => createHmac('sha256', key).update(text).digest('hex')
 }
 
-/** Text of a head that is sealed. Pure. */
+/** The text of a head over which its seal is computed. Pure. */
 export function headText(head: {
   readonly seq: number
   readonly count: number
@@ -18,7 +18,7 @@ export function headText(head: {
   return `head\n${head.seq}\n${head.count}\n${head.hash}`
 }
 
-/** Text of a checkpoint that is sealed, in the database and outside of it. Pure. */
+/** The text of a checkpoint over which its seal is computed, in the database and outside of it. Pure. */
 export function checkpointText(checkpoint: {
   readonly seq: number
   readonly hash: string

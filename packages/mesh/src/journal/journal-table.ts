@@ -6,7 +6,7 @@ import { headText } from './journal-seal.ts'
 import type { JournalSeal } from './journal-seal.ts'
 import type { Journal } from './journal.ts'
 
-/** The end of the chain: last number, how many rows there are, hash of the last row. */
+/** The end of the chain: last number, number of rows, hash of the last row. */
 export interface JournalHead {
   readonly seq: number
   readonly count: number
@@ -35,7 +35,7 @@ export function createJournal({
       database.transaction(() => {
         const found = readHead(database)
         const head = found ?? { seq: 0, count: 0, hash: genesisHash }
-        // A row that follows a head which this mesh did not seal must not seal it: that is a person's to accept.
+        // A row after a head that this mesh did not seal must not seal it: only a person may accept such a head.
         const isOurs = found === null || found.seal === seal?.(headText(found))
         const link = {
           seq: head.seq + 1,
@@ -56,7 +56,7 @@ export function createJournal({
   }
 }
 
-/** In the caller's transaction. */
+/** Runs in the caller's transaction. */
 export function writeHead(
   database: Database,
   head: Omit<JournalHead, 'seal'>,
@@ -69,7 +69,7 @@ export function writeHead(
     .run(head.seq, head.count, head.hash, seal?.(headText(head)) ?? '')
 }
 
-/** Null while nothing was ever written. */
+/** Null if nothing was ever written. */
 export function readHead(database: Database): JournalHead | null {
   const row = database.prepare('SELECT seq, count, hash, seal FROM journal_head WHERE id = 1').get()
   return row ? headSchema.parse(row) : null

@@ -82,7 +82,7 @@ function pruneAccepted(deps: PruneDeps, base: Checkpoint, block: AcceptedBlock):
   return null
 }
 
-/** Rows up to a checkpoint go as it is written. */
+/** Deletes the rows up to a checkpoint in the transaction that writes it. */
 function take({ database, journal }: PruneDeps, made: Checkpoint): void {
   database.transaction(() => {
     writeCheckpoint(database, made)

@@ -13,11 +13,11 @@ export const journalRowSchema = z.object({
   previous_hash: z.string(),
   hash: z.string(),
 })
-/** A row as it is hashed: its detail is not read. */
+/** A row as it is hashed: its detail is not parsed. */
 export const linkSchema = journalRowSchema.extend({ detail: z.string() })
 export type JournalRow = z.infer<typeof journalRowSchema>
 
-/** Rows after `seq`, oldest first; at most `limit`. A row that was made unreadable throws. */
+/** Rows after `seq`, oldest first; at most `limit`. Throws at an unreadable row. */
 export function readJournal(
   database: Database,
   page: { readonly after: number; readonly limit: number },
@@ -34,7 +34,7 @@ export function rowsAfter(database: Database, after: number, limit: number) {
     .all(after, limit)
 }
 
-/** Whether the journal has a row of this action on this subject. Looks through all of it. */
+/** Whether the audit log has a row of this action on this subject. Searches the whole log. */
 export function isJournaled(
   database: Database,
   { action, subject }: Pick<JournalRow, 'action' | 'subject'>,

@@ -17,11 +17,11 @@ export interface JournalVerdict {
   readonly ok: boolean
   /** How many rows are valid, from the start of the verification. */
   readonly rows: number
-  /** Rows up to this one are gone, or were accepted as they are. */
+  /** Rows up to this one were pruned, or accepted as they are. */
   readonly after?: number
   /** The person who accepted all rows up to `after`, the time, and the fault. */
   readonly accepted?: { readonly by: string; readonly at: number; readonly was: string }
-  /** Number of the first row that does not hold; one past the last when rows are missing at the end. */
+  /** Number of the first invalid row; one past the last if rows are missing at the end. */
   readonly brokenAt?: number
   readonly detail?: string
 }
@@ -89,7 +89,7 @@ export function faultWords({
   return ok ? null : `row ${brokenAt}: ${detail}`
 }
 
-/** Read from the row of the checkpoint; its hash was checked before the walk. */
+/** Reads the acceptance from the checkpoint's row, whose hash was checked before. */
 function acceptanceOf(database: Database, base: Checkpoint | null): Pick<JournalVerdict, 'accepted'> {
   if (base?.kind !== 'accepted') return {}
   const row = readJournal(database, { after: base.seq - 1, limit: 1 })[0]
@@ -98,7 +98,7 @@ function acceptanceOf(database: Database, base: Checkpoint | null): Pick<Journal
   return { accepted: { by: row.actor, at: row.at, was: typeof was === 'string' ? was : 'nothing was named' } }
 }
 
-/** Rows after `start`, to `until` or the end; stops at the first that does not hold. */
+/** Walks the rows after `start`, to `until` or the end; stops at the first invalid one. */
 export function walkChain(
   database: Database,
   start: Place,

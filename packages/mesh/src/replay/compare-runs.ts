@@ -3,7 +3,7 @@ import type { RunOutcome } from '@flotilla/protocol/run'
 import type { RecordedRun, RecordedStep } from './read-record.ts'
 import type { Replay } from './replay-table.ts'
 
-/** Of a text in a difference, characters. */
+/** The maximum length of a text in a difference, in characters. */
 const shownMaxChars = 2000
 const differencesMax = 200
 
@@ -46,7 +46,7 @@ export function compareRuns(replay: Replay, first: Side, again: Side): readonly 
   return differences.slice(0, differencesMax)
 }
 
-/** Whether there is nothing that a replay must not have. Pure. */
+/** Whether none of the differences is one that a replay must not have. Pure. */
 export function isSameRun(differences: readonly Difference[]): boolean {
   return differences.every(({ what }) => what === 'prompt' || what === 'tools')
 }
@@ -105,7 +105,7 @@ function callText(call: { readonly name: string; readonly arguments: string } | 
   return call ? `${call.name} ${normalJson(call.arguments)}` : null
 }
 
-/** The same arguments with other spaces are the same. */
+/** Arguments that differ only in white space are the same. */
 function normalJson(text: string): string {
   return text.replaceAll(/\s+/g, ' ')
 }

@@ -4,17 +4,17 @@ import type { Database } from '../storage/index.ts'
 import { keptAnswerSchema, keptMessageSchema } from './exchange.ts'
 import type { Exchange, KeptAnswer, KeptMessage } from './exchange.ts'
 
-/** An exchange as it is written: only what is new in it since the one that it goes on from. */
+/** An exchange as it is stored: only what is new in it compared with the exchange that it continues. */
 export interface ExchangeRow {
   readonly runId: string
   readonly number: number
   readonly agentId: string
   readonly at: number
-  /** Of the run, when it was said. */
+  /** The turn of the run in which the exchange took place. */
   readonly turn: number
   readonly purpose: string
   readonly model: string
-  /** The exchange that this one goes on from, and how many of its messages still stand at the beginning. */
+  /** The exchange that this one continues, and how many of its messages are still at the beginning. */
   readonly after: number | null
   readonly kept: number
   readonly news: readonly KeptMessage[]
@@ -23,9 +23,9 @@ export interface ExchangeRow {
 }
 
 export interface ExchangeTable {
-  /** In the caller's transaction; false where the run is not there any more. */
+  /** Runs in the caller's transaction; returns false if the run no longer exists. */
   insert(row: ExchangeRow, bytes: number): boolean
-  /** In which turn a run is now; null where it is not there any more. */
+  /** The run's current turn; null if the run no longer exists. */
   turnOf(runId: string): number | null
   /**
    * In the caller's transaction: an answer was received and is not written yet. Marks are unique within each process
@@ -33,19 +33,19 @@ export interface ExchangeTable {
    */
   mark(mark: number, runId: string): void
   unmark(mark: number): void
-  /** Of each answer that is marked, its run, once; no mark is left. */
+  /** Returns the runs with marked answers, each run once, and deletes all marks. */
   takeMarked(): readonly string[]
-  /** Says once why something of a run's record is missing. */
+  /** Stores once why a part of a run's record is missing. */
   cut(runId: string, reason: string): void
   cutOf(runId: string): string | null
   /**
-   * In order, whole, up to the given number, each with the characters that were read for it. Each is read when it is
-   * requested, so a caller that yields in between gets no exchange that was dropped meanwhile.
+   * Exchanges in order, complete, up to the given number, each with the number of characters read for it. Each is
+   * read when it is requested, so a caller that yields in between gets no exchange that was dropped meanwhile.
    */
   of(runId: string, lastNumber?: number): Iterable<{ readonly exchange: Exchange; readonly chars: number }>
-  /** The last number of a run, -1 before the first, and its bytes. */
+  /** The number of the run's last exchange, -1 before the first, and the bytes of all its exchanges. */
   sizeOf(runId: string): { readonly number: number; readonly bytes: number }
-  /** Of all exchanges of a run when they are whole. */
+  /** The number of messages of a run, counted in full for each of its exchanges. */
   messagesOf(runId: string): number
   bytes(): number
   dropOlder(at: number): void

@@ -4,7 +4,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { Clean, Pieces } from './in-pieces.ts'
 
-/** Parts of a request as they are kept: words, calls and results; of pictures only that there were some. Pure. */
+/** The parts of a request that the record stores: texts, calls and results; a picture only as a note. Pure. */
 
 const callSchema = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })
 
@@ -30,7 +30,7 @@ export interface Exchange {
   readonly purpose: string
   readonly model: string
   readonly messages: readonly KeptMessage[]
-  /** Names of the tools that were offered, each with a mark of its definition. */
+  /** Names of the offered tools, each with a short digest of its definition. */
   readonly tools: Readonly<Record<string, string>>
   readonly answer: KeptAnswer
 }
@@ -78,13 +78,13 @@ function textOf(message: ChatMessage): string {
     .join('\n')
 }
 
-/** What was once said, without what must not be shown. */
+/** A recorded message or answer without secrets. */
 export function cleaned<T extends KeptMessage | KeptAnswer>(said: T, clean: (text: string) => string): T {
   const calls = said.calls?.map((call) => ({ ...call, arguments: clean(call.arguments) }))
   return { ...said, content: clean(said.content), ...(calls ? { calls } : {}) }
 }
 
-/** The same of any length, piece by piece. */
+/** The same for a message of any length, piece by piece. */
 export function* cleanedInPieces<T extends KeptMessage | KeptAnswer>(said: T, clean: Clean): Pieces<T> {
   const words = new Map<string, string>()
   for (const text of [said.content, ...(said.calls ?? []).map((call) => call.arguments)]) {

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Steps } from '../credentials/index.ts'
 
-/** Characters of a record that are gone through in one go; the mesh answers everybody else in between. */
+/** Characters of a record that are processed without a break; other work of the mesh runs in between. */
 export const pieceMaxChars = 32 * 1024
 
-/** Work that says at each `yield` how many characters it has gone through since the last. */
+/** Work that yields the number of characters it has processed since the last yield. */
 export type Pieces<T> = Steps<T>
 
-/** Takes out of words what is a secret, or looks like one. */
+/** Removes secrets, and what looks like one, from a text. */
 export type Clean = (words: string) => Pieces<string>
 
 /** Does the work piece by piece, each of no more than `pieceMaxChars` and one step, and lets the event loop turn between them. */

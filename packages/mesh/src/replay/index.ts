@@ -23,7 +23,7 @@ export interface RunRecords {
   readonly recorder: RunRecorder
 }
 
-/** The record of runs, before there are models whose answers it keeps. */
+/** Creates the record of runs; called before the models exist whose answers it records. */
 export function runRecords(
   kernel: Kernel & { readonly settings: () => Settings },
   needs: { readonly vault: Vault },

@@ -8,10 +8,10 @@ import type { KeptMessage } from './exchange.ts'
 import type { ExchangeRow, ExchangeTable } from './exchange-table.ts'
 import type { Clean, Pieces } from './in-pieces.ts'
 
-/** Runs whose last exchange is remembered; of another the next exchange is kept whole. */
+/** Runs whose last exchange is remembered; the next exchange of any other run is stored in full. */
 const liveRunsMax = 500
 
-/** A received answer with the settings of that time; it is written when its turn has come. */
+/** A received answer with the settings at that time; the write queue stores it later. */
 export interface Heard {
   readonly request: ProviderRequest
   readonly runId: string
@@ -20,19 +20,19 @@ export interface Heard {
   readonly at: number
   readonly turn: number
   readonly mark: number
-  /** Removes the secrets of that time; reading removes the secrets of the time of reading. */
+  /** Removes the secrets known at the time of the answer; a read also removes the secrets known at its own time. */
   readonly clean: Clean
 }
 
-/** What is to be written of an answer; null for nothing. */
+/** What to store of an answer; null for nothing. */
 export type Kept = { readonly row: ExchangeRow; readonly bytes: number } | { readonly cut: string } | null
 
 export interface LiveRun {
   number: number
   bytes: number
-  /** In all its exchanges when they are whole. */
+  /** The number of messages, counted in full for each exchange. */
   messages: number
-  /** By purpose: the last exchange, and a digest of each of its messages. */
+  /** For each purpose, the last exchange and a digest of each of its messages. */
   readonly last: Map<string, { readonly number: number; readonly digests: readonly string[] }>
 }
 
@@ -45,7 +45,7 @@ export interface Recording {
   total: number
 }
 
-/** What of an answer is written: only what is new since the last exchange for the same purpose. */
+/** Decides what to store of an answer: only what is new since the last exchange for the same purpose. */
 export function* keepExchange(
   recording: Recording,
   { request, runId, purpose, text, at, turn, clean }: Heard,
@@ -98,7 +98,7 @@ function liveRun({ table, commits, live }: Recording, runId: string): LiveRun {
   const known = live.get(runId)
   if (known) return known
   if (live.size >= liveRunsMax) live.delete(live.keys().next().value ?? '')
-  // What waits to be written counts as well.
+  // Exchanges that wait to be written count as well.
   commits.flush()
   const fresh: LiveRun = { ...table.sizeOf(runId), messages: table.messagesOf(runId), last: new Map() }
   live.set(runId, fresh)
@@ -114,7 +114,7 @@ function commonLength(before: readonly string[], now: readonly string[]): number
   return differs === -1 ? now.length : differs
 }
 
-/** Name and a short mark of each definition: enough to see that it is another one. */
+/** Names with a short digest of each definition, enough to detect another definition. */
 function toolMarks(tools: unknown): Record<string, string> {
   if (!Array.isArray(tools)) return {}
   const marks = (tools as readonly unknown[]).flatMap((tool): [string, string][] => {

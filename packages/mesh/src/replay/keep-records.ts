@@ -8,14 +8,14 @@ import type { Clean, Pieces } from './in-pieces.ts'
 import { readRecord } from './read-record.ts'
 import type { RecordedRun } from './read-record.ts'
 
-/** Records that are remembered as they were read; a replay asks for the same one at each step. */
+/** How many parsed records are cached; a replay requests the same one at each step. */
 const recordsMax = 4
-/** Times that a record is cleaned because credentials were changed while that went on. */
+/** How often a record is cleaned again because credentials changed during the cleaning. */
 const cleaningsMax = 5
 
 /**
- * What of records is shown to people and agents: without what has become a secret since they were written, up to the moment
- * at which they are handed over. Problem `conflict` where credentials change again and again.
+ * Records as people and agents may see them: without the values that are secrets at the time of the call. Problem
+ * `conflict` if credentials keep changing during the cleaning.
  */
 export async function shownRecords<const Records extends readonly RecordedRun[]>(
   records: Records,
@@ -31,7 +31,7 @@ export async function shownRecords<const Records extends readonly RecordedRun[]>
   })
 }
 
-/** To clean a long record takes seconds, and is done once for as long as the same values are held. */
+/** Cleaning a long record takes seconds, so its result is cached until the set of secret values changes. */
 const shownOf = new WeakMap<RecordedRun, { readonly clean: Clean; readonly shown: Promise<RecordedRun> }>()
 
 function shownBy(record: RecordedRun, clean: Clean): Promise<RecordedRun> {
@@ -84,7 +84,7 @@ function* cleanedRecord(record: RecordedRun, clean: Clean): Pieces<RecordedRun> 
   return { ...record, steps, turns }
 }
 
-/** Reads the record of a run, and again only once there is more or less of it. */
+/** Reads the record of a run, and reads it again only after exchanges were added or dropped. */
 export function createRecordReader(
   exchanges: Pick<ExchangeTable, 'of' | 'sizeOf'>,
 ): (runId: string) => Promise<RecordedRun> {

@@ -1,14 +1,14 @@
 import { inPieces } from './in-pieces.ts'
 import type { Pieces } from './in-pieces.ts'
 
-/** Pieces of work that wait for their turn, and characters of all of them: what is more is refused. */
+/** How much work may wait in the queue, in items and in characters; more is refused. */
 export const queueLimits = { waitingMax: 256, waitingMaxChars: 64 * 1024 * 1024 } as const
 
-/** Work of any length, one after the other in the order in which it came, each in pieces between which others act. */
+/** Runs work items one after the other, in the order of `add`, in pieces between which other work of the mesh runs. */
 export interface PieceQueue {
-  /** False where too much waits already: then it is not done. One alone is taken however long it is. */
+  /** False if too much is waiting: then the work is not done. An empty queue accepts work of any length. */
   add(work: () => Pieces<void>, chars: number): boolean
-  /** Until all that was added so far is done. */
+  /** Resolves when all work added so far is done. */
   done(): Promise<void>
 }
 

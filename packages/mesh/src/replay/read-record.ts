@@ -5,28 +5,28 @@ import type { Pieces } from './in-pieces.ts'
 export interface RecordedRun {
   readonly steps: readonly RecordedStep[]
   readonly turns: readonly RecordedTurn[]
-  /** Answers beside the conversation. */
+  /** The number of answers outside of the conversation. */
   readonly beside: number
 }
 
 export interface RecordedStep {
-  /** From 0. */
+  /** Index of the step, from 0. */
   readonly at: number
   readonly exchange: Exchange
-  /** Of each call of the answer; null where nothing was recorded. */
+  /** The result of each call in the answer; null if none was recorded. */
   readonly results: readonly (string | null)[]
-  /** What the agent was sent after the answer and its results, before it asked again in the same turn. */
+  /** Messages to the agent after the answer and its results, before its next request in the same turn. */
   readonly said: readonly string[]
 }
 
 export interface RecordedTurn {
   /** Index of its first step. */
   readonly from: number
-  /** Behind its last step. */
+  /** Index after its last step. */
   readonly to: number
-  /** What was asked. */
+  /** The turn's input. */
   readonly asked: string
-  /** What was said in the conversation before. */
+  /** The messages of the conversation before the turn. */
   readonly history: readonly KeptMessage[]
 }
 
@@ -35,7 +35,7 @@ export function* readRecord(exchanges: readonly Exchange[]): Pieces<RecordedRun>
   const answered: Exchange[] = []
   for (const [at, exchange] of loop.entries()) {
     const next = loop[at + 1]
-    // Asked again after a crash, the same question counts as it was answered last.
+    // If a crash made the agent ask the same question again, only the last answer counts.
     const isAgain = next !== undefined && next.turn === exchange.turn && (yield* isSame(exchange, next))
     if (!isAgain) answered.push(exchange)
   }
@@ -70,7 +70,7 @@ function withoutMoment(messages: readonly KeptMessage[]): readonly KeptMessage[]
   return isMoment ? messages.slice(0, -1) : messages
 }
 
-/** What an exchange kept of the one before is the same object: no long conversation is compared twice. */
+/** Messages taken over from the previous exchange are the same objects, so no conversation is compared twice. */
 function* isSame(one: Exchange, other: Exchange): Pieces<boolean> {
   if (one.messages.length !== other.messages.length) return false
   for (const [at, message] of one.messages.entries()) {
@@ -83,7 +83,7 @@ function* isSame(one: Exchange, other: Exchange): Pieces<boolean> {
   return true
 }
 
-/** A reminder of an open task, a steer, news of sub-agents: with them a turn goes on behind an answer without calls. */
+/** Messages such as steers or reminders of open tasks, with which a turn continues after an answer without calls. */
 function saidBetween({ turn }: Exchange, next: Exchange | undefined): string[] {
   if (next?.turn !== turn) return []
   const own = next.messages.filter(({ role }) => role !== 'system')
@@ -91,7 +91,7 @@ function saidBetween({ turn }: Exchange, next: Exchange | undefined): string[] {
   return last === -1 ? [] : own.slice(last + 1).map(({ content }) => content)
 }
 
-/** The results that stand behind the answer in the conversation that followed, in the order of its calls. */
+/** The results of the answer's calls, in their order, from the conversation in the next exchange. */
 function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): (string | null)[] {
   if (answer.calls.length === 0) return []
   const names = answer.calls.map(({ name }) => name).join(' ')
@@ -129,7 +129,7 @@ export function stepAskedFor(
   const asked = messages.findLastIndex(({ role, content }) => role === 'user' && content === turn.asked)
   const own = messages.slice(asked + 1)
   const answers = (from: number) => own.slice(from).filter(({ role }) => role === 'assistant').length
-  // Where the conversation was shortened, fewer answers stand there than were given.
+  // In a shortened conversation there are fewer answers than were given.
   const last = own.findLastIndex((message) => playedStep(message, turn) !== null)
   const step = last === -1 ? null : playedStep(own[last], turn)
   const byId = step === null ? turn.from : step + 1 + answers(last + 1)
@@ -137,7 +137,7 @@ export function stepAskedFor(
   return asked === -1 && step !== null ? byId : Math.max(byId, turn.from + answers(0))
 }
 
-/** The step of the turn whose recorded answer this is, by the ids of its calls. */
+/** The step of the turn to which this recorded answer belongs, by the ids of its calls; null for any other message. */
 function playedStep(
   message: KeptMessage | undefined,
   turn: { readonly from: number; readonly to: number },

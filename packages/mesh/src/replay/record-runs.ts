@@ -28,19 +28,19 @@ export interface RunRecorder {
    * noted in the records.
    */
   recover(): void
-  /** The same provider, with an ear on it. */
+  /** Wraps a provider so that its answers are recorded. */
   wrap(provider: LlmProvider): LlmProvider
-  /** By what is a secret now. */
+  /** Removes the values that are secrets now. */
   cleaner(): Clean
-  /** A run that has ended says no more. */
+  /** Frees the memory for a run that has ended. */
   forget(runId: string): void
-  /** Once a minute. */
+  /** Deletes old records; called once a minute. */
   maintain(): void
   /** Resolves when everything received so far is written; before the database closes, and before a read. */
   written(): Promise<void>
 }
 
-/** Bytes of one answer that are waited for; a longer one is not kept. */
+/** The maximum size of a recorded answer, in bytes; longer ones are not recorded. */
 const answerMaxBytes = 2 * 1024 * 1024
 const dayMs = 24 * 3600 * 1000
 
@@ -85,7 +85,7 @@ export function createRunRecorder(deps: RunRecorderDeps): RunRecorder {
     wrap: (provider) => wrap(recorder, provider),
     cleaner: recorder.cleaner,
     forget: (runId) => {
-      // Behind its last exchange, which may still be waiting.
+      // Queued after the run's last exchange, which may still be waiting.
       const isTaken = recorder.queue.add(function* forget() {
         recorder.live.delete(runId)
         yield 1
@@ -131,7 +131,7 @@ function wrap(recorder: Recorder, provider: LlmProvider): LlmProvider {
   }
 }
 
-/** Resolves once a mesh that is killed from here on would know of it. */
+/** Resolves once the disk says that the answer was received, so that a mesh killed later knows what it lost. */
 async function hear(recorder: Recorder, request: ProviderRequest, text: string): Promise<void> {
   const { table, commits, queue, cleaner, deps } = recorder
   const { ofRun } = request
@@ -143,7 +143,7 @@ async function hear(recorder: Recorder, request: ProviderRequest, text: string):
   const at = deps.clock.now()
   const heard: Heard = { request, runId, purpose, text, at, turn, mark, clean: cleaner() }
   const isTaken = queue.add(() => write(recorder, heard), text.length + request.body.length)
-  // Committed before what the queue comes to, which begins later.
+  // Added to a commit before the queue, which begins later, can write the exchange.
   if (isTaken) await commits.add(() => table.mark(mark, runId))
   else await cut(recorder, runId, 'more was said at the same time than the mesh could write down')
 }
@@ -168,7 +168,7 @@ function* write(recorder: Recorder, heard: Heard): Pieces<void> {
 
 function shrink(recorder: Recorder): void {
   const most = maxBytes(recorder.deps)
-  // A tenth below the bound, so that it is not done again for each exchange.
+  // Shrinks to a tenth below the limit, so that not every exchange shrinks again.
   recorder.table.shrink(most * 0.9, most * recordLimits.agentShareMax)
   recorder.total = recorder.table.bytes()
 }
@@ -192,7 +192,7 @@ function notKept({ log }: Pick<RunRecorderDeps, 'log'>, error: unknown, runId?: 
   log.warn({ runId, err: error }, 'failed to record a model call of a run; a replay of the run lacks it')
 }
 
-/** Passes every chunk on and returns the whole text before the end is reported; null for one that is too long. */
+/** Passes every chunk on, and calls `whole` with the text before the end is reported; with null if it is too long. */
 async function* tee(
   body: AsyncIterable<Uint8Array>,
   whole: (text: string | null) => Promise<void>,

@@ -8,7 +8,7 @@ import { replayOf } from './replay-context.ts'
 import type { ReplayContext } from './replay-context.ts'
 import type { Replay } from './replay-table.ts'
 
-/** Characters of a conversation that a replay begins in; the oldest are left out. */
+/** Characters of the conversation before a replay; the oldest messages are left out. */
 const historyMaxChars = 400_000
 
 export interface RecordedResult {
@@ -17,7 +17,7 @@ export interface RecordedResult {
   readonly ended: boolean
 }
 
-/** For the agent that replays it: what a call returned then. Problem `not-found` in every other run. */
+/** For the agent of a replay: the recorded result of a call. Problem `not-found` in every other run. */
 export async function recordedCall(
   context: ReplayContext,
   runId: string | null,
@@ -29,7 +29,7 @@ export async function recordedCall(
   return result
 }
 
-/** For the agent that replays it: what was said before and in between. Empty in every other run. */
+/** For the agent of a replay: the messages before and during the turn. Empty in every other run. */
 export async function recordedHistory(
   context: ReplayContext,
   runId: string | null,
@@ -43,7 +43,7 @@ interface Replayed {
   readonly replay: Pick<Replay, 'turn' | 'until'>
 }
 
-/** Of a call of the turn that is replayed, before a fork leaves the record; null for every other. Pure. */
+/** The recorded result of a call of the replayed turn, before a fork's first own step; null for other calls. Pure. */
 export function resultOf({ record, replay }: Replayed, callId: string): RecordedResult | null {
   const [, step = '', call = ''] = recordedCallPattern.exec(callId) ?? []
   const turn = record.turns[replay.turn]
@@ -68,7 +68,7 @@ export function historyOf({ record, replay }: Replayed): RecordedHistory {
   return { messages: bounded(turn.history).map(recordedMessage), said: saidIn(steps) }
 }
 
-/** The newest messages that fit, from a question on, so that no result is without its call. */
+/** The newest messages that fit, starting with a user message, so that no result is without its call. */
 function bounded(history: readonly KeptMessage[]): readonly KeptMessage[] {
   let room = historyMaxChars
   const from = history.findLastIndex((message) => {
@@ -86,7 +86,7 @@ function bounded(history: readonly KeptMessage[]): readonly KeptMessage[] {
       )
 }
 
-/** The first that fit. */
+/** The first messages that fit. */
 function saidIn(steps: RecordedRun['steps']): RecordedHistory['said'] {
   let room = historyMaxChars
   const all = steps.flatMap(({ said }, index) => said.map((text) => ({ answers: index + 1, text })))

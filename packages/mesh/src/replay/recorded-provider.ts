@@ -9,13 +9,13 @@ import type { RecordedRun } from './read-record.ts'
 import type { Replay } from './replay-table.ts'
 
 /**
- * Answers as a run was once answered. Which answer is next follows from the conversation alone, so that nothing is lost
- * when a process is killed in between. Ids of calls say which recorded call they are. Costs nothing.
+ * A provider that gives the recorded answers of a run. The conversation alone determines the next answer, so nothing
+ * is lost when a process is killed in between. The ids of its calls name the recorded calls. It costs nothing.
  */
 export function createRecordedProvider(deps: {
   readonly replay: Replay
   readonly record: RecordedRun
-  /** What the run that plays was asked, as its agent says it to the model. */
+  /** The question of the replaying run, as its agent sends it to the model. */
   readonly asked: string
   readonly clock: Clock
   readonly newId: NewId
@@ -52,7 +52,7 @@ export function createRecordedProvider(deps: {
   }
 }
 
-/** Questions beside the conversation of a replay: a summary that was not recorded is made without a model. */
+/** Refuses questions outside of a replay's conversation: a summary that was not recorded is made without a model. */
 export const refusingProvider: LlmProvider = {
   forms: new Set(['chat']),
   complete: async () => {

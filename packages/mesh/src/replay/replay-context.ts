@@ -10,7 +10,7 @@ import type { RecordedRun } from './read-record.ts'
 import type { RunRecorder } from './record-runs.ts'
 import type { Replay, ReplayTable } from './replay-table.ts'
 
-/** What every use of a record needs. */
+/** Dependencies of all use cases of records. */
 export interface ReplayContext {
   readonly kernel: Pick<Kernel, 'guard' | 'database' | 'journal' | 'clock' | 'newId'>
   readonly exchanges: ExchangeTable
@@ -22,13 +22,13 @@ export interface ReplayContext {
   readonly requireModel: RequireModel
 }
 
-/** As it was written, with all that was said so far. For no eyes but our own: `knownRecordOf` is what is shown. */
+/** The record as written, with everything received so far. For internal use: callers get `knownRecordOf`. */
 export async function recordOf({ recorder, readRecord }: ReplayContext, runId: string): Promise<RecordedRun> {
   await recorder.written()
   return readRecord(runId)
 }
 
-/** Without values that have become secret since it was written, because it is read now. */
+/** The record without values that became secret after it was written. */
 export async function knownRecordOf(context: ReplayContext, runId: string): Promise<RecordedRun> {
   const [shown] = await shownRecords([await recordOf(context, runId)], context.recorder.cleaner)
   return shown
@@ -39,7 +39,7 @@ export interface RunWithRecord {
   readonly record: RecordedRun
 }
 
-/** Problems `denied`, and `not-found` where there is no run, or nothing recorded of it. */
+/** Problems `denied`, and `not-found` if the run does not exist or nothing is recorded of it. */
 export async function requireRecord(
   context: ReplayContext,
   caller: Caller,
@@ -58,13 +58,13 @@ export async function requireRecord(
   return { run, record }
 }
 
-/** Of a run that can be played: ended, and recorded as a whole. Problem `conflict` for every other. */
+/** Requires a run that can be replayed: ended, with a complete record. Problem `conflict` for any other run. */
 export async function requireWholeRecord(
   context: ReplayContext,
   caller: Caller,
   runId: string,
 ): Promise<RunWithRecord> {
-  // First, so that a caller who may not give work does not learn which runs exist.
+  // Checked first, so that a caller who may not submit runs does not learn which runs exist.
   context.kernel.guard(caller, { do: 'submit-run', to: context.runs.find(runId)?.agentId ?? '' })
   const found = await requireRecord(context, caller, runId)
   if (!isTerminal(found.run.state))
@@ -77,7 +77,7 @@ export async function requireWholeRecord(
   return found
 }
 
-/** The replay that this run is, with what it repeats; null for every other run. */
+/** The replay of this run, with the record that it repeats; null if the run is no replay. */
 export async function replayOf(
   context: ReplayContext,
   runId: string,

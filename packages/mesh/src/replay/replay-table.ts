@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 
-/** What a run plays again. */
+/** Which recorded turn a run replays. */
 export interface Replay {
   readonly runId: string
   readonly ofRun: string
-  /** Index of the turn that it plays. */
+  /** Index of the replayed turn. */
   readonly turn: number
-  /** Index of the first step that another model answers; null for a replay, which has none. */
+  /** Index of the first step that another model answers; null for a replay, in which no other model answers. */
   readonly until: number | null
   readonly model: string | null
 }
@@ -33,7 +33,7 @@ const rowSchema = z
     model: row.model,
   }))
 
-/** Runs that are asked about with each call of a model; forgetting one costs a look-up. */
+/** How many look-ups are cached, because every model call makes one; a dropped entry costs a database query. */
 const knownMax = 1000
 
 export function createReplayTable(database: Database): ReplayTable {

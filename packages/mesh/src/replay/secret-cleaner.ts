@@ -4,7 +4,7 @@ import type { Clean } from './in-pieces.ts'
 
 type Names = Pick<Vault, 'system' | 'agentTier' | 'names'>
 
-/** Takes out what is a secret now; the same function for as long as the same values are held. */
+/** Removes the values that are secrets now; returns the same function until the set of secret values changes. */
 export function createSecretCleaner(vault: Names): () => Clean {
   const scrubFor = createScrubs()
   let last: { readonly held: readonly Secret[]; readonly clean: Clean } | null = null

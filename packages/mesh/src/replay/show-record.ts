@@ -23,7 +23,7 @@ export async function showRecord(
   }
 }
 
-/** What a replay or fork did otherwise than the run that it repeats. Problems `denied`, `not-found`. */
+/** The differences between a replay or fork and the run that it repeats. Problems `denied`, `not-found`. */
 export async function compareReplay(
   context: ReplayContext,
   caller: Caller,

@@ -7,10 +7,10 @@ import { knownRecordOf } from './replay-context.ts'
 import type { ReplayContext } from './replay-context.ts'
 import type { Replay } from './replay-table.ts'
 
-/** What answers a run that is a replay, in place of a model; null for every other run. */
+/** Returns what answers the model calls of a replay in place of a model; null for every other run. */
 export function createStandIn(context: ReplayContext): StandIn {
   return (asked) => {
-    // At once: this is asked of every call of a model, and most runs repeat nothing.
+    // Synchronous, because every model call comes here, and most runs are no replays.
     const replay = context.replays.find(asked.runId)
     return replay && standInOf(context, replay, asked)
   }
@@ -35,7 +35,7 @@ async function standInOf(
   return { llm: context.recorder.wrap(provider) }
 }
 
-/** What a replay was asked, cut and cleaned when it was submitted, as its agent says it to the model. */
+/** The input of a replay, cut and cleaned when it was submitted, as its agent sends it to the model. */
 function questionOf({ runs }: ReplayContext, runId: string): string {
   const input = runs.find(runId)?.input
   return input?.kind === 'chat' ? sanitizeForPrompt(input.message) : ''

@@ -8,8 +8,8 @@ import type { ReplayContext } from './replay-context.ts'
 import type { Replay } from './replay-table.ts'
 
 /**
- * One turn of a run once more, by its record: a run of its own, of the same agent, in a conversation of its own; queued,
- * bounded and shown as any other. Problems `denied`, `not-found`, `conflict`, and those of `submitRun`.
+ * Replays one turn of a run by its record, as a new run of the same agent in a new conversation, queued, limited and
+ * shown like any other run. Problems `denied`, `not-found`, `conflict`, and those of `submitRun`.
  */
 export async function startReplay(
   context: ReplayContext,
@@ -36,7 +36,7 @@ interface ForkInput {
   readonly maxUsd: number | null
 }
 
-/** The same up to a step, and from there on with another model and real tools. Also the Problems of `requireModel`. */
+/** Replays a turn up to a step, then continues with another model and real tools. Also Problems of `requireModel`. */
 export async function startFork(
   context: ReplayContext,
   caller: Caller,

@@ -3,6 +3,6 @@ import type { AgentSurface } from '../http/index.ts'
 import type { SkillCheck } from './create-skill-check.ts'
 
 export function skillAgentRoutes({ bind }: AgentSurface, check: SkillCheck): void {
-  // Nothing changes by it, so it needs no key.
+  // The check changes nothing, so it needs no idempotency key.
   bind(endpoints.skillCheck, api.skillCheck, ({ caller, body }) => check(caller, body))
 }

@@ -5,8 +5,8 @@ import type { Faults } from './skill-fault.ts'
 import { walkNodes } from './walk-nodes.ts'
 
 /**
- * Modules of a whole source: a forbidden one is reported with its reason, one that is not allowed with the allowed
- * ones. Pure.
+ * Checks the imports of a source: reports a forbidden module with the reason, any other with the allowed modules.
+ * Pure.
  */
 export function checkImports(program: AnyNode, faults: Faults): void {
   for (const { node } of walkNodes(program)) {

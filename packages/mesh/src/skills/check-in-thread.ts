@@ -6,22 +6,22 @@ import type { CheckThread } from './check-thread.ts'
 
 export type CheckSource = (agentId: string, source: string) => Promise<SkillVerdict>
 
-/** Checks that wait or run. An agent asks for one after the other; a second one is what it asked again. */
+/** Checks that wait or run. An agent requests one at a time; a second one is a repeated request. */
 const places = { max: 200, perAgentMax: 2, floor: 1, reserveMax: 100 }
 const retryAfterSeconds = 5
 /** A thread that was unused for this many milliseconds is ended. */
 const idleMaxMs = 5_000
 
 /**
- * Checks each source in another thread, one after the other, an agent in its turn. What takes the types out is one
- * program for the whole thread, and a source that is nested deep enough breaks it for good: in the mesh's own thread one
- * agent's source would be the end of every skill, and of every part of the mesh that is loaded later. A thread goes on
- * to the next source only if it could read the last one. Problem `rate-limited` when too many wait; rejects, and checks
- * the next one as ever, where no thread can be had.
+ * Checks each source in another thread, one after the other, taking turns among agents. One program strips the types
+ * for the whole thread, and a deeply nested source breaks it permanently. In the mesh's own thread, one agent's
+ * source would stop all skills, and every part of the mesh that is loaded later. A thread gets the next source only
+ * if it could read the last one. Problem `rate-limited` if too many wait. Rejects if no thread can be started; the
+ * next check tries again.
  */
 export function createCheckInThread(start: () => Promise<CheckThread> = startCheckThread): CheckSource {
   const share = createFairShare(places)
-  /** What agents wait for; the first of them is the next. */
+  /** The waiting checks of each agent; the agent that comes first is served next. */
   const turns = new Map<string, (() => Promise<void>)[]>()
   let running = false
   let thread: CheckThread | null = null

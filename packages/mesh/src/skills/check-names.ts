@@ -11,13 +11,13 @@ const computedHint =
   'a name that is known only when it runs is refused; write items[+index] or items.at(index) for lists, and a Map for keys'
 /** The two symbols that make an object iterable. */
 const allowedSymbols: readonly string[] = ['iterator', 'asyncIterator']
-/** Results of these are numbers, whatever they are given, or they throw. */
+/** The results of these operators are numbers, whatever the operands, or they throw. */
 const numericOperators: readonly string[] = ['-', '*', '/', '%', '**', '|', '&', '^', '<<', '>>', '>>>']
 
-/** Whether a name means something to every program, so that a source may neither use nor redefine it unasked. */
+/** Whether a name is a global of every program, so that a source may neither use nor redefine it without permission. */
 export type IsGlobal = (name: string) => boolean
 
-/** Names, members and computed access of a whole source. Pure. */
+/** Checks names, members and computed access of a whole source. Pure. */
 export function checkNames(program: AnyNode, faults: Faults, isGlobal: IsGlobal): void {
   const declared = declaredNames(program)
   for (const [name, node] of declared) {
@@ -73,7 +73,7 @@ function checkMember(node: Extract<AnyNode, { type: 'MemberExpression' }>, fault
   checkKey(node.property, node.computed, faults)
 }
 
-/** Keys of object literals are free but for `__proto__`; keys of patterns read, as members do. */
+/** Keys of object literals are free except `__proto__`; keys of patterns read members, so they are checked. */
 function checkProperty({ node, parent }: Visit, faults: Faults): void {
   if (node.type !== 'Property') return
   const reads = parent?.type === 'ObjectPattern'
@@ -93,7 +93,7 @@ function checkKey(key: Expression | PrivateIdentifier | Super, computed: boolean
   if (why) faults.add(key, why.rule, `${name} is refused: it ${why.reason}`)
 }
 
-/** The name that a key surely has; undefined for one that is known only when it runs. */
+/** The name of a key if the source determines it; undefined if it is known only at run time. */
 function literalName(key: Expression | PrivateIdentifier | Super, computed: boolean): string | undefined {
   if (key.type === 'PrivateIdentifier') return `#${key.name}`
   if (key.type === 'Identifier' && !computed) return key.name
@@ -146,7 +146,7 @@ function isReference({ node, parent, key }: Visit): boolean {
     case 'ImportSpecifier':
     case 'ImportDefaultSpecifier':
     case 'ImportNamespaceSpecifier':
-    // What is exported is declared here, or the source is not read at all; or it is a name of another module.
+    // An exported name is declared in this source, or the parser rejects the source; or it is a name of another module.
     case 'ExportSpecifier':
       return false
     default:

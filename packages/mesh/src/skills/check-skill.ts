@@ -14,8 +14,8 @@ export type SkillVerdict =
   | { readonly ok: false; readonly faults: readonly SkillFault[] }
 
 /**
- * Whether a source in TypeScript or JavaScript may become a skill. Types are taken out first, so what is checked is
- * what will run; `code` is that JavaScript, with lines and columns as they were. Never throws. Pure.
+ * Checks whether a source in TypeScript or JavaScript may become a skill. Types are stripped first, so that the
+ * checked code is the code that runs: `code`, with unchanged lines and columns. Never throws. Pure.
  */
 export function checkSkill(source: string): SkillVerdict {
   if (source.length > limits.skillSourceMaxChars) {
@@ -51,7 +51,7 @@ function parseSource(
   }
 }
 
-/** Acorn tells where it stopped; the type stripper says it in words. */
+/** Acorn reports the position as fields of the error, the type stripper in its message. */
 function positionOf(error: unknown): { line: number; column: number } {
   const place: unknown = Reflect.get(Object(error), 'loc')
   if (typeof place === 'object' && place !== null && 'line' in place && 'column' in place) {

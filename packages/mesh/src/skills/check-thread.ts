@@ -2,29 +2,29 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { SkillVerdict } from './check-skill.ts'
 
-/** A source is small and honest ones take milliseconds; one that holds the thread for longer, milliseconds, was made to. */
+/** The time limit of one check, in milliseconds: sources are small, and only a hostile one takes longer. */
 const checkMaxMs = 5_000
-/** Heap of the thread, MB: a source has ten thousand characters. */
+/** The thread's heap in MB, which is ample for a source of ten thousand characters. */
 const heapMaxMb = 128
 
 export interface CheckThread {
-  /** The verdict; null where the source took more time or memory than one may. Rejects where the thread failed by itself. */
+  /** The verdict; null if the source exceeded the limits of time or memory. Rejects if the thread itself failed. */
   check(source: string): Promise<SkillVerdict | null>
   end(): Promise<unknown>
 }
 
 /**
- * Starts a thread that checks sources, each for `maxMs` at most. It keeps no process alive. Throws or rejects where the
- * machine has none to give.
+ * Starts a thread that checks sources, each for `maxMs` at most. It keeps no process alive. Throws or rejects if the
+ * machine cannot start one.
  */
 export async function startCheckThread(maxMs: number = checkMaxMs): Promise<CheckThread> {
   const worker = new Worker(new URL('./check-worker.ts', import.meta.url), {
     resourceLimits: { maxOldGenerationSizeMb: heapMaxMb },
   })
   worker.unref()
-  // Loading is the machine's time, and not the source's.
+  // The thread's load time does not count against a source.
   await once(worker, 'message')
-  // It may fail again while it is ended; that error is ignored.
+  // The thread may fail again while it is terminated; that error is ignored.
   worker.on('error', () => undefined)
   return { check: (source) => checkIn(worker, source, maxMs), end: () => worker.terminate() }
 }

@@ -9,8 +9,8 @@ import type { SkillDefinition } from './read-definition.ts'
 export type SkillCheck = ReturnType<typeof createSkillCheck>
 
 /**
- * Checks a source for the agent that wants to run it; what passed is in the journal by its digest. Problems `denied`,
- * and `skill-rejected` with the first fault in words and all of them in `faults`.
+ * Checks a source for the agent that wants to run it; the audit log records accepted sources by their digest.
+ * Problems `denied`, and `skill-rejected` with the first fault as text and all of them in `faults`.
  */
 export function createSkillCheck({
   guard,

@@ -1,6 +1,6 @@
 /**
- * What a skill may not name, each with what it would open. Feedback for its author and a first fence: the wall is the
- * process without rights in which a skill runs.
+ * Names that a skill may not use, each with what it would give access to. This is feedback for the author and a first
+ * defense: the isolation boundary is the unprivileged process in which a skill runs.
  */
 
 /** Modules, by any segment of their specifier, with and without `node:` (limits:skill-validator:imports). */
@@ -53,7 +53,7 @@ export const forbiddenCalls: Readonly<Record<string, string>> = {
 /** Properties, in any spelling of the access (limits:skill-validator:attributes). */
 export const forbiddenAttributes: Readonly<Record<string, string>> = {
   constructor: 'leads from any value to the function that runs text as code',
-  // In brackets, or it would set what this object inherits from.
+  // Computed, because a plain `__proto__` key would set this object's prototype.
   ['__proto__']: 'leads to what all objects share',
   prototype: 'changes what all objects share',
   __defineGetter__: 'puts code behind a property',
@@ -66,7 +66,7 @@ export const forbiddenAttributes: Readonly<Record<string, string>> = {
   env: 'holds the environment of the process',
 }
 
-/** Plural and sibling spellings of the calls above, refused alike. */
+/** Variants of the calls above, which are rejected too. */
 export const forbiddenRelatives: Readonly<Record<string, string>> = {
   defineProperties: 'changes objects behind their users',
   getOwnPropertyDescriptors: 'takes accessors out of objects',

@@ -1,8 +1,8 @@
 import { stripTypeScriptTypes } from 'node:module'
 
 /**
- * A source without its types, with lines and columns as they were. Throws a SyntaxError. Node says at the first use that
- * this function of its own is experimental; the log of a mesh is no place for that, so it is kept from saying it.
+ * A source without its types, with unchanged lines and columns. Throws a SyntaxError. Node's warning about its own
+ * experimental function is suppressed, because it does not belong in a mesh's log.
  */
 export function javascriptOf(source: string): string {
   const { emitWarning } = process

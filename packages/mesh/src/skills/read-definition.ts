@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { Faults } from './skill-fault.ts'
 import { walkNodes } from './walk-nodes.ts'
 
-/** What a skill says of itself; read from the source, never by running it. */
+/** A skill's description of itself, read from the source without running it. */
 export interface SkillDefinition {
   readonly name: string
   readonly description: string
@@ -18,7 +18,7 @@ const descriptionMaxChars = 1000
 const form =
   "write: import { skill } from '@flotilla/skill'; export default skill('name', 'description', { text: { type: 'string' } }, async ({ text }, { mesh_client }) => ({ ... }))"
 
-/** The one `skill(name, description, parameters, async function)` that a source exports. Pure. */
+/** Reads the one `skill(name, description, parameters, async function)` that a source exports. Pure. */
 export function readDefinition(program: AnyNode, faults: Faults): SkillDefinition | null {
   const callee = importedName(program)
   const calls = callee === null ? [] : callsOf(program, callee)
@@ -65,7 +65,7 @@ export function readDefinition(program: AnyNode, faults: Faults): SkillDefinitio
   return { name: told.name, description: told.description, parameters: told.parameters }
 }
 
-/** What this source calls `skill` of the skill module. */
+/** The local name under which this source imports `skill`. */
 function importedName(program: AnyNode): string | null {
   for (const { node } of walkNodes(program)) {
     if (node.type !== 'ImportDeclaration' || node.source.value !== skillModule) continue
@@ -115,7 +115,7 @@ function isParameters(value: JsonValue | undefined): value is JsonObject {
   )
 }
 
-/** The value of an expression that is written out; undefined for one that must be run. */
+/** The value of a literal expression; undefined for an expression that would have to be run. */
 function literalOf(node: Expression | SpreadElement): JsonValue | undefined {
   // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- of a grammar's seventy kinds these matter here
   switch (node.type) {

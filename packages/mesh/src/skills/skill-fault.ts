@@ -2,9 +2,9 @@ import type { Node } from 'acorn'
 
 /** One error that keeps a source from being a skill: its position and the repair. */
 export interface SkillFault {
-  /** From 1. */
+  /** Line number, from 1. */
   readonly line: number
-  /** From 1. */
+  /** Column number, from 1. */
   readonly column: number
   readonly rule:
     | 'too-long'
@@ -18,7 +18,7 @@ export interface SkillFault {
   readonly message: string
 }
 
-/** Told at most; the first ones are the ones to mend. */
+/** The maximum number of reported faults; the first ones should be repaired first. */
 export const faultsMax = 20
 
 export interface Faults {

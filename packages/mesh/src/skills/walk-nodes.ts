@@ -1,13 +1,13 @@
 import type { AnyNode } from 'acorn'
 
-/** A node with the way down to it: `parent` holds it under `key`. */
+/** A node with its position in the tree: `parent` has it under `key`. */
 export interface Visit {
   readonly node: AnyNode
   readonly parent: AnyNode | null
   readonly key: string
 }
 
-/** Every node of a tree with its parent, outermost first. The tree of a source of bounded length is bounded too. */
+/** Yields every node with its parent, parents first. A source of bounded length has a tree of bounded size. */
 export function* walkNodes(root: AnyNode): Generator<Visit> {
   const waiting: Visit[] = [{ node: root, parent: null, key: '' }]
   for (let visit = waiting.pop(); visit; visit = waiting.pop()) {

@@ -22,7 +22,7 @@ export interface AgentCostsDeps {
   readonly clock: Clock
 }
 
-/** What agents have spent, as the sums stand, and what is left for them. Days and months are UTC. */
+/** What agents have spent, by the current sums, and what they have left. Days and months are UTC. */
 export type AgentCosts = ReturnType<typeof createAgentCosts>
 
 export function createAgentCosts(deps: AgentCostsDeps) {
@@ -39,7 +39,7 @@ export function createAgentCosts(deps: AgentCostsDeps) {
   return {
     todayUsd: (agentId: string) => usdFromNano(today(agentId).spentNano),
     monthUsd: (agentId: string) => usdFromNano(thisMonth(agentId).spentNano),
-    /** All agents', for people. Problem `denied`. */
+    /** The costs of all agents, for people. Problem `denied`. */
     list(caller: Caller) {
       deps.guard(caller, { do: 'view-fleet' })
       return deps.agents.list().map(({ id, budget }) => {
@@ -54,12 +54,12 @@ export function createAgentCosts(deps: AgentCostsDeps) {
         }
       })
     },
-    /** What a run has cost so far, without those that work for it. */
+    /** The current cost of a run, without the runs that work for it. */
     ofRun(runId: string) {
       const { spentNano, calls } = spend.total(runScope(runId), '')
       return { spentUsd: usdFromNano(spentNano), calls }
     },
-    /** Every limit that a call of this agent must fit into now, as the agent itself sees it. */
+    /** Every limit that applies to the agent's next call, as the agent itself sees it. */
     limitsOf(agentId: string, run: BudgetAccount['run']) {
       const project = deps.budgetOf(agentId).project?.name ?? null
       return limitsFor(deps, { agentId, project, run }, utcDay(clock.now())).map((limit) => ({

@@ -10,14 +10,14 @@ export interface PeriodLimits {
   readonly monthly_usd: number | null
 }
 
-/** What an agent's calls must fit into, all at once. */
+/** All limits of an agent's calls; every call must fit into each of them. */
 export interface Budgets {
   readonly daily_usd: number
   readonly monthly_usd: number
-  /** The project that it belongs to. */
+  /** The project that the agent belongs to. */
   readonly project?: (PeriodLimits & { readonly name: string }) | null
   readonly fleet?: PeriodLimits
-  /** Of every task for itself, over all runs that work on it. */
+  /** Applies to each task separately, over all runs that work on it. */
   readonly task?: { readonly max_usd: number | null; readonly max_calls: number }
 }
 
@@ -29,16 +29,16 @@ type LimitScope = 'agent' | 'project' | 'fleet' | 'run' | 'task'
 export interface BudgetLimit {
   readonly name: 'daily' | 'monthly' | 'run' | 'task'
   readonly scope: LimitScope
-  /** Of the agent, project, run or task; empty for the fleet. */
+  /** Id of the agent, project, run or task; empty for the fleet. */
   readonly id: string
-  /** A day, a month, or empty. */
+  /** A UTC day, a UTC month, or empty for a run or task. */
   readonly period: string
   readonly limitNano: number
   readonly spentNano: number
   readonly openNano: number
 }
 
-/** Whose money it is. */
+/** Whose budgets a call is charged to. */
 export interface BudgetAccount {
   readonly agentId: string
   readonly project: string | null
@@ -51,7 +51,7 @@ export interface BudgetAccount {
   } | null
 }
 
-/** Under which scope each is summed. */
+/** The scope under which the sums of each kind of limit are kept. */
 const sumScopes: Readonly<Record<LimitScope, (id: string) => string>> = {
   agent: agentScope,
   project: projectScope,
@@ -60,12 +60,12 @@ const sumScopes: Readonly<Record<LimitScope, (id: string) => string>> = {
   task: taskScope,
 }
 
-/** As they stand in the sums now; `day` is UTC. */
+/** The limits with the current sums; `day` is UTC. */
 export function limitsFor(
   deps: {
     readonly spend: SpendTable
     readonly budgetOf: BudgetOf
-    /** A run and all that work for it, near or far. */
+    /** Returns a run and all its descendants. */
     readonly treeOf: (runId: string) => readonly string[]
   },
   { agentId, project, run }: BudgetAccount,
@@ -99,7 +99,7 @@ export function limitsFor(
   return limits
 }
 
-/** What a run and all that work for it have used and set aside. */
+/** What a run and all its descendants have used and reserved. */
 export function treeTotal(
   {
     spend,
@@ -117,7 +117,7 @@ export function treeTotal(
   return sum
 }
 
-/** What is neither spent nor set aside. Pure. */
+/** The money that is neither spent nor reserved. Pure. */
 export function leftIn(limit: BudgetLimit): number {
   return limit.limitNano - limit.spentNano - limit.openNano
 }
@@ -126,12 +126,12 @@ export function tightestLimit(limits: readonly BudgetLimit[]): BudgetLimit {
   return limits.reduce((tightest, limit) => (leftIn(limit) < leftIn(tightest) ? limit : tightest))
 }
 
-/** Other agents pay from it too. */
+/** Whether other agents or runs spend from it too. */
 export function isShared(limit: BudgetLimit): boolean {
   return limit.scope === 'project' || limit.scope === 'fleet' || limit.scope === 'run'
 }
 
-/** Midnight after a UTC day, or the first of the month after a month; null for a limit that never starts anew. Pure. */
+/** The UTC midnight after a day, the first day after a month; null for a limit that never resets. Pure. */
 export function resetsAt(period: string): string | null {
   if (period === '') return null
   const [year = 0, month = 1, day] = period.split('-').map(Number)
@@ -139,7 +139,7 @@ export function resetsAt(period: string): string | null {
   return new Date(next).toISOString()
 }
 
-/** `leftNano` is what is left with what the asker itself has set aside and not used. */
+/** `leftNano` is what is left, including the money that the caller has reserved and not used. */
 export function exhausted(limit: BudgetLimit, leftNano: number, neededNano: number): Problem {
   const left = Math.max(0, leftNano)
   const resets = resetsAt(limit.period)
@@ -162,7 +162,7 @@ export function exhausted(limit: BudgetLimit, leftNano: number, neededNano: numb
   })
 }
 
-/** A task has made all the calls that it may. */
+/** The task has made the maximum number of model calls. */
 export function callsExhausted(
   taskId: string,
   calls: { readonly max: number; readonly made: number },

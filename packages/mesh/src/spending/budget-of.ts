@@ -4,7 +4,7 @@ import type { BudgetTable } from './budget-table.ts'
 import type { BudgetedAgents } from './set-budget.ts'
 import { fleetScope, projectScope } from './sum-scopes.ts'
 
-/** What each agent's calls must fit into, from the rows of agents and of budgets, and from the settings. */
+/** Returns the limits of each agent's calls, from the rows of agents and of budgets, and from the settings. */
 export function createBudgetOf(deps: {
   readonly table: BudgetTable
   readonly agents: Pick<BudgetedAgents, 'find'>

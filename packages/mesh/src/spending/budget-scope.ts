@@ -3,19 +3,19 @@ import type { BudgetScopeKind } from '@flotilla/protocol/money-api'
 import { projectNameSchema } from '@flotilla/protocol/money-api'
 import { Problem } from '@flotilla/protocol/problem'
 
-/** Whose budget it is. `id` is empty for the fleet. Pure. */
+/** The owner of a budget. `id` is empty for the fleet. Pure. */
 export interface BudgetScope {
   readonly scope: BudgetScopeKind
   readonly id: string
 }
 
-/** US dollars; null where there is no limit, which an agent cannot have. */
+/** US dollars; null if there is no limit. Agents always have limits. */
 export interface BudgetLimits {
   readonly dailyUsd: number | null
   readonly monthlyUsd: number | null
 }
 
-/** A period that is left out stays as it is. */
+/** An omitted period stays unchanged. */
 export interface BudgetEdit {
   readonly daily_usd?: number | null | undefined
   readonly monthly_usd?: number | null | undefined
@@ -23,7 +23,7 @@ export interface BudgetEdit {
 
 const ranges = { daily_usd: limits.budgetDailyUsd, monthly_usd: limits.budgetMonthlyUsd } as const
 
-/** How the journal and the table name it. */
+/** The scope as the audit log and the table write it. */
 export function scopeText({ scope, id }: BudgetScope): string {
   return scope === 'fleet' ? 'fleet' : `${scope}:${id}`
 }
@@ -38,7 +38,7 @@ export function requireScope({ scope, id }: BudgetScope): void {
   }
 }
 
-/** The limits after the edit. Problem `bad-request` with field and range where a figure is outside of it. */
+/** The limits after the edit. Problem `bad-request` with field and range if a number is outside of it. */
 export function edited(before: BudgetLimits, edit: BudgetEdit, scope: BudgetScopeKind): BudgetLimits {
   if (edit.daily_usd === undefined && edit.monthly_usd === undefined) {
     throw new Problem('bad-request', { detail: 'give daily_usd, monthly_usd or both' })

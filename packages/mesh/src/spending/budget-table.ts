@@ -2,13 +2,13 @@ import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
 import type { BudgetLimits } from './budget-scope.ts'
 
-/** Budgets of projects and of the fleet; those of agents stand with the agents. */
+/** Budgets of projects and of the fleet; those of agents are in the agents' rows. */
 export interface BudgetTable {
-  /** No limits where nothing was set. */
+  /** Without limits if none was set. */
   read(scope: string): BudgetLimits
-  /** Whether a person ever set it, also to no limit. Not stored for projects. */
+  /** Whether a person ever set the budget, also to no limit. Not stored for projects. */
   isDecided(scope: string): boolean
-  /** In the caller's transaction; a project without limits has no row. */
+  /** Runs in the caller's transaction; a project without limits has no row. */
   write(scope: string, limits: BudgetLimits): void
   /** Names of projects that have a budget. */
   projects(): readonly string[]

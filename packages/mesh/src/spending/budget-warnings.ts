@@ -6,19 +6,19 @@ import { monthOf } from './sum-scopes.ts'
 import type { BudgetLimit } from './budget-limits.ts'
 
 /**
- * Tells people once in a period that a budget is nearly used up (80 %), and that it is (100 %, or too little left for a
- * call). A budget that is changed tells anew. All methods join the caller's transaction.
+ * Notifies people once in a period that a budget is nearly used up (80 %), and that it is used up (100 %, or too
+ * little left for a call). A changed budget is announced again. All methods join the caller's transaction.
  */
 export interface BudgetWarnings {
-  /** What was spent may have used one up, or nearly. */
+  /** Called after spending, which may have used up a limit, or nearly so. */
   afterSpending(limits: readonly BudgetLimit[]): void
-  /** A call was refused for want of money in this limit. */
+  /** A call was refused because this limit has too little money left. */
   refused(limit: BudgetLimit): void
 }
 
 const nearlyPercent = 80
 const usedUpPercent = 100
-/** Looked up in memory before the table; forgetting them only costs the look-up. */
+/** How many sent warnings are cached; a dropped entry costs a database query. */
 const rememberedMax = 10_000
 
 export function createBudgetWarnings(deps: {

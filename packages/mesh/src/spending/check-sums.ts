@@ -6,9 +6,9 @@ import type { SpendTotal } from './spend-table.ts'
 import { dailySchema, daySchema, nestSchema, sql, totalSchema } from './sum-statements.ts'
 import type { Sum } from './sum-statements.ts'
 
-/** A sum that is not what its rows say. */
+/** A sum that differs from the sum of its rows. */
 interface SumDifference {
-  /** `daily` for a row of the reports; else the scope of a budget. */
+  /** `daily` for a row of the reports; otherwise the scope of a budget. */
   readonly scope: string
   readonly period: string
   readonly told: SpendTotal
@@ -38,9 +38,9 @@ export interface Differences {
 }
 
 /**
- * Compares the sums with the rows they are sums of: all days and months from the first of this month on, or of the
- * month of the oldest open hold, the runs and tasks that had calls since then, and every sum that says something is set
- * aside. What is older is closed, and no budget is decided by it. Changes nothing.
+ * Compares the sums with their rows: all days and months since the first of this month, or of the month of the oldest
+ * open hold; the runs and tasks with calls since then; and every sum with reserved money. Older sums are closed, and
+ * no budget depends on them. Changes nothing.
  */
 export function checkSums(database: Database, today: string): Differences {
   const oldest = z.object({ day: z.string().nullable() }).parse(database.prepare(sql.firstOpenDay).get()).day
@@ -203,7 +203,7 @@ function isSame(one: SpendTotal, other: SpendTotal): boolean {
   )
 }
 
-/** Nothing writes a sum below zero any more, so what an earlier release left of them would be refused as it is. */
+/** Raises negative sums of earlier releases to zero, because the database rejects negative sums. */
 function aboveZero({ openNano, spentNano, unconfirmedNano, calls, tokens }: SpendTotal): SpendTotal {
   return {
     openNano: Math.max(0, openNano),
@@ -214,7 +214,7 @@ function aboveZero({ openNano, spentNano, unconfirmedNano, calls, tokens }: Spen
   }
 }
 
-/** Where the sums themselves end. */
+/** Caps a sum at the maximum of stored sums. */
 function capped(sum: number): number {
   return Math.min(sum, summedMax)
 }

@@ -53,7 +53,7 @@ interface Sum {
   completion: number
 }
 
-/** What was spent in the last days, today among them; agents that are gone still stand here. Problem `denied`. */
+/** The spending of the last days including today; deleted agents are still listed. Problem `denied`. */
 export function createReportCosts(deps: {
   readonly database: Database
   readonly clock: Clock

@@ -16,7 +16,7 @@ export type GiveFirstFleetBudget = () => number | null
 export function createGiveFirstFleetBudget(deps: {
   readonly table: BudgetTable
   readonly setBudget: SetBudget
-  /** Whether the journal tells of a decision: releases before this one kept no row of a limit that was taken away. */
+  /** Whether the audit log has such a decision: older releases kept no row of a limit that was removed. */
   readonly wasDecided: (subject: string) => boolean
 }): GiveFirstFleetBudget {
   const scope = scopeText(fleet)

@@ -7,20 +7,20 @@ import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
 import type { SpendRow, SpendTable } from './spend-table.ts'
 
 /**
- * Money set aside for the calls of one run, or of one agent outside of any run, on one day.
+ * Money reserved for the calls of one run, or of one agent outside of any run, on one day.
  *
- * 1. The open row in the table says what is set aside (`grantedNano`), and memory never says more than the row.
- * 2. Calls take from it in memory; what they take stays within it, so that a crash pays for them in full.
- * 3. Only who calls often has more set aside than is taken: at most `aheadMaxNano` and at most `aheadShare` of what
- *    is left of the tightest budget. It goes back within two seconds of the last such call, or at once when another
- *    of the agent's runs needs it.
+ * 1. The open row in the table says what is reserved (`grantedNano`); memory never says more than the row.
+ * 2. Calls take money from the hold in memory and stay within it, so that a crash pays for them in full.
+ * 3. Only for a busy run more is reserved than its calls take: at most `aheadMaxNano` and at most `aheadShare` of
+ *    what is left of the tightest budget. It is returned within two seconds of the last such call, or at once when
+ *    another of the agent's runs needs it.
  */
 export interface Hold {
-  /** As it was opened. */
+  /** The row as it was when the hold was opened. */
   readonly row: SpendRow
-  /** What the row says now. */
+  /** The current reserved amount of the row. */
   grantedNano: number
-  /** Reservations of open calls, and the cost of those that are over and not yet written. */
+  /** Reservations of open calls, and the cost of finished calls that are not written yet. */
   takenNano: number
 }
 
@@ -34,21 +34,21 @@ interface OwnHold extends Hold {
   given: number
 }
 
-/** Set aside beyond what is taken: about what a busy run spends between two checks. */
+/** The maximum reserved in advance: about what a busy run spends between two checks. */
 export const aheadMaxNano = nanoPerUsd / 4
 export const aheadShare = 1 / 20
-/** Fewer calls than this in `countedMs` wait for the disk once each, which is not noticeable. */
+/** With fewer calls than this in `countedMs`, each waits for a commit of its own, which is not noticeable. */
 const busyCalls = 8
 const countedMs = 1000
 
 export type Holds = ReturnType<typeof createHolds>
 
-/** Unused money. Pure; below 0 where calls cost more than was set aside for them. */
+/** The unused money of a hold; below 0 if calls cost more than was reserved for them. Pure. */
 export function freeIn(hold: Hold): number {
   return hold.grantedNano - hold.takenNano
 }
 
-/** All but `find`, `take` and `haveUnused` run inside a transaction, and memory follows when it is rolled back. */
+/** All methods except `find`, `take` and `haveUnused` run inside a transaction; a rollback also reverts the memory. */
 export function createHolds(deps: {
   readonly database: Database
   readonly spend: SpendTable
@@ -70,7 +70,7 @@ export function createHolds(deps: {
     })
   }
 
-  /** False where its row is not open any more: then it holds nothing, and is not found again. */
+  /** False if the row is no longer open: then the hold is empty, and `find` no longer returns it. */
   function resize(hold: Hold, byNano: number): boolean {
     const own = ownOf(hold)
     if (spend.resize(own.row, byNano)) change(own, byNano, 0)
@@ -87,7 +87,7 @@ export function createHolds(deps: {
     return holds.get(keyOf(hold.row)) === hold
   }
 
-  /** Down to what is taken, or up to it; a hold that holds nothing ends. */
+  /** Sets the reserved amount to what is taken, and ends an empty hold. */
   function fit(hold: OwnHold): void {
     const free = freeIn(hold)
     if (free !== 0 && !resize(hold, -free)) return
@@ -153,7 +153,7 @@ export function createHolds(deps: {
       return hold
     },
     resize,
-    /** The id of the call that takes it. */
+    /** Takes money for a call, and returns the id of the call. */
     take(hold: Hold, nano: number): string {
       const own = ownOf(hold)
       own.calls++
@@ -161,21 +161,21 @@ export function createHolds(deps: {
       change(own, 0, nano)
       return `${own.row.id}.${own.given}`
     },
-    /** What calls have cost is about to be written as spent; returns how much of it is set aside. */
+    /** Called before the cost of calls is written as spent; returns how much of it was reserved. */
     release(hold: Hold, costNano: number): number {
       if (!isLive(hold)) return 0
       const releasedNano = Math.min(costNano, hold.grantedNano)
       change(hold, -releasedNano, -costNano)
       return releasedNano
     },
-    /** What others of the agent have set aside and do not use; of everybody where `agentId` is null. */
+    /** Returns the unused money of the agent's other holds; of all agents' holds if `agentId` is null. */
     giveBackOthers(agentId: string | null, own: Hold | null): void {
       for (const hold of holds.values()) {
         if ((agentId === null || hold.row.agentId === agentId) && hold !== own) fit(hold)
       }
     },
     giveBack: () => [...holds.values()].forEach(fit),
-    /** More for the busy, and back from the others. */
+    /** Reserves more for busy holds, and returns the unused money of the others. */
     rebalance(): void {
       for (const hold of holds.values()) {
         count(hold)
@@ -190,7 +190,7 @@ export function createHolds(deps: {
   }
 }
 
-/** With the project, so that an agent that changes it is charged to the new one from its next call on. */
+/** The key contains the project, so that an agent that changes it is charged to the new one from its next call on. */
 function keyOf({
   agentId,
   project,

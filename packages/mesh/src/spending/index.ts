@@ -26,7 +26,7 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
       )
     })
   }
-  // The outcome of a run includes its whole cost: that of its last call may still wait to be written.
+  // The outcome of a run includes its whole cost, but the cost of its last call may not be written yet.
   kernel.hooks.costsAsked.subscribe(spending.flush)
   kernel.hooks.journalAsked.subscribe(spending.journalSpend)
   let firstDailyUsd: number | null = null
@@ -39,7 +39,7 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
     metrics: spending.costs.metrics,
     start: () => {
       kernel.log.info({ leftOpen: spending.found.leftOpen }, 'the sums of what was spent follow their rows')
-      // Before any run begins, and as late as that: a start that fails earlier has not told of it.
+      // As late as possible before any run starts: a start that failed earlier has not announced the limit.
       firstDailyUsd = spending.budgets.giveFirstToFleet()
     },
     notices: () => (firstDailyUsd === null ? [] : [firstBudgetNotice(firstDailyUsd)]),

@@ -26,13 +26,13 @@ const waitingRows = `SELECT agent_id, run_id, project, model, ${[
   .map((column) => `${readable(column)} AS ${column}`)
   .join(', ')} FROM spend_unjournaled LIMIT ?`
 
-/** Rows journaled in one transaction. */
+/** Maximum audit log rows of one transaction. */
 const batchRows = 500
 
 /**
- * Writes to the audit log what was spent since the last entry: one row for each run and model, not for each call, so
- * that a busy agent cannot fill it. Waiting sums are in a table, so that neither a crash nor a retry loses or doubles
- * any. Returns how many rows were written.
+ * Writes to the audit log what was spent since the last entry: one row per run and model and not per call, so that a
+ * busy agent cannot fill the log. The sums that wait are in a table, so a crash or retry neither loses nor doubles
+ * any. Returns the number of rows.
  */
 export function createJournalSpend(deps: {
   readonly database: Database

@@ -50,7 +50,7 @@ export function createBudgetView(deps: ListBudgetsDeps): BudgetViewOf {
 
 export type ListBudgets = (caller: Caller) => readonly BudgetView[]
 
-/** The fleet's first, then projects (those with a budget and those of agents), then agents. Problem `denied`. */
+/** The fleet's budget first, then projects (with a budget, or with agents), then agents. Problem `denied`. */
 export function createListBudgets(deps: ListBudgetsDeps): ListBudgets {
   const view = createBudgetView(deps)
   return (caller) => {

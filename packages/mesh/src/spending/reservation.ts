@@ -2,37 +2,37 @@ import type { BudgetAccount } from './budget-limits.ts'
 import type { Hold } from './holds.ts'
 import type { SpendRow } from './spend-table.ts'
 
-/** One model call, as it asks for its money. */
+/** One model call that requests a reservation. */
 export interface ReserveWish {
   readonly agentId: string
   readonly run: BudgetAccount['run']
   readonly model: string
   readonly promptTokens: number
   readonly promptNano: number
-  /** Dearest price of one token of output. */
+  /** The highest price of one output token. */
   readonly outputNanoPerToken: number
-  /** Answers asked for at once. */
+  /** The number of answers that the call requests. */
   readonly answers: number
   readonly maxTokens: number
 }
 
-/** Money that is set aside for one call. */
+/** Money that is reserved for one call. */
 export interface Reservation {
   readonly id: string
   readonly reservedNano: number
-  /** What was wished for, or what is left of the budget if that is less. At least 1. */
+  /** The requested maximum, or what the budget still allows if that is less. At least 1. */
   readonly maxTokens: number
-  /** The row of the table at the end. */
+  /** The row that is written when the call ends. */
   readonly row: SpendRow
   readonly openedAt: number
-  /** What it was taken from; null where nothing had to be set aside. */
+  /** The hold that the money was taken from; null if nothing had to be reserved. */
   readonly hold: Hold | null
 }
 
-/** With the project that its agent belongs to now. */
+/** A request with the agent's current project. */
 export type OwnWish = ReserveWish & { readonly project: string | null }
 
-/** What costs nothing is never refused, also by a budget that is overdrawn, and needs no row before its end. Pure. */
+/** A free call is never refused, not even by an overdrawn budget, and has no row before its end. Pure. */
 export function isFree(wish: ReserveWish): boolean {
   return wish.promptNano === 0 && wish.outputNanoPerToken === 0
 }
@@ -41,7 +41,7 @@ export function costAtMost(wish: ReserveWish, maxTokens: number): number {
   return Math.ceil(wish.promptNano + maxTokens * wish.answers * wish.outputNanoPerToken)
 }
 
-/** Pure. Less than 1 when not even one token of output is left. */
+/** The number of output tokens that the money allows; less than 1 if not even one. Pure. */
 export function affordableTokens(wish: ReserveWish, leftNano: number): number {
   const perToken = wish.outputNanoPerToken * wish.answers
   const leftForOutput = leftNano - wish.promptNano

@@ -20,10 +20,10 @@ import { writeSettled } from './write-settled.ts'
 import type { SettledCall } from './write-settled.ts'
 
 /**
- * Money is reserved before a call leaves and settled after it.
+ * Money is reserved before a call is sent and settled after it.
  *
- * 1. What calls may cost is reserved durably before they leave, in one transaction with the sums that decide it:
- *    parallel calls cannot both take the last cent. A run that calls often has a little more reserved than its open
+ * 1. The maximum cost of a call is reserved durably before the call is sent, in one transaction with the sums that
+ *    decide it: parallel calls cannot both take the last cent. For a busy run a little more is reserved than its open
  *    calls need (a hold), and its calls take from that without waiting for the disk.
  * 2. A reservation ends once, settled or refunded; a second attempt to end it changes nothing.
  * 3. What a crash left open, unused parts of holds included, is settled in full at the next start, on the day it was
@@ -37,48 +37,48 @@ export interface Reservations {
   /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */
   reserve(wish: ReserveWish): Promise<Reservation>
   /**
-   * Reports the cost of the call; safe to repeat. `andAlso` runs in the same transaction. Written within
+   * Reports the cost of the call; safe to repeat. `andAlso` runs in the transaction that writes it, within
    * `writeEveryMs`.
    */
   settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
-  /** For a call that the provider never served. */
+  /** Ends the reservation of a call that the provider never served. */
   refund(reservation: Reservation): void
-  /** What was found when these were made: invariant 3. */
+  /** What the settlement of the ledger found at creation: invariant 3. */
   readonly found: SettledLedger
-  /** After a budget was changed: nothing set aside before is used under it, so that it holds from the next call on. */
+  /** Called after a budget change: returns unused reserved money, so that the change holds from the next call on. */
   rebalance(): void
-  /** Writes finished calls that wait, for a reader of the sums. */
+  /** Writes finished calls that wait, so that a reader of the sums sees them. */
   settleWaiting(): void
-  /** Writes what waits now and gives back all that holds do not use; for the end, before the database closes. */
+  /** Writes finished calls and returns all unused money of holds; called at the end, before the database closes. */
   flush(): void
 }
 
 interface ReservationsDeps extends Pick<Kernel, 'database' | 'clock' | 'newId'> {
   readonly spend: SpendTable
-  /** Of this start of the mesh alone. */
+  /** Identifies this start of the mesh. */
   readonly life: string
   readonly budgetOf: BudgetOf
   /** The limit of model calls set by the giver of a task; null without one. */
   readonly turnsOf?: (taskId: string) => number | null
-  /** Calls of the tasks that a task goes on from. */
+  /** Model calls of the earlier tasks that a task continues. */
   readonly callsBefore?: (taskId: string) => number
-  /** A run and all that work for it, near or far: they use its caps together. */
+  /** Returns a run and all its descendants: they share its caps. */
   readonly treeOf: (runId: string) => readonly string[]
   /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */
   readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
   readonly warnings?: BudgetWarnings
   readonly journal?: Journal
   readonly log?: Log
-  /** Ends what waits between calls; `flush` comes after it. */
+  /** Ends the waiting between two rounds of writes; `flush` is called after it. */
   readonly stopped?: AbortSignal
 }
 
-/** A commit costs a fifth of a millisecond and holds everybody up, so what is over is written in rounds. */
+/** A commit takes a fifth of a millisecond and blocks all other work, so finished calls are written in rounds. */
 const writeEveryMs = 50
-/** So many do not wait for the round. */
+/** This many finished calls are written without waiting for the round. */
 const endedMax = 1000
 
-/** The tokens of output that a call set aside of its run's cap. */
+/** The output tokens that a call reserved from its run's cap. */
 type OfRun = { readonly setAside: number; readonly run: BudgetAccount['run'] }
 
 export function createReservations(deps: ReservationsDeps): Reservations {
@@ -105,7 +105,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
         grouped.flush()
       }
     } catch (error) {
-      // `stopped` has ended the sleep, and `flush` writes the rest.
+      // `stopped` aborts the sleep; `flush` writes the rest.
       if (deps.stopped?.aborted !== true)
         log.error({ err: error }, 'failed to write settled model calls; the next completed call retries')
     } finally {
@@ -113,7 +113,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     }
   }
 
-  /** What fails here stays set aside in the table, so that invariant 3 pays for it. */
+  /** A call that cannot be written stays reserved in the table, so that invariant 3 pays for it. */
   function write(andThen: () => void): void {
     const batch = ended
     ended = []
@@ -151,7 +151,7 @@ export function createReservations(deps: ReservationsDeps): Reservations {
     grouped.flush()
   }
 
-  /** Invariant 2: false if it was already closed. */
+  /** Invariant 2: returns false if the reservation has ended already. */
   function closes(reservation: Reservation, closing: SpendClosing | null): boolean {
     const tokens = open.get(reservation)
     if (tokens === undefined) return false

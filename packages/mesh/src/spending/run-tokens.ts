@@ -4,27 +4,27 @@ import type { BudgetAccount } from './budget-limits.ts'
 import type { SpendTable } from './spend-table.ts'
 
 /**
- * Runs with a cap whose count is remembered, and as many more as have open calls, which stand in no table. Of one that
- * was forgotten the sums know it.
+ * The number of capped runs whose count is cached, in addition to runs with open calls, which are in no table. The
+ * counts of other runs are read from the sums.
  */
 const rememberedMax = 1000
 
 interface Count {
-  /** Tokens, open calls included. */
+  /** Used tokens, including those reserved for open calls. */
   readonly used: number
-  /** Calls that are open. */
+  /** The number of open calls. */
   readonly open: number
 }
 
 /**
- * How many tokens each capped run and all that work for it have used, open calls included. A prompt counts once its call is over, since what is
- * known of it before is a bound several times too high; so the last call of a run may end above its cap, and none begins
- * there.
+ * The tokens that each capped run and all its descendants have used, open calls included. A prompt counts only after
+ * its call has ended, because its estimate before is several times too high. So the last call of a run may exceed the
+ * cap; no later call starts.
  */
 interface RunTokens {
-  /** Tokens of output that one answer may have: what is wished for, or what is left. Problem `budget-exhausted`. */
+  /** Returns the maximum output tokens of one answer: as requested, or what is left. Problem `budget-exhausted`. */
   take(run: BudgetAccount['run'], wish: { readonly maxTokens: number; readonly answers: number }): number
-  /** The call is over: what it set aside is given back, what it used stays. */
+  /** Called after a call has ended: returns its reserved tokens and counts the used ones. */
   ended(run: BudgetAccount['run'], tokens: { readonly setAside: number; readonly used: number }): void
 }
 
@@ -32,7 +32,7 @@ export function createRunTokens(deps: {
   readonly spend: Pick<SpendTable, 'total'>
   readonly treeOf: (runId: string) => readonly string[]
 }): RunTokens {
-  /** The one without calls for longest is the first. */
+  /** Least recently used first. */
   const counts = new Map<string, Count>()
 
   function remember(runId: string, count: Count): void {
@@ -82,7 +82,7 @@ export function createRunTokens(deps: {
   }
 }
 
-/** Its own cap, and those of the runs that it works for. Pure. */
+/** The caps of the run and of the runs that it works for. Pure. */
 function capsOf(run: BudgetAccount['run']): readonly { readonly runId: string; readonly max: number }[] {
   if (!run) return none
   const { runId, budgetTokens, capsAbove } = run

@@ -27,11 +27,11 @@ export interface BudgetDeps {
   readonly refuseAbove: RefuseAboveCeiling
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
-  /** Who had the agent made, where an agent did. */
+  /** Returns the agent that created this agent; null if a person created it. */
   readonly makerOf: (agentId: string) => string | null
-  /** In the transaction that writes it. */
+  /** Called in the transaction that writes the change. */
   readonly membershipChanged: (change: { readonly agentId: string; readonly project: string | null }) => void
-  /** After the commit: money set aside under the old limits is given back. */
+  /** Called after the commit: returns unused money that was reserved under the old limits. */
   readonly rebalance: () => void
 }
 
@@ -42,10 +42,10 @@ export interface BudgetChange {
 }
 
 /**
- * Sets one or both periods of a budget; the other stays. Holds from the next call on, also of runs that are busy. Only
- * an owner at the terminal raises one, on a page with their proof; everybody else lowers. An agent that may manage the fleet does so to other
- * agents alone: never to its own, a project's or the fleet's. Problems `denied`, `human-only`, `proof-wanted`,
- * `unknown-agent`, `bad-request` with field and range.
+ * Sets one or both periods of a budget; an omitted one stays unchanged. It holds from the next call on, also for busy
+ * runs. Only an owner at the terminal may raise a budget, on a page with their proof; all other callers may only
+ * lower it. An agent that may manage the fleet may change budgets of other agents, never its own, a project's or the
+ * fleet's. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request` with field and range.
  */
 export type SetBudget = (caller: Caller, scope: BudgetScope, edit: BudgetEdit) => BudgetChange
 
@@ -79,13 +79,13 @@ export function createSetBudget(deps: BudgetDeps): SetBudget {
   }
 }
 
-/** A member lowers the budgets of agents that it is granted; those of projects and the fleet are an owner's. */
+/** A member may lower the budgets of agents that it is granted; only owners change those of projects and the fleet. */
 function actionOn(caller: Caller, { scope, id }: BudgetScope): Action {
   if (scope === 'agent' && caller.kind === 'human') return { do: 'edit-agent-config', agentId: id }
   return { do: scope === 'project' ? 'manage-projects' : 'manage-fleet' }
 }
 
-/** Nothing can come between this look and the transaction: both are of one turn of the event loop. */
+/** No other change can come between this check and the transaction, because both are in one turn of the event loop. */
 function holdBudget(
   deps: BudgetDeps,
   caller: Caller,
@@ -99,9 +99,9 @@ function holdBudget(
 }
 
 /**
- * Moves an agent to another project's budget, or to none. Who is not a person at the terminal takes no agent out of a
- * project that has a limit, whatever the other one has: more may be spent then. Problems `denied`, `human-only`,
- * `unknown-agent`, `conflict` for one that an agent had made.
+ * Moves an agent to another project's budget, or to none. Only a person at the terminal may take an agent out of a
+ * project with a limit, whatever limit the other project has, because the agent might spend more there. Problems
+ * `denied`, `human-only`, `unknown-agent`, `conflict` for an agent that another agent created.
  */
 export type SetAgentProject = (caller: Caller, agentId: string, project: string | null) => void
 
@@ -110,7 +110,7 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
     deps.guard(caller, { do: 'manage-projects' })
     refuseOwnMembership(caller, agentId)
     for (const touched of new Set([project, requireAgent(deps.agents, agentId).project])) {
-      // Who leads one project does not empty another.
+      // An agent that manages one project cannot take agents out of another.
       if (touched !== null) deps.guard(caller, { do: 'manage-projects', project: touched })
     }
     refuseSpawned(deps, agentId)
@@ -130,7 +130,7 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
   }
 }
 
-/** Who decides for others does not let itself in anywhere, or out; and the operator works for all projects. */
+/** An agent may not change its own membership, and the operator belongs to no project because it works for all. */
 function refuseOwnMembership(caller: Caller, agentId: string): void {
   if (agentId === operatorAgentId) {
     throw new Problem('reserved-agent-id', { detail: 'the operator belongs to no project; it works for all' })
@@ -166,7 +166,7 @@ function holdProject(
   deps.refuseAbove(caller, { subject: agentId, field: 'project', reason })
 }
 
-/** As they stand now. Problem `unknown-agent`. */
+/** The current limits. Problem `unknown-agent`. */
 export function limitsOf(
   { agents, table }: Pick<BudgetDeps, 'agents' | 'table'>,
   scope: BudgetScope,
@@ -177,7 +177,7 @@ export function limitsOf(
 function write({ agents, table }: BudgetDeps, scope: BudgetScope, limits: BudgetLimits): void {
   const { dailyUsd, monthlyUsd } = limits
   if (scope.scope !== 'agent') table.write(scopeText(scope), limits)
-  // `edited` has refused an agent without a limit.
+  // `edited` has rejected removing an agent's limit.
   else if (dailyUsd !== null && monthlyUsd !== null) agents.setBudget(scope.id, { dailyUsd, monthlyUsd })
 }
 

@@ -8,13 +8,13 @@ import { usdFromNano } from './money.ts'
 import { utcDay } from './sum-scopes.ts'
 import type { SpendTable, SpendTotal } from './spend-table.ts'
 
-/** What a start of the mesh found in the ledger of money. */
+/** What a start of the mesh found in the ledger of model costs. */
 export interface SettledLedger {
-  /** Holds that other lives left, now paid in full. */
+  /** Open holds of previous processes, now settled in full. */
   readonly leftOpen: number
-  /** Sums that were not what their rows say, and are now. */
+  /** Sums that differed from their rows, and were corrected. */
   readonly corrected: number
-  /** For people; null where nothing was corrected. */
+  /** A description for people; null if nothing was corrected. */
   readonly words: string | null
 }
 
@@ -28,13 +28,13 @@ interface SettleLedgerDeps {
   readonly log: Log
 }
 
-/** Differences that are listed one by one, together with the number of all. */
+/** How many differences are listed one by one; the text also gives the number of all. */
 const examplesMax = 10
 
 /**
- * Corrects the ledger of money before anything is paid from it: sums follow their rows, which is reported, and what
- * other processes left open is paid in full. All in one transaction, so that a kill leaves either all of it to do or
- * nothing.
+ * Corrects the ledger of model costs before anything is spent: makes the sums equal to their rows and reports it, and
+ * settles in full what other processes left open. All in one transaction, so that a kill leaves all of it to do or
+ * none.
  */
 export function settleLedger(deps: SettleLedgerDeps): SettledLedger {
   return deps.database.transaction(() => {
@@ -88,7 +88,7 @@ const sql = {
       prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens`,
 } as const
 
-/** One sentence; null where all sums are what their rows say. Pure. */
+/** Describes the differences in one sentence; null if all sums equal their rows. Pure. */
 export function differenceWords(differences: Differences): string | null {
   const count = differences.totals.length + differences.daily.length
   if (count === 0) return null

@@ -4,14 +4,14 @@ import { bookable, grown, readable, summable } from './ledger-bounds.ts'
 import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './sum-scopes.ts'
 import type { UnknownCost } from './unknown-cost.ts'
 
-/** One call of a model, as it is paid for. */
+/** One model call with its reserved cost. */
 export interface SpendRow {
   readonly id: string
   readonly agentId: string
   readonly runId: string | null
   /** The task that the run works on. */
   readonly taskId: string | null
-  /** The project that the agent belonged to when the money was set aside. */
+  /** The agent's project when the money was reserved. */
   readonly project: string | null
   readonly model: string
   /** UTC, `2026-11-21`; a call is paid on the day it began. */
@@ -32,14 +32,14 @@ export interface SpendClosing {
   readonly costNano: number
   readonly promptTokens: number
   readonly completionTokens: number
-  /** Why the cost is unknown; then it is the whole reserved amount. */
+  /** Why the cost is unknown; `costNano` is then the whole reserved amount. */
   readonly unconfirmed?: UnknownCost
 }
 
-/** What is added to every sum that a row counts in. */
+/** The change of every sum to which a row belongs. */
 type SpendChange = SpendTotal
 
-/** Calls that cost, added up; `day` and `model` are those of all of them. */
+/** The sum of several calls of the same day and model. */
 interface SpendSum {
   readonly row: SpendRow
   readonly costNano: number
@@ -50,15 +50,15 @@ interface SpendSum {
 }
 
 /**
- * Rows and sums of what models cost; every method joins the caller's transaction. The rows are the truth: a change of an
- * open row that changes no row changes no sum.
+ * Rows and sums of model costs; every method joins the caller's transaction. The rows are authoritative: a change
+ * that finds no open row to change also changes no sum.
  */
 export interface SpendTable {
-  /** Sets money aside, in the name of this life of the mesh. */
+  /** Reserves money in the name of this process of the mesh. */
   open(row: SpendRow, of: { readonly at: number; readonly life: string }): void
-  /** Sets more aside under an open row, or less. False, and nothing changes, where the row is not open any more. */
+  /** Changes the reserved amount of an open row. Returns false, and changes nothing, if the row is no longer open. */
   resize(row: SpendRow, changeNano: number): boolean
-  /** Forgets an open row that holds nothing any more. */
+  /** Deletes an open row without reserved money. */
   forget(id: string): void
   /** Stores a finished call, paid or refunded; `pay` updates the sums for many calls at once. */
   enter(
@@ -66,13 +66,13 @@ export interface SpendTable {
     times: { readonly openedAt: number; readonly closedAt: number },
     closing: SpendClosing | null,
   ): void
-  /** Moves what calls have cost from `openId`, where that row is open, to what is spent. */
+  /** Moves the cost of calls from the reserved money of `openId`, if that row is open, to the spent money. */
   pay(row: Omit<SpendRow, 'reservedNano'>, openId: string | null, change: SpendChange): void
-  /** For reports by day and model, and for the journal; beside `pay`, which is for budgets. */
+  /** Updates the sums for reports by day and model, and for the audit log; `pay` updates those for budgets. */
   report(sum: SpendSum): void
-  /** Closes an open row as paid in full. False, and nothing changes, where it is not open any more. */
+  /** Settles an open row in full. Returns false, and changes nothing, if the row is no longer open. */
   settleOpen(row: SpendRow, at: number): boolean
-  /** Holds that other lives of the mesh than this one left open. */
+  /** Holds that other processes of the mesh left open. */
   openRowsOfOthers(life: string): readonly SpendRow[]
   /** `period` is a day, a month, or empty for a run or a task. */
   total(scope: string, period: string): SpendTotal
@@ -89,7 +89,7 @@ const rowSchema = z.object({
   reservedNano: z.number(),
 })
 
-/** Of each sum its column. */
+/** The column of each sum. */
 const totals = {
   openNano: 'open_nano',
   spentNano: 'spent_nano',
@@ -103,7 +103,7 @@ const grownReport = ['cost_nano', 'unconfirmed_nano', 'calls', 'prompt_tokens', 
   .map(grown)
   .join(', ')
 
-/** Whole texts, so that each is looked up and not put together on every call. */
+/** Complete statements, so that a call looks them up and does not build them. */
 const sql = {
   openRow: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, opened_at, life)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
@@ -135,7 +135,7 @@ const nothing: SpendChange = { openNano: 0, spentNano: 0, unconfirmedNano: 0, ca
 const unpaid: SpendClosing = { costNano: 0, promptTokens: 0, completionTokens: 0 }
 
 export function createSpendTable(database: Database): SpendTable {
-  /** Adds to every sum that the row counts in. */
+  /** Adds to every sum to which the row belongs. */
   function addToTotals(row: Omit<SpendRow, 'reservedNano'>, change: SpendChange): void {
     const { openNano, spentNano, unconfirmedNano, calls, tokens } = change
     const sums = [openNano, spentNano, unconfirmedNano, calls, tokens].map(summable)
@@ -152,7 +152,7 @@ export function createSpendTable(database: Database): SpendTable {
     if (row.taskId !== null) add(taskScope(row.taskId), '')
   }
 
-  /** The row's state is the truth: a hold that is not open has nothing to give, and can hold nothing. */
+  /** Only the row's state counts: a hold that is not open has no money to return, and cannot reserve any. */
   function resizeOpen(id: string, changeNano: number): boolean {
     return database.prepare(sql.resize).run(changeNano, id).changes === 1
   }
@@ -210,7 +210,7 @@ export function createSpendTable(database: Database): SpendTable {
   }
 }
 
-/** As the columns of a row begin. */
+/** The first columns of a row. */
 function ownerOf({ id, agentId, runId, taskId, project, model, day }: SpendRow) {
   return [id, agentId, runId, taskId, project, model, day] as const
 }

@@ -26,9 +26,9 @@ import { makerOf, rootOf } from '../kernel/index.ts'
 import { createSpendTable } from './spend-table.ts'
 import { taskScope } from './sum-scopes.ts'
 
-/** Money: set aside before a call of a model, settled or refunded after it, reported to people, and bounded by budgets. */
+/** Money: reserved before a model call, settled or refunded after it, reported to people, and limited by budgets. */
 export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'refund' | 'found' | 'flush'> {
-  /** With what is over and was not written yet. */
+  /** Includes finished calls that were not written yet. */
   readonly report: ReportCosts
   readonly costs: AgentCosts
   readonly budgets: {
@@ -37,10 +37,10 @@ export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'ref
     readonly view: BudgetViewOf
     readonly list: ListBudgets
     readonly giveFirstToFleet: GiveFirstFleetBudget
-    /** As they stand; for modules that decide about them with more. */
+    /** The current limits, for modules whose decisions depend on more than the budget. */
     readonly projectLimits: (project: string) => BudgetLimits
   }
-  /** Tells the journal of all that was spent up to now. */
+  /** Writes everything spent until now to the audit log. */
   journalSpend(): void
 }
 
@@ -62,7 +62,7 @@ export interface SpendingNeeds {
   readonly refuseAbove: RefuseAboveCeiling
 }
 
-/** `stopped` ends what waits between calls; `flush` comes after it. */
+/** `stopped` ends the waiting between rounds of writes; `flush` is called after it. */
 export function createSpending(
   kernel: Kernel,
   { runs, tasks, refuseAbove, stopped, ...given }: SpendingNeeds & { readonly stopped: AbortSignal },
@@ -103,7 +103,7 @@ export function createSpending(
   const journalSpend = createJournalSpend(kernel)
   return {
     ...reservations,
-    // A spawned agent spends money of its root, with no budget beside it; its run states the maximum.
+    // A spawned agent spends its root's money and has no budget of its own; its run's cap is its maximum.
     reserve: async (wish) => {
       const agentId = rootOf(kernel.hooks, wish.agentId)
       if (agentId !== wish.agentId && wish.run === null) {

@@ -15,7 +15,7 @@ function named(column: string): string {
   return `${readable(column)} AS ${column}`
 }
 
-/** What the calls say, and what the sums of them say. */
+/** Statements that read the sums computed from the calls, and the stored sums. */
 export const sql = {
   firstOpenDay: `SELECT min(day) AS day FROM spend WHERE state = 'open'`,
   days: `SELECT agent_id, coalesce(project, '') AS project, model, day, ${sums} FROM spend
@@ -33,7 +33,7 @@ export const sql = {
     WHERE day >= ?`,
 } as const
 
-/** Those that go through the calls themselves: each in one pass, so that a start is not held up by many runs. */
+/** Statements that scan the calls themselves: one pass each, so that many runs do not delay a start. */
 export const checkedStatements: readonly string[] = [sql.days, sql.runs, sql.tasks]
 
 const counted = {

@@ -21,7 +21,7 @@ interface TakeDeps {
   readonly warnings?: BudgetWarnings
 }
 
-/** Inside a transaction. A refusal is a value here, so that it does not undo what shares the commit. */
+/** Runs inside a transaction. A refusal is returned and not thrown, so that it does not roll back others' writes. */
 export function takeReservation(deps: TakeDeps, wish: OwnWish): Reservation | Problem {
   const { holds } = deps
   const at = deps.clock.now()
@@ -31,7 +31,7 @@ export function takeReservation(deps: TakeDeps, wish: OwnWish): Reservation | Pr
   const unusedNano = own ? freeIn(own) : 0
   let limit = tightestLimit(limitsFor(deps, wish, day))
   if (isShared(limit) && affordableTokens(wish, leftIn(limit) + unusedNano) < wish.maxTokens) {
-    // What other agents hold in advance is unused; an agent that needs it now goes first.
+    // Money that other agents' holds reserved in advance is unused; an agent that needs it now gets it.
     holds.giveBackOthers(null, own)
     limit = tightestLimit(limitsFor(deps, wish, day))
   }
@@ -43,7 +43,7 @@ export function takeReservation(deps: TakeDeps, wish: OwnWish): Reservation | Pr
   }
   const needed = costAtMost(wish, maxTokens) - unusedNano
   const hold = own ?? holds.open({ wish, day, at }, needed)
-  // Its row is gone, and with it what it seemed to have left: the limits are asked again, without it.
+  // The hold's row is gone, and so is its unused money: the limits are checked again without it.
   if (own && needed > 0 && !holds.resize(own, needed)) return takeReservation(deps, wish)
   return reservationFrom(holds, hold, { wish, maxTokens, at })
 }

@@ -5,17 +5,17 @@ import { taskScope } from './sum-scopes.ts'
 import type { SpendTable } from './spend-table.ts'
 
 /**
- * How many model calls each task has made, over all runs that worked on it: those in the sums, and those that are open
- * or not yet written. So a task that goes in circles ends, whatever its calls cost.
+ * How many model calls each task has made, over all runs that worked on it: written, finished and open calls. So a
+ * task that loops ends, even if its calls cost nothing.
  */
 export interface TaskCalls {
-  /** Problem `budget-exhausted` when the task has made all its calls. */
+  /** Throws the Problem `budget-exhausted` if the task has made the maximum number of calls. */
   refuseOverCap(account: Pick<BudgetAccount, 'agentId' | 'run'>): void
-  /** A call of the task leaves. */
+  /** Counts a call that is about to be sent. */
   began(taskId: string | null): void
-  /** The call was not made after all. */
+  /** Takes back a call that was not made after all. */
   refused(taskId: string | null): void
-  /** The call is included in the sums; in the transaction that adds it. */
+  /** The sums now include the call; runs in the transaction that adds it. */
   written(taskId: string | null): void
 }
 
@@ -25,10 +25,10 @@ export function createTaskCalls(deps: {
   readonly budgetOf: BudgetOf
   /** The limit set by the giver of the task; null without one. */
   readonly turnsOf?: (taskId: string) => number | null
-  /** Calls of the tasks that it goes on from: its caps are theirs. */
+  /** Calls of the earlier tasks that the task continues: they count against its caps. */
   readonly callsBefore?: (taskId: string) => number
 }): TaskCalls {
-  /** As many as tasks with open calls. */
+  /** At most one entry per task with open calls. */
   const unwritten = new Map<string, number>()
 
   function change(taskId: string | null, by: number): void {

@@ -8,10 +8,10 @@ import type { Reservation } from './reservation.ts'
 import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
 import type { TaskCalls } from './task-calls.ts'
 
-/** A call that is over and not yet written. */
+/** A finished call that is not written yet. */
 export interface SettledCall {
   readonly reservation: Reservation
-  /** Null when it was refunded. */
+  /** Null if the call was refunded. */
   readonly closing: SpendClosing | null
   readonly andAlso: () => void
 }
@@ -37,7 +37,7 @@ interface Sum {
   completionTokens: number
 }
 
-/** Inside a transaction. Sums are written once for all calls of a run and day, and reports once per model. */
+/** Runs inside a transaction. Writes budget sums once per run and day, and report sums once per model. */
 export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): void {
   const closedAt = deps.clock.now()
   const byRun = new Map<string, Sum>()

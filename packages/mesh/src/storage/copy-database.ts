@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { backup, DatabaseSync } from 'node:sqlite'
 
-/** Pages copied in one step; others write meanwhile. */
+/** Pages copied in one step; other connections may write between two steps. */
 const pagesPerStep = 2000
 
 /**
@@ -29,7 +29,7 @@ export async function copyDatabase(path: string, target: string, atThatMoment: (
   }
 }
 
-/** The faults that SQLite finds in a database file; null for none. */
+/** The faults that SQLite finds in a database file; null if it finds none. */
 export function faultInDatabase(path: string): string | null {
   const database = new DatabaseSync(path, { readOnly: true })
   try {

@@ -123,7 +123,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     return result
   }
 
-  /** A disk that fails may fail here as well; the error that led here is the one to throw. */
+  /** A failing disk may also make the rollback fail; the first error is the one to throw. */
   function rollBack(): void {
     try {
       if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
@@ -161,7 +161,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
 
 const writes = /^\s*(?:INSERT|UPDATE|DELETE|REPLACE)\b/i
 
-/** Everybody who comes with a lower epoch from then on finds it. */
+/** Records the epoch, so that every process with a lower epoch finds it from now on. */
 function raiseFence(sqlite: DatabaseSync, { epoch, mayWrite, onLost }: WriteFence) {
   const lost = (why: string): never => {
     onLost(why)

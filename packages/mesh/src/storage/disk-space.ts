@@ -6,12 +6,12 @@ import type { StorageFault } from './storage-fault.ts'
 
 /** Kept free for accepted work: its outcome, audit log and costs must still be written. */
 const freeMinBytes = 32 * 1024 * 1024
-/** Kept free for the same: agents, configuration and backups make files. */
+/** Kept free for the same reason, because agents, configuration and backups create files. */
 const freeMinFiles = 64
-/** While the last write failed, a write is tried after this time, milliseconds. */
+/** While the last write failed, a test write is made at this interval, in milliseconds. */
 const probeIntervalMs = 1000
 
-/** Whether the database can grow and be written. New work is refused before it cannot. */
+/** Whether the database can grow and be written. The mesh refuses new work before the database cannot. */
 export interface DiskSpace {
   /** Why new work is refused; null when there is room and the last write succeeded. */
   trouble(): StorageTrouble | null

@@ -1,9 +1,9 @@
 import type { Database } from './database.ts'
 
 /**
- * Writes of many calls in one commit: a durable commit costs a fifth of a millisecond and blocks everybody, so the
- * writes that come up in one turn of the event loop share one. They run in the order they came, each seeing those
- * before it. What cannot be committed with the others is tried again by itself.
+ * Writes of many calls in one commit: a durable commit takes a fifth of a millisecond and blocks all other work, so
+ * the writes of one turn of the event loop share one. They run in the order of `add`, each seeing those before it.
+ * Writes that cannot be committed together are tried again one by one.
  */
 export interface GroupedCommit {
   /**
@@ -11,7 +11,7 @@ export interface GroupedCommit {
    * kept.
    */
   add<T>(work: () => T): Promise<T>
-  /** Commits now what waits; for the end, before the database closes. */
+  /** Commits what waits; called at the end, before the database closes. */
   flush(): void
 }
 
@@ -21,7 +21,7 @@ interface Waiting {
   readonly failed: (error: unknown) => void
 }
 
-/** Writes of one commit: more would hold the event loop for longer than a commit costs. The rest makes the next. */
+/** The maximum number of writes in one commit, so that it does not block the event loop for longer. */
 export const groupMax = 64
 
 /** The queue is as long as the number of open calls, which are limited elsewhere. */

@@ -1,4 +1,4 @@
-/** The database, its migrations, its room on the disk. */
+/** The database, its migrations, and its free disk space. */
 
 export { copyDatabase, faultInDatabase } from './copy-database.ts'
 export { epochOf, openDatabase } from './database.ts'

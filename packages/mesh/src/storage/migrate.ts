@@ -43,7 +43,7 @@ export function migrate(database: Database, migrations: readonly Migration[], pa
   if (path && applied.length > 0 && existsSync(path)) {
     snapshot(database, { path, newest, applied: applied.length })
   }
-  // A new file is made whole or not at all, and its disk is waited for once.
+  // A new file gets its whole schema in one transaction, which also waits for the disk only once.
   if (applied.length === 0) database.transaction(() => missing.forEach((step) => applyStep(database, step)))
   else for (const step of missing) applyStep(database, step)
 }
@@ -115,12 +115,12 @@ function refuseDuplicates(steps: readonly Migration[]): void {
   })
 }
 
-/** Indentation does not count, so that a formatter may touch a released step. */
+/** Indentation does not count, so that a formatter may change a released step. */
 function digestOf(step: Migration): string {
   return createHash('sha256').update(step.sql.replaceAll(/\s+/g, ' ').trim()).digest('hex')
 }
 
-/** Whole under its name or not at all: one that was cut off is made again by the start that comes next. */
+/** The snapshot gets its name only when it is complete; after an interruption the next start makes it again. */
 function snapshot(
   database: Database,
   { path, newest, applied }: { readonly path: string; readonly newest: number; readonly applied: number },

@@ -6,10 +6,10 @@ import { createDiskSpace } from './disk-space.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { migrate } from './migrate.ts'
 
-/** The youngest step that this release knows. */
+/** The newest step of the schema that this release has. */
 export const newestSchemaStep = Math.max(...allMigrations.map(({ version }) => version))
 
-/** The mesh's database, brought up to date, and the watch over the room that it has. */
+/** Opens and migrates the mesh's database, and starts to watch its free disk space. */
 export function openStorage(deps: {
   readonly path: string
   /** The folder whose disk is watched. */
@@ -30,7 +30,7 @@ export function openStorage(deps: {
   return { database, diskSpace }
 }
 
-/** Tries a write: a page of the database is written as it is, and reaches the disk as every other does. */
+/** Tests a write: writes a page of the database unchanged, which reaches the disk like any other write. */
 export function writeAgain(database: Database): void {
   database.transaction(() => {
     const row = database.prepare('PRAGMA application_id').get()

@@ -2,7 +2,7 @@ import type { Database } from './database.ts'
 
 type Bound = string | number
 
-/** Reads by constant SQL: rows of one form, each checked, and a number that a statement calls `count`. */
+/** Reads rows by constant SQL, each checked by a schema, and the number that a statement returns as `count`. */
 export function readRows<Row>(database: Database, form: { parse(row: unknown): Row }) {
   return {
     many: (sql: string, ...values: Bound[]): readonly Row[] =>

@@ -9,7 +9,7 @@ import type { Database } from './database.ts'
 export interface Resumable<Result> {
   /** The mark of an earlier, unfinished attempt of the same call; null if this is the first. */
   readonly begun: JsonValue
-  /** Durable when it returns. Called right before the first step that leaves something behind. */
+  /** The mark is durable when this returns. Call it right before the first step that leaves something behind. */
   begin(mark: JsonValue): void
   /** Writes the rows about the effect and the answer, which is the result of `write`, in one transaction. */
   settle(write: () => Result): Result
@@ -37,7 +37,7 @@ export function keepingRefusals<T>(database: Database, work: () => T): T {
   return done.result
 }
 
-/** Adapts the step for work whose result differs from the stored answer. */
+/** Adapts a resumable step to work whose result differs from the stored answer. */
 export function answering<Result, Answer>(
   step: Resumable<Answer>,
   words: (result: Result) => Answer,

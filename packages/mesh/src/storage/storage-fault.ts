@@ -27,7 +27,7 @@ const sqliteFaults: Readonly<Record<number, StorageFault>> = {
 /** SQLITE_IOERR_SHMSIZE: the shared index of the log could not grow, as at a start on a full disk. */
 const sqliteIndexFull = 4874
 
-/** Errors that wrap others are opened so deep. */
+/** How many levels of wrapped errors are searched for a cause. */
 const causesMax = 5
 
 /** The fault behind an error or one of its causes; null for every other error. Pure. */

@@ -7,7 +7,7 @@ export interface DirectCallDeps {
   readonly port: () => number
   /** User id of the program at the other end; see `createPeerUsers`. */
   readonly userOf: (socket: Socket) => number | null | 'unknown'
-  /** May a program of this user act for the owner? */
+  /** Whether a program of this user may act for the owner. */
   readonly isOwner: (userId: number) => boolean
 }
 

@@ -1,4 +1,4 @@
-/** Whether a socket's far end is this machine. */
+/** Whether the address of a socket's peer belongs to this machine. */
 export function isLoopbackAddress(address: string | undefined): boolean {
   if (!address) return false
   return address === '::1' || /^(?:::ffff:)?127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(address)

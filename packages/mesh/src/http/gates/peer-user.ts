@@ -9,7 +9,7 @@ export interface ConnectionEnds {
   readonly remotePort: number
 }
 
-/** State of an open connection in the kernel's table. One that its program has closed has no owner: it reads as root's. */
+/** State of an open connection in the kernel's table. If its program has closed it, its owner reads as root. */
 const established = '01'
 const tables = ['/proc/net/tcp', '/proc/net/tcp6'] as const
 
@@ -45,7 +45,7 @@ export function createPeerUsers(
   }
 }
 
-/** The owner of the far end's row: there local and remote have changed places. Reads no further than that. */
+/** The owner of the peer's row, in which local and remote addresses are swapped. Reads no further than that row. */
 export function userInTable(pieces: Iterable<string>, ends: ConnectionEnds): number | null {
   const rows = rowsOf(ends)
   let cut = ''
@@ -70,7 +70,7 @@ function userOfRow(text: string, row: string): number | null {
   return /^\d+$/.test(user) ? Number(user) : null
 }
 
-/** How its row begins in either table, after its number. */
+/** The beginning of the connection's row in either table, after the row's number. */
 function rowsOf(ends: ConnectionEnds): readonly string[] {
   const near = addressesOf(ends.localAddress)
   return addressesOf(ends.remoteAddress).flatMap((far, at) => {

@@ -118,7 +118,7 @@ function ofToken({ people, clock }: HumanGateDeps, token: string): Person {
   })
 }
 
-/** Null for the owner. */
+/** The person who sent a request without a token; null for the owner. */
 function withoutToken(deps: HumanGateDeps, request: FastifyRequest): Person | null {
   const token = deps.accessToken()
   if (token !== null) {

@@ -48,7 +48,7 @@ export function createLinkedListener(deps: {
       deps.server.emit('connection', socket)
     },
   )
-  // Nodes may hide the addresses of their pods behind their own, so that those of an agent are counted by its key.
+  // Nodes may replace the addresses of their pods by their own, so an agent's connections are counted by its key.
   boundConnections(listener, { ...deps.bounds, perAddressMax: deps.bounds.totalMax / sharesOfAddress })
   listener.on('tlsClientError', (error, { remoteAddress }) => {
     deps.log.debug({ remoteAddress, err: error }, 'a connection did not show the key of an agent')
