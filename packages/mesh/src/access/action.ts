@@ -61,7 +61,7 @@ export type Action =
 export interface WalletSpend {
   readonly do: 'spend-from-wallet'
   readonly chain: string
-  /** Null for a plain transfer. */
+  /** The called contract; null for a plain transfer. */
   readonly contract: string | null
   readonly valueUsd: number
   readonly spentTodayUsd: number

@@ -96,7 +96,7 @@ export interface GrantChange {
 
 type Records = Readonly<Record<string, Readonly<Record<string, JsonValue>>>>
 
-/** Pure. */
+/** The differences between two versions of the records, for the audit log. Pure. */
 export function grantChanges(before: Records, after: Records): readonly GrantChange[] {
   const ids = new Set([...Object.keys(before), ...Object.keys(after)])
   const changes: GrantChange[] = []

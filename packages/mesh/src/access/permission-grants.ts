@@ -14,7 +14,7 @@ export interface PermissionGrants {
   ): void | Promise<void>
   /** Deletes the record; a missing one is no error. */
   revokeAll(agentId: string): void | Promise<void>
-  /** Null if the operator may give these rights to a worker; otherwise the reason. */
+  /** Why the operator may not give these rights to a worker; null if it may. */
   aboveOperatorCeiling(overrides: Readonly<Record<string, unknown>>): string | null
 }
 

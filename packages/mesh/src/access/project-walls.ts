@@ -9,7 +9,7 @@ export interface Membership {
   readonly archived: boolean
 }
 
-/** Null for an agent of no project. */
+/** The project of an agent; null if the agent belongs to none. */
 export type ProjectOf = (agentId: string) => Membership | null
 
 const prefix = 'projects/'

@@ -19,7 +19,7 @@ export const clusterImage = `flotilla.local/agent:${productVersion}`
 export const meshImage = `flotilla.local/mesh:${productVersion}`
 
 const notedSchema = z.strictObject({
-  /** Null for the current context of the kubeconfig. */
+  /** The context of the kubeconfig; null for its current context. */
   context: z.string().nullable(),
   namespace: z.string(),
 })

@@ -80,7 +80,7 @@ export async function requireNoMesh(parts: LedgerParts): Promise<void> {
   })
 }
 
-/** Null if agents run on this machine. */
+/** The cluster that holds the home's lease; null if agents run on this machine. */
 function leasePlace({ context: { environment, env }, homeId, paths }: LedgerParts) {
   const noted = notedCluster(paths.clusterFile)
   if (runtimeKind(environment, noted) !== 'kubernetes') return null

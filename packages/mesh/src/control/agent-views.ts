@@ -6,7 +6,7 @@ import type { RunQueue } from '../runs/index.ts'
 
 /** Agents as people see them, with the activity and costs that the modules runs and spending provide. */
 export interface AgentViews {
-  /** Problem `unknown-agent`. */
+  /** The view of one agent. Problem `unknown-agent`. */
   of(agentId: string): AgentView
   all(): readonly AgentView[]
 }

@@ -31,7 +31,7 @@ export interface Control {
   readonly approvals: Approvals
   readonly edits: Edits
   readonly views: AgentViews
-  /** For a module that is created later; called before any request. */
+  /** Adds a kind of approval for a module that is created later; called before any request arrives. */
   addApprovalKind(name: string, kind: ApprovalKind): void
   /** Undecided or unfinished approvals of a kind that have this text as an argument. */
   openApprovals: ApprovalTable['openWith']
@@ -125,7 +125,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
   }
 }
 
-/** Null for a run that no longer waits. */
+/** The costs of a run that waits for an approval; null if it no longer waits. */
 function costsOfWaiting({ runs, spending }: Pick<Needs, 'runs' | 'spending'>, runId: string) {
   const run = runs.queries.find(runId)
   if (!run || isTerminal(run.state)) return null

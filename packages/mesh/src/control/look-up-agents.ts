@@ -19,7 +19,7 @@ export function createLookUpAgents(deps: {
 }) {
   const { guard, agents, permissions } = deps
   return {
-    /** Problem `unknown-agent`. */
+    /** The agent's settings and permissions. Problem `unknown-agent`. */
     config: (caller: Caller, agentId: string): AgentConfig => {
       guard(caller, caller.kind === 'human' ? { do: 'edit-agent-config', agentId } : { do: 'view-fleet' })
       const record = agents.find(agentId)

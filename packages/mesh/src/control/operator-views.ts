@@ -23,7 +23,7 @@ export function createOperatorViews(
 ) {
   const { agents, runs, spending } = needs
   return {
-    /** Newest first. Problem `unknown-agent`. */
+    /** The agent's runs, newest first. Problem `unknown-agent`. */
     runsOf: (caller: Caller, agentId: string, limit: number): readonly QueuedRun[] => {
       guard(caller, { do: 'view-fleet' })
       if (!agents.find(agentId))

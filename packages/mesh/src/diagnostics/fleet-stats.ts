@@ -48,7 +48,7 @@ export function createFleetStats({ guard, clock }: Pick<Kernel, 'guard' | 'clock
       guard(caller, { do: 'view-fleet' })
       return agents.list().map(({ id }) => ofAgent(id))
     },
-    /** Problem `unknown-agent`. */
+    /** The statistics of one agent. Problem `unknown-agent`. */
     agent: (caller: Caller, agentId: string): AgentMetrics => {
       guard(caller, { do: 'view-fleet' })
       if (!agents.find(agentId))

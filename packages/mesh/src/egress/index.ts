@@ -31,12 +31,12 @@ export interface Egress {
     readonly proxy: ConnectProxy
     identifyBy(browserOf: (token: string) => string | null): void
   }
-  /** For model calls that name an image or a document by URL. */
+  /** Fetches an image or a document that a model call names by URL. */
   readonly fetchMedia: FetchMediaForAgent
-  /** For the mesh's own requests to local services, given as exact `host:port`; nothing else is reachable. */
+  /** Fetches for the mesh from local services, given as exact `host:port`; nothing else is reachable. */
   readonly fetchAt: (places: readonly string[]) => PinnedFetch
   /**
-   * For the mesh's own requests to addresses that the owner configured: the filter for agents, without an agent's
+   * Fetches for the mesh from addresses that the owner configured, through the filter for agents without an agent's
    * list of hosts.
    */
   readonly fetchForMesh: PinnedFetch

@@ -31,7 +31,7 @@ export interface IsolationDeps {
 }
 
 export interface IsolationState {
-  /** Null before the first check. */
+  /** When the isolation was last checked; null before the first check. */
   readonly checkedAt: number | null
   readonly checks: readonly WallReport[]
   /** The reason why agents may not run, as text; null if they may. */

@@ -9,14 +9,14 @@
  * - L5 Both reject with the signal's reason once it aborts.
  */
 export interface LeaseRecords {
-  /** Null if no record was ever written. */
+  /** Reads the record; null if none was ever written. */
   read(signal: AbortSignal): Promise<SeenRecord | null>
-  /** Null if the record's version is not `over`; `over` null creates the first one. */
+  /** Writes the record if its version is still `over`, else returns null; `over` null creates the first record. */
   write(record: LeaseRecord, over: string | null, signal: AbortSignal): Promise<SeenRecord | null>
 }
 
 export interface LeaseRecord {
-  /** Null once it was given back. */
+  /** The name of the holder; null once the lease was released. */
   readonly holder: string | null
   /** How often the lease changed hands: a writer with an earlier epoch is outdated. */
   readonly epoch: number

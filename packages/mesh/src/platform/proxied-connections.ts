@@ -10,7 +10,7 @@ import type { TunnelProxy } from './open-tunnel.ts'
 
 /** Which connections of this process use a company's proxy. */
 export interface OutboundProxies {
-  /** Null for a direct connection. */
+  /** The proxy for a URL; null for a direct connection. */
   readonly of: (url: URL) => TunnelProxy | null
 }
 

@@ -70,7 +70,7 @@ export interface Ledger {
 /** Read access to the rows of runs. */
 export interface RunQueries {
   find(runId: string): RunRecord | null
-  /** Newest first. */
+  /** Lists runs of one agent or of all, newest first. */
   list(page: { readonly agentId?: string; readonly limit: number }): readonly RunRecord[]
   /** Searches all runs, page by page. Problem `not-found` for an unknown `before`. */
   search(asked: RunSearch): FoundRuns

@@ -6,7 +6,7 @@ import type { RunSearch } from './lifecycle/search-runs.ts'
 
 /** Reads runs for callers that may view the fleet. */
 export interface LookUpRuns {
-  /** Newest first. Problem `not-found` for an unknown `before`. */
+  /** Searches runs, newest first. Problem `not-found` for an unknown `before`. */
   list(
     caller: Caller,
     page: Omit<RunSearch, 'agentId' | 'words'> & {
@@ -14,7 +14,7 @@ export interface LookUpRuns {
       readonly find?: string | undefined
     },
   ): { readonly runs: readonly RunView[]; readonly older: string | null }
-  /** Problem `not-found`. */
+  /** The view of one run. Problem `not-found`. */
   one(caller: Caller, runId: string): RunView
 }
 

@@ -238,7 +238,7 @@ export function originOf(
   }
 }
 
-/** Pure. */
+/** The scope and idempotency key of a call; null without a key. Pure. */
 export function markOf(
   caller: Caller,
   origin: Origin,

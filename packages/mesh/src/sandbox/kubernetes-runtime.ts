@@ -33,7 +33,7 @@ export interface KubernetesRuntimeOptions
   extends ClusterAddress, Omit<PodGround, 'userNamespaces' | 'runtimeClass' | 'meshAddress' | 'ownAddress'> {
   /** The address of this machine for pods; defaults to the address from which the cluster is reached. */
   readonly meshAddress?: string
-  /** Set if the mesh is a pod itself. */
+  /** The Service in front of the mesh; set only if the mesh is a pod itself. */
   readonly service?: MeshService
   /** Ports of the agent API and the forward proxy: all that agents may reach. */
   readonly meshPorts: readonly number[]

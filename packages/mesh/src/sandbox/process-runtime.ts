@@ -49,7 +49,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     while (!closing.signal.aborted) {
       for (const [agentId, record] of running) {
         if (await isAlive(record)) continue
-        // Between the two checks a stop may have claimed this end.
+        // A stop may have claimed this end during the await above.
         if (running.get(agentId) !== record) continue
         running.delete(agentId)
         await endRemains(record)

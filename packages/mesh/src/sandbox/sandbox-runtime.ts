@@ -57,7 +57,7 @@ export interface SandboxRuntime {
    */
   checkIsolation(options: {
     readonly meshPort: number
-    /** Defaults to `container`. */
+    /** The isolation level to test; `container` by default. */
     readonly rung?: IsolationRung
     readonly signal?: AbortSignal
   }): Promise<readonly WallReport[]>

@@ -33,7 +33,7 @@ type CpuShare = SandboxSpec['cpu']
  *   agent that restarts repeatedly thus uses at most twice its share.
  */
 export interface StartShares {
-  /** Null if nothing is lent. A sandbox with an earlier share returns that first. */
+  /** Lends a start share, or null if none is available. An earlier share of the agent is returned first. */
   lend(agentId: string, own: CpuShare): StartShare | null
   /**
    * For the longer start of a machine: waits for its turn while others use the available share. Its kernel
@@ -42,7 +42,7 @@ export interface StartShares {
    */
   lendInTurn(agentId: string, own: CpuShare): Promise<StartShare | null>
   of(agentId: string): StartShare | null
-  /** Called when the process is gone or never began. */
+  /** Takes back the agent's share, because its process is gone or never began. */
   release(agentId: string): void
   /** Resolves when no share is lent any longer, or cannot be taken back. */
   close(): Promise<void>
@@ -51,8 +51,8 @@ export interface StartShares {
 export interface StartShare {
   readonly cpu: CpuShare
   /**
-   * The process has begun. `takeBack` resets it to its own share, and is retried until it succeeds or the process is
-   * gone.
+   * Starts the time limit of the share when the process has begun. `takeBack` resets the sandbox to its own share,
+   * and is retried until it succeeds or the process is gone.
    */
   begin(takeBack: () => Promise<void>): void
   /** Resolves when a started process is back at its own share; rejects with the engine's error. */

@@ -51,7 +51,7 @@ async function probe(
   }
 }
 
-/** Null if the answer is not from a model server. */
+/** Reads the list of models at an address; null if the answer is not from a model server. */
 async function listAt(fetch: PinnedFetch, url: URL, signal: AbortSignal): Promise<string | null> {
   const reply = await fetch({ url, method: 'GET', headers: { accept: 'application/json' }, body: '' }, signal)
   try {

@@ -8,7 +8,7 @@ import type { ProviderInput, SetupContext } from './setup-context.ts'
 
 export interface ProviderCandidate {
   readonly provider: string
-  /** Null for the stored key. */
+  /** The key to test; null for the stored key. */
   readonly key: string | null
   /** Null for the current address; a new key is sent to a custom address only if both were entered together. */
   readonly baseUrl: string | null
@@ -47,7 +47,7 @@ export function providerCandidate(
   return { provider, key: trimmed, baseUrl }
 }
 
-/** The setting that gives a provider's address; null if it has its usual address. */
+/** Where a custom address of the provider is configured; null if the provider has its usual address. */
 export function addressSourceOf(
   { settings, vault }: Pick<SetupContext, 'settings' | 'vault'>,
   provider: string,

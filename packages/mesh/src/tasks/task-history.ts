@@ -73,7 +73,7 @@ export function createTaskHistory(database: Database) {
         )
         .run(agentId, agentId, taskLimits.feedbackKeptMax)
     },
-    /** Oldest first. */
+    /** The reviews of the agent's work, oldest first. */
     feedbackFor: (agentId: string): readonly TaskFeedback[] =>
       database
         .prepare(

@@ -90,7 +90,7 @@ export function createTaskTable(database: Database) {
     insert: (task: TaskRecord): void => {
       database.prepare(insertSql).run(valuesOf(task, columnNames))
     },
-    /** False if the row has another state or round than `before`. */
+    /** Updates the row; false if it has another state or round than `before`. */
     replace: (before: TaskRecord, after: TaskRecord): boolean =>
       database.prepare(replaceSql).run({
         ...valuesOf({ ...after, id: before.id }, ['id', ...changing]),
@@ -133,7 +133,7 @@ export function createTaskTable(database: Database) {
           AND EXISTS (SELECT 1 FROM json_each(tasks.needs) AS need WHERE need.value = ?) ORDER BY position`,
         taskId,
       ),
-    /** Oldest first. */
+    /** The waiting tasks of an assignee, oldest first. */
     waitingOf: (assignee: string, limit: number) =>
       many(
         `SELECT ${columns} FROM tasks WHERE assignee = ? AND ${waiting} ORDER BY position LIMIT ?`,

@@ -6,7 +6,7 @@ export interface Span {
   readonly traceId: string
   /** 16 hex digits. */
   readonly spanId: string
-  /** Null for the run at the root. */
+  /** Id of the parent span; null for the run at the root of the trace. */
   readonly parentId: string | null
   readonly runId: string
   readonly agentId: string

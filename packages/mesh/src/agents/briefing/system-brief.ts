@@ -27,7 +27,7 @@ export function systemBrief(facts: {
   readonly agent: AgentRecord
   /** The agents that this agent may message, by id. */
   readonly colleagues: readonly Colleague[]
-  /** Null without a record, which permits nothing. */
+  /** The agent's permission record; null if it has none and therefore no permissions. */
   readonly permissions: PermissionRecord | null
 }): PromptText {
   const { agent, permissions } = facts

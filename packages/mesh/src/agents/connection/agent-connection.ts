@@ -50,7 +50,7 @@ export interface AgentSelf {
   status(signal: AbortSignal): Promise<AgentStatus>
   /** The states of the agent's MCP servers. */
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
-  /** Its tools as its model sees them; the schemas come from the agent and are untrusted. */
+  /** The agent's tools as its model sees them; the schemas come from the agent and are untrusted. */
   tools(signal: AbortSignal): Promise<readonly ListedTool[]>
   /** The facts by which a heartbeat is decided, as the agent reports them. */
   heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
@@ -87,7 +87,7 @@ export interface AgentRuns {
 
 /** The conversations that an agent remembers. */
 export interface AgentConversations {
-  /** Newest first. */
+  /** Lists the agent's conversations, newest first. */
   chatSessions(signal: AbortSignal): Promise<ChatSessions>
   chatHistory(
     asked: { readonly session: string; readonly limit: number },
@@ -111,7 +111,7 @@ export interface AgentData {
   readPicture(sha256: string, signal: AbortSignal): Promise<HeldFile>
   /** The facts in its memory, newest first, as the agent reports them. */
   facts(asked: FactsAsked, signal: AbortSignal): Promise<z.infer<typeof factsSchema>>
-  /** False if the fact does not exist (any longer): the call may have been sent twice. */
+  /** Deletes a fact; false if it does not exist, for example because the call was sent twice. */
   forgetFact(name: string, signal: AbortSignal): Promise<boolean>
 }
 

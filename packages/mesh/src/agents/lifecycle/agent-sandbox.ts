@@ -40,7 +40,7 @@ export interface MeshEndpoint {
 /** Builds the sandbox spec of an agent. Pure. */
 export function agentSandbox(asked: {
   readonly agent: AgentRecord
-  /** Null if the owner has not chosen a model yet. */
+  /** The agent's model; null if the owner has not chosen one yet. */
   readonly model: string | null
   readonly startId: string
   readonly tokens: IssuedTokens

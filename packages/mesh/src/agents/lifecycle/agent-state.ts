@@ -51,7 +51,7 @@ export type AgentEvent =
   | { readonly kind: 'miss'; readonly at: number; readonly reason: string }
   /** The agent's sandbox ended, had to be ended, or could not be started. */
   | { readonly kind: 'lose'; readonly at: number; readonly reason: string; readonly dueAt: number }
-  /** Like `lose`, after too many restarts. */
+  /** The agent lost its sandbox as with `lose`, after too many restarts. */
   | { readonly kind: 'quarantine'; readonly at: number; readonly reason: string; readonly dueAt: number }
   | { readonly kind: 'stop'; readonly at: number; readonly to: RestingState; readonly reason: string }
   /** The agent's sandbox is gone, as requested. */

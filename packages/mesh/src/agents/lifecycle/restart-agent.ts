@@ -6,7 +6,7 @@ import type { Isolation } from './ensure-running.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-/** With `step`, for a call that may be repeated: a sandbox of a later start than the replaced one is recent enough. */
+/** `step` makes a repeated call safe: it does not replace a sandbox that was started after the first call. */
 export type RestartAgent = (
   caller: Caller,
   agentId: string,

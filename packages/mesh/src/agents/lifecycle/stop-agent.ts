@@ -12,7 +12,7 @@ export const stopGraceMs = 5000
 export type StopAgent = (
   agentId: string,
   reason: string,
-  /** For a call that may be repeated: a sandbox that was started since is not stopped. */
+  /** Makes a repeated call safe: it does not stop a sandbox that was started after the first call. */
   step?: Pick<Resumable<unknown>, 'begun' | 'begin'>,
 ) => Promise<void>
 

@@ -28,7 +28,7 @@ export const startMarkSchema = z.strictObject({ start: z.string().nullable() })
 
 export interface AgentTable {
   find(agentId: string): AgentRow | null
-  /** Problem `unknown-agent`. */
+  /** The agent's row. Problem `unknown-agent`. */
   require(agentId: string): AgentRow
   /** All agents, ordered by id. */
   list(): readonly AgentRow[]
@@ -37,9 +37,9 @@ export interface AgentTable {
   /** Applies a lifecycle event and returns the new row; a refused event is a bug in the mesh. */
   move(agentId: string, event: AgentEvent, startId?: string): AgentRow
   setLosses(agentId: string, losses: Losses): void
-  /** Problem `unknown-agent`. */
+  /** Writes the agent's budget. Problem `unknown-agent`. */
   setBudget(agentId: string, budget: AgentBudget): void
-  /** Problem `unknown-agent`. */
+  /** Writes the agent's project, or null for none. Problem `unknown-agent`. */
   setProject(agentId: string, project: string | null): void
   /** Writes the mutable fields of the record; omitted fields are unchanged. */
   change(agentId: string, change: AgentChanges): void

@@ -85,7 +85,7 @@ export function createAgent(deps: {
     }
     const { agentPlanned, agentUnplanned } = deps.context.hooks
     const plan = {
-      // Before the row: an existing worker must never run with another heartbeat than the requested one.
+      // Stored before the row, because a worker must never run with another heartbeat than the requested one.
       make: () => agentPlanned.tell({ agentId: record.id, heartbeat: input.heartbeat }),
       drop: () => agentUnplanned.tell(record.id),
     }

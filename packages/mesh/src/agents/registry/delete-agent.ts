@@ -41,7 +41,7 @@ export function deleteAgent(deps: {
     deps.starts.breakOff(agentId, 'the agent is being deleted')
     await context.mutex.take(agentId, async () => {
       requireSame(context.agents.require(agentId), only)
-      // Called before anything is removed, because a half deleted agent is useless.
+      // Checks all stores before anything is removed, because a half deleted agent is useless.
       await context.hooks.agentLeaving.tell(agentId)
       await deleteInTurn(deps, agentId, actorOf(caller))
     })

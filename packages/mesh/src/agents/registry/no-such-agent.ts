@@ -6,7 +6,7 @@ const listedMax = 10
 /** How much of an unknown id is quoted, in characters. */
 const quotedMaxChars = 80
 
-/** For callers that may view the fleet: suggests the nearest id, or lists the existing ones. Pure. */
+/** The problem for callers that may view the fleet: it suggests the nearest id, or lists existing ones. Pure. */
 export function noSuchAgent(agentId: string, known: readonly string[]): Problem {
   const near = nearestName(agentId, known)
   const more = known.length > listedMax ? ` and ${known.length - listedMax} more` : ''

@@ -94,7 +94,7 @@ export function requireFile({ file }: CommandContext): string {
   throw new Problem('bad-request', { detail: 'the file is missing: --file FILE' })
 }
 
-/** Null for a backup without encryption. */
+/** The passphrase from the environment; null for a backup without encryption. */
 export function passphraseOf({ env }: CommandContext): string | null {
   const passphrase = env['FLOTILLA_BACKUP_PASSPHRASE']
   return passphrase === undefined || passphrase === '' ? null : passphrase
@@ -116,7 +116,7 @@ interface OpenAgents {
   /** The runtime that holds the agents' data. */
   readonly runtime: RuntimeName
   readonly read: ReadAgentData
-  /** Null if only the running mesh could count it. */
+  /** Counts the bytes of the agents' data; null if only the running mesh could count them. */
   readonly measure: (agentIds: readonly string[]) => Promise<number | null>
   close(): Promise<void>
 }

@@ -205,7 +205,7 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   if (!existsSync(paths.database)) return ok('journal', 'there is no journal yet')
   const database = openDatabase(paths.database)
   try {
-    // Null if the home was never started; then only the hash chain is verified.
+    // The secret is null if the home was never started; then only the hash chain is verified.
     const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
     const verdict = verifyJournal(database, secret && journalTrust(paths, secret, mayBeBare(paths, database)))
     if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken${acceptedWords(verdict)}`)

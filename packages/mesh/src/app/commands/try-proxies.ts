@@ -43,7 +43,7 @@ function distinct(proxies: ProxyRules['proxies']): ProxyRules['proxies'] {
   return proxies.filter(({ name }, index) => proxies.findIndex((one) => one.name === name) === index)
 }
 
-/** Null if the proxy answers, even if it rejects the name; a wrong password is a fault. */
+/** Why a proxy does not work, e.g. a wrong password; null if it answers, even if it rejects the name. */
 function faultOf(proxy: TunnelProxy): Promise<string | null> {
   return new Promise((resolve) => {
     openTunnel({ proxy, ...nowhere, maxMs: answerMaxMs }, (error, socket) => {

@@ -16,7 +16,7 @@ export interface ArtifactRow {
 
 export interface ArtifactTable {
   find(agentId: string, name: string): ArtifactRow | null
-  /** Newest first. */
+  /** Lists the artifacts of all agents, newest first. */
   list(limit: number): readonly ArtifactRow[]
   /** The artifacts of one agent, newest first. */
   listOf(agentId: string, limit: number): readonly ArtifactRow[]

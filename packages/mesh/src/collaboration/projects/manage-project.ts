@@ -208,7 +208,7 @@ function overtaken(
   })
 }
 
-/** Throws the problem `not-found`. */
+/** Returns the project's row. Throws the problem `not-found`. */
 export function requireProject(table: ProjectTable, name: string): ProjectRow {
   const row = table.find(name)
   if (!row) throw noSuchProject(name)

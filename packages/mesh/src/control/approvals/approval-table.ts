@@ -75,7 +75,7 @@ export function createApprovalTable(database: Database) {
           row.expiresAt,
         )
     },
-    /** False if the row is no longer in that state. */
+    /** Changes the state of an approval; false if the row is no longer in the expected state. */
     move: (
       id: string,
       from: ApprovalState,
@@ -160,7 +160,7 @@ export function createApprovalTable(database: Database) {
     expiredBy: (now: number) =>
       many(`SELECT ${columns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
     confirmed: () => many(`SELECT ${columns} FROM approvals WHERE state = 'confirmed'`),
-    /** Newest first. */
+    /** Lists approvals, newest first. */
     list: (page: {
       readonly open: boolean
       readonly askedBy?: string | undefined

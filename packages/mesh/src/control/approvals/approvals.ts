@@ -31,7 +31,7 @@ export interface Approvals {
   readonly ask: AskApproval
   readonly confirm: ConfirmApproval
   readonly cancel: CancelApproval
-  /** Newest first; an agent sees its own. */
+  /** Lists approvals, newest first; an agent sees only its own. */
   list(caller: Caller, page: { readonly open: boolean; readonly limit: number }): readonly ApprovalView[]
   /** Problem `not-found`, also if an agent may not see the approval. */
   read(caller: Caller, id: string): ApprovalView
@@ -58,7 +58,7 @@ export interface ApprovalsDeps {
   readonly hooks: Pick<Hooks, 'personOf'>
   readonly notifyRun: NotifyRun
   readonly originOf: (caller: Caller) => Origin
-  /** Null for a run that is over. */
+  /** The costs of a run that waits for an approval; null if the run has ended. */
   readonly runCosts: (runId: string) => WaitingRunCosts | null
   readonly clock: Clock
   readonly newId: NewId

@@ -89,7 +89,7 @@ export function createChangeTable(database: Database) {
       many(`SELECT ${columns} FROM changes WHERE id = ?`, id)[0] ?? null,
     findByKey: (actor: string, key: string): ChangeRow | null =>
       many(`SELECT ${columns} FROM changes WHERE actor = ? AND idempotency_key = ?`, actor, key)[0] ?? null,
-    /** Newest first. */
+    /** Lists changes, newest first. */
     list: (page: {
       readonly agentId?: string | undefined
       readonly actor?: string | undefined

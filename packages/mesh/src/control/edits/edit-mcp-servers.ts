@@ -65,7 +65,7 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
 
 const byName = (servers: JsonValue): JsonValue => journalValue(servers, 'mcpServers')
 
-/** By name; null for a missing server. */
+/** The configurations of the named servers; null for a missing server. */
 function picked(servers: McpServers, names: readonly string[]): JsonObject {
   return Object.fromEntries(
     names.map((name) => [name, Object.hasOwn(servers, name) ? plain(servers[name]) : null]),

@@ -28,7 +28,7 @@ export interface Edits {
   ): Promise<ChangeView>
   /** Undoes a change once, while its value is unchanged. */
   undo(caller: Caller, token: string, step?: Resumable<ChangeView>): Promise<ChangeView>
-  /** Newest first; an agent sees its own. */
+  /** Lists changes, newest first; an agent sees only its own. */
   list(
     caller: Caller,
     page: { readonly agentId?: string | undefined; readonly limit: number },

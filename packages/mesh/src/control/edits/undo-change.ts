@@ -20,7 +20,7 @@ export type UndoChange = (caller: Caller, token: string, step?: Resumable<Change
 export function createUndoChange(parts: EditParts): UndoChange {
   const { table, clock } = parts
 
-  /** Null also for changes that the caller may not see. */
+  /** The change of this token; null if it does not exist or the caller may not see it. */
   function mine(caller: Caller, token: string): ChangeRow | null {
     const row = table.find(token)
     if (!row || !parts.fleet.find(row.agent_id)) return null

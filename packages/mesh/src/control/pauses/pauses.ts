@@ -37,7 +37,7 @@ export interface Pauses {
 }
 
 export interface PauseInput {
-  /** Null for the whole fleet. */
+  /** The agent to pause; null for the whole fleet. */
   readonly agentId: string | null
   readonly reason: string
   readonly now: boolean

@@ -3,7 +3,7 @@ import type { DoctorFinding } from './finding.ts'
 
 /** Reports how the data of agents is limited, and volumes larger than their lowered limit. Pure. */
 export function dataFindings(known: {
-  /** Null if the limit is enforced by a volume; otherwise the reason why not. */
+  /** Why the limit of agent data is not enforced by a volume; null if it is. */
   readonly meteredBecause: string | null
   readonly limitMb: number
   readonly volumes: readonly {

@@ -7,7 +7,7 @@ export interface TriedProxy {
   readonly name: string
   /** The address without user name and password. */
   readonly shown: string
-  /** Null if it answered. */
+  /** Why the connection to the proxy failed; null if the proxy answered. */
   readonly fault: string | null
 }
 

@@ -26,7 +26,7 @@ export async function* scrubbedStream(
   /** Chunks of the unfinished part. */
   let pieces: string[] = []
   let chars = 0
-  /** Its last characters, which may contain the start of an event separator. */
+  /** The last characters of the unfinished part, which may contain the start of an event separator. */
   let tail = ''
   let heldBytes = 0
   const hold = (more: number): void => {

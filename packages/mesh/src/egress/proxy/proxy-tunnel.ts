@@ -76,7 +76,7 @@ function dialThrough(
         reject(new Problem('upstream-failed', { detail, cause: error }))
         return
       }
-      // As for a direct connection, the server may stop sending and still read.
+      // Through a proxy too, the server may stop sending and continue to read.
       socket.allowHalfOpen = true
       resolve(socket)
     })

@@ -15,7 +15,7 @@ export interface SearchCall {
 }
 
 export interface SearchProvider {
-  /** Null for a provider that the owner must host. */
+  /** The provider's public URL; null if the owner must host the service. */
   readonly publicUrl: string | null
   /** The header for the key; null if the provider needs none. */
   readonly keyHeader: { readonly name: string; readonly prefix: string } | null

@@ -15,7 +15,7 @@ import { searchProviders } from './search-providers.ts'
 import type { SearchProviderName } from './search-providers.ts'
 
 const answerTimeoutMs = 20_000
-/** Limit of a decompressed answer; twenty results of any provider need a fifth of it. */
+/** Limit of a decompressed answer in bytes; twenty results of any provider need a fifth of it. */
 const replyMaxBytes = 2 * 1024 * 1024
 
 export interface WebSearchSettings {

@@ -16,7 +16,7 @@ import type { RunQueries } from '../ledger.ts'
  * `denied`, `unknown-agent`, `agent-archived`, `agent-unavailable`.
  */
 export interface ChatSessions {
-  /** Newest first. */
+  /** Lists the agent's sessions, newest first. */
   list(caller: Caller, agentId: string): Promise<ListedSessions>
   history(
     caller: Caller,

@@ -120,7 +120,7 @@ export function createRunQueries(database: Database) {
         )
         .all(id, id)
         .map((row) => String(row['id'])),
-    /** Newest first. */
+    /** Lists runs of one agent or of all, newest first. */
     list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>
       agentId === undefined
         ? many(`SELECT ${runColumns} FROM runs ORDER BY position DESC LIMIT ?`, limit)

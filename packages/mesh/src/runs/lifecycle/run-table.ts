@@ -40,7 +40,7 @@ export function createRunTable(database: Database) {
     runningOf: (agentId: string) =>
       one(`SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'running'`, agentId),
     runningMarkOf: marks.runningMarkOf,
-    /** Null unless that run is running. */
+    /** The fencing token of the run; null unless that run is running. */
     runningFenceOf: (id: string): number | null => {
       const row = database.prepare("SELECT fence FROM runs WHERE id = ? AND state = 'running'").get(id)
       return row ? Number(row['fence']) : null

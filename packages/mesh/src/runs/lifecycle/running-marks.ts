@@ -17,7 +17,7 @@ export function createRunningMarks(database: Database) {
   const known = new Map<string, RunningMark | null>()
 
   return {
-    /** Null while the lane is idle. */
+    /** The run that holds the agent's lane; null while the lane is idle. */
     runningMarkOf(agentId: string): RunningMark | null {
       const found = known.get(agentId)
       if (found !== undefined) return found

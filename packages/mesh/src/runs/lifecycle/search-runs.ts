@@ -26,7 +26,7 @@ export interface RunSearch {
 }
 
 export interface FoundRuns {
-  /** Newest first. */
+  /** The found runs, newest first. */
   readonly runs: readonly RunRecord[]
   /** The `before` of the next search; null when no run is left to scan. */
   readonly older: string | null

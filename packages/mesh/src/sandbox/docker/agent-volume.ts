@@ -17,7 +17,7 @@ const mountOptions = 'nodev,nosuid,noatime,discard,errors=remount-ro'
 export interface AgentVolume {
   readonly limited: boolean
   readonly warnings: readonly string[]
-  /** Called once the container has its mount, or will never have it. */
+  /** Detaches the volume's device. Called once the container has mounted it, or will never mount it. */
   release(): Promise<void>
 }
 

@@ -23,13 +23,13 @@ export interface UnusedInEngine {
   readonly name: string
   readonly why: string
   readonly bytes: number | null
-  /** False if the object is in use. */
+  /** Removes the object; false if it is in use. */
   remove(): Promise<boolean>
 }
 
 export interface EngineQuery {
   readonly hints: SocketHints
-  /** Null for a home that has never been started, and has nothing in the engine. */
+  /** Id of the home; null for a home that was never started and has nothing in the engine. */
   readonly homeId: string | null
   /** Whether the home has an agent of this id, running or not. */
   readonly isAgent: (agentId: string) => boolean
@@ -62,7 +62,7 @@ const sizesSchema = z.looseObject({
     .nullish(),
 })
 
-/** Null if no engine answers, because then nothing on it can be deleted. */
+/** Finds unused objects. Null if no engine answers, because then nothing on it can be deleted. */
 export async function unusedInEngine(query: EngineQuery): Promise<readonly UnusedInEngine[] | null> {
   const { engine } = await findEngine(query.hints)
   if (engine === null) return null

@@ -44,7 +44,7 @@ export async function wasNoted(cacheDirectory: string, image: string): Promise<b
   return isThere(markPath(cacheDirectory, image))
 }
 
-/** Called for a removed image. */
+/** Deletes the mark that a home used this image; called after the image was removed. */
 export async function forgetUse(cacheDirectory: string, image: string): Promise<void> {
   await rm(markPath(cacheDirectory, image), { force: true })
 }

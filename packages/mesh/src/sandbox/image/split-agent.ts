@@ -143,8 +143,8 @@ function partsOutside(entry: string): Plugin {
 }
 
 /**
- * A dynamic import becomes one of the late half's members; `told` receives the module and may return its
- * name.
+ * Turns each dynamic import into access to a member of `late.cjs`. `told` receives the path of the module and may
+ * return its name.
  */
 function lateOutside(told: (path: string) => unknown): Plugin {
   return {

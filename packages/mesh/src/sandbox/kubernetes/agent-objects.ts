@@ -165,7 +165,7 @@ export function probePod(
   ground: PodGround,
   probe: {
     readonly name: string
-    /** Absent for the scheduler's choice. */
+    /** The node that must run the pod; absent if the scheduler may choose. */
     readonly node?: string
     readonly command: readonly string[]
     readonly size: PodSize
@@ -210,7 +210,7 @@ export function helperPod(
     readonly command: readonly string[]
     readonly size: PodSize
     readonly lifeMaxMs: number
-    /** Absent for the scheduler's choice. */
+    /** The node that must run the pod; absent if the scheduler may choose. */
     readonly node?: string
     /** Whether the container can only read the data. */
     readonly readOnly?: boolean

@@ -52,7 +52,7 @@ export function clusterLease(
   const name = leaseName(homeId)
   let lastMs = 0
 
-  /** Without a change of its content, a lease would keep its version. */
+  /** Builds the Lease object with a new time each, because an unchanged object would keep its version. */
   async function body({ holder, epoch }: LeaseRecord, over: string | null): Promise<V1Lease> {
     const { V1MicroTime } = await import('@kubernetes/client-node')
     lastMs = Math.max(clock.now(), lastMs + 1)

@@ -21,7 +21,7 @@ export interface Cluster {
   readonly version: VersionApi
   /** The URL of the API server. */
   readonly url: URL
-  /** Null if the pod does not exist. */
+  /** Reads one pod; null if it does not exist. */
   readPod(namespace: string, name: string): Promise<Pod | null>
   /** Watches pods until the server ends the watch or `signal` aborts; rejects if the connection is lost. */
   follow(

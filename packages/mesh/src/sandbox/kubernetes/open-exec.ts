@@ -108,7 +108,7 @@ export async function openExec(
       `The connection to a program in ${pod} was lost: ${said || 'nothing more is known'}\nRepair: try it again.`,
     )
     ended.reject(lost)
-    // After a received exit code, the stream ended in order.
+    // If the exit code was received before, the output stream has already ended in order.
     if (!stdout.writableEnded) stdout.destroy(lost)
   })
   return {

@@ -139,7 +139,7 @@ export async function hasClaim({ cluster, ground }: PreparedCluster, agentId: st
 async function openHelper(
   to: PreparedCluster,
   of: DataOfPod & {
-    /** Absent for the scheduler's choice. A claim can be mounted twice on one node only. */
+    /** The node that must run the pod, because a claim can be mounted twice on one node only; absent for any node. */
     readonly node?: string | undefined
     readonly readOnly?: boolean
   },

@@ -143,7 +143,7 @@ async function makeNamespace(cluster: Cluster, namespace: string): Promise<void>
   })
 }
 
-/** False if the namespace does not exist. */
+/** Checks an existing namespace; false if it does not exist. */
 async function judgeNamespace({ core }: Cluster, namespace: string): Promise<boolean> {
   const there = await core.readNamespace({ name: namespace }).catch(unlessRefused([404], null))
   if (there === null) return false

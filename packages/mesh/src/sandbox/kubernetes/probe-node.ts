@@ -108,7 +108,7 @@ export async function probeNode(
   )
 }
 
-/** Null for an invalid report, such as a log that its node has not written to the end. */
+/** Parses the probe's report; null if it is invalid, for example because its node has not written all of it. */
 function readReport(log: string): ProbeReport | null {
   try {
     return probeReportSchema.safeParse(JSON.parse(log)).data ?? null

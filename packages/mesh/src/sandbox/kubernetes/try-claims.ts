@@ -9,7 +9,7 @@ import { hasEnded, startFailure, waitsFor, type Pod } from './pod-state.ts'
 import { PodWaitOver } from './pod-watch.ts'
 import type { PreparedCluster } from './start-pod.ts'
 
-/** In the names of throw-away pods and their claims; those of agents are a digest. */
+/** Part of the names of throw-away pods and their claims; names of agents' claims are digests. */
 export const trialInfix = '-try-'
 const trialBytes = 64 * 1024 * 1024
 const trialMaxMs = 180_000

@@ -15,7 +15,7 @@ import { machineConfig } from './machine-config.ts'
 export interface MachineGround {
   /** The image with QEMU and a kernel. */
   readonly image: string
-  /** On this machine: the root file system of agents as a disk. */
+  /** Path on this machine of the disk with the agents' root file system. */
   readonly rootDisk: string
   /** The KVM device; null for software emulation. */
   readonly kvm: { readonly device: string; readonly group: number } | null

@@ -115,7 +115,7 @@ export function dataThere(where: string): SandboxError {
   )
 }
 
-/** False if the group does not exist; signal 0 only checks. */
+/** Sends a signal to a process group; false if the group does not exist. Signal 0 only checks that. */
 export function signalGroup(group: number, name: 'SIGCONT' | 0): boolean {
   try {
     process.kill(-group, name)

@@ -21,7 +21,7 @@ export type ProcessRecord = z.infer<typeof recordSchema>
 /** The start time of a process that ended in an earlier boot, or before its start time was read. */
 export const startUnknown = 'gone'
 
-/** Null also if it cannot be read: the running process then has no record and is stopped. */
+/** Reads the record; null if it is missing or unreadable: a running process without a record is stopped. */
 export async function readRecord(folder: string): Promise<ProcessRecord | null> {
   const text = await readFile(join(folder, 'sandbox.json'), 'utf8').catch(() => null)
   const record = text === null ? null : parseRecord(text)

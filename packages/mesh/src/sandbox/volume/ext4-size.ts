@@ -11,7 +11,7 @@ const superblockAt = 1024
 const superblockBytes = 1024
 const magic = 0xef53
 
-/** Null if it is not ext4. Pure; the fields are those of the kernel's `ext4_super_block`. */
+/** Parses an ext4 superblock (`ext4_super_block` of the kernel); null for any other bytes. Pure. */
 export function readSuperblock(bytes: Buffer): Ext4Size | null {
   if (bytes.length < superblockBytes || bytes.readUInt16LE(0x38) !== magic) return null
   const blockBytes = 1024 * 2 ** bytes.readUInt32LE(0x18)

@@ -107,7 +107,7 @@ export interface VolumeDisk {
   readonly path: string
   /** Size of the file, which an attacker in the machine cannot grow. */
   readonly fileBytes: number
-  /** In blocks of 4 KB, if the virtual machine must resize its file system; 0 if the size is right. */
+  /** New size in blocks of 4 KB if the virtual machine must resize its file system; 0 if the size is right. */
   readonly blocks: number
   /** The reason why it keeps another size than requested, as text. */
   readonly refused: string | null
