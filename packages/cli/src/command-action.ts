@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { CliDeps, CommandContext } from './context.ts'
 
-/** What a command was given on its line. */
+/** The operands and options of one command line. */
 export interface CommandLine {
   /** The operands, in order; a missing optional one is absent. */
   readonly operands: readonly string[]
@@ -23,7 +23,7 @@ export function commandAction(
       await handler(context, { operands: command.args, options: command.opts() })
       progress.done()
     } catch (error) {
-      // A step that turned on would keep the process alive, and no Ctrl-C would end it.
+      // A progress indicator that kept running would keep the process alive, and Ctrl-C would not end it.
       progress.fail()
       throw error
     }

@@ -1,13 +1,13 @@
 import type { Command } from 'commander'
 import type { CliDeps } from './context.ts'
 
-/** Adds the commands of one file to the program, with all that their lines may hold. */
+/** Adds the commands of one file to the program, with their operands and options. */
 export type AddCommands = (program: Command, deps: CliDeps) => void
 
-/** The commands of one file: their names, each with the line that says what it is for. */
+/** The commands of one file: their names, each with a one-line summary. */
 export interface CommandGroup {
   readonly commands: Readonly<Record<string, string>>
-  /** Only the file of the command that is meant is loaded: all of them together take longer than a short command. */
+  /** Only the file of the used command is loaded: loading all files takes longer than a short command. */
   readonly load: () => Promise<AddCommands>
 }
 

@@ -25,11 +25,11 @@ export interface CliDeps {
   readonly newKey: () => string
   /** Aborts on the second Ctrl-C, or the first where no command takes it. */
   readonly signal: AbortSignal
-  /** A command that catches Ctrl-C itself registers here; returns the way to give it back. */
+  /** A command that handles Ctrl-C itself registers here; returns the function that unregisters it. */
   readonly onInterrupt: (listener: () => void) => () => void
   readonly setExitCode: (code: ExitCode) => void
   /** Runs another command line within this one. Usage errors are already printed; all other errors reject. */
-  /** The command line with all its commands, to be written about. */
+  /** Returns the command line with all its commands, to generate documentation from it. */
   readonly wholeProgram: () => Promise<Command>
   readonly runLine: (deps: CliDeps, words: readonly string[]) => Promise<void>
 }
@@ -40,9 +40,7 @@ export interface CommandContext extends CliDeps {
   readonly place: Place
   /** The client of the mesh. It shows a status line during slow calls, unless another writer uses the terminal. */
   mesh(options?: { readonly silent: boolean }): Promise<MeshClient>
-  /**
-   * The same for a mesh of this machine with a known address and home, regardless of the home that the command names.
-   */
+  /** The client for a mesh of this machine with a known address and home, whatever home the command names. */
   meshAt(mesh: { readonly url: string; readonly home: string }): Promise<MeshClient>
 }
 
@@ -86,7 +84,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
   const elsewhere = (place.url ?? deps.environment.url) !== undefined
   const connect = async (baseUrl: string, at: Place, silent = false): Promise<MeshClient> => {
     const cookie = await sessionFor({ home: at.home, elsewhere }, deps.environment, deps.signal)
-    // Read at each call for a client: a first start gives the home its id.
+    // Read at each creation of a client: the first start of a mesh gives the home its id.
     const home = await meantHome(at, deps.environment)
     const { personToken: token } = deps.environment
     const client = createMeshClient({

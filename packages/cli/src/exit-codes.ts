@@ -4,10 +4,10 @@ export const exitCodes = {
   failed: 1,
   usage: 2,
   meshNotRunning: 3,
-  /** Denied, or a budget does not allow it: asking again does not help, the owner must change something. */
+  /** A permission or a budget denied the request: a retry does not help, the owner must change something. */
   refused: 4,
 } as const
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
-/** The same on a line, for help. */
+/** The exit codes on one line, for help. */
 export const exitCodeWords = '0 ok, 1 failed, 2 wrong usage, 3 no mesh runs, 4 denied or over budget'

@@ -14,7 +14,7 @@ const calledElsewhere: Readonly<Record<string, string>> = {
   up: 'start',
 }
 
-/** Where the line means a command by another program's word, ours is named. */
+/** If a line uses another program's name for a command, the error names Flotilla's command. */
 export function nameOurWord(program: Command, meant: string | null): void {
   const ours = meant === null || !Object.hasOwn(calledElsewhere, meant) ? undefined : calledElsewhere[meant]
   if (ours === undefined) return

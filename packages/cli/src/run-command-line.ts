@@ -26,12 +26,12 @@ export async function runCommandLine(given: readonly string[]): Promise<ExitCode
   })
 }
 
-/** What a line of the command line has around it, in whatever process it runs. */
+/** The surroundings of a command line, in any process that runs it. */
 export interface Surroundings extends Pick<CliDeps, 'environment' | 'out' | 'err' | 'input'> {
   readonly interrupts: Interrupts
 }
 
-/** As `runCommandLine`, with what is around it given. */
+/** Runs a command line like `runCommandLine`, in the given surroundings. */
 export async function runWords(line: readonly string[], around: Surroundings): Promise<ExitCode> {
   const words = isVersionAsked(line) ? ['version'] : line
   const { interrupts, ...given } = around
@@ -60,7 +60,7 @@ export async function runWords(line: readonly string[], around: Surroundings): P
     return exitCode
   } catch (error) {
     const isUsage = error instanceof CommanderError
-    // Help is no error.
+    // A request for help is no error.
     if (isUsage && error.exitCode === 0) return exitCodes.ok
     const { tellError, tellErrorValue } = await import('./tell-error.ts')
     const interrupted = interrupts.signal.aborted
@@ -94,7 +94,7 @@ function isJsonAsked(words: readonly string[]): boolean {
   return (end === -1 ? words : words.slice(0, end)).includes('--json')
 }
 
-/** As every program answers it, and as the command does. */
+/** Whether the line asks for the version, by the usual option of programs or by the command. */
 function isVersionAsked(words: readonly string[]): boolean {
   return words.length === 1 && (words[0] === '--version' || words[0] === '-V')
 }

@@ -5,7 +5,7 @@ import { helpColumns, helpWidths } from './help-width.ts'
 /** The help of one word of the command line, by width and by path: `{ "80": { "cron add": "Usage: …" } }`. */
 export type HelpFile = Readonly<Record<string, Readonly<Record<string, string>>>>
 
-/** Help of the command line itself. */
+/** Name of the file with the help of the whole command line. */
 export const wholeHelpName = 'flotilla'
 
 /**
@@ -31,7 +31,7 @@ export function writtenHelp(
   }
 }
 
-/** `cron add` of `cron add --help` and of `help cron add`; null for a line with any other option. Pure. */
+/** Returns `cron add` for `cron add --help` and `help cron add`; null for a line with any other option. Pure. */
 export function askedPath(words: readonly string[]): string | null {
   if (words.length === 0) return ''
   const [first, last] = [words[0], words.at(-1)]

@@ -11,7 +11,7 @@ export interface LedgerReport {
   readonly elapsedMs: number
 }
 
-/** More than a demo makes. */
+/** More runs than a demo creates. */
 const runsMax = 200
 
 /** The demo's ledger entries: the job's runs one by one, the attempts as a sum. */

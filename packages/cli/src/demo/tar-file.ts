@@ -13,7 +13,7 @@ export function tarFile(entries: readonly TarEntry[]): Uint8Array<ArrayBuffer> {
   for (const entry of entries) {
     blocks.push(tarHeader(entry), entry.bytes, new Uint8Array(-entry.bytes.length & (blockBytes - 1)))
   }
-  // Two empty blocks end an archive.
+  // Two empty blocks mark the end of an archive.
   blocks.push(new Uint8Array(2 * blockBytes))
   return new Uint8Array(Buffer.concat(blocks))
 }

@@ -15,11 +15,11 @@ export interface Verdict {
 export interface WallAttempt {
   readonly id: string
   readonly title: string
-  /** The program that makes it, for the table. */
+  /** The program that makes the attempt, for the table. */
   readonly by: string
-  /** It would send traffic to other machines if no wall stops it. */
+  /** The attempt would send traffic to other machines if no wall stopped it. */
   readonly leavesMachine: boolean
-  /** It uses up something that concurrent attempts need. */
+  /** The attempt uses up a resource that concurrent attempts need. */
   readonly alone?: boolean
   readonly command: (facts: WallFacts) => string
   /** Throws if the report is malformed. */

@@ -2,9 +2,9 @@
 export interface AgentPlace {
   readonly addresses: readonly string[]
   readonly port: number
-  /** Status of its own `/healthz` on loopback. */
+  /** HTTP status of the agent's own `/healthz` on loopback. */
   readonly healthz: number
-  /** Whether it accepts connections there. */
+  /** Whether the agent's own port accepts connections on loopback. */
   readonly listens: boolean
   readonly api: { readonly host: string; readonly port: number }
 }

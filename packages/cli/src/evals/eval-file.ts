@@ -59,11 +59,11 @@ const caseSchema = z.strictObject({
   name: z.string().min(1).max(100),
   ask: text,
   agent: z.optional(agentIdSchema),
-  /** Files written below /data of the agent first, by path. */
+  /** Files that are written below the agent's /data before the case, by path. */
   files: z.record(z.string().min(1).max(200), z.string().max(1_000_000)).default({}),
-  /** These calls in this order, with others between. */
+  /** Expected calls in this order; other calls may come between. */
   tools: z.array(expectedCallSchema).max(100).default([]),
-  /** None of these calls. */
+  /** Tools that the agent must not call. */
   never: z.array(z.string().min(1).max(200)).max(100).default([]),
   checks: z.array(checkSchema).max(50).default([]),
   max_usd: dollars.optional(),
@@ -74,9 +74,9 @@ export type EvalCase = z.output<typeof caseSchema> & { readonly agent: string }
 const fileSchema = z.strictObject({
   name: z.string().min(1).max(100),
   agent: z.optional(agentIdSchema),
-  /** The share of cases that must pass. */
+  /** The share of cases that must pass, from 0 to 1. */
   bar: z.number().min(0).max(1).default(1),
-  /** Limit for all cases and the judge together. */
+  /** Spending limit in US dollars for all cases and the judge together. */
   max_usd: dollars.optional(),
   concurrency: z.number().int().min(1).max(evalBounds.concurrencyMax).default(evalBounds.concurrencyDefault),
   /** An agent as judge, or a model that a scratch agent judges with. */

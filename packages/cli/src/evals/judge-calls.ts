@@ -9,14 +9,14 @@ export interface MadeCall {
   readonly arguments: JsonValue
 }
 
-/** Calls of a run in their order. Pure. */
+/** Returns the tool calls of a run in order. Pure. */
 export function madeCalls({ steps }: Pick<RunRecordView, 'steps'>): readonly MadeCall[] {
   return steps.flatMap(({ calls }) =>
     calls.map((call) => ({ tool: call.tool, arguments: readJson(call.arguments) })),
   )
 }
 
-/** Describes what is wrong with the calls; empty if nothing is. Pure. */
+/** Describes what is wrong with the calls; empty if all expectations hold. Pure. */
 export function callFailures(
   { tools, never }: Pick<EvalCase, 'tools' | 'never'>,
   made: readonly MadeCall[],
@@ -59,7 +59,7 @@ export function isPartOf(expected: JsonValue, given: JsonValue | undefined): boo
   )
 }
 
-/** Describes what is wrong with a text, for the checks that need only the text; null if nothing is. Pure. */
+/** Describes what is wrong with a text, for the checks that need only the text; null if all hold. Pure. */
 export function textFailure(
   check: Extract<
     EvalCheck,

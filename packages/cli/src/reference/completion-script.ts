@@ -21,7 +21,7 @@ type Options = CommandReference['options']
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** What every shell needs to find the command and the number of operands in the words so far. */
+/** What the script of each shell needs to find the command and the number of operands in the typed words. */
 interface LineWords {
   readonly paths: readonly string[]
   /** Options whose next word is their value, with their command: `chat --session`; without a command for all. */
@@ -196,14 +196,14 @@ if [ "$funcstack[1]" = _flotilla ]; then _flotilla "$@"; else compdef _flotilla 
 `
 }
 
-/** What fish offers of a kind. */
+/** Returns what fish offers for a kind of operand. */
 const wordsOf = (kind: string): string =>
   kind === 'agent' ? '(__flotilla_agents)' : kind.replaceAll(',', ' ')
 
 function fishScript(commands: readonly CommandReference[], { paths, takers }: LineWords): string {
   const lines = commands.flatMap((command) => {
     const path = command.path === '' ? '""' : quoted(command.path)
-    /** At one operand, or from there on. */
+    /** Condition for one operand position, or for all positions from it on. */
     const at = (count: number, isVariadic: boolean) =>
       `-f -n ${quoted(`__flotilla_is_at ${path} ${count}${isVariadic ? ' more' : ''}`)}`
     const optionLines = command.options.flatMap((option) => {

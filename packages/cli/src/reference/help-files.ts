@@ -4,10 +4,10 @@ import { wholeHelpName } from '../written-help.ts'
 import type { TextSink } from '../terminal/text-sink.ts'
 import type { HelpFile } from '../written-help.ts'
 
-/** Makes a program that writes to a sink: with all its commands, or with what it has where none is meant. */
+/** Makes a program that writes to a sink: with all its commands, or with only their names. */
 export type ProgramFor = (meant: 'all' | 'none', out: TextSink) => Promise<Command>
 
-/** The files that `writtenHelp` reads, one for each first word of the command line. */
+/** Generates the files that `writtenHelp` reads, one for each first word of the command line. */
 export async function helpFiles(
   programFor: ProgramFor,
 ): Promise<readonly { readonly name: string; readonly contents: string }[]> {

@@ -56,7 +56,7 @@ WantedBy=${system ? 'multi-user.target' : 'default.target'}
 `
 }
 
-/** Only the system's manager supports these. */
+/** Only the system's service manager supports these settings. */
 const systemWalls = `ProtectSystem=full
 ProtectClock=yes
 ProtectHostname=yes

@@ -77,7 +77,7 @@ export const administrationCommands: readonly SlashCommand[] = [
     takes: 'agent',
     run: async ({ run, rest, ask, terminal, requireAgent }) => {
       const id = wanted(rest[0], '/remove <agent>')
-      // Checked before the person has to type its name.
+      // The name is checked before the person has to type it.
       await requireAgent(id)
       const typed = await ask(
         `Delete ${oneLine(id, nameColumnsMax)} and its data permanently? Type its name: `,
@@ -214,7 +214,7 @@ export const administrationCommands: readonly SlashCommand[] = [
 
 async function confirm({ client, terminal, run, rest, ask }: SlashCall): Promise<void> {
   const params = { id: wanted(rest[0], '/confirm <id>') }
-  // Read before it is shown: a change made meanwhile is rejected.
+  // The state is read before it is shown: a change made meanwhile is rejected.
   const { digest, state } = await client.call('pendingOne', { params })
   await run(['pending', '--', params.id])
   if (state !== 'pending') return

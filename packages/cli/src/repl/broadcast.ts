@@ -4,7 +4,7 @@ import type { SlashCall } from './slash-command.ts'
 
 /** Number of agents that one line may ask; more are rejected, because each of them costs money. */
 const askedMax = 50
-/** Asked at the same time; the others wait for one of them. */
+/** Number of agents that are asked at the same time; the others wait. */
 const askedAtOnceMax = 8
 const nameColumnsMax = 64
 

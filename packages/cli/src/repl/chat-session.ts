@@ -41,13 +41,13 @@ export async function chatSession(
   const typing = tty ? createTypingRow(context, { history, complete }) : null
   const lines = typing?.lines ?? createInterface({ input: context.input, terminal: false })
   const interrupts = interruptions(context, lines)
-  // By Ctrl-D, which a question may meet too.
+  // True after Ctrl-D, which may also close the input during a question.
   let isClosed = false
   lines.once('close', () => (isClosed = true))
   lines.on('history', (remembered: readonly string[]) => (history = [...remembered]))
   const typed = createTypedLines(lines)
   const learnNames = async () => {
-    // What cannot be learned is not completed.
+    // If the names cannot be loaded, the known ones stay and new ones are not completed.
     names = await namesOf(client).catch(() => names)
   }
   const show = () => {
@@ -55,7 +55,7 @@ export async function chatSession(
     void learnNames()
     const where = talk.session === terminalSession ? '' : terminal.color.faint(` ${talk.session}`)
     lines.setPrompt(`${terminal.color.name(talk.agentId)}${where} › `)
-    // What was typed ahead stays, and the cursor in it.
+    // Text typed in advance stays, with its cursor position.
     lines.prompt(true)
   }
   const ask = async (question: string, isSecret: boolean): Promise<string | null> => {
@@ -64,7 +64,7 @@ export async function chatSession(
     lines.setPrompt(question)
     lines.prompt()
     const shown = isSecret ? typing?.hide() : undefined
-    // Ctrl-C ends the question; the conversation goes on.
+    // Ctrl-C ends the question, and the conversation continues.
     const ended = new Promise<null>((resolve) =>
       interrupts.during(() => {
         clearTyped(lines)
@@ -101,7 +101,7 @@ export async function chatSession(
   }
 }
 
-/** Takes line after line until one ends it. */
+/** Processes line after line until a line ends the conversation. */
 export async function converse(context: CommandContext, talk: Conversation): Promise<void> {
   for (;;) {
     talk.show()

@@ -5,7 +5,7 @@ export interface Conversation {
   readonly client: MeshClient
   /** Who is asked. */
   agentId: string
-  /** What is asked from now on is asked there. */
+  /** The session for all following messages. */
   session: string
   /** The project in use; null for the whole fleet. */
   project: string | null

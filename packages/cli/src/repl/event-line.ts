@@ -9,7 +9,7 @@ import { formatBytes, formatDuration, formatUsd } from '../terminal/format.ts'
 const quotedMax = 88
 /** A slow call gets a line only after this time, since more lines would hide others; a status line appears sooner. */
 const silentLineSeconds = 2
-/** Columns of a tool's name, which is the agent's word. */
+/** Maximum columns of a tool's name, which an agent may have chosen. */
 const nameMax = 64
 
 /**

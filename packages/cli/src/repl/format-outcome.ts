@@ -14,7 +14,7 @@ export function formatOutcome(run: RunView): FormattedError {
   }
 }
 
-/** The catalogue's words with this run in them, or behind them. */
+/** Returns the catalogue's repair, completed with the id of this run. */
 function repairOf(code: ProblemCode, runId: string): string {
   const { repair } = problemCatalog[code]
   const own = repair.replace('flotilla runs RUN', `flotilla runs ${runId}`)

@@ -15,7 +15,7 @@ export interface LiveAsk {
   readonly session?: string
   readonly idempotencyKey: string
   readonly signal?: AbortSignal
-  /** Told the run's id as soon as the mesh has it, so that it can be cancelled. */
+  /** Called with the run's id as soon as the mesh has created the run, so that it can be cancelled. */
   readonly onAccepted?: (runId: string) => void
   /** True prints event lines on standard error instead of in the result. */
   readonly eventsBeside: boolean
@@ -61,7 +61,7 @@ interface RunScreen {
   end(run: RunView): void
 }
 
-/** Keeps streamed words and event lines apart, and the last words from being shown twice. */
+/** Separates streamed text from event lines, and keeps the final text from being shown twice. */
 function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   /** The prefix of commands in messages, for the command line or the prompt of a conversation. */
   const before = ask.eventsBeside ? `${terminal.command} ` : '/'

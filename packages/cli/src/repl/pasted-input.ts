@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream'
 
-/** What a terminal puts around pasted text once it was asked to (XTerm, "bracketed paste"). */
+/** Marks that a terminal sends around pasted text in XTerm's "bracketed paste" mode. */
 const pasteBegins = '\u001B[200~'
 const pasteEnds = '\u001B[201~'
 export const askForPasteMarks = '\u001B[?2004h'
@@ -9,7 +9,7 @@ export const endPasteMarks = '\u001B[?2004l'
 /** The sign for a pasted line break in the typed row; a keyboard cannot produce it. */
 const lineBreakSign = '\u2424'
 
-/** What was typed, with the line breaks that were pasted. Pure. */
+/** Returns the typed text with its pasted line breaks restored. Pure. */
 export function withLineBreaks(typed: string): string {
   return typed.replaceAll(lineBreakSign, '\n')
 }

@@ -37,7 +37,7 @@ export async function runSlashLine(
         name: () => talk.session,
         change: (next) => {
           talk.session = next
-          // Else the prompt comes after what is said of it.
+          // While an answer streams, the prompt is redrawn now; otherwise after the command's output.
           if (streaming) talk.show()
         },
       },

@@ -39,7 +39,7 @@ export function createRunTypedCommand(
   }
 }
 
-/** Gives whole lines to the terminal, which may have a row at its foot that is being typed in. */
+/** Passes whole lines to the terminal, because its last row may contain text that is being typed. */
 function lineSink(
   print: (...lines: readonly string[]) => void,
   shape: { readonly isTTY: boolean; readonly columns: number },

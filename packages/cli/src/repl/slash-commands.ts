@@ -120,5 +120,5 @@ const talkCommands: readonly SlashCommand[] = [
   },
 ]
 
-/** All but `/quit`, which no command can do. */
+/** All commands except `/quit`, which is handled separately. */
 export const slashCommands: readonly SlashCommand[] = [...talkCommands, ...administrationCommands]

@@ -5,7 +5,7 @@ import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
 
 /** Lines that are remembered from one conversation to the next. */
 const linesMax = 500
-/** One that is longer was pasted, and is not wanted twice. */
+/** A longer line was pasted, and is not stored. */
 const lineMaxChars = 2000
 
 /** Where a home stores the lines typed into its conversations; readable by its owner only. */

@@ -40,7 +40,7 @@ export function createTypingRow(
     decodeStrings: false,
     write(text: string | Buffer, _encoding, done) {
       if (isHidden) {
-        // Not even how long it is.
+        // Not even the length of a secret is shown.
         done()
         return
       }
@@ -96,7 +96,7 @@ export function createTypingRow(
       return () => {
         opened.close()
         if (area === opened) area = null
-        // readline goes up by as many rows as it believes that what is typed takes.
+        // readline moves the cursor up by the number of rows that it expects the typed text to take.
         out.write('\n'.repeat(lines.getCursorPos().rows))
       }
     },

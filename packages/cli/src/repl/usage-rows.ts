@@ -22,7 +22,7 @@ export function usageRows(
   })
 }
 
-/** Lines of no more than so many columns, but for a word that is longer. Pure. */
+/** Wraps words into lines of at most this many columns; only a longer word exceeds them. Pure. */
 export function wrapWords(text: string, columns: number): readonly string[] {
   const lines: string[] = []
   let line = ''

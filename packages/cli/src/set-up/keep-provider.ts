@@ -12,7 +12,7 @@ import { isSamePlace } from './provider-address.ts'
 
 export interface WantedModel {
   readonly provider: string
-  /** As its provider calls it. */
+  /** The model's name at its provider. */
   readonly model: string | undefined
   readonly baseUrl: string | undefined
   /** Asks for another key even if a usable one exists. */
@@ -107,7 +107,7 @@ function fixedAddress({ address }: ProviderOffer): string | undefined {
   return address !== null && address.from !== 'file' ? address.url : undefined
 }
 
-/** Empty only where that says something. The question says where the key goes. */
+/** An empty answer is accepted only if it has a meaning. The question says where the key will be sent. */
 async function askKey(
   context: CommandContext,
   { provider, baseUrl }: WantedModel,

@@ -17,7 +17,7 @@ export function requireWebAddress(typed: string): string {
   })
 }
 
-/** The address of a provider; Enter takes `standard`. Not asked if no answer could change it. */
+/** Asks for the address of a provider; Enter accepts `standard`. Skipped if no answer could change anything. */
 export async function askAddress(
   context: CommandContext,
   { name, address }: ProviderOffer,
@@ -34,7 +34,7 @@ export async function askAddress(
   return typed === '' && standard !== null ? standard : requireWebAddress(typed)
 }
 
-/** Whether a key of the one may go to the other. Pure. */
+/** Whether a key for one address may be sent to the other. Pure. */
 export function isSamePlace(one: string | null, other: string | null): boolean {
   const [here, there] = [one, other].map((address) =>
     address !== null && URL.canParse(address) ? new URL(address).origin : null,

@@ -11,7 +11,7 @@ import type { ModelChoice } from './model-choice.ts'
 import { askAddress } from './provider-address.ts'
 
 const nameColumnsMax = 60
-/** Wrong answers to one question; then it is left for later. */
+/** After this many wrong answers to one question, the setup is skipped. */
 const triesMax = 3
 
 /** Asks the person at the terminal for the model of agents. Call it only with an interactive terminal. */
@@ -83,7 +83,7 @@ async function keepLocal(
   return keepProvider(context, client, { provider: server.name, model, baseUrl: server.base_url })
 }
 
-/** Models of a server that are named at once. */
+/** Maximum number of a server's models that are listed. */
 const modelsShown = 6
 
 function shownModels(models: readonly string[]): string {
@@ -106,7 +106,7 @@ async function askForProvider(
   context.terminal.note(`Providers: ${names.join(', ')}`)
   const typed = await askLine(context, `Provider [${first}]: `)
   const provider = typed === '' ? first : typed
-  // Checked before anything else is asked about a provider that does not exist.
+  // Checked first, so that no question is asked about a provider that does not exist.
   const offer = namedOffer(providers, provider)
   const { base_url: place, usual_model: usual } = offer
   const baseUrl = offer.address === null ? (place ?? undefined) : await askAddress(context, offer, place)

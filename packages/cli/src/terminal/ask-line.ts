@@ -13,7 +13,7 @@ export const interrupted = (): CommandFailed =>
 export const isInterrupted = (error: unknown): error is CommandFailed =>
   error instanceof CommandFailed && error.code === interruptedCode
 
-/** One line from the person at the terminal; empty where they only pressed Enter. */
+/** Reads one line from the person at the terminal; empty if they only pressed Enter. */
 export async function askLine(
   { input, signal }: Pick<CliDeps, 'input' | 'signal'>,
   question: string,
@@ -24,7 +24,7 @@ export async function askLine(
   try {
     return (await typedLine(lines, signal)).trim()
   } catch (error) {
-    // Enter ends the row of the question; what is said of its end begins in one of its own.
+    // Enter ends the row of the question, so an error message starts on a new row.
     process.stderr.write('\n')
     throw error
   }

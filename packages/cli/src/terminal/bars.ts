@@ -11,7 +11,7 @@ export function sparkline(values: readonly number[]): string {
     .join('')
 }
 
-/** A bar of a share from 0 to 1; what is over is cut. Pure. */
+/** Draws a bar for a share from 0 to 1; larger shares are cut. Pure. */
 export function shareBar(share: number, columns: number): string {
   const filled = Math.round(Math.min(1, Math.max(0, share)) * columns)
   return '█'.repeat(filled) + '░'.repeat(columns - filled)

@@ -1,13 +1,13 @@
 import { columnsOf, graphemesOf } from './columns.ts'
 
-/** Whether there are colors: where a terminal shows them, everywhere, or nowhere. */
+/** Whether output has colors: only on terminals that support them, always, or never. */
 export type Colors = 'auto' | 'on' | 'off'
 
 export function hasColors(colors: Colors, isTerminal: boolean): boolean {
   return colors === 'on' || (colors === 'auto' && isTerminal)
 }
 
-/** Colors by meaning; without color every function gives its text back. */
+/** Colors by meaning; without color support every function returns its text unchanged. */
 export interface Color {
   readonly strong: (text: string) => string
   readonly faint: (text: string) => string
@@ -82,7 +82,7 @@ export function oneLine(text: string, columnsMax: number): string {
   const line = printable(text).replace(/\s+/g, ' ').trim()
   if (columnsOf(line) <= columnsMax) return line
   let cut = ''
-  // One column is for the sign that something is missing.
+  // One column is reserved for the ellipsis.
   let room = columnsMax - 1
   for (const { segment } of graphemesOf(line)) {
     room -= columnsOf(segment)

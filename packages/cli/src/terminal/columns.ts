@@ -11,11 +11,11 @@ export function graphemesOf(text: string): Iterable<Intl.SegmentData> {
   return made.segmenter.segment(text)
 }
 
-/** No character of these is wider than a column anywhere, or joins another. */
+/** These characters take exactly one column everywhere, and combine with no other. */
 const plain = /^[\x20-\x7E]*$/
 export const isPlain = (text: string): boolean => plain.test(text)
 
-/** No emoji is longer; in code units. */
+/** Longer than any emoji, in code units. */
 const emojiUnitsMax = 50
 const emoji = /^\p{RGI_Emoji}$/v
 

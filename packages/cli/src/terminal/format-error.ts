@@ -3,7 +3,7 @@ import { CommandFailed } from '../command-failed.ts'
 import { markedLines, printable } from './color.ts'
 import type { Color } from './color.ts'
 
-/** What happened, its code, and what to do next. */
+/** An error for people: what happened, its code, and what to do next. */
 export interface FormattedError {
   readonly detail: string
   readonly code: string
@@ -20,7 +20,7 @@ export function formatError(error: unknown): FormattedError {
   }
 }
 
-/** The same as lines for standard error; `typed` names the commands in them as this person types them. */
+/** Formats the error as lines for standard error; `typed` writes commands as this person types them. */
 export function errorLines(words: FormattedError, color: Color, typed: (text: string) => string): string[] {
   return [
     ...markedLines(typed(words.detail)).map((line, index) =>

@@ -3,7 +3,7 @@ export function formatUsd(usd: number): string {
   return usd !== 0 && Math.abs(usd) < 0.01 ? `$${usd.toFixed(6)}` : `$${usd.toFixed(2)}`
 }
 
-/** A number of things; singular for one. */
+/** Formats a number of things, with the singular for one. */
 export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
@@ -29,7 +29,7 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / 1024 / 1024).toFixed(1)} MB`
 }
 
-/** A timestamp in UTC, to the second. */
+/** Formats a timestamp in UTC, to the second. */
 export function formatTime(ms: number): string {
   return new Date(ms).toISOString().replace('T', ' ').slice(0, 19)
 }

@@ -1,6 +1,6 @@
 /** A value for a program, as one line. Pure. */
 export function jsonLine(value: unknown): string {
-  // JSON leaves the second row of control characters as they are, and a terminal obeys them.
+  // JSON does not escape the C1 control characters, and a terminal obeys them.
   const safe = JSON.stringify(value).replace(
     /[\u007F-\u009F]/g,
     (found) => `\\u00${found.charCodeAt(0).toString(16)}`,

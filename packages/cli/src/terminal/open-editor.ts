@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandFailed } from '../command-failed.ts'
 
-/** A text that a person has left an editor with. */
+/** A text that a person has edited, after the editor was closed. */
 export interface EditedText {
   readonly text: string
   /** The path of the text until `taken` removes it; a caller that fails to use the text leaves the file. */

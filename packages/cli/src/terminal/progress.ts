@@ -6,7 +6,7 @@ import type { TextSink } from './text-sink.ts'
 
 /** Shows the progress of long work: a spinner at a terminal, plain lines elsewhere. */
 export interface Progress {
-  /** A new step begins; the one before it is done. */
+  /** Starts a new step; the step before it is done. */
   step(words: string): void
   /** The work is done; prints the last step with its time. */
   done(words?: string): void

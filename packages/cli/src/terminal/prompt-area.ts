@@ -8,13 +8,13 @@ import type { TextSink } from './text-sink.ts'
  * types. They are deleted and redrawn with each change, so that typed text never mixes with output.
  */
 export interface PromptArea {
-  /** Words as they come, line breaks among them. */
+  /** Streams text as it arrives, including line breaks. */
   stream(text: string): void
-  /** Whole lines; they wait for the end of a row that is being said. */
+  /** Prints whole lines; while a streamed row is unfinished, the lines wait for its end. */
   lines(lines: readonly string[]): void
   /** Null for none. */
   status(line: string | null): void
-  /** Redraws the typed text, in a window that may have another width by now. */
+  /** Redraws the typed text; the window's width may have changed. */
   refresh(): void
   /** Leaves all output on rows of its own, and no row for typing. */
   close(): void
@@ -22,14 +22,14 @@ export interface PromptArea {
 
 /** The rows on the screen below all final output. */
 interface DrawnArea {
-  /** Rows above the one that is typed in, in columns. */
+  /** Widths in columns of the rows above the typed row. */
   readonly above: readonly number[]
   readonly cursorColumn: number
   /** Of the screen. */
   readonly columns: number
 }
 
-/** Lines that wait for the end of a row; more end it. */
+/** Maximum number of lines that wait for the end of a row; one more ends the row. */
 const heldLinesMax = 50
 const columnsDefault = 80
 /**
@@ -54,9 +54,9 @@ function toTail({ above, cursorColumn }: DrawnArea, offset: number, columns: num
 
 export function createPromptArea(out: TextSink, input: () => InputRow): PromptArea {
   let tail: OpenRow | null = null
-  /** Columns of the screen that the tail was fitted to. */
+  /** Width of the screen in columns when the tail was last fitted. */
   let fitted = 0
-  /** Columns of final output in the line that the tail continues, since only the terminal wrapped it. */
+  /** Columns of the final output on the line that the tail continues, because only the terminal wrapped the line. */
   let saidColumns = 0
   let held: string[] = []
   let status: string | null = null
@@ -88,7 +88,7 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
 
   /** Prints final output above the rows that are redrawn. */
   function draw(said = ''): void {
-    // A full row goes on in the next one only when something is written there.
+    // A full row continues in the next one only when text is written there.
     const onNextRow = said === '' || said.endsWith('\n') ? '' : ' \r'
     const erased = erase()
     const begin = said.lastIndexOf('\n') + 1

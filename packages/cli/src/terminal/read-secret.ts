@@ -4,7 +4,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps } from '../context.ts'
 import { typedLine } from './ask-line.ts'
 
-/** More than any value has; a file meant for another command is not read to its end. */
+/** More characters than any secret has, so that a file meant for another command is not read to its end. */
 const inputMaxChars = 64 * 1024
 
 /**
@@ -23,7 +23,7 @@ export async function readSecret(
   })
 }
 
-/** One line that is not shown. */
+/** Asks for one line without showing what is typed. */
 export async function askHidden(
   { input, err, signal }: Pick<CliDeps, 'input' | 'err' | 'signal'>,
   question: string,

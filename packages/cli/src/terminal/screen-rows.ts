@@ -1,21 +1,21 @@
 import { fewMarks, printable } from './color.ts'
 import { columnsOf, graphemesOf, isPlain } from './columns.ts'
 
-/** What a person types. */
+/** The row in which a person types. */
 export interface InputRow {
   /** May hold colors. */
   readonly prompt: string
   readonly text: string
-  /** Place in the text, in code units. */
+  /** Cursor position in the text, in code units. */
   readonly cursor: number
 }
 
-/** A row that has not ended, which fits the screen. */
+/** An unfinished row that fits the screen. */
 export interface OpenRow {
-  /** All but the last character. */
+  /** The text of the row without its last character. */
   readonly head: string
   readonly headColumns: number
-  /** With all that joins it; what comes next may join it too. */
+  /** The last character with its combining marks; the next text may add further marks. */
   readonly last: string
   readonly isPlain: boolean
 }
@@ -40,7 +40,7 @@ export const rowUnitsPerColumn = 16
  */
 const characterUnitsMax = 64
 
-/** A prompt that leaves fewer columns to what is typed is not shown. */
+/** A prompt that leaves fewer columns for the typed text is not shown. */
 const inputColumnsMin = 8
 
 /**
@@ -80,12 +80,12 @@ export function takeRows(
   return { rows, rest: rowText(row) === '' ? null : row }
 }
 
-/** One row of what is typed, with the part around the cursor where it is longer. Pure. */
+/** Fits the typed text to one row; of a longer text the part around the cursor is shown. Pure. */
 export function fitInput(
   input: InputRow,
   columns: number,
 ): { readonly text: string; readonly cursorColumn: number } {
-  // The last column stays free: a full row moves some terminals on to the next.
+  // The last column stays free: on a full row some terminals move the cursor to the next one.
   const roomBeside = columns - 1 - columnsOf(input.prompt)
   const prompt = roomBeside < inputColumnsMin ? '' : input.prompt
   const room = columns - 1 - columnsOf(prompt)
@@ -108,7 +108,7 @@ export function fitInput(
   return { text: prompt + shown, cursorColumn }
 }
 
-/** No more of the text than fits: a pasted text can be very long. */
+/** Splits only as much of the text as fits: a pasted text can be very long. */
 function lettersAround({ text, cursor }: InputRow, unitsMax: number): { before: string[]; after: string[] } {
   const letters = (from: number, to: number) => {
     const part = text.slice(Math.max(0, from), to).toWellFormed()

@@ -3,12 +3,12 @@ import type { Clock } from '@flotilla/protocol/clock'
 /** Returns the status text for the seconds since the wait started; null while no line is needed. */
 export type StatusWords = (seconds: number) => string | null
 
-/** One line that is replaced by the next. */
+/** A status line whose text each update replaces. */
 export interface StatusLine {
   show(words: StatusWords): void
   isShown(): boolean
   clear(): void
-  /** Clears the line before other output; it returns with its next second. */
+  /** Clears the status line before other output; the next update draws it again. */
   pause(): void
 }
 
@@ -19,7 +19,7 @@ export function createStatusLine({
   write,
 }: {
   readonly clock: Clock
-  /** Null takes the line away. */
+  /** Writes the line; null removes it. */
   readonly write: (line: string | null) => void
 }): StatusLine {
   let shown: AbortController | null = null

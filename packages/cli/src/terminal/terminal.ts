@@ -28,11 +28,11 @@ export interface Terminal {
   readonly command: string
   /** Prints each argument as one line, even with foreign text in it (`singleLine`); silent in JSON mode. */
   print(...lines: readonly string[]): void
-  /** The same for Flotilla's own text: its commands are printed as this person types them. */
+  /** Prints Flotilla's own text, in which commands are written as this person types them. */
   hint(...lines: readonly string[]): void
   /** Prints foreign text that may have several lines; silent in JSON mode. */
   printText(text: string): void
-  /** Text without a line break, as it streams in; silent in JSON mode. */
+  /** Prints streamed text without a line break; silent in JSON mode. */
   stream(text: string): void
   /** Ends the row of streamed text. */
   endRow(): void
@@ -44,7 +44,7 @@ export interface Terminal {
   tell(error: FormattedError): void
   /** Returns Flotilla's own text with commands as this person types them, to combine it with foreign text. */
   typed(text: string): string
-  /** What long work is doing. */
+  /** Shows the progress of long work. */
   readonly progress: Progress
   /**
    * Shows what the command waits for, as one line that changes with the seconds; null removes it. False if the output
@@ -90,7 +90,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
     animated: err.isTTY === true && options.colors !== 'off',
     clock: options.clock,
   })
-  // A line that was colored for one of the two may go to the other.
+  // Colors stay if either stream has them: a line that was colored for one may go to the other.
   const keepsColors =
     hasColors(options.colors, isInteractive) || hasColors(options.colors, err.isTTY === true)
   let area: PromptArea | null = null
@@ -204,7 +204,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
   }
 }
 
-/** A blank line, and a rule with a title, as wide as the terminal allows. */
+/** Prints a blank line, and a rule with a title, as wide as the terminal allows. */
 export function heading(terminal: Terminal, title: string): readonly string[] {
   const width = Math.min(terminal.columns, columnsDefault)
   const rule = terminal.color.faint('─'.repeat(Math.max(0, width - columnsOf(title) - 1)))

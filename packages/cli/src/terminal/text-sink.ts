@@ -1,4 +1,4 @@
-/** A stream that text is written to, as far as we need one. */
+/** The used part of a stream that text is written to. */
 export interface TextSink {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined

@@ -5,13 +5,13 @@ import { oneLine } from './color.ts'
 import { columnsOf } from './columns.ts'
 import { formatDuration, formatUsd } from './format.ts'
 
-/** Columns of the names and of the bars at least; whatever the terminal has beside them is the bars'. */
+/** Maximum columns of the names; the bars get all remaining columns of the terminal. */
 const nameColumnsMax = 44
 const barColumnsMin = 16
 const barColumnsMax = 80
 const timeColumns = 10
 
-/** The trace as lines: each span below its parent, with a bar at its time. Pure. */
+/** Formats a trace as lines: each span below its parent, with a bar for its time. Pure. */
 export function drawWaterfall(
   trace: TraceView,
   at: { readonly columns: number; readonly color: Color; readonly now: number },

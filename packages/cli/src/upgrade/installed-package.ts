@@ -6,18 +6,18 @@ import { promisify } from 'node:util'
 import { packedFile } from '@flotilla/protocol/built-program'
 import { CommandFailed } from '../command-failed.ts'
 
-/** Unpacking a quarter of a gigabyte on a slow disk. */
+/** Time limit for unpacking a quarter of a gigabyte on a slow disk, in milliseconds. */
 const unpackingMaxMs = 300_000
 /** A program that does not print its version within this time does not run here. */
 const trialMaxMs = 60_000
 
-/** The folder of an installed package, made ready to be another. */
+/** A prepared replacement of an installed package. */
 export interface Replacement {
-  /** Puts the new one in the place of the old. */
+  /** Moves the new package to the place of the old one. */
   swap(): Promise<void>
-  /** Puts the old one back. */
+  /** Moves the old package back. */
   swapBack(): Promise<void>
-  /** Takes away whichever of the two is not in its place. */
+  /** Deletes whichever of the two packages is not installed. */
   clear(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export async function prepareReplacement(
   await mkdir(beside, { mode: 0o755 })
   const run = promisify(execFile)
   try {
-    // Without the second word a colon in a path names another machine to fetch it from.
+    // Without `--force-local` tar would treat a colon in a path as the name of another machine.
     const words = [
       '--extract',
       '--force-local',

@@ -14,9 +14,9 @@ export interface ReadPackage {
   readonly sha256: string
 }
 
-/** Names of some thousand files, and the one that says what it is. */
+/** Limit for the list of some thousand file names, and for package.json. */
 const listingMaxBytes = 16 * 1024 * 1024
-/** To read a package to its end on a slow disk. */
+/** Time limit for reading a whole package on a slow disk, in milliseconds. */
 const readingMaxMs = 120_000
 
 const manifestSchema = z.looseObject({
@@ -39,7 +39,7 @@ export async function readPackage(file: string, sha256Wanted: string | undefined
   const names = new Set((await tar(file, ['--list'])).split('\n'))
   const wanted = [...parts, `node_modules/node-linux-${process.arch}/bin/node`]
   const missing = wanted.filter((name) => !names.has(`package/${name}`))
-  // A name that led out of its folder would be written elsewhere.
+  // tar would write a file whose name leads out of the folder to another place.
   const strange = [...names].filter(
     (name) => name !== '' && (!name.startsWith('package/') || /(^|\/)\.\.(\/|$)/.test(name)),
   )
@@ -75,7 +75,7 @@ async function digestOf(file: string): Promise<string> {
 async function tar(file: string, words: readonly string[]): Promise<string> {
   try {
     const options = { maxBuffer: listingMaxBytes, timeout: readingMaxMs }
-    // A colon in a path would name another machine to fetch it from.
+    // Without `--force-local` tar would treat a colon in a path as the name of another machine.
     const all = ['--force-local', '--gzip', '--file', file, ...words]
     return (await promisify(execFile)('tar', all, options)).stdout
   } catch (error) {

@@ -10,7 +10,7 @@ import { parseJsonLine, parseMeshLine } from '../mesh-process/mesh-lines.ts'
 import { meshFilePath } from '../mesh-process/mesh-paths.ts'
 import { meshToStop, stopMeshProcess } from '../mesh-process/stop-mesh.ts'
 
-/** A first start of a release builds its image of agents. */
+/** The first start of a release builds the image for agents. */
 const startMaxMs = 900_000
 const pollEveryMs = 300
 const saidMaxBytes = 1024 * 1024
@@ -32,7 +32,7 @@ const runtimeSchema = z.looseObject({
   isolation: z._default(z.nullable(z.string()), null),
 })
 
-/** Null where none runs. */
+/** Returns null if no mesh runs. */
 export async function runningFleet(home: string): Promise<RunningFleet | null> {
   const found = await readMeshFile(home)
   if (found?.alive !== true) return null
@@ -43,7 +43,7 @@ export async function runningFleet(home: string): Promise<RunningFleet | null> {
   return { pid, port, version, runtime, isolation, isService }
 }
 
-/** Stops it as `flotilla stop` does, within the time that has. */
+/** Stops the mesh as `flotilla stop` does, within the same time limit. */
 export async function stopFleet(context: CommandContext, fleet: RunningFleet): Promise<void> {
   if (fleet.isService) return controlService('stop')
   const running = await meshToStop(context.place.home)

@@ -1,9 +1,9 @@
-/** Times that a part of the program is asked for. */
+/** How often the page requests a code chunk before it gives up. */
 const asksMax = 4
-/** Between two of them, more each time. */
+/** Wait before the second request in milliseconds; each further wait is longer. */
 const waitMs = 300
 
-/** A part of the program, asked for again where it did not arrive: React would remember for good that it is missing. */
+/** Loads a code chunk, with retries: React would remember a failed load forever. */
 export async function arrived<T>(load: () => Promise<T>): Promise<T> {
   for (let ask = 1; ; ask++) {
     try {

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { Failed } from '../design/parts.tsx'
 
 interface Given {
-  /** Where the page is; at another place an error is forgotten. */
+  /** The path of the page; a change of the path clears the error. */
   readonly place: string
   readonly children: ReactNode
 }
@@ -12,7 +12,7 @@ interface Shown {
   readonly error: unknown
 }
 
-/** A page that fails to draw says so, and leaves the menu standing. React knows no other form for this than a class. */
+/** Shows an error when a page fails to render, and keeps the menu. React requires a class component for this. */
 export class Boundary extends Component<Given, Shown> {
   override state: Shown = { error: null }
 

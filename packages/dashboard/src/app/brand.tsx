@@ -1,6 +1,6 @@
 import { Link } from 'wouter'
 
-/** The mark, drawn within the page: it needs no request, so it is never missing. As `icon.svg` has it for the tab. */
+/** The logo as inline SVG, so that no request for it can fail; the tab shows the same one from `icon.svg`. */
 export function Brand() {
   return (
     <Link href="/chat" className="brand">

@@ -1,7 +1,7 @@
 import { Dialog } from '@ariakit/react/dialog'
 import { Side } from './side.tsx'
 
-/** The menu where there is no room beside the page. */
+/** The menu on screens that are too narrow to show it beside the page. */
 export function Drawer({ close }: { readonly close: () => void }) {
   return (
     <Dialog

@@ -6,7 +6,7 @@ export interface PageEntry {
   readonly icon: IconName
 }
 
-/** What the menu and the palette offer: pages that are there. */
+/** The pages that the menu and the palette list. */
 export const menu: readonly PageEntry[] = [
   { path: '/chat', title: 'Chat', icon: 'chat' },
   { path: '/fleet', title: 'Fleet', icon: 'fleet' },
@@ -21,7 +21,7 @@ export const menu: readonly PageEntry[] = [
   { path: '/settings', title: 'Settings', icon: 'settings' },
 ]
 
-/** Which entry a path belongs to; an agent is a part of the fleet. */
+/** Returns the menu entry of a path; the pages of an agent belong to the fleet entry. */
 export function entryOf(path: string): PageEntry | undefined {
   const within = path.startsWith('/agents/') ? '/fleet' : path
   return menu.find((page) => within.startsWith(page.path))

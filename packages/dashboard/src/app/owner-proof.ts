@@ -3,7 +3,7 @@ export interface ProofStore {
   /** The proof that calls send; undefined before the owner gave one. */
   readonly current: () => string | undefined
   readonly set: (proof: string) => void
-  /** Asks the person, who reads `words` first: what is confirmed. Resolves once there is one, to false where they would not. */
+  /** Asks the person to confirm `words` with a code. Resolves to true with a proof, to false if they cancel. */
   readonly ask: (words: string) => Promise<boolean>
   readonly answer: (given: boolean) => void
   /** What the waiting calls ask the owner to confirm; empty if no call waits. */
@@ -13,7 +13,7 @@ export interface ProofStore {
 
 export function createProofStore(): ProofStore {
   let proof: string | undefined
-  /** All who wait for the one question. */
+  /** All callers that wait for the answer to the one question. */
   let waiting: { readonly words: string; readonly resolve: (given: boolean) => void }[] = []
   const listeners = new Set<() => void>()
   const tell = () => {

@@ -51,7 +51,7 @@ export const ProofDialog = lazy(async () => ({
   default: (await arrived(() => import('./proof-dialog.tsx'))).ProofDialog,
 }))
 export const Palette = lazy(async () => ({ default: (await arrived(() => import('./palette.tsx'))).Palette }))
-/** Fetches the palette before it is called; where that fails, it is fetched when it is. */
+/** Loads the palette's code in advance; if that fails, it is loaded when the palette opens. */
 export function loadPalette(): void {
   import('./palette.tsx').catch(() => undefined)
 }

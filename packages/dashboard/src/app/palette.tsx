@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import { useMesh } from '../data/use-mesh.ts'
 import { menu } from './menu.ts'
 
-/** Any page and any agent, by a few letters of its name. */
+/** Opens any page or agent by a few letters of its name. */
 export function Palette({ close }: { readonly close: () => void }) {
   const [, go] = useLocation()
   const [text, setText] = useState('')

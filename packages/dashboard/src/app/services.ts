@@ -14,10 +14,10 @@ import type { ProofStore } from './owner-proof.ts'
 import { createToastStore } from './toasts.ts'
 import type { ToastStore } from './toasts.ts'
 
-/** Events from before the page was opened, so that it does not begin empty. */
+/** Number of earlier events to load, so that the activity list is not empty when the page opens. */
 const recentEvents = 200
 
-/** What every page is given; made once. */
+/** The services that every page uses; created once. */
 export interface Services {
   readonly client: MeshClient
   readonly queries: QueryClient
@@ -39,9 +39,9 @@ export function createServices({ origin }: { readonly origin: string }): Service
   const queries = new QueryClient({
     defaultOptions: {
       queries: {
-        // Events say when something is another; see `live/stale-queries.ts`.
+        // Events mark answers as outdated; see `live/stale-queries.ts`.
         staleTime: 30_000,
-        // The mesh is on this machine, or behind a name of its own: what the browser thinks of the internet is no matter.
+        // The mesh may be local, so the browser's opinion whether it is online does not matter.
         networkMode: 'always',
         refetchOnWindowFocus: false,
         retry: (failures, error) => failures < 3 && error instanceof Problem && isPassing(error),

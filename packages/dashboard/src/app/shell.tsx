@@ -7,7 +7,7 @@ import { entryOf } from './menu.ts'
 import { Drawer, Palette, loadPalette } from './pages.ts'
 import { Side, WaitingLink } from './side.tsx'
 
-/** Once the page itself is there. */
+/** Delay in milliseconds after the page itself has loaded. */
 const paletteAfterMs = 1500
 
 /** The frame around every page. */
@@ -34,7 +34,7 @@ export function Shell({ children }: { readonly children: ReactNode }) {
     return () => window.removeEventListener('keydown', open)
   }, [])
 
-  // Who calls the palette types on at once, and what is typed before it is there goes elsewhere.
+  // People type as soon as they open the palette; before its code is loaded, their keys would go to the page.
   useEffect(() => {
     const timer = setTimeout(loadPalette, paletteAfterMs)
     return () => clearTimeout(timer)

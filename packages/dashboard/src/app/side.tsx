@@ -18,7 +18,7 @@ function useWaiting(): number {
   return (pending.data?.pending.length ?? 0) + askingForPerson(browsers.data?.browsers).length
 }
 
-/** What waits, where the menu is folded away. */
+/** A link to the waiting items, for screens on which the menu is hidden. */
 export function WaitingLink() {
   const waiting = useWaiting()
   if (waiting === 0) return null
@@ -30,7 +30,7 @@ export function WaitingLink() {
   )
 }
 
-/** The menu, with what waits for a person on every page. */
+/** The menu, with the number of items that wait for a person. */
 export function Side({ onPalette }: { readonly onPalette?: () => void }) {
   const [path] = useLocation()
   const waiting = useWaiting()
@@ -91,7 +91,7 @@ function Who() {
   )
 }
 
-/** Whether what is shown is what is. */
+/** Shows whether the page is connected to the event stream, and so up to date. */
 function LineState() {
   const { line, dropped } = useLive()
   const shown = {

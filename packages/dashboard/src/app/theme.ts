@@ -12,7 +12,7 @@ export function readTheme(): Theme {
   }
 }
 
-/** Shows it now, and keeps it in this browser where that keeps anything. */
+/** Applies the theme now, and stores it in this browser if storage is available. */
 export function applyTheme(theme: Theme): void {
   if (theme === 'system') delete document.documentElement.dataset['theme']
   else document.documentElement.dataset['theme'] = theme
@@ -20,9 +20,9 @@ export function applyTheme(theme: Theme): void {
   try {
     window.localStorage.setItem(key, theme)
   } catch {
-    // It lasts as long as the page.
+    // Without storage, the theme lasts until the page is closed.
   }
 }
 
-/** Told to what draws by itself, such as charts. */
+/** The DOM event for components that draw with fixed colors, such as charts. */
 export const themeChanged = 'flotilla-theme-changed'

@@ -5,21 +5,21 @@ export interface Toast {
   readonly id: number
   readonly tone: 'ok' | 'bad'
   readonly title: string
-  /** What to do now. */
+  /** What the person can do now. */
   readonly repair?: string | undefined
   /** Undoes the reported change; resolves to the next message. */
   readonly undo?: (() => Promise<string>) | undefined
 }
 
-/** Short messages over the page; the last few stay until they are put away or time has passed. */
+/** Short messages above the page; the last few stay until they are closed or their time is over. */
 export interface ToastStore {
   list(): readonly Toast[]
   subscribe(listener: () => void): () => void
-  /** With a way to take it back, the message stays longer and offers it. */
+  /** Shows a message; with `undo`, the message stays longer and offers to undo the change. */
   tell(title: string, undo?: () => Promise<string>): void
-  /** Takes back what a message told, once, and says what came of it. */
+  /** Undoes the change that a message reported, once, and shows the result. */
   undo(id: number): Promise<void>
-  /** An error in the words of the mesh, with its repair. */
+  /** Shows an error with the mesh's detail and repair. */
   fail(error: unknown): void
   close(id: number): void
 }
@@ -74,7 +74,7 @@ export function createToastStore(): ToastStore {
   }
 }
 
-/** An error as a person reads it. */
+/** Converts an error to text for a person. */
 export function wordsOf(error: unknown): { readonly title: string; readonly repair?: string } {
   if (error instanceof Problem) return { title: error.detail, repair: repairHere(error) }
   return { title: error instanceof Error ? error.message : 'Something failed.' }

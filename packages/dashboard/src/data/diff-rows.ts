@@ -5,7 +5,7 @@ export interface DiffRow {
   readonly text: string
 }
 
-/** Lines that did not change, shown around those that did. */
+/** Number of unchanged lines around each change. */
 const contextLines = 3
 
 /** The difference of two texts as rows; a long unchanged part is one row with its number of lines. Pure. */
@@ -19,7 +19,7 @@ export function diffRows(before: string, after: string): readonly DiffRow[] {
   })
 }
 
-/** A last line without an end is the same line. */
+/** Adds a line break at the end, so that a last line without one compares equal. */
 function withEnd(text: string): string {
   return text === '' || text.endsWith('\n') ? text : `${text}\n`
 }

@@ -7,17 +7,17 @@ export function formatCount(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
-/** What of an agent was changed, as its pages call it. */
+/** Returns the label of a changed agent field, as the agent's pages use it. */
 export function formatField(field: string): string {
   return field === 'mcpServers' ? 'MCP servers' : field
 }
 
-/** Words of the mesh that stand by themselves: with a capital, and a full stop. */
+/** Formats a text of the mesh as a sentence: with a capital and a full stop. */
 export function asSentence(words: string): string {
   return `${words.charAt(0).toUpperCase()}${words.slice(1)}${/[.!?]$/.test(words) ? '' : '.'}`
 }
 
-/** Four digits below a cent; what is less than they can say is never shown as nothing. */
+/** Amounts below a cent have four digits; a smaller amount is never shown as zero. */
 const leastUsd = 0.0001
 
 export function formatUsd(usd: number): string {
@@ -34,7 +34,7 @@ export function formatUsd(usd: number): string {
 
 export function formatTokens(count: number): string {
   if (count < 1000) return String(count)
-  // What rounds up to a thousand thousands is a million.
+  // An amount that rounds to a thousand thousands is shown as a million.
   const [amount, unit] = count < 999_500 ? [count / 1000, 'k'] : [count / 1_000_000, 'M']
   return `${amount.toFixed(amount < 9.95 ? 1 : 0)}${unit}`
 }
@@ -51,7 +51,7 @@ export function formatDuration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`
 }
 
-/** How long ago, or how long until. */
+/** Formats how long ago a time was, or how long until it. */
 export function formatDistance(at: number, now: number): string {
   const distance = Math.abs(now - at)
   const words = distanceWords(distance)
@@ -68,7 +68,7 @@ function distanceWords(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.round(hours / 24)} d`
 }
 
-/** A moment where the reader is, with the zone, and the year where it is not this one. */
+/** A timestamp in the reader's time zone, with the zone, and with the year if it is not the current year. */
 export function formatMoment(at: number, now = systemClock.now()): string {
   const moment = new Date(at)
   return moment.toLocaleString('en-GB', {
@@ -82,7 +82,7 @@ export function formatMoment(at: number, now = systemClock.now()): string {
   })
 }
 
-/** A day where the reader is, such as an end that is far off. */
+/** A date in the reader's time zone, such as a distant end date. */
 export function formatDay(at: number): string {
   return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 }
@@ -91,7 +91,7 @@ export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} B`
   let amount = bytes / 1024
   for (const unit of ['KB', 'MB']) {
-    // What rounds up to the next unit is said in it.
+    // An amount that rounds up to the next unit is shown in that unit.
     if (amount < 1023.95) return `${amount.toFixed(1)} ${unit}`
     amount /= 1024
   }

@@ -8,9 +8,9 @@ import { roleOfRoute } from '@flotilla/protocol/people-roles'
 /** The call that a button makes. */
 export interface Deed {
   readonly call: PeopleEndpointName
-  /** To which agent; absent where it is to none, or to one that is chosen later. */
+  /** The agent that the call concerns; absent if it concerns none, or an agent that is chosen later. */
   readonly agent?: string | undefined
-  /** Where the mesh wants more of this deed than of others by the same call. */
+  /** The role that the mesh requires for this use of the call, if it is higher than usual. */
   readonly wants?: PersonRole | undefined
 }
 
@@ -19,8 +19,8 @@ export function roleWords(role: PersonRole): string {
 }
 
 /**
- * Why the caller may not do it; null where they may, as far as a page can tell. It spares a press that would be refused: who
- * may what is decided by the mesh. Nothing may be done while it is not known who the caller is. Pure.
+ * Returns why the caller may not make the call; null if they may, as far as a page can know. Pages use it to disable
+ * buttons; the mesh makes the decision. While the caller is unknown, every call is refused. Pure.
  */
 export function refusalOf(me: Reply<'me'> | undefined, { call, agent, wants }: Deed): string | null {
   if (me === undefined) return 'The mesh has not said yet what you may.'

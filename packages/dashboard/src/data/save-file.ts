@@ -1,4 +1,4 @@
-/** Hands bytes to the browser as a download, as a type that no browser makes a page of. */
+/** Downloads bytes in the browser, with a media type that no browser renders as a page. */
 export function saveFile(name: string, bytes: Uint8Array | string): void {
   const part = typeof bytes === 'string' ? bytes : new Uint8Array(bytes)
   const url = URL.createObjectURL(new Blob([part], { type: 'application/octet-stream' }))

@@ -16,7 +16,7 @@ const stale = [
   'mcpServers',
 ] as const
 
-/** Edits of one agent, one after the other; the message over the page takes all of them back, the last one first. */
+/** Makes several edits of one agent in order; the message above the page undoes all of them, the last edit first. */
 export function useEdits(agentId: string) {
   const { client, queries, toasts, proofs } = useServices()
   const makeStale = (): void => {
@@ -38,7 +38,7 @@ export function useEdits(agentId: string) {
           changes.push(await withProof(proofs, 'agentEdit', () => client.call('agentEdit', parts)))
         }
       } catch (error) {
-        // What was done before stays, and can be taken back.
+        // Edits before a failed one stay, and can be undone.
         if (changes.length > 0) tell(changes)
         throw error
       }

@@ -22,15 +22,15 @@ export function useServices(): Services {
 export interface MeshQuery {
   readonly enabled?: boolean
   readonly staleTime?: number
-  /** How long an answer is kept that no page shows. */
+  /** How long an answer that no page shows is cached, in milliseconds. */
   readonly gcTime?: number
   /** The polling interval for data without events, while the page is visible. */
   readonly refetchInterval?: number | false
-  /** `keepPreviousData`: what was shown stays until the next is there. */
+  /** `keepPreviousData`: the previous answer stays visible until the next one has arrived. */
   readonly placeholderData?: typeof keepPreviousData
 }
 
-/** An answer of the mesh, kept, and asked for again when an event made it old. */
+/** Requests and caches an answer of the mesh; events that make the answer outdated cause a new request. */
 export function useMesh<N extends PeopleEndpointName>(
   name: N,
   parts: CallParts<N> = {},
@@ -50,7 +50,7 @@ export function useRefusal(deed: Deed): string | null {
 }
 
 export interface Undoing {
-  /** The call that takes it back. */
+  /** The call that undoes the change. */
   readonly by: PeopleEndpointName
   readonly run: () => Promise<unknown>
   readonly done: string
@@ -64,10 +64,10 @@ export function useAction<N extends PeopleEndpointName>(
   name: N,
   options: {
     readonly done?: string | ((reply: Reply<N>) => string | null)
-    /** The form draws the error beside its fields, and so nothing tells it a second time. */
+    /** The form shows the error beside its fields, so no message above the page repeats it. */
     readonly failsInPlace?: boolean
     readonly stale?: readonly PeopleEndpointName[]
-    /** How to take it back, where that can be done, and what to say then. */
+    /** How to undo the change if that is possible, and the message after that. */
     readonly undo?: (reply: Reply<N>, parts: CallParts<N>) => Undoing
   } = {},
 ) {
@@ -104,7 +104,7 @@ export function useLive(): LiveState {
   return useSyncExternalStore(live.subscribe, live.read)
 }
 
-/** What was set and has no effect, as the answers of settings say it. */
+/** Returns the notices in a reply to a settings change: values that were stored and have no effect. */
 function noticesOf(reply: unknown): readonly string[] {
   if (typeof reply !== 'object' || reply === null || !('notices' in reply)) return []
   const { notices } = reply

@@ -1,7 +1,7 @@
 import { systemClock } from '@flotilla/client/system-clock'
 import { useEffect, useState } from 'react'
 
-/** The time, told again every few seconds, for what says how long ago something was. */
+/** Returns the current time, updated every few seconds, for components that show how long ago something happened. */
 export function useNow(everyMs = 5000): number {
   const [now, setNow] = useState(() => systemClock.now())
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** An address within the page for these bytes, as long as they are shown. */
+/** Returns an object URL for these bytes, and revokes it when the component unmounts. */
 export function useObjectUrl(bytes: Uint8Array, type: string): string | null {
   const [url, setUrl] = useState<string | null>(null)
   useEffect(() => {

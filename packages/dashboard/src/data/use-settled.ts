@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 
-/** Until a person has typed to an end. */
+/** Pause in milliseconds after which typing counts as finished. */
 const settleMs = 250
 
 /** Returns the value of a field after typing has paused, for requests to the mesh. */

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ProofStore } from '../app/owner-proof.ts'
 import { proofWordsOf } from './format-proof.ts'
 
-/** Does it; where the mesh wants the owner's proof first, asks the person for it, by what `name` does, and does it once more. */
+/** Makes a call; if the mesh requires the owner's proof, asks the person for it and repeats the call. */
 export async function withProof<Reply>(
   proofs: Pick<ProofStore, 'ask'>,
   name: PeopleEndpointName,

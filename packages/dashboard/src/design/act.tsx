@@ -4,7 +4,7 @@ import type { Deed } from '../data/refusal.ts'
 import { useMesh, useRefusal } from '../data/use-mesh.ts'
 import { Card, Empty, Failed, Loading, PageHead } from './parts.tsx'
 
-/** A button for a call of the mesh: where the caller may not make it, it says why and cannot be pressed. */
+/** A button for a call of the mesh. If the caller may not make the call, it is disabled and shows the reason. */
 export function Act({ call, agent, wants, disabled, title, ...button }: ComponentProps<'button'> & Deed) {
   const refusal = useRefusal({ call, agent, wants })
   return (
@@ -26,7 +26,7 @@ export function Reserved({
   children,
 }: Pick<Deed, 'call'> & {
   readonly title: string
-  /** The title heads a page of its own. */
+  /** The title is the heading of a whole page. */
   readonly isPage?: boolean
   readonly children?: ReactNode
 }) {

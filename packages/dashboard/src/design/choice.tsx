@@ -1,4 +1,4 @@
-/** One of a few, or any. */
+/** A filter: one of a few values, or any. */
 export function Choice({
   name,
   value,

@@ -1,7 +1,7 @@
 import { Dialog, DialogDescription, DialogHeading } from '@ariakit/react/dialog'
 import type { ReactNode } from 'react'
 
-/** Asks once more before what cannot be taken back. */
+/** Asks for confirmation before an action that cannot be undone. */
 export function Confirm({
   title,
   action,
@@ -13,7 +13,7 @@ export function Confirm({
 }: {
   readonly title: string
   readonly action: string
-  /** Closes it and does nothing; named otherwise where what is done is itself a cancelling. */
+  /** Label of the button that closes the dialog; needed if the action itself is a cancellation. */
   readonly leave?: string
   readonly busy: boolean
   readonly children: ReactNode

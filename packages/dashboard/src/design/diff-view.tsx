@@ -4,7 +4,7 @@ import './diff-view.css'
 const marks = { same: ' ', added: '+', removed: '−', skipped: '⋯' } as const
 const said = { same: '', added: 'added: ', removed: 'removed: ', skipped: '' } as const
 
-/** What a change makes of a text, line by line, as text. */
+/** Shows the difference of two texts, line by line, as plain text. */
 export function DiffView({
   before,
   after,

@@ -16,7 +16,7 @@ export function EditDialog({
   onClose,
 }: {
   readonly title: string
-  /** Both as lines that can be read beside each other. */
+  /** Both values as lines, which the dialog compares. */
   readonly before: string
   readonly after: string
   /** The error of the current input; null if it is valid. */

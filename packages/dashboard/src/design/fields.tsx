@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 
 interface Labelled {
   readonly label: string
-  /** What belongs into it, below it. */
+  /** A hint below the field about its content. */
   readonly hint?: ReactNode
 }
 
@@ -26,7 +26,7 @@ function Field({
   )
 }
 
-/** What every control of a field has in common. Pure. */
+/** Returns the properties that all form controls share. Pure. */
 function controlOf({
   id,
   hint,
@@ -70,7 +70,7 @@ export function TextField({
     <Field id={id} label={label} hint={hint}>
       <input
         {...controlOf({ id, hint, value, onChange })}
-        // What is typed here is for the mesh and for no memory of the browser.
+        // The browser must not remember values for the mesh.
         autoComplete="off"
         spellCheck={false}
         {...rest}
@@ -111,7 +111,7 @@ export function ChoiceField<const Value extends string>({
 }: Labelled & {
   readonly value: Value | ''
   readonly onChange: (value: Value) => void
-  /** Values that say themselves what they are, or each with its words. */
+  /** Choices whose value is also their label, or pairs of value and label. */
   readonly choices: readonly (Value | readonly [value: Value, words: string])[]
   readonly unchosen?: string
 }) {
@@ -156,7 +156,7 @@ export function TickField({
   )
 }
 
-/** Something that is shown this once; the page forgets it when it is closed. */
+/** Shows a secret once; the page forgets the secret when it is closed. */
 export function SecretOnce({
   title,
   secret,

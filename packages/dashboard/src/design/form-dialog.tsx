@@ -2,7 +2,7 @@ import { Dialog, DialogDescription, DialogHeading } from '@ariakit/react/dialog'
 import type { ReactNode } from 'react'
 import './form-dialog.css'
 
-/** Asks for a few words before something is done; closes by Escape, is sent by Enter. */
+/** A dialog that asks for input before an action; Escape closes it, Enter submits it. */
 export function FormDialog({
   title,
   words,
@@ -17,7 +17,7 @@ export function FormDialog({
   readonly title: string
   readonly words?: ReactNode
   readonly action: string
-  /** Closes it and does nothing; named otherwise where what is done is itself a cancelling. */
+  /** Label of the button that closes the dialog; needed if the action itself is a cancellation. */
   readonly leave?: string
   readonly busy: boolean
   readonly danger?: boolean

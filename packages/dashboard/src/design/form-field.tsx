@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import './form-dialog.css'
 
-/** A field with its name above it and, where it helps, a sentence below. */
+/** A field with its label above and an optional hint below. */
 export function FormField({
   label,
   hint,

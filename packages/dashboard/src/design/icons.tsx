@@ -1,4 +1,4 @@
-/** Outlines of 16 by 16; they say nothing that the words beside them do not. */
+/** Icons as outlines of 16 by 16; each has text beside it that says the same. */
 const paths = {
   chat: 'M2.5 3.5h11v7.5h-6l-3 2.5v-2.5h-2z',
   fleet: 'M2.5 2.5h4.5v4.5h-4.5zM9 2.5h4.5v4.5h-4.5zM2.5 9h4.5v4.5h-4.5zM9 9h4.5v4.5h-4.5z',

@@ -21,7 +21,7 @@ const drawn: Components = {
   ),
 }
 
-/** Markdown into elements: markup in it stays text, and what is left is checked against a list once more. */
+/** Renders Markdown: HTML in it stays text, and the result is checked against an allow-list. */
 export const MarkdownText = memo(function MarkdownText({ text }: { readonly text: string }) {
   return (
     <div className="prose">

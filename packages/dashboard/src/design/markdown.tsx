@@ -2,7 +2,7 @@ import { Suspense, lazy } from 'react'
 
 const MarkdownText = lazy(async () => ({ default: (await loadMarkdown()).MarkdownText }))
 
-/** Asked for before there is any text, so that none is drawn twice. */
+/** Loads the parser before any text arrives, so that no text is rendered twice. */
 export function loadMarkdown(): Promise<typeof import('./markdown-text.tsx')> {
   return import('./markdown-text.tsx')
 }

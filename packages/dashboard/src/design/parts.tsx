@@ -14,7 +14,7 @@ export function Badge({
   return <span className={`badge ${tone}`}>{children}</span>
 }
 
-/** A colored point; its meaning is written beside it. */
+/** A colored dot; text beside it says what the color means. */
 export function Dot({ tone }: { readonly tone: Tone }) {
   return <span className={`dot ${tone}`} aria-hidden="true" />
 }
@@ -48,7 +48,7 @@ export function PageHead({ title, children }: { readonly title: ReactNode; reado
   )
 }
 
-/** What is not there yet, and how it comes about. */
+/** A placeholder for an empty list, with a hint how to fill it. */
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
     <div className="empty">
@@ -58,7 +58,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   )
 }
 
-/** An error in the words of the mesh, with its repair. */
+/** Shows an error with the mesh's detail and repair. */
 export function Failed({ error, retry }: { readonly error: unknown; readonly retry?: () => unknown }) {
   const { title, repair } = wordsOf(error)
   return (
@@ -86,7 +86,7 @@ export function Loading({ rows = 4 }: { readonly rows?: number }) {
   )
 }
 
-/** How long ago or until; the moment itself on a longer look. */
+/** Shows how long ago or until a time is; the tooltip shows the timestamp. */
 export function Ago({ at }: { readonly at: number }) {
   const now = useNow()
   return (
@@ -96,7 +96,7 @@ export function Ago({ at }: { readonly at: number }) {
   )
 }
 
-/** How long something has been so; since when on a longer look. */
+/** Shows for how long a state has lasted; the tooltip shows since when. */
 export function HowLong({ since }: { readonly since: number }) {
   const now = useNow()
   return (
@@ -106,7 +106,7 @@ export function HowLong({ since }: { readonly since: number }) {
   )
 }
 
-/** A part of a whole, as a bar that also says its number. */
+/** A bar for a share, with the number as text. */
 export function Bar({ part, label }: { readonly part: number; readonly label: string }) {
   const percent = Math.max(0, Math.min(100, Math.round(part * 100)))
   const tone = percent >= 100 ? 'bad' : percent >= 80 ? 'warn' : ''
@@ -124,7 +124,7 @@ export function Bar({ part, label }: { readonly part: number; readonly label: st
   )
 }
 
-/** Text or JSON as it is, in bounded height. */
+/** Shows text or JSON unchanged, in limited height. */
 export function Code({ value, label }: { readonly value: unknown; readonly label: string }) {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return (

@@ -5,8 +5,8 @@ import { Scrolls } from './parts.tsx'
 type Column = string | { readonly right: string }
 
 /**
- * A table that may be wider than the page; on a narrow page each row is a card. The actions of a row are in the last column,
- * whose title only a screen reader says.
+ * A table that may be wider than the page; on a narrow page each row is a card. The last column holds the actions of
+ * a row, and only screen readers announce its title.
  */
 export function Table({
   label,

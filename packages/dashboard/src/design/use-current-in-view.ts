@@ -10,7 +10,7 @@ export function useCurrentInView<Row extends HTMLElement>(
   useEffect(() => {
     const row = list.current
     if (!row || !isThere) return undefined
-    // Nothing else than the row moves.
+    // Scrolls only the row of tabs and nothing else.
     const toCurrent = (): void => {
       const at = row.querySelector('[aria-current=page], [aria-selected=true]')?.getBoundingClientRect()
       const own = row.getBoundingClientRect()

@@ -7,19 +7,19 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 /** An event as one line of the activity list. */
 export interface DrawnEvent {
   readonly tone: Tone
-  /** Whom it is about; an agent's id where there is one. */
+  /** The subject of the event; an agent's id if there is one. */
   readonly who: string
   readonly what: string
-  /** Where to read more. */
+  /** The run that the line links to. */
   readonly runId?: string | undefined
 }
 
 type Kind = FleetEventBody['type']
 type Of<K extends Kind> = Extract<FleetEventBody, { type: K }>
-/** One drawing for each kind of event there is. */
+/** One function for each event type. */
 export type EventDrawings = { readonly [K in Kind]: (event: Of<K>) => DrawnEvent }
 
-/** A kind of event without a line here does not compile, so that none is ever told and not seen. */
+/** An event type without an entry here does not compile, so every event is shown. */
 export const eventDrawings: EventDrawings = {
   'agent.created': (e) => ({ tone: 'ok', who: e.agent_id, what: `was created: ${e.role}` }),
   'agent.started': (e) => ({
@@ -200,7 +200,7 @@ export const eventDrawings: EventDrawings = {
 }
 
 export function drawEvent<K extends Kind>(body: Of<K>): DrawnEvent {
-  // The key is the body's own kind, which the compiler cannot follow through the union.
+  // The key equals the event's type, which the compiler cannot infer for a union.
   const drawing = eventDrawings[body.type] as (event: Of<K>) => DrawnEvent
   return drawing(body)
 }

@@ -5,16 +5,16 @@ import { isPassing } from '@flotilla/protocol/fleet-event'
 import { createRefresher } from './refresher.ts'
 import { staleQueries } from './stale-queries.ts'
 
-/** Newest events that the page remembers. */
+/** Number of newest events that the page keeps. */
 const keptMax = 400
-/** What came meanwhile is drawn together, so that thousands a minute cost a few drawings a second. */
+/** Events are rendered in batches, so that thousands a minute cause only a few renders a second. */
 const drawEveryMs = 150
 
 export interface LiveState {
   readonly line: 'connecting' | 'live' | 'broken'
-  /** Newest last, without pieces of streamed text. */
+  /** Events, newest last, without chunks of streamed text. */
   readonly events: readonly FleetEvent[]
-  /** The last number that came. */
+  /** The last sequence number received. */
   readonly seq: number
   /** How many events the mesh reported as dropped for this page. */
   readonly dropped: number
@@ -59,7 +59,7 @@ export function createLiveStore(queries: Pick<QueryClient, 'invalidateQueries' |
     },
     onDropped: ({ since, dropped_until }: EventsDropped) => {
       change({ dropped: state.dropped + (dropped_until - Math.max(0, since)) })
-      // What was missed may have changed anything.
+      // The missed events may have changed anything.
       refresher.markAllStale()
     },
     onState: (line) => {

@@ -1,15 +1,15 @@
 import type { QueryClient } from '@tanstack/react-query'
 
-/** An answer of the mesh is asked for again so long after it was last given, and not sooner. */
+/** Minimum time between an answer and the next request for it, in milliseconds. */
 export const refreshEveryMs = 700
 /** A request without an answer for this time is repeated. */
 export const refreshPatienceMs = 15_000
 
-/** All answers that the page holds, whatever their name. */
+/** The name that means every cached answer. */
 const everything = Symbol('everything')
 type Name = string | typeof everything
 
-/** `timer` while it waits for its moment, `asking` while the mesh is asked; `again` where it grew old meanwhile. */
+/** `timer` while a request is scheduled, `asking` while it runs; `again` if an event came meanwhile. */
 interface Ask {
   readonly kind: 'waiting' | 'asking'
   again: boolean
@@ -17,17 +17,17 @@ interface Ask {
 }
 
 export interface Refresher {
-  /** These answers are old by now. */
+  /** Marks these answers as outdated. */
   markStale(names: readonly string[]): void
-  /** Any answer may be old. */
+  /** Marks all answers as outdated. */
   markAllStale(): void
 }
 
 /**
- * Asks again for answers that events made old, each by its own name. However fast events come: an answer is asked for at
- * most once in `refreshEveryMs`, and it is never older than `refreshEveryMs` and the time that two answers take, because
- * what is being fetched is never broken off by the next event (a stream of them would starve a slow list) but by
- * `refreshPatienceMs` of silence alone.
+ * Requests outdated answers again, each by its own name. However fast events arrive, an answer is requested at most
+ * once in `refreshEveryMs`, and is never older than `refreshEveryMs` plus the duration of two requests. An event never
+ * aborts a running request, because a stream of events would starve a slow list; only `refreshPatienceMs` without an
+ * answer does.
  */
 export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries' | 'isFetching'>): Refresher {
   const asks = new Map<Name, Ask>()
@@ -43,12 +43,12 @@ export function createRefresher(queries: Pick<QueryClient, 'invalidateQueries' |
 
   function ask(name: Name, cancelRefetch = false): void {
     const filter = typeof name === 'string' ? { queryKey: [name] } : {}
-    // What is fetched already may have been answered before the event, and does not count.
+    // The answer to a running request may be older than the event, so another request follows.
     const again = !cancelRefetch && queries.isFetching({ ...filter, type: 'active' }) > 0
     const one: Ask = { kind: 'asking', again, timer: setTimeout(() => ask(name, true), refreshPatienceMs) }
     asks.set(name, one)
     const over = (): void => {
-      // One that was asked anew meanwhile ends by its later asking.
+      // A newer request for the same answer has replaced this one.
       if (asks.get(name) !== one) return
       clearTimeout(one.timer)
       asks.delete(name)

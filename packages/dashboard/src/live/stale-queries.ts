@@ -23,7 +23,7 @@ const browsers: Stale = ['browsers']
 const approvals: Stale = ['pending', ...work, 'walletPayments', 'walletLimitsNow']
 const money: Stale = ['budgets', 'costReport', 'status']
 
-/** Which answers of the mesh an event makes old. A kind without a line does not compile. */
+/** The answers that each event type makes outdated. An event type without an entry does not compile. */
 export const staleQueries: Readonly<Record<FleetEventBody['type'], Stale>> = {
   'agent.created': fleet,
   'agent.started': fleet,

@@ -2,7 +2,7 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 
 export type Tone = 'neutral' | 'ok' | 'busy' | 'warn' | 'bad'
 
-/** How well it is for an agent to be in this state of its life. */
+/** Returns the color tone for a state of an agent. */
 export function stateTone(state: AgentView['state']): Tone {
   switch (state) {
     case 'running':

@@ -9,7 +9,7 @@ export function agentTone({ state, busy, paused }: AgentView): Tone {
   return paused === null ? tone : 'warn'
 }
 
-/** In words, what the color says. */
+/** Returns the text for the state that the color shows. */
 export function agentWords({ state, busy, archived }: AgentView): string {
   if (archived) return 'archived'
   if (busy) return 'working'

@@ -2,7 +2,7 @@ import type { BudgetView } from '@flotilla/protocol/money-api'
 import { formatUsd } from '../data/format.ts'
 import { Bar } from '../design/parts.tsx'
 
-/** What is spent of a budget in a day or a month, with what is set aside for calls under way. */
+/** Shows what a budget has spent in a day or a month, and what is reserved for calls in progress. */
 export function BudgetPeriod({
   name,
   whose,

@@ -1,20 +1,20 @@
-/** Full days that the rate is taken from, at most. */
+/** Maximum number of full days that the daily rate is calculated from. */
 const rateDays = 7
 const dayMs = 86_400_000
 
 export interface CostForecast {
-  /** Since the first of the month, US dollars. */
+  /** Cost since the first of the month, US dollars. */
   readonly monthUsd: number
-  /** Of a full day lately. */
+  /** Average cost of a recent full day, US dollars. */
   readonly dayUsd: number
-  /** What the month will have cost if it goes on like that. */
+  /** Expected cost of the whole month at the recent rate, US dollars. */
   readonly forecastUsd: number
 }
 
 /**
- * What the month will cost: what it has cost, and for each day that is left what a day has cost lately, of today what is
- * left of that. `days` are UTC days with their spend, those without may be missing; days before the first are no part of
- * the rate. Pure.
+ * Forecasts the cost of the month: the cost so far plus the recent daily rate for each remaining day, and for the
+ * rest of today. `days` are UTC days with their spend; days without spend may be missing, and days before the first
+ * one do not count for the rate. Pure.
  */
 export function forecastMonth(
   days: readonly { readonly key: string; readonly usd: number }[],

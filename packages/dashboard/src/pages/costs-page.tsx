@@ -90,7 +90,7 @@ export function CostsPage() {
   )
 }
 
-/** Days that the forecast looks at: those of the longest month, and a week before. */
+/** Number of days that the forecast uses: the longest month, and a week before it. */
 const forecastDays = 38
 
 function Forecast({ fleet }: { readonly fleet: BudgetView | undefined }) {
@@ -112,7 +112,7 @@ function Forecast({ fleet }: { readonly fleet: BudgetView | undefined }) {
   )
 }
 
-/** Days are rows of their own there; the chart draws them as one. */
+/** Sums the daily costs of all rows, because the chart draws them as one series. */
 function asOneRow({ from, rows }: Reply<'costReport'>) {
   const days = rows[0]?.daily_usd.length ?? 0
   const daily = Array.from({ length: days }, (_, day) =>

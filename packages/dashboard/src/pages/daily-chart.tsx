@@ -5,7 +5,7 @@ import { formatUsd } from '../data/format.ts'
 
 Chart.register(BarController, BarElement, CategoryScale, LinearScale, Tooltip, Legend)
 
-/** Rows that get a color of their own; the others are one. */
+/** Number of rows with their own color; all others share one. */
 const coloredMax = 5
 
 interface Report {
@@ -90,7 +90,7 @@ function drawChart(canvas: HTMLCanvasElement, report: Report): Chart {
   })
 }
 
-/** Colors of the design as the theme has them now: what draws on a canvas cannot name them. */
+/** Returns the colors of the present theme: code that draws on a canvas cannot use CSS variables. */
 function colorReader(): (name: string) => string {
   return (name) => {
     const probe = document.createElement('span')

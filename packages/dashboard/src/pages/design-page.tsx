@@ -35,7 +35,7 @@ const sizes = [1, 2, 3, 4, 5] as const
 const spaces = [1, 2, 3, 4, 5, 6] as const
 const tones = ['neutral', 'ok', 'busy', 'warn', 'bad'] as const
 
-/** The parts that every page is made of, in the theme that is chosen. */
+/** Shows the components of all pages, in the selected theme. */
 export function DesignPage() {
   const { toasts } = useServices()
   const [asking, setAsking] = useState(false)

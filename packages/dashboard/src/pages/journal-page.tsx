@@ -21,7 +21,7 @@ const ranges = [
   { name: 'week', words: 'Last week', ms: 7 * 24 * hourMs },
   { name: 'all', words: 'All', ms: null },
 ] as const
-/** Where the address names none. */
+/** The range when the address names none. */
 const usualRange = ranges[1]
 const rowHeightPx = 40
 /** There is no event for a new row, so the page polls. */
@@ -115,7 +115,7 @@ export function JournalPage() {
   )
 }
 
-/** One row whole, beside the list. */
+/** Shows one row completely, beside the list. */
 function OneRow({ row, onClose }: { readonly row: JournalRow; readonly onClose: () => void }) {
   const facts = [
     ['When', formatMoment(row.at)],
@@ -156,7 +156,7 @@ interface Asked {
   readonly action: string
 }
 
-/** What the mesh is asked for, as its schema has it. */
+/** Returns the query for the mesh, in the form of its schema. */
 function queryOf({ ms, agent, action }: Asked) {
   return {
     format: 'rows',
@@ -166,14 +166,14 @@ function queryOf({ ms, agent, action }: Asked) {
   } as const
 }
 
-/** All rows of that time and kind, however many the page holds. */
+/** Returns the path to export all rows of that time and kind, beyond those on the page. */
 function exportPath(asked: Asked): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(queryOf(asked))) search.set(name, String(value))
   return `${journalEndpoints.journalExport.path}?${search.toString()}`
 }
 
-/** Reads the whole chain again, now. */
+/** Verifies the whole hash chain now. */
 function Check() {
   const { client, toasts, queries } = useServices()
   const check = useMutation({
@@ -228,7 +228,7 @@ function useJournal(asked: Asked) {
   return useQuery({
     queryKey,
     queryFn: async ({ signal }) => {
-      // However much the time chosen holds, only what came since is read again.
+      // For any selected time span, only rows since the last request are read again.
       const before = queries.getQueryData<JournalRows>(queryKey)
       const newest = before?.rows[0]?.at
       const query = { ...queryOf(asked), ...(newest === undefined ? {} : { since: newest }) }

@@ -12,21 +12,21 @@ const rowSchema = z.object({
 })
 
 export interface JournalRow extends z.infer<typeof rowSchema> {
-  /** All that a search looks at, in small letters. */
+  /** The lower-case text that a search uses. */
   readonly searched: string
 }
 
-/** Rows that a page holds; of more, the newest. */
+/** Maximum number of rows on a page; of more, the newest are kept. */
 export const journalRowsMax = 5000
 
 /** Newest first. */
 export interface JournalRows {
   readonly rows: readonly JournalRow[]
-  /** There are older ones of that time and kind. */
+  /** True if older rows of that time and kind exist. */
   readonly more: boolean
 }
 
-/** What was read before with what was read from its newest moment on; a row of that moment comes twice. Pure. */
+/** Joins known rows with those from the newest known timestamp on, which may overlap. Pure. */
 export function joinJournalRows(before: JournalRows, after: JournalRows): JournalRows {
   const newest = before.rows[0]?.seq ?? -1
   const fresh = after.rows.filter(({ seq }) => seq > newest)
@@ -38,7 +38,7 @@ export function joinJournalRows(before: JournalRows, after: JournalRows): Journa
   }
 }
 
-/** Reads an export to its end, however long, and keeps the newest rows, newest first. */
+/** Reads a whole export, and keeps the newest rows, newest first. */
 export async function readJournalRows(pieces: AsyncIterable<Uint8Array>): Promise<JournalRows> {
   const decoder = new TextDecoder()
   let rest = ''

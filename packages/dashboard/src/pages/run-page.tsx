@@ -73,7 +73,7 @@ export function RunPage({ id }: { readonly id: string }) {
   )
 }
 
-/** What was handed to the agent, with the way to the task itself. */
+/** Shows the task that the agent was given, with a link to it. */
 function AskedTask({ id }: { readonly id: string }) {
   const found = useMesh('task', { params: { id } })
   const task = found.data?.task

@@ -15,7 +15,7 @@ import { useNow } from '../data/use-now.ts'
 import { Ago, Badge, Empty, Failed, Loading, PageHead } from '../design/parts.tsx'
 import { runTone } from '../live/draw-event.ts'
 
-/** Runs of one page of the list. */
+/** Number of runs on one page of the list. */
 const listed = 500
 const rowHeightPx = 40
 
@@ -26,7 +26,7 @@ export function RunsPage() {
     'from',
     'find',
   ])
-  // An address may name what there is not.
+  // The address may name a state that does not exist.
   const state = runStates.find((one) => one === stateWords)
   const from = originKinds.find((one) => one === fromWords)
   const find = useSettled(words.trim().slice(0, wireLimits.runSearchMaxChars))
@@ -37,7 +37,7 @@ export function RunsPage() {
     ...(find === '' ? {} : { find }),
   }
   const question = JSON.stringify(asked)
-  /** Where earlier pages of that question ended. */
+  /** The last run of each earlier page for the present filter. */
   const [turned, setTurned] = useState<{ readonly question: string; readonly pages: readonly string[] }>({
     question,
     pages: [],

@@ -18,7 +18,7 @@ export function SeenPictures({
   onlyAsked = false,
 }: {
   readonly agent: string
-  /** The tool whose result they are; null where that is not told. */
+  /** The tool that returned the pictures; null if it is unknown. */
   readonly by: string | null
   readonly pictures: readonly ShownPicture[]
   readonly onlyAsked?: boolean
@@ -57,7 +57,7 @@ function SeenPicture({
   const read = useQuery({
     queryKey: ['pictureRead', agent, sha256],
     queryFn: ({ signal }) => client.bytes('pictureRead', { params: { id: agent, sha256 }, signal }),
-    // It is named by what it holds.
+    // The name is the hash of the content, so the content never changes.
     staleTime: Number.POSITIVE_INFINITY,
   })
   return (
@@ -79,7 +79,7 @@ function SeenPicture({
   )
 }
 
-/** Drawn by its bytes alone, whatever they are called. */
+/** The type is determined by the bytes alone, whatever the name says. */
 export function Drawn({ bytes, words }: { readonly bytes: Uint8Array; readonly words: string }) {
   const type = imageTypeOf(bytes)
   const url = useObjectUrl(bytes, type ?? 'application/octet-stream')

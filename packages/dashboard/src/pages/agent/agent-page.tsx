@@ -21,7 +21,7 @@ interface TabEntry {
   readonly id: string
   readonly title: string
   readonly draw: (agent: AgentView) => ReactNode
-  /** It asks the agent itself, which is started for it. */
+  /** This tab calls the agent itself, which starts the agent. */
   readonly asksAgent?: true
 }
 
@@ -37,7 +37,7 @@ const tabs: readonly TabEntry[] = [
   { id: 'logs', title: 'Logs', draw: ({ id }) => <LogsTab agentId={id} /> },
 ]
 
-/** One agent: how it is, what it is, what it may, knows and does. */
+/** The page of one agent: state, identity, permissions, knowledge and activity. */
 export function AgentPage({ id }: { readonly id: string }) {
   const [search, setSearch] = useSearchParams()
   const status = useMesh('status')
@@ -70,7 +70,7 @@ export function AgentPage({ id }: { readonly id: string }) {
           setSelectedId={(next) =>
             setSearch(next === 'overview' ? {} : { tab: next ?? 'overview' }, { replace: true })
           }
-          // The arrow keys walk over tabs that would start the agent.
+          // Arrow keys pass tabs that would start the agent, so they only move the focus.
           selectOnMove={false}
         >
           <TabList ref={list} className="tab-list" aria-label={`Parts of ${id}`}>

@@ -8,14 +8,14 @@ import { Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Drawn } from '../seen-pictures.tsx'
 import { formatBrowser, formatClosed } from './format-browser.ts'
 
-/** No event tells that one is coming up, or at work. */
+/** Polling interval: no event reports that a browser starts or works. */
 const everyMs = 4000
-/** A picture of the mesh serves all who look for as long. */
+/** The mesh reuses one picture for all viewers for this long. */
 const pictureEveryMs = 2000
 const downloadsShown = 5
 const stale = ['browsers', 'status'] as const
 
-/** What an agent's browser shows, and what a person does about it. */
+/** Shows an agent's browser, and the actions of a person on it. */
 export function BrowserCard({ agentId, may }: { readonly agentId: string; readonly may: boolean }) {
   const browsers = useMesh('browsers', {}, { refetchInterval: everyMs })
   const browser = browsers.data?.browsers.find((one) => one.agent_id === agentId)
@@ -141,7 +141,7 @@ function Buttons({
   )
 }
 
-/** What it downloaded while this page was open. */
+/** Lists what the browser downloaded while this page was open. */
 function Downloads({ agentId }: { readonly agentId: string }) {
   const { events } = useLive()
   const newest = events

@@ -12,7 +12,7 @@ const shownMax = 20
 /** Only owners may change permissions and MCP servers. */
 const ownersFields: readonly string[] = ['permissions', 'mcpServers']
 
-/** What was changed of an agent, by whom, and what can still be taken back. */
+/** Lists the changes of an agent, their authors, and which can still be undone. */
 export function Changes({ agentId }: { readonly agentId: string }) {
   const changes = useMesh('changes', { query: { agent: agentId, limit: shownMax } })
   return (

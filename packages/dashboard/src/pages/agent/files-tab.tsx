@@ -9,7 +9,7 @@ import { useMesh, useServices } from '../../data/use-mesh.ts'
 import { Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { readText } from './read-text.ts'
 
-/** What lies below /data of an agent. Whatever a file is, it is shown as text, or not at all. */
+/** Lists the files below /data of an agent. A file is shown as text, or not at all. */
 export function FilesTab({ agentId }: { readonly agentId: string }) {
   const [path, setPath] = useState('')
   const [file, setFile] = useState<string | null>(null)

@@ -2,7 +2,7 @@ import type { BrowserView, ClosedBrowser } from '@flotilla/protocol/browser-api'
 import type { Tone } from '../../live/state-tone.ts'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
-/** How a browser is, in words; who has it comes before what it does. Pure. */
+/** Describes the state of a browser; who controls it comes before what it does. Pure. */
 export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' | 'acting'> | undefined): {
   readonly tone: Tone
   readonly words: string
@@ -25,7 +25,7 @@ export function formatBrowser(browser: Pick<BrowserView, 'state' | 'hand_over' |
   }
 }
 
-/** What came of closing one. Pure. */
+/** Describes the result of closing a browser. Pure. */
 export function formatClosed({ agent_id: id, was_open: wasOpen }: ClosedBrowser): string {
   return wasOpen ? 'The browser is closed; its tabs come back.' : `No browser of ${id} was open.`
 }

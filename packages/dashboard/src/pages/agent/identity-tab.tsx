@@ -10,7 +10,7 @@ import { DiffView } from '../../design/diff-view.tsx'
 import { Badge, Bar, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 import { Changes } from './changes.tsx'
 
-/** What each file is for, in a few words. */
+/** The purpose of each file, in a few words. */
 const purposes: Readonly<Record<string, string>> = {
   'PROJECT.md': 'what all of its project share',
   'SYSTEM.md': 'facts about the agent, written by the mesh',
@@ -23,7 +23,7 @@ const purposes: Readonly<Record<string, string>> = {
   'AGENTS.md': 'for programs that work in its folder',
 }
 
-/** The files that make an agent what it is: read, changed with a look at the difference, and taken back. */
+/** The files that define an agent: shows them, edits them with a difference, and undoes edits. */
 export function IdentityTab({ agentId }: { readonly agentId: string }) {
   const files = useMesh('identityFiles', { params: { id: agentId } })
   const [chosen, setChosen] = useState('INSTRUCTIONS.md')

@@ -7,7 +7,7 @@ const counts = [100, 200, 500, 1000] as const
 /** There is no event for output of a process, so the page polls. */
 const everyMs = 2000
 
-/** The last lines that its process printed, and those that come. */
+/** Shows the last log lines of the agent's process, and new ones as they arrive. */
 export function LogsTab({ agentId }: { readonly agentId: string }) {
   const [lines, setLines] = useState<number>(200)
   const [following, setFollowing] = useState(true)

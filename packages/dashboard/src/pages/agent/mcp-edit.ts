@@ -3,7 +3,7 @@ import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { mcpNameFault, readMcpServer } from '@flotilla/protocol/mcp-servers'
 import type { McpServer } from '@flotilla/protocol/mcp-servers'
 
-/** What a new server begins as, by where it is. */
+/** Initial configuration of a new MCP server, for a local program and for a server on the network. */
 export const mcpBeginnings = {
   network: '{\n  "url": "https://",\n  "headers": {}\n}',
   container: '{\n  "command": "",\n  "args": [],\n  "env": {}\n}',

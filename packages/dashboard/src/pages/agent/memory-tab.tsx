@@ -17,11 +17,11 @@ const trusts = {
   outside: { tone: 'bad', words: 'from outside' },
 } as const
 
-/** What an agent remembers, where it comes from and how far it may be believed; any of it can be forgotten. */
+/** Lists what an agent remembers, with source and trust; each fact can be deleted. */
 export function MemoryTab({ agentId }: { readonly agentId: string }) {
   const [typed, setTyped] = useState('')
   const [words, setWords] = useState('')
-  /** Names of the facts after which earlier pages ended. */
+  /** The last fact of each earlier page; the next page begins after it. */
   const [pages, setPages] = useState<readonly string[]>([])
   const before = pages.at(-1)
   const facts = useMesh('facts', {

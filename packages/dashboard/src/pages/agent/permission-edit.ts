@@ -36,7 +36,7 @@ export function entriesOf(text: string): readonly string[] {
   return [...new Set(lines.filter((line) => line !== ''))]
 }
 
-/** What is wrong with a text for this field, in words; null for nothing. Pure. */
+/** Returns the error in a text for this field; null if the text is valid. Pure. */
 export function permissionFault(field: PermissionField, text: string): string | null {
   const parsed = permissionRecordSchema.safeParse({ [field]: valueOf(field, text) })
   return parsed.success ? null : (parsed.error.issues[0]?.message ?? 'It is no value of this permission.')
@@ -55,7 +55,7 @@ export function permissionEdit(
   if (permissionKind(field) !== 'list' || !hasRecord || !Array.isArray(before)) {
     const set = { [field]: valueOf(field, after) }
     const edit: AgentEdit = { field: 'permissions', value: { ...noChange, set }, reason: '' }
-    // What an agent without a record is shown to have is what all agents have.
+    // An agent without a record is shown with the default of all agents.
     return hasRecord ? { ...edit, seen: { [field]: before } } : edit
   }
   const [old, next] = [before.map(entryText), entriesOf(after)]

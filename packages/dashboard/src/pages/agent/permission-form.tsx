@@ -15,7 +15,7 @@ import {
 } from './permission-edit.ts'
 import { permissionWords } from './format-permission.ts'
 
-/** One permission of an agent, changed with a look at the difference; the mesh wants the owner's proof for it. */
+/** Edits one permission of an agent and shows the difference; the mesh requires the owner's proof. */
 export function PermissionForm({
   agentId,
   field,

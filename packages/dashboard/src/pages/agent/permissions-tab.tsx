@@ -17,7 +17,7 @@ const froms = {
   grant: { tone: 'busy', words: 'grant' },
 } as const
 
-/** What an agent may, who gave it, and whether it may do a certain thing. */
+/** Shows an agent's permissions, who granted them, and a simulator for single actions. */
 export function PermissionsTab({ agentId }: { readonly agentId: string }) {
   return (
     <>

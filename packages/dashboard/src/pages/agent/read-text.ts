@@ -1,15 +1,15 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 
-/** Characters of a file that a page draws. */
+/** Maximum number of characters of a file that a page shows. */
 const shownMaxChars = 200_000
-/** Bytes that are looked through for what no text has. */
+/** Number of bytes that are searched for bytes that no text contains. */
 const sampledBytes = 8192
 
 export type ReadText =
   | { readonly kind: 'binary' }
   | { readonly kind: 'text'; readonly text: string; readonly cut: boolean }
 
-/** What bytes say, where they are text in UTF-8, without what cannot be seen. Pure. */
+/** Decodes bytes as UTF-8 text without invisible characters; reports bytes that are no text. Pure. */
 export function readText(bytes: Uint8Array): ReadText {
   if (bytes.subarray(0, sampledBytes).includes(0)) return { kind: 'binary' }
   try {

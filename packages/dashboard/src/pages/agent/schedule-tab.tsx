@@ -12,12 +12,12 @@ import { JobForm } from '../triggers/job-form.tsx'
 
 const rowsShown = 5
 
-/** When an agent begins by itself, and why it did not. */
+/** Shows when an agent starts work by itself, and why it did not. */
 export function ScheduleTab({ agentId }: { readonly agentId: string }) {
   const jobs = useMesh('cronJobs', { query: { agent: agentId } })
   const now = useNow()
   const listed = jobs.data?.jobs ?? []
-  /** The id of the one that is changed; empty for a new one. */
+  /** The id of the job that is edited; empty for a new one. */
   const [changing, setChanging] = useState<string | null>(null)
   const own = listed.find(({ heartbeat }) => heartbeat)
   const others = listed.filter(({ heartbeat }) => !heartbeat)
@@ -135,7 +135,7 @@ function Heartbeat({ agentId, job }: { readonly agentId: string; readonly job: C
   )
 }
 
-/** What became of its last due times, and why it did not fire. */
+/** Shows the result of the job's last due times, and why it did not fire. */
 function DueTimes({ job }: { readonly job: CronJobView }) {
   const history = useMesh('cronHistory', { params: { id: job.id }, query: { limit: rowsShown } })
   if (!history.data) return null

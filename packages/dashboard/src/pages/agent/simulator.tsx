@@ -12,7 +12,7 @@ interface Question {
   readonly as: 'door' | 'program'
 }
 
-/** May it ...? The mesh itself decides, by what would decide if the agent tried now. */
+/** Answers whether an agent may do something. The mesh decides as it would if the agent tried now. */
 export function Simulator({ agentId }: { readonly agentId: string }) {
   const [action, setAction] = useState<string>(permissionActions[0].name)
   const [resource, setResource] = useState('')
@@ -75,7 +75,7 @@ export function Simulator({ agentId }: { readonly agentId: string }) {
   )
 }
 
-/** Where on this page the answer is changed, for what the terminal has a command for. */
+/** Names the place on this page that changes the answer; the mesh's repair names a terminal command. */
 function changeWords({ allowed, field, repair }: ExplanationView): string {
   if (!repair.includes('flotilla ')) return repair
   if (field === null) return 'Give it the first permission below, and it has a record.'

@@ -9,7 +9,7 @@ import { Changes } from './changes.tsx'
 import { mcpEdit } from './mcp-edit.ts'
 import { McpForm } from './mcp-form.tsx'
 
-/** What an agent can do: what it has written for itself, what servers offer it, and what all agents have. */
+/** Lists an agent's tools: its own skills, those of MCP servers, and those of all agents. */
 export function ToolsTab({ agentId }: { readonly agentId: string }) {
   const tools = useMesh('agentTools', { params: { id: agentId } })
   const all = tools.data?.tools ?? []
@@ -64,7 +64,7 @@ const tones: Readonly<Record<string, Tone>> = {
 function Servers({ agentId }: { readonly agentId: string }) {
   const servers = useMesh('mcpServers', { params: { id: agentId } })
   const edits = useEdits(agentId)
-  /** The name of the one that is changed; empty for a new one. */
+  /** The name of the server that is edited; empty for a new one. */
   const [changing, setChanging] = useState<string | null>(null)
   const changed = servers.data?.servers.find(({ name }) => name === changing) ?? null
   return (

@@ -11,7 +11,7 @@ const tabs = [
   { path: '/blackboard/watches', title: 'Watches' },
 ] as const
 
-/** `view` as the address has it; entries where it has none. */
+/** `view` comes from the address; without it the page shows the entries. */
 export function BlackboardPage({ view = 'entries' }: { readonly view?: string }) {
   return (
     <div className="page">

@@ -12,7 +12,7 @@ import { formatActor } from '@flotilla/protocol/format-actor'
 const rowHeightPx = 40
 const previewMaxChars = 160
 
-/** Every key with its newest value, and the history of the one that is chosen. */
+/** Lists every key with its newest value, and the history of the selected key. */
 export function EntriesView() {
   const [{ prefix, find, key }, choose] = useChoice(['prefix', 'find', 'key'])
   const [making, setMaking] = useState(false)

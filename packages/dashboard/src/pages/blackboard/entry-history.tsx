@@ -104,7 +104,7 @@ function Versions({ versions }: { readonly versions: readonly Version[] }) {
       </div>
       <pre className="code diff" tabIndex={0} role="region" aria-label="Difference">
         {pieces.map(({ kind, text }, index) => (
-          // Pieces have no name but their place.
+          // The parts have no identity but their index.
           <Piece key={index} kind={kind} text={text} />
         ))}
       </pre>

@@ -1,7 +1,7 @@
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 
-/** The value that the words stand for: JSON where they are some, else the text itself. Pure. */
+/** Parses typed text as JSON; text that is no JSON is the value itself. Pure. */
 export function parseJsonOrText(text: string): JsonValue {
   try {
     return jsonValueSchema.parse(JSON.parse(text))
@@ -10,7 +10,7 @@ export function parseJsonOrText(text: string): JsonValue {
   }
 }
 
-/** The words that stand for a value, so that reading them gives it again. Pure. */
+/** Formats a value as text from which `parseJsonOrText` returns the same value. Pure. */
 export function jsonOrText(value: JsonValue): string {
   return typeof value === 'string' && parseJsonOrText(value) === value
     ? value

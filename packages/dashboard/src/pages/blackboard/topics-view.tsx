@@ -3,7 +3,7 @@ import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Card, Code, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { Table } from '../../design/table.tsx'
 
-/** Topics, who listens, and what was said on the one that is chosen. */
+/** Lists the topics, their subscribers, and the messages of the selected topic. */
 export function TopicsView() {
   const topics = useMesh('topicsView')
   const [{ topic }, choose] = useChoice(['topic'])

@@ -5,12 +5,12 @@ export interface DiffPiece {
   readonly text: string
 }
 
-/** Changes that are looked for between two values; what differs more is shown whole. */
+/** Maximum number of changes between two values; values that differ more are shown whole. */
 const editsMax = 800
-/** Lines beside a change that are shown; the others are left out. */
+/** Number of unchanged lines beside each change. */
 const contextLines = 3
 
-/** What changed between two values of a key, line by line. Pure. */
+/** Returns the changes between two values of a key, line by line. Pure. */
 export function valueDiff(before: unknown, after: unknown): readonly DiffPiece[] {
   const [left, right] = [linesOf(before), linesOf(after)]
   const changes = diffLines(left, right, { maxEditLength: editsMax })
@@ -27,13 +27,13 @@ export function valueDiff(before: unknown, after: unknown): readonly DiffPiece[]
   })
 }
 
-/** A value as people read it: a text is its lines, anything else is JSON. Pure. */
+/** Formats a value as lines: a text as its own lines, any other value as JSON. Pure. */
 function linesOf(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2)
   return text.endsWith('\n') ? text : `${text}\n`
 }
 
-/** The ends of an unchanged stretch that stand beside changes. Pure. */
+/** Returns the parts of an unchanged stretch that are next to changes. Pure. */
 function aroundChanges(text: string, follows: boolean, isFollowed: boolean): string {
   const lines = text.split('\n').slice(0, -1)
   if (!follows && !isFollowed) return text

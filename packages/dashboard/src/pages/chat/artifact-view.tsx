@@ -8,10 +8,10 @@ import { Icon } from '../../design/icons.tsx'
 import { Markdown } from '../../design/markdown.tsx'
 import { Code, Failed, Loading } from '../../design/parts.tsx'
 
-/** More of a text is read in the file itself. */
+/** Maximum size in bytes of a shown text; a longer one can be downloaded. */
 const shownMaxBytes = 200_000
 
-/** Something that an agent saved: a picture as one, markdown as such, all else as the text or the file that it is. */
+/** Shows an artifact: a picture as an image, Markdown rendered, anything else as text or a download. */
 export function ArtifactView({ agent, name }: { readonly agent: string; readonly name: string }) {
   const [open, setOpen] = useState(true)
   return (
@@ -64,7 +64,7 @@ function Content({ name, bytes }: { readonly name: string; readonly bytes: Uint8
   )
 }
 
-/** Null for what is no text, or more than a page shows. */
+/** Returns the text; null if the bytes are no text, or more than a page shows. */
 function textIn(bytes: Uint8Array): string | null {
   if (bytes.length > shownMaxBytes) return null
   try {

@@ -7,7 +7,7 @@ import { Icon } from '../../design/icons.tsx'
 import { attachmentFault, uploadPath } from '@flotilla/protocol/chat-attachments'
 import type { Attachment } from '@flotilla/protocol/chat-attachments'
 
-/** Files of the person that go into the files of the agent, before the message that names them. */
+/** Uploads the person's files to the agent's data directory, before the message that names them. */
 export function useAttachments(agent: string) {
   const { client, toasts } = useServices()
   const [attachments, setAttachments] = useState<readonly Attachment[]>([])

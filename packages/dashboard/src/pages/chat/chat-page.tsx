@@ -9,7 +9,7 @@ import { Conversation } from './conversation.tsx'
 import { panesIn, panesMax, pathOf } from './panes.ts'
 import type { Pane } from './panes.ts'
 
-/** The agents, and up to four conversations with them side by side, as the address has them. */
+/** Shows the agents, and up to four conversations side by side, as the page's address names them. */
 export function ChatPage({ agent }: { readonly agent: string | null }) {
   const status = useMesh('status')
   const [, go] = useLocation()
@@ -19,7 +19,7 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
   const agents = (status.data?.agents ?? []).filter(({ archived }) => !archived)
   const firstPane: readonly Pane[] = agent === null ? [] : [{ agent, session: query.get('session') }]
   const panes = [...firstPane, ...panesIn(search)]
-  // An agent may have a model of its own where the fleet has none.
+  // An agent may have its own model even if the fleet has no default model.
   const thinks = status.data === undefined || agents.some(({ model }) => model !== '')
   const isFull = panes.length >= panesMax
 
@@ -92,12 +92,12 @@ export function ChatPage({ agent }: { readonly agent: string | null }) {
             }
             return (
               <Conversation
-                // The place is part of it: the same conversation may stand twice.
+                // The index is part of the key, because the same conversation may be open twice.
                 key={`${index} ${chosen.id} ${session ?? ''}`}
                 agent={chosen}
                 isFirst={index === 0}
                 first={index === 0 ? (query.get('ask') ?? '') : ''}
-                // Once it is asked, the address no longer puts it into the field.
+                // After the first question was sent, the address no longer fills the input field with it.
                 onFirstAsked={() => show(panes)}
                 session={session}
                 onSession={(name) => show(replace({ agent: chosen.id, session: name }))}

@@ -6,15 +6,15 @@ import type { Turn } from './turn.ts'
 export interface ChatStore {
   turns(agent: string, session: string): readonly Turn[]
   subscribe(listener: () => void): () => void
-  /** Asks, and follows to the end. */
+  /** Sends a message and follows the run to its end. */
   send(agent: string, session: string, message: string): void
-  /** Forgets what was said here, such as after a reset. */
+  /** Deletes the conversation from the page, for example after a reset. */
   forget(agent: string, session: string): void
 }
 
-/** Turns of one conversation that the page remembers; older ones are the agent's to tell. */
+/** Number of turns of one conversation that the page keeps; the agent's history has the older ones. */
 const turnsMax = 100
-/** Streamed text is drawn together, at most so often. */
+/** Minimum time in milliseconds between two renders of streamed text. */
 const drawEveryMs = 60
 const none: readonly Turn[] = []
 
@@ -70,7 +70,7 @@ export function createChatStore(client: Pick<MeshClient, 'chatStream'>): ChatSto
   }
 }
 
-/** `randomUUID` is not there on a page that came without TLS from another machine. */
+/** `randomUUID` is missing on a page that was loaded without TLS from another machine. */
 function randomKey(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `web-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`

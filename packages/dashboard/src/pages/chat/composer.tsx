@@ -8,7 +8,7 @@ import { withAttachments } from '@flotilla/protocol/chat-attachments'
 import type { Turn } from './turn.ts'
 import { Act } from '../../design/act.tsx'
 
-/** Asks where nothing is at work; says something to the run that is, and stops it. */
+/** Starts a run if none is active; otherwise steers or stops the active run. */
 export function Composer({
   agent,
   session,
@@ -21,7 +21,7 @@ export function Composer({
   /** The text at the beginning, such as the first question of a new home. */
   readonly first: string
   readonly onFirstAsked: () => void
-  /** What is at work here; without an id it is only being sent. */
+  /** The active run; without an id the message is still being sent. */
   readonly working: Pick<Turn, 'runId'> | null
 }) {
   const { chats } = useServices()

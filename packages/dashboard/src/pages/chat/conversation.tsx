@@ -15,11 +15,11 @@ import { PastMessages } from './past-messages.tsx'
 import { TurnView } from './turn-view.tsx'
 import { useOtherRuns } from './use-other-runs.ts'
 
-/** The conversation that this browser begins in. Others of the agent are chosen by their name. */
+/** The default conversation of this browser. Other conversations of the agent are selected by name. */
 const ownSession = 'dashboard'
-/** So near to the end is at the end. */
+/** A scroll position within this distance of the end counts as the end. */
 const nearEndPx = 80
-/** Messages of before that are shown. */
+/** Number of earlier messages that are shown. */
 const pastMessages = 200
 
 export function Conversation({
@@ -37,7 +37,7 @@ export function Conversation({
   readonly session?: string | undefined
   readonly isFirst: boolean
   readonly onSession: (session: string) => void
-  /** Absent where it is the only one. */
+  /** Absent for the only pane. */
   readonly onClose?: (() => void) | undefined
 }) {
   const { chats } = useServices()
@@ -46,7 +46,7 @@ export function Conversation({
   const past = useMesh(
     'chatHistory',
     { params: { id: agent.id }, query: { session, limit: pastMessages } },
-    // What is said from now on is in the turns; were it asked for again by the way, it would stand there twice.
+    // New messages are shown from the turns; reloading the history would show them twice.
     { staleTime: Number.POSITIVE_INFINITY, gcTime: Number.POSITIVE_INFINITY },
   )
   const others = useOtherRuns(agent.id, session, turns)
@@ -143,12 +143,12 @@ export function Conversation({
   )
 }
 
-/** Whether the conversation as it is remembered has the question already. */
+/** Whether the loaded history already contains the question. */
 function isLastAsked(history: ChatHistory | undefined, message: string): boolean {
   return history?.messages.findLast(({ role }) => role === 'user')?.text === message
 }
 
-/** Keeps the newest in view, unless the reader has scrolled away from it. */
+/** Keeps the newest message in view, unless the reader has scrolled up. */
 function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
   const box = useRef<HTMLDivElement>(null)
   const atEnd = useRef(true)
@@ -166,11 +166,11 @@ function useStayAtEnd(): React.RefObject<HTMLDivElement | null> {
       if (atEnd.current) element.scrollTop = element.scrollHeight
     }
     const grown = new MutationObserver(follow)
-    // A picture has its height when it is there, and tells its own element alone.
+    // A picture has no height until it has loaded, and only its own element gets the event.
     element.addEventListener('load', follow, { capture: true })
     element.addEventListener('scroll', look, { passive: true })
     grown.observe(element, { childList: true, subtree: true, characterData: true })
-    // A pane beside it makes its lines more, and nothing in it another.
+    // A second pane makes this one narrower, so that lines wrap without any change of content.
     const wrapped = new ResizeObserver(follow)
     wrapped.observe(element)
     return () => {

@@ -1,30 +1,30 @@
-/** Conversations side by side, as the address has them. */
+/** Conversations side by side, encoded in the page's address. */
 
-/** More would be too narrow to read. */
+/** More panes would be too narrow to read. */
 export const panesMax = 4
 
 export interface Pane {
   readonly agent: string
-  /** Null for the conversation that this browser begins in. */
+  /** Null for the default conversation of this browser. */
   readonly session: string | null
 }
 
 const beside = 'beside'
 
-/** The panes beside the first, as `?beside=scribe&beside=courier:reports`. Pure. */
+/** Parses the panes beside the first one from `?beside=scribe&beside=courier:reports`. Pure. */
 export function panesIn(search: string): readonly Pane[] {
   return new URLSearchParams(search)
     .getAll(beside)
     .slice(0, panesMax - 1)
     .flatMap((text) => {
-      // Names of sessions have colons of their own, such as that of a task.
+      // Session names may contain colons, such as the session of a task.
       const [agent = '', ...rest] = text.split(':')
       const session = rest.join(':')
       return agent === '' ? [] : [{ agent, session: session === '' ? null : session }]
     })
 }
 
-/** The address of these panes. Pure. */
+/** Returns the address of these panes. Pure. */
 export function pathOf(panes: readonly Pane[]): string {
   const [first, ...others] = panes
   if (!first) return '/chat'
@@ -36,7 +36,7 @@ export function pathOf(panes: readonly Pane[]): string {
   return `/chat/${encodeURIComponent(first.agent)}${search === '' ? '' : `?${search}`}`
 }
 
-/** A name for one more conversation that none of these has. Pure. */
+/** Returns a name for a new conversation that differs from all known ones. Pure. */
 export function freshSession(known: readonly string[]): string {
   for (let number = 2; ; number++) {
     const name = `dashboard-${number}`

@@ -12,10 +12,10 @@ import { pastTurns } from './past-turns.ts'
 import type { PastBlock, PastStep } from './past-turns.ts'
 import { TurnEnd, shortInput } from './turn-view.tsx'
 
-/** Of a result, before it is unfolded. */
+/** Maximum length of a collapsed result in characters. */
 const shortMaxChars = 80
 
-/** What was said before this page was opened, as the agent remembers it. */
+/** Shows the messages from before this page was opened, from the agent's history. */
 export const PastMessages = memo(function PastMessages({
   agent,
   history,
@@ -24,7 +24,7 @@ export const PastMessages = memo(function PastMessages({
 }: {
   readonly agent: string
   readonly history: ChatHistory
-  /** Of the conversation, newest first, for what turns cost. */
+  /** Runs of the conversation, newest first, for the cost of each turn. */
   readonly runs: readonly RunView[]
   readonly onAsk: (message: string) => void
 }) {
@@ -35,7 +35,7 @@ export const PastMessages = memo(function PastMessages({
         <li className="muted small">{formatCount(total - messages.length, 'older message')} not shown.</li>
       )}
       {pastTurns(messages, runs).map(({ asked, blocks, run }, index) => (
-        // They have no name of their own, and their order never changes.
+        // Turns have no id, and their order never changes.
         <li key={index} className="turn">
           {asked !== null && <div className="asked plain-text">{asked}</div>}
           {blocks.map((block, at) => (
@@ -106,7 +106,7 @@ function Step({ step: { name, input, output } }: { readonly step: PastStep }) {
   )
 }
 
-/** As it was called with; long ones are cut, and are the text that is left of them. */
+/** Parses a call's arguments; long arguments were cut, and stay text. */
 function readInput(input: string): unknown {
   try {
     return JSON.parse(input)

@@ -7,7 +7,7 @@ export interface PastStep {
   readonly kind: 'tool'
   readonly name: string
   readonly input: string
-  /** Null where the conversation has none, such as for a call that was cut off. */
+  /** Null if the history has no result, as for an interrupted call. */
   readonly output: string | null
   readonly pictures: HistoryMessage['pictures']
 }
@@ -17,20 +17,20 @@ export type PastBlock =
   | { readonly kind: 'told'; readonly text: string }
   | { readonly kind: 'artifact'; readonly name: string }
 
-/** A question of before and all that came of it. */
+/** An earlier question with all steps and answers that followed. */
 export interface PastTurn {
   /** Null for content before the first question that is shown. */
   readonly asked: string | null
   readonly blocks: readonly PastBlock[]
-  /** The run that it was, where it is among those that are known. */
+  /** The run of the turn, if it is among the known runs. */
   readonly run: RunView | null
 }
 
 const savingTool = 'save_artifact'
 
 /**
- * The messages of a conversation as they were when they were said: what one question led to is one turn, and a call and its
- * result are one step. Pure.
+ * Groups the messages of a history: one question and everything that followed are one turn, and a call and its result
+ * are one step. Pure.
  */
 export function pastTurns(
   messages: readonly HistoryMessage[],
@@ -54,7 +54,7 @@ export function pastTurns(
   return withRuns(turns, runs)
 }
 
-/** Results come in the order of the calls that they are of. */
+/** Results are in the order of their calls. */
 function addResult(blocks: PastBlock[], { output, pictures }: Pick<PastStep, 'output' | 'pictures'>): void {
   const at = blocks.findIndex((block) => block.kind === 'tool' && block.output === null)
   const call = blocks[at]
@@ -79,7 +79,7 @@ function nameIn(input: string): string | null {
   }
 }
 
-/** Messages do not name their runs: the newest question is the newest run with its words, and so on back. */
+/** Messages have no run ids: from the newest back, a question matches the newest run of the same text. */
 function withRuns(turns: readonly Omit<PastTurn, 'run'>[], runs: readonly RunView[]): readonly PastTurn[] {
   const left = runs.filter(({ input }) => input.kind === 'chat')
   const found = turns.toReversed().map((turn) => {
@@ -87,7 +87,7 @@ function withRuns(turns: readonly Omit<PastTurn, 'run'>[], runs: readonly RunVie
     const run = left[at]
     if (run === undefined) return { ...turn, run: null }
     left.splice(0, at + 1)
-    // Why no answer came is said of the run itself.
+    // The run's own outcome says why it gave no answer.
     const isSaid = (block: PastBlock) => block.kind === 'text' && block.text.startsWith(unansweredMark)
     const blocks = isTerminal(run.state) ? turn.blocks.filter((block) => !isSaid(block)) : turn.blocks
     return { ...turn, blocks, run }

@@ -1,13 +1,13 @@
-/** A line that is only marks so far: it may become a rule, a heading of the line above, an item, or the edge of a table. */
+/** A line of marks only: it may become a rule, a heading of the line above, a list item, or the edge of a table. */
 const onlyMarks = /^\s*(?:[-=*_+#>`~]+|\d{1,9}[.)]?)\s*$/
 /** A line that may become a row of a table. */
 const tableLine = /^\s*\|/
 const tableEdge = /^\s*\|?[\s:|-]*-[\s:|-]*\|[\s:|-]*$/
 
 /**
- * As much of a text that streams in as will be drawn in the same way when more has come. What is held back is at most its
- * last lines: marks that alone would be drawn as something else for a moment, and the head of a table until the line
- * below it says that it is one. Pure.
+ * Returns the part of a streamed text that will be rendered in the same way after more text has arrived. At most the
+ * last lines are held back: marks that alone would render as another element, and a table head until the line below
+ * confirms the table. Pure.
  */
 export function settledText(text: string): string {
   const lines = text.split('\n')
@@ -18,7 +18,7 @@ export function settledText(text: string): string {
   if (!tableLine.test(last) && !(last === '' && tableLine.test(lines.at(-2) ?? ''))) return text
   const begin = lines.findLastIndex((line, at) => at < lines.length - 1 && !tableLine.test(line)) + 1
   const table = lines.slice(begin).filter((line) => line !== '')
-  // The edge is whole when a line follows it.
+  // The edge of the table is complete once another line follows.
   const hasEdge = tableEdge.test(table[1] ?? '') && lines.length > begin + 2
   if (!hasEdge) return lines.slice(0, begin).join('\n')
   return last === '' || /\|\s*$/.test(last) ? text : withoutLast()

@@ -26,7 +26,7 @@ export const TurnView = memo(function TurnView({
     <li className="turn">
       <div className="asked plain-text">{turn.message}</div>
       {turn.blocks.map((block, index) => (
-        // A block stays where it first was.
+        // Blocks keep their first position, so the index is a stable key.
         <Block
           key={index}
           block={block}
@@ -88,7 +88,7 @@ function ToolStep({ tool }: { readonly tool: ToolBlock }) {
 
 const shortMaxChars = 80
 
-/** What a tool was given, in a few words. */
+/** Shortens a tool's input to a few words. */
 export function shortInput(input: unknown): string {
   const values = typeof input === 'object' && input !== null ? Object.values(input) : [input]
   const texts = values.filter((value) => typeof value === 'string')
@@ -97,7 +97,7 @@ export function shortInput(input: unknown): string {
     .slice(0, shortMaxChars)
 }
 
-/** How it ended, what it cost, and the way to ask once more. */
+/** Shows how the turn ended, its cost, and a button to repeat the question. */
 export function TurnEnd({
   run,
   agent,

@@ -7,7 +7,7 @@ import type { RunView } from '@flotilla/protocol/run'
 export interface ToolBlock {
   readonly kind: 'tool'
   readonly key: string
-  /** The agent that called it, where that is another than the one that is asked. */
+  /** The agent that made the call, if it is not the agent of the conversation. */
   readonly by: string | null
   readonly name: string
   readonly input: JsonValue
@@ -27,7 +27,7 @@ export type TurnBlock =
   | PicturesBlock
   | ToolBlock
 
-/** One question and all that came of it, as far as it came. */
+/** One question and everything that followed so far. */
 export interface Turn {
   readonly key: string
   readonly message: string
@@ -35,7 +35,7 @@ export interface Turn {
   readonly runId: string | null
   readonly blocks: readonly TurnBlock[]
   readonly run: RunView | null
-  /** Why there was no run, or no word of its end. */
+  /** Why no run started, or why its end is unknown. */
   readonly problem: unknown
 }
 
@@ -43,7 +43,7 @@ export function newTurn(key: string, message: string): Turn {
   return { key, message, state: 'sending', runId: null, blocks: [], run: null, problem: null }
 }
 
-/** A turn after the next frame of its stream. Pure. */
+/** Returns the turn after the next frame of its stream. Pure. */
 export function takeFrame(turn: Turn, frame: ChatStreamFrame, asked: string): Turn {
   switch (frame.type) {
     case 'accepted':
@@ -67,9 +67,9 @@ type Take<K extends Kind> = (
   whose: Whose,
 ) => readonly TurnBlock[]
 
-/** What of a run a conversation shows. The others are on the page of the run, and in the activity of the fleet. */
+/** The events of a run that a conversation shows. The run page and the activity list show the others. */
 const taken: { readonly [K in Kind]?: Take<K> } = {
-  // What others write for it is theirs; it says itself what came of it.
+  // Text of other agents is left out; the agent itself reports their results.
   'text.streamed': (blocks, { run_id, content }, { runId }) =>
     run_id === runId ? withText(blocks, content) : blocks,
   'tool.started': (blocks, event, { asked }) => [
@@ -111,7 +111,7 @@ function toolKey(event: { readonly run_id: string; readonly step: number; readon
   return `${event.run_id}:${event.step}:${event.name}`
 }
 
-/** The oldest call of that step that is still open: the same tool may be called twice at once. */
+/** Ends the oldest open call of that step: the same tool may be called twice at once. */
 function endTool(
   blocks: readonly TurnBlock[],
   event: Extract<FleetEventBody, { type: 'tool.ended' }>,
@@ -133,7 +133,7 @@ function endTool(
   ]
 }
 
-/** What a call has put among the artifacts; null for any other. */
+/** Returns the name of the artifact that a call saved; null for any other call. */
 function savedName({ name, input }: ToolBlock): string | null {
   if (name !== 'save_artifact' || typeof input !== 'object' || input === null || Array.isArray(input))
     return null
@@ -155,7 +155,7 @@ function withNote(blocks: readonly TurnBlock[], text: string): readonly TurnBloc
   return last?.kind === 'note' && last.tone === 'warn' ? [...blocks.slice(0, -1), note] : [...blocks, note]
 }
 
-/** The outcome is the ledger's; what was streamed may lack pieces. */
+/** The ledger's outcome is complete; streamed text may lack chunks. */
 function withAnswer(blocks: readonly TurnBlock[], { outcome }: RunView): readonly TurnBlock[] {
   if (!outcome || outcome.status !== 'done' || outcome.text === '') return blocks
   const last = blocks.at(-1)

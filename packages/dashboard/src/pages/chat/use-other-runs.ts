@@ -4,18 +4,18 @@ import type { RunView } from '@flotilla/protocol/run'
 import { useMesh, useServices } from '../../data/use-mesh.ts'
 import type { Turn } from './turn.ts'
 
-/** Newest runs of the agent that are asked for. */
+/** Number of newest runs of the agent to request. */
 const runsListed = 200
 
-/** Runs of a conversation that this page did not begin: begun before it was opened, or at another place. */
+/** Runs of a conversation that this page did not start: older ones, and those started elsewhere. */
 export interface OtherRuns {
-  /** Those of the conversation, newest first. */
+  /** All runs of the conversation, newest first. */
   readonly all: readonly RunView[]
-  /** The one that is under way. */
+  /** The run that is still active. */
   readonly open: RunView | undefined
 }
 
-/** Follows what is said in a conversation elsewhere; what has ended there is read anew from what the agent remembers. */
+/** Follows runs of the conversation that were started elsewhere; when one ends, the history is loaded again. */
 export function useOtherRuns(agent: string, session: string, turns: readonly Turn[]): OtherRuns {
   const { chats, queries } = useServices()
   const runs = useMesh('runs', { query: { agent, limit: runsListed } })

@@ -8,7 +8,7 @@ import { UseLines } from '../agent/use-lines.tsx'
 import { agentTone, agentWords } from '../agent-state.ts'
 import { useLife } from './life-buttons.tsx'
 
-/** One agent at a glance, and what can be done to it. */
+/** Shows one agent at a glance, with buttons for actions on it. */
 export function AgentCard({
   agent,
   use,

@@ -5,13 +5,13 @@ import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import { AgentCard } from './agent-card.tsx'
 import { EditAgent } from './edit-agent.tsx'
 
-/** So many are all drawn, and the browser's own search finds each of them; of more only those that are in view. */
+/** Up to this number, all cards are rendered, and the browser's search finds them; of more, only the visible ones. */
 const drawnMax = 30
-/** As `.cards` has them, pixels. */
+/** Minimum width of a card in pixels, as in `.cards`. */
 const cardMinPx = 260
 const gapPx = 12
 const cardHeightPx = 265
-/** Rows that are drawn beyond what is in view. */
+/** Number of rows that are rendered beyond the visible part. */
 const rowsBeyond = 3
 
 interface CardsProps {
@@ -20,9 +20,9 @@ interface CardsProps {
   readonly label: string
 }
 
-/** Agents as cards, in as many columns as there is room for. */
+/** Shows agents as cards, in as many columns as fit. */
 export function AgentCards({ agents, useOf, label }: CardsProps) {
-  // Here and not in the card, which goes when it leaves the view.
+  // The state is here and not in the card, which unmounts when it scrolls out of view.
   const [editing, setEditing] = useState<string | null>(null)
   const edited = agents.find(({ id }) => id === editing)
   const card = (agent: AgentView) => (
@@ -65,7 +65,7 @@ function ManyCards({
     look()
     const watched = new ResizeObserver(look)
     watched.observe(element)
-    // Content above the element moves it.
+    // Content above the element changes its position.
     watched.observe(document.body)
     return () => watched.disconnect()
   }, [])

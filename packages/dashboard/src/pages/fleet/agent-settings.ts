@@ -3,7 +3,7 @@ import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 /** The settings of an agent that a person edits, as text of form fields. */
 export interface AgentSettings {
   readonly role: string
-  /** Empty follows the fleet's default. */
+  /** Empty means the fleet's default model. */
   readonly model: string
   readonly dailyUsd: string
   readonly monthlyUsd: string
@@ -38,7 +38,7 @@ function isOther(before: string, after: string): boolean {
   return after.trim() !== '' && Number.isFinite(Number(after)) && Number(before) !== Number(after)
 }
 
-/** One line for each, so that a difference can be read. Pure. */
+/** Formats one setting a line, for a readable difference. Pure. */
 export function settingsText({ role, model, dailyUsd, monthlyUsd }: AgentSettings): string {
   return [
     `role: ${role.trim()}`,

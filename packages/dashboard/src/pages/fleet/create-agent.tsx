@@ -10,7 +10,7 @@ import { useAction, useMesh } from '../../data/use-mesh.ts'
 import { FormField } from '../../design/form-field.tsx'
 import { FromTemplate } from './from-template.tsx'
 
-/** A new agent by hand, or several from a template. */
+/** Creates one agent by hand, or several from a template. */
 export function CreateAgent({ onClose }: { readonly onClose: () => void }) {
   return (
     <Dialog open onClose={onClose} className="dialog wide-dialog" backdrop={<div className="veil" />}>

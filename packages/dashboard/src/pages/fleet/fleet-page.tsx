@@ -97,7 +97,7 @@ function Figures({
   )
 }
 
-/** With more agents there is a field to search them by. */
+/** From this number of agents on, the page has a search field. */
 const searchedFrom = 12
 
 function matches(agent: AgentView, words: string): boolean {

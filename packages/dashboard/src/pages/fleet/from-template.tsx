@@ -5,7 +5,7 @@ import { formatCount } from '../../data/format.ts'
 import { useAction, useMesh, useServices } from '../../data/use-mesh.ts'
 import { Badge, Empty, Failed, Loading } from '../../design/parts.tsx'
 
-/** Whole fleets that are ready: what one would make is shown first, and then exactly that is made. */
+/** Lists complete fleets; shows the plan of a template first, and then creates exactly that plan. */
 export function FromTemplate({ onClose }: { readonly onClose: () => void }) {
   const templates = useMesh('templates')
   const [chosen, setChosen] = useState<string | null>(null)

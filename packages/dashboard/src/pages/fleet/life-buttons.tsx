@@ -3,7 +3,7 @@ import { useAction, useRefusal, useServices } from '../../data/use-mesh.ts'
 
 const stale = ['status', 'fleetUse'] as const
 
-/** What can be done to the life of an agent; archiving can be taken back. */
+/** Actions that start, stop or archive an agent; archiving can be undone. */
 export function useLife(agent: AgentView) {
   const { client } = useServices()
   const { id } = agent

@@ -1,9 +1,9 @@
 import { useMesh } from '../../data/use-mesh.ts'
 
-/** No event tells of memory and processor. */
+/** Polling interval: no event reports memory and processor use. */
 const everyMs = 4000
 
-/** What agents take, as it is now. */
+/** Returns the present resource use of the agents. */
 export function usePoll() {
   return useMesh('fleetUse', {}, { refetchInterval: everyMs })
 }

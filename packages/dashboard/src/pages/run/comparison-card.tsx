@@ -5,12 +5,12 @@ import { formatCount } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Badge, Card, Code, Failed, Loading } from '../../design/parts.tsx'
 
-/** Whether the run plays another one again. Pure. */
+/** Whether the run is a replay of another run. Pure. */
 export function playsAgain({ input }: RunView): boolean {
   return input.kind === 'chat' && replaySessionPattern.test(input.session)
 }
 
-/** Where a replay or a fork differs from the run that it was made of. */
+/** Shows where a replay or a fork differs from its original run. */
 export function ComparisonCard({ run }: { readonly run: RunView }) {
   const found = useMesh('runComparison', { params: { id: run.id } })
   if (found.isPending) return <Loading rows={2} />
@@ -29,7 +29,7 @@ export function ComparisonCard({ run }: { readonly run: RunView }) {
           <Link href={`/runs/${of}`}>{of}</Link>
         </p>
         {differences.map((difference, index) => (
-          // Differences have no name but their place.
+          // Differences have no id but their index.
           <details key={index} className="tool">
             <summary>
               <Badge>{difference.step === 0 ? 'end' : `step ${difference.step}`}</Badge>

@@ -9,7 +9,7 @@ import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import { Card, Code, Failed, Loading } from '../../design/parts.tsx'
 
-/** What the run's model answered, step by step, and the same once more: from the record, or by another model. */
+/** Shows the model's answers step by step, and starts a replay: from the record, or with another model. */
 export function ReplayCard({ run }: { readonly run: RunView }) {
   const [open, setOpen] = useState(false)
   return (
@@ -102,7 +102,7 @@ function Recorded({ run }: { readonly run: RunView }) {
                   </div>
                   {step.text !== '' && <p className="plain-text">{step.text}</p>}
                   {step.calls.map((call, index) => (
-                    // Calls of one step have no name but their place.
+                    // Calls of one step have no id but their index.
                     <div key={index} className="stack">
                       <span className="mono">{call.tool}</span>
                       <Code value={call.arguments} label={`Arguments of ${call.tool}`} />

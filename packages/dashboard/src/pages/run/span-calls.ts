@@ -9,7 +9,7 @@ export interface SpanCall {
   /** Null while the call runs, and if no event of its end was recorded. */
   readonly output: string | null
   readonly ok: boolean
-  /** What it showed the agent. */
+  /** Pictures that the call showed to the agent. */
   readonly pictures: readonly ShownPicture[]
 }
 

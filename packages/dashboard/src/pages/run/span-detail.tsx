@@ -10,7 +10,7 @@ import { inputWords } from '../runs-page.tsx'
 import { callOfSpan } from './span-calls.ts'
 import { isRunSpan, spanTitle } from './waterfall.tsx'
 
-/** One part of the trace: when it was, what is known of it, and for a call its arguments and result. */
+/** Shows one span: its times, its attributes, and for a call the arguments and the result. */
 export function SpanDetail({ span, runId }: { readonly span: SpanView; readonly runId: string }) {
   const { started_at: from, ended_at: until, attributes } = span
   const facts: readonly (readonly [string, ReactNode])[] = [

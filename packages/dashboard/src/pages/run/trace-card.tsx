@@ -7,7 +7,7 @@ import '../../design/trace.css'
 import { SpanDetail } from './span-detail.tsx'
 import { Waterfall } from './waterfall.tsx'
 
-/** The whole trace that a run is part of; it is the same for each run of the trace. */
+/** Shows the whole trace of a run; all runs of the trace share it. */
 export function TraceCard({ runId }: { readonly runId: string }) {
   const found = useMesh('runTrace', { params: { id: runId } })
   const [active, setActive] = useState<string | null>(null)

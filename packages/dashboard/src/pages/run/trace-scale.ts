@@ -6,7 +6,7 @@ export interface TraceScale {
   readonly until: number
 }
 
-/** From the first beginning to the last end; what goes on ends now. Pure. */
+/** The scale spans from the first start to the last end; open spans end now. Pure. */
 export function scaleOf(spans: readonly SpanView[], now: number): TraceScale {
   let [from, until] = [Infinity, -Infinity]
   for (const span of spans) {
@@ -16,7 +16,7 @@ export function scaleOf(spans: readonly SpanView[], now: number): TraceScale {
   return Number.isFinite(from) ? { from, until: Math.max(until, from + 1) } : { from: now, until: now + 1 }
 }
 
-/** Where a span lies on the scale, in percent of it. Pure. */
+/** Returns the position of a span on the scale, in percent. Pure. */
 export function barOf(
   span: SpanView,
   { from, until }: TraceScale,
@@ -28,7 +28,7 @@ export function barOf(
   return { left, width: Math.min(width, 100 - left) }
 }
 
-/** Rows that are not below a folded one. Pure. */
+/** Returns the rows without those below a folded row. Pure. */
 export function unfolded(rows: readonly TraceRow[], folded: ReadonlySet<string>): readonly TraceRow[] {
   const shown: TraceRow[] = []
   for (let index = 0; index < rows.length; index += 1) {
@@ -47,10 +47,10 @@ export function rowAbove(rows: readonly TraceRow[], index: number): number {
 }
 
 const steps = [1, 2, 5] as const
-/** Lines of the scale, at most. */
+/** Maximum number of lines of the scale. */
 const linesMax = 6
 
-/** Round moments along the scale, milliseconds from its beginning. Pure. */
+/** Returns round times along the scale, in milliseconds from its start. Pure. */
 export function scaleLines({ from, until }: TraceScale): readonly number[] {
   const whole = until - from
   let unit = 1

@@ -14,7 +14,7 @@ const rowHeightPx = 30
 const labelledPart = 0.92
 const goesOnEveryMs = 1000
 
-/** Each part of the trace on a line, with a bar where it lies in time. Arrow keys move, fold and unfold. */
+/** Shows each span on a line, with a bar for its time. Arrow keys move, fold and unfold. */
 export function Waterfall({
   rows,
   active,
@@ -124,7 +124,7 @@ function Scale({ scale }: { readonly scale: TraceScale }) {
       <span>Span</span>
       <span className="trace-lane">
         {lines.map((ms, index) => (
-          // A phone has room for the words of two.
+          // A phone has room for two labels only.
           <span
             key={ms}
             className={index % Math.ceil(lines.length / 2) === 0 ? '' : 'minor'}
@@ -200,7 +200,7 @@ function idOf(spanId: string | null): string {
   return `span-${spanId ?? ''}`
 }
 
-/** What the part is, in a few words. Pure. */
+/** Describes a span in a few words. Pure. */
 export function spanTitle(span: SpanView): string {
   const tool = span.attributes['gen_ai.tool.name']
   if (tool !== undefined) return `uses ${tool === 'other' ? 'a tool of its own' : tool}`

@@ -7,11 +7,11 @@ import { FormDialog } from '../../design/form-dialog.tsx'
 import { FormField } from '../../design/form-field.tsx'
 import { Ago, Badge, Bar, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 
-/** No event tells how far it is. */
+/** Polling interval: no event reports the progress of a backup. */
 const askEveryMs = 1000
 const stale = ['backups'] as const
 
-/** The whole fleet as one file: made, looked through, and what giving it back to an empty home takes. */
+/** Backs up the whole fleet to one file, verifies a backup, and explains how to restore it to an empty home. */
 export function Backup() {
   const [works, setWorks] = useState(false)
   const found = useMesh('backups', {}, { refetchInterval: works ? askEveryMs : false })
@@ -81,7 +81,7 @@ function Closing({ encrypted }: { readonly encrypted: boolean | null }) {
   return encrypted ? <Badge tone="ok">encrypted</Badge> : <Badge>without secrets, readable by all</Badge>
 }
 
-/** What goes on, or how the last one ended. */
+/** Shows the running backup, or how the last one ended. */
 function Now({ view: { working, last } }: { readonly view: BackupsView }) {
   if (working) {
     const { deed, name, step, bytes, of } = working
@@ -199,7 +199,7 @@ function Verify({ backup, close }: { readonly backup: BackupFile; readonly close
   )
 }
 
-/** A page of a running mesh cannot give a home back: a restore wants an empty one. */
+/** Explains the restore, which needs an empty home and so cannot run on a page of a mesh. */
 function Restore({
   folder,
   newest,

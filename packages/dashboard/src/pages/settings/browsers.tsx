@@ -6,10 +6,10 @@ import { Table } from '../../design/table.tsx'
 import { formatBrowser, formatClosed } from '../agent/format-browser.ts'
 import type { BrowserView } from '@flotilla/protocol/browser-api'
 
-/** No event tells that one is coming up, or at work. */
+/** Polling interval: no event reports that a browser starts or works. */
 const everyMs = 4000
 
-/** Browsers of all agents: whether there can be any here, which are open, and who has them. */
+/** Shows the browsers of all agents: whether this machine supports them, which are open, and who controls them. */
 export function Browsers() {
   const found = useMesh('browsers', {}, { refetchInterval: everyMs })
   const all = found.data?.browsers ?? []

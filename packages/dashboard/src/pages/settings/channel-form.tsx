@@ -18,7 +18,7 @@ export function ChannelForm({
   onDone,
 }: {
   readonly name: ChannelName
-  /** Whether it is off, so that the reader may have nothing on the platform yet. */
+  /** True while the channel is off, when the reader may have no bot on the platform yet. */
   readonly isNew: boolean
   readonly onDone: (made: Made['values']) => void
 }) {

@@ -14,7 +14,7 @@ const kindWords: Readonly<Record<(typeof channelNoticeKinds)[number], string>> =
 }
 const usualHours = { from: '22:00', to: '07:00' } as const
 
-/** Which notices owners get, on which platform, and at which hours they get none. */
+/** Sets which notices owners get, on which platform, and the quiet hours. */
 export function ChannelNotices({
   notices,
   channels,

@@ -4,7 +4,7 @@ import { useNow } from '../../data/use-now.ts'
 
 const minuteMs = 60_000
 
-/** The state of the latest pairing code. The code itself is only on the page that asked for it. */
+/** Shows the state of the latest pairing code. Only the page that requested the code shows the code itself. */
 export function PairingNote({
   name,
   title,

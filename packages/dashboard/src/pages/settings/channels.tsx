@@ -9,7 +9,7 @@ import type { Made } from './channel-form.tsx'
 import { ChannelNotices } from './channel-notices.tsx'
 import { PairingNote } from './channel-pairing.tsx'
 
-/** No event tells of a channel's state, or that a code was shown. */
+/** Polling interval: no event reports a channel's state, or the use of a pairing code. */
 const pollEveryMs = 5000
 const waitEveryMs = 1000
 const stale = ['channels'] as const
@@ -29,7 +29,7 @@ const tones = {
   refused: 'bad',
 } as const
 
-/** The chat platforms: which are on, which accounts are known, and which notices owners get there. */
+/** Shows the chat platforms: which are on, their known accounts, and the notices that owners get there. */
 export function Channels() {
   const [waits, setWaits] = useState(false)
   const found = useMesh('channels', {}, { refetchInterval: waits ? waitEveryMs : pollEveryMs })

@@ -8,7 +8,7 @@ import { Table } from '../../design/table.tsx'
 
 const stale = ['credentials', 'credentialRequests'] as const
 
-/** Keys that agents may use by handle and never see, and what they asked for. */
+/** Lists credentials that agents use by handle and never see, and credentials that agents have requested. */
 export function Credentials() {
   const [asked, setAsked] = useState<CredentialRequestView | null>(null)
   const requests = useMesh('credentialRequests')

@@ -15,7 +15,7 @@ const tones: Readonly<Record<DeliveryState, Tone>> = {
   limited: 'warn',
 }
 
-/** What came, newest first, and what became of it. */
+/** Lists the deliveries of a webhook, newest first, with their results. */
 export function Deliveries({ hook }: { readonly hook: WebhookView }) {
   const deliveries = useMesh('webhookDeliveries', { params: { id: hook.id }, query: { limit: shownMax } })
   const all = deliveries.data?.deliveries ?? []

@@ -12,7 +12,7 @@ interface Shown {
   readonly secret: string
 }
 
-/** Webhooks: they are made here and at no other place that an agent could reach. */
+/** Webhooks: only this page creates them, out of reach for agents. */
 export function Integrations() {
   const hooks = useMesh('webhooks')
   const [making, setMaking] = useState(false)

@@ -4,7 +4,7 @@ import { useAction } from '../../data/use-mesh.ts'
 import { Confirm } from '../../design/confirm.tsx'
 import { Badge, Card } from '../../design/parts.tsx'
 
-/** What is kept of providers: keys, addresses of one's own, and those that the environment or the settings give. */
+/** Lists stored providers: their keys and custom addresses, also those from the environment or the settings. */
 export function KeptProviders({ providers }: { readonly providers: readonly ProviderOffer[] }) {
   const [removing, setRemoving] = useState<string | null>(null)
   const remove = useAction('setupProviderRemove', {

@@ -5,7 +5,7 @@ import { TextField } from '../../design/fields.tsx'
 import { Card, Failed, Loading } from '../../design/parts.tsx'
 import { BudgetPeriod } from '../budget-period.tsx'
 
-/** What agents, projects and the whole fleet may spend. */
+/** Shows the budgets of agents, projects and the whole fleet. */
 export function Limits() {
   const budgets = useMesh('budgets')
   const all = budgets.data?.budgets ?? []

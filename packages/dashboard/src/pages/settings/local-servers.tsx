@@ -13,7 +13,7 @@ const states: Readonly<Record<LocalServer['state'], { readonly tone: Tone; reado
   absent: { tone: 'neutral', words: 'not running' },
 }
 
-/** Model servers of this machine: looked for when asked, and taken with one choice. */
+/** Model servers of this machine: a button searches for them, and one click selects one. */
 export function LocalServers({
   offers,
   onDone,

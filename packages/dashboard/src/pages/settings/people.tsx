@@ -24,7 +24,7 @@ function namesIn(text: string): string[] {
   return text.split(/[\s,]+/).filter((name) => name !== '')
 }
 
-/** Who else may come to this mesh, and with what. */
+/** Manages other people's access to this mesh. */
 export function People() {
   const people = useMesh('people')
   const [token, setToken] = useState<{ readonly name: string; readonly token: string } | null>(null)

@@ -4,14 +4,14 @@ import { useAction } from '../../data/use-mesh.ts'
 import { ChoiceField, TextField } from '../../design/fields.tsx'
 import { Failed } from '../../design/parts.tsx'
 
-/** Asks for a key, has the provider answer one word with it, and keeps it then. The key leaves the page with that. */
+/** Asks for a key; the mesh tests it with a one-word call and stores it. The page forgets the key. */
 export function ProviderForm({
   offers,
   known,
   onDone,
 }: {
   readonly offers: readonly ProviderOffer[]
-  /** What is filled in already, such as a server that was found. */
+  /** Values that are already known, such as the address of a server that was found. */
   readonly known?: { readonly provider: string; readonly baseUrl: string; readonly models: readonly string[] }
   readonly onDone: (model: string) => void
 }) {
@@ -28,7 +28,7 @@ export function ProviderForm({
   const busy = check.isPending || store.isPending
   const usual = offer?.usual_model?.slice(provider.length + 1) ?? null
   const fixed = offer?.address && offer.address.from !== 'file' ? offer.address : null
-  // A key that is typed goes where the page says that it goes, whatever address is kept.
+  // A typed key is sent to the address that the page shows, whatever address is stored.
   const place = fixed?.url ?? offer?.base_url ?? ''
   const address = baseUrl.trim() || (key.trim() === '' ? '' : place)
   const candidate = {

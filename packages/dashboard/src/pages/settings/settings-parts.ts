@@ -1,4 +1,4 @@
-/** What the settings are parted into, in the order of their menu. */
+/** The sections of the settings, in the order of their menu. */
 export const settingsParts = [
   { id: 'providers', title: 'Providers and models' },
   { id: 'integrations', title: 'Integrations' },

@@ -2,7 +2,7 @@ import { toString as wordsOfCron } from 'cronstrue'
 
 const units: Readonly<Record<string, string>> = { s: 'second', m: 'minute', h: 'hour', d: 'day' }
 
-/** A schedule as people say it, such as `Every 15 minutes` or `At 09:00, Monday through Friday`. Pure. */
+/** Describes a schedule, such as `Every 15 minutes` or `At 09:00, Monday through Friday`. Pure. */
 export function formatSchedule(schedule: string): string {
   const [, count = '', unit = ''] = /^every\s+(\d{1,9})\s*([smhd])$/i.exec(schedule.trim()) ?? []
   const name = units[unit.toLowerCase()]
@@ -10,7 +10,7 @@ export function formatSchedule(schedule: string): string {
   try {
     return wordsOfCron(schedule, { use24HourTimeFormat: true })
   } catch {
-    // What the mesh reads otherwise is shown as it is written.
+    // A schedule that the formatter cannot parse is shown unchanged.
     return schedule
   }
 }

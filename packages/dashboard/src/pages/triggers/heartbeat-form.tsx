@@ -14,7 +14,7 @@ export function HeartbeatForm({
   onClose,
 }: {
   readonly agentId: string
-  /** Null where it does not. */
+  /** Null if the heartbeat is off. */
   readonly schedule: string | null
   readonly onClose: () => void
 }) {

@@ -14,7 +14,7 @@ export function Heartbeats() {
   const heartbeats = useMesh('heartbeats')
   const jobs = useMesh('cronJobs')
   const [shown, setShown] = useState<string | null>(null)
-  /** The agent whose heartbeat is changed. */
+  /** The agent whose heartbeat is being edited. */
   const [changing, setChanging] = useState<string | null>(null)
   const jobOf = (agent: string) => jobs.data?.jobs.find((job) => job.heartbeat && job.agent === agent)?.id
   return (
@@ -62,7 +62,7 @@ function HeartbeatRow({
   onToggle,
 }: {
   readonly heartbeat: HeartbeatView
-  /** The job that it is fired by; undefined where it has none. */
+  /** The id of the heartbeat's job; undefined if there is no job. */
   readonly jobId: string | undefined
   readonly open: boolean
   readonly onChange: () => void

@@ -6,7 +6,7 @@ import { Act } from '../../design/act.tsx'
 
 const stale = ['cronJobs', 'cronHistory'] as const
 
-/** What can be done with a job; all but a firing can be taken back. */
+/** Buttons for a job; every action except firing can be undone. */
 export function JobButtons({
   job,
   onChange,

@@ -3,7 +3,7 @@ import type { CronSeen, CronJobView, NewCronJob } from '@flotilla/protocol/cron-
 /** The settings of a job that a person edits, as text of form fields. */
 export interface JobFields {
   readonly schedule: string
-  /** IANA name; of a job that is there it stays. */
+  /** IANA name; the time zone of an existing job cannot change. */
   readonly timezone: string
   readonly message: string
   /** Empty for always. */
@@ -18,7 +18,7 @@ export function fieldsOf({ schedule, timezone, message, when, enabled }: CronJob
   return { schedule, timezone, message: message ?? '', when: when ?? '', enabled }
 }
 
-/** One line for each, so that a difference can be read. Pure. */
+/** Formats one field a line, for a readable difference. Pure. */
 export function jobText(job: JobFields): string {
   return [
     `schedule: ${job.schedule.trim()}`,
@@ -29,7 +29,7 @@ export function jobText(job: JobFields): string {
   ].join('\n')
 }
 
-/** What is another of `after`, and what puts it back. Pure. */
+/** Returns the fields that differ in `after`, and their previous values for the undo. Pure. */
 export function jobChange(
   before: JobFields,
   after: JobFields,
@@ -60,7 +60,7 @@ export function jobOf(agent: string, { schedule, timezone, message, when, enable
   }
 }
 
-/** What makes a job anew that was removed; its counts and its history begin at nothing. Pure. */
+/** Returns the request that creates a removed job again; its counts and history start empty. Pure. */
 export function jobAgain(job: CronJobView): NewCronJob {
   return {
     agent: job.agent,

@@ -14,15 +14,15 @@ import { AgentChoice, OnlyWhen, ToldWords } from './trigger-fields.tsx'
 const names = { schedule: 'Schedule', timezone: 'Time zone', when: 'Only when' } as const
 const stale = ['cronJobs', 'cronHistory'] as const
 
-/** A job of an agent, new or changed, with a look at the difference; both can be taken back. */
+/** Creates or edits a job of an agent and shows the difference; both can be undone. */
 export function JobForm({
   agentId: given,
   job,
   onClose,
 }: {
-  /** Null for one that is chosen here. */
+  /** Null if the form lets the person select the agent. */
   readonly agentId: string | null
-  /** Null for a new one. */
+  /** Null for a new job. */
   readonly job: CronJobView | null
   readonly onClose: () => void
 }) {

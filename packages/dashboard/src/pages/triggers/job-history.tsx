@@ -3,16 +3,16 @@ import { formatMoment } from '../../data/format.ts'
 import { useMesh } from '../../data/use-mesh.ts'
 import { Ago, Badge, Failed, Loading } from '../../design/parts.tsx'
 
-/** Due times that are shown, newest first. */
+/** Maximum number of due times, newest first. */
 const shownMax = 50
 
-/** When a job is due next, why it did not fire, and what became of each of its due times. */
+/** Shows when a job is due next, why it did not fire, and the result of each due time. */
 export function JobHistory({ id }: { readonly id: string }) {
   const history = useMesh('cronHistory', { params: { id }, query: { limit: shownMax } })
   if (history.isPending) return <Loading />
   if (history.error) return <Failed error={history.error} retry={history.refetch} />
   const { rows, why, next, job } = history.data
-  // The mesh says it all in sentences; those of single due times stand in the list.
+  // The list already shows the sentences on single due times, so they are left out here.
   const told = new Set(rows.map(({ words }) => words))
   return (
     <div className="stack">

@@ -13,9 +13,9 @@ import { formatSchedule } from './format-schedule.ts'
 export function Jobs() {
   const jobs = useMesh('cronJobs')
   const [shown, setShown] = useState<string | null>(null)
-  /** The id of the one that is changed; empty for a new one. */
+  /** The id of the job that is edited; empty for a new one. */
   const [changing, setChanging] = useState<string | null>(null)
-  // Heartbeats have a card of their own.
+  // Heartbeats are on a separate card.
   const listed = (jobs.data?.jobs ?? []).filter(({ heartbeat }) => !heartbeat)
   return (
     <Card

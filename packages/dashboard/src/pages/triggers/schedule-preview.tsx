@@ -11,7 +11,7 @@ export interface PreviewedJob {
   readonly when: string
 }
 
-/** What the mesh makes of a schedule before a job is made of it: its next times, or the field that is wrong. */
+/** Asks the mesh about a schedule before a job is created: its next times, or the invalid field. */
 export function useSchedulePreview({ schedule, timezone, when }: PreviewedJob) {
   const typed = JSON.stringify([schedule.trim(), timezone.trim(), when.trim()])
   const asked = useSettled(typed)
@@ -31,7 +31,7 @@ export function useSchedulePreview({ schedule, timezone, when }: PreviewedJob) {
   return { ...preview.data, isOld: asked !== typed || preview.isPlaceholderData }
 }
 
-/** The sentence that a schedule is, and when it comes next where the browser is. */
+/** Describes a schedule in a sentence, with its next time in the browser's time zone. */
 export function SchedulePreview({
   schedule,
   next,

@@ -7,12 +7,12 @@ interface Field {
   readonly onChange: (value: string) => void
 }
 
-/** Which agent is set to work. */
+/** Selects the agent that the trigger starts. */
 export function AgentChoice({ agents, value, onChange }: Field & { readonly agents: readonly string[] }) {
   return <ChoiceField label="Agent" value={value} onChange={onChange} choices={agents} />
 }
 
-/** The words that a trigger says to its agent. */
+/** The message of the trigger to its agent. */
 export function ToldWords({
   value,
   onChange,

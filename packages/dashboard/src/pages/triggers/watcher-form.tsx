@@ -8,18 +8,18 @@ import { AgentChoice, OnlyWhen, ToldWords } from './trigger-fields.tsx'
 
 const stale = ['watchers'] as const
 
-/** One watched folder, new or changed, with a look at the difference; the mesh wants the owner's proof for it. */
+/** Adds or edits a file watcher and shows the difference; the mesh requires the owner's proof. */
 export function WatcherForm({
   watcher,
   onClose,
 }: {
-  /** Null for a new one. */
+  /** Null for a new watcher. */
   readonly watcher: WatcherFields | null
   readonly onClose: () => void
 }) {
   const { client } = useServices()
   const agents = useWorkingAgents('watcherChange')
-  // As it was when the form was opened, whatever a hand makes of the file meanwhile.
+  // The watcher when the form was opened; later edits of the file do not alter it.
   const [before] = useState(watcher)
   const [fields, setFields] = useState<WatcherFields>(
     before ?? { path: '', pattern: '*', agent: '', message: '', when: null },
@@ -96,7 +96,7 @@ function faultOf({ path, pattern, agent, message }: WatcherFields): string | nul
   return message.trim() === '' ? 'Say what the agent is to do with a file.' : null
 }
 
-/** One line for each, so that a difference can be read. Pure. */
+/** Formats one field a line, for a readable difference. Pure. */
 function watcherText({ path, pattern, agent, message, when }: WatcherFields): string {
   return [
     `folder: ${path}`,

@@ -8,13 +8,13 @@ import { Act } from '../../design/act.tsx'
 import { Ago, Badge, Card, Empty, Failed, Loading } from '../../design/parts.tsx'
 import { WatcherForm } from './watcher-form.tsx'
 
-/** As often as the mesh looks, which tells nothing while all is well. */
+/** The mesh checks folders at this interval, and publishes no event while they are readable. */
 const pollEveryMs = 5000
 
-/** Files whose changes start work. */
+/** Lists file watchers, whose file changes start runs. */
 export function Watchers() {
   const watchers = useMesh('watchers', {}, { refetchInterval: pollEveryMs })
-  /** The id of the one that is changed; empty for a new one. */
+  /** The id of the watcher that is edited; empty for a new one. */
   const [changing, setChanging] = useState<string | null>(null)
   const one = watchers.data?.watchers.find(({ id }) => id === changing)
   const fired = useMesh('watcherHistory', { query: { limit: 20 } })

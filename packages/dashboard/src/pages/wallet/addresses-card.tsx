@@ -91,7 +91,7 @@ function Holds({ balances }: { readonly balances: readonly WalletBalance[] }) {
   )
 }
 
-/** Why the balances of a chain are unknown, once for all addresses. */
+/** Explains why the balances of a chain are unknown, once for all addresses. */
 function Troubles({ balances }: { readonly balances: readonly WalletBalance[] }) {
   const told = new Set(
     balances.flatMap(({ chain, problem }) => (problem === null ? [] : [`${chain}: ${problem}`])),

@@ -6,7 +6,7 @@ import { Badge, Bar, Card, Empty, Failed, Loading } from '../../design/parts.tsx
 
 type Spent = WalletLimits['agents'][number]
 
-/** What each agent may pay, and what of it is used. */
+/** Shows the payment limits of each agent, and how much is used. */
 export function PaymentLimits() {
   const limits = useMesh('walletLimitsNow')
   const { data } = limits

@@ -14,10 +14,10 @@ import { followedMs } from './followed-ms.ts'
 import { ReplacePayment } from './replace-payment.tsx'
 import { formatActor } from '@flotilla/protocol/format-actor'
 
-/** Rows at first, and with each press more. */
+/** Number of rows at first, and of further rows for each click. */
 const shownAtOnce = 50
 
-/** What agents paid, newest first, and what became of it. */
+/** Lists the payments of agents, newest first, with their results. */
 export function Payments() {
   const [{ agent }, choose] = useChoice(['agent'])
   const [shown, setShown] = useState(shownAtOnce)
@@ -67,7 +67,7 @@ export function Payments() {
   )
 }
 
-/** Byte for byte what the command prints. */
+/** Returns the same bytes as the output of the command. */
 function csvText(payments: readonly PaymentView[]): string {
   return `${formatPaymentsCsv(payments).join('\n')}\n`
 }

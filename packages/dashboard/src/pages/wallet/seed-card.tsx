@@ -17,7 +17,7 @@ const tones: Readonly<Record<WalletState, Tone>> = {
   lost: 'bad',
 }
 
-/** Whether keys can be had of the seed, whether anything is signed by them, and what to do where not. */
+/** Shows whether the seed is available, whether payments are signed, and what to do if not. */
 export function SeedCard({ wallet }: { readonly wallet: WalletStatus }) {
   const limits = useMesh('walletLimitsNow', {}, { refetchInterval: followedMs })
   const stopped = limits.data?.stopped ?? null

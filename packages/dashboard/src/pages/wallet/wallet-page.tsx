@@ -10,7 +10,7 @@ import { SeedCard } from './seed-card.tsx'
 import { followedMs } from './followed-ms.ts'
 import './wallet.css'
 
-/** The seed, what agents pay by it, and what they may. */
+/** Shows the seed, the payments of agents, and their limits. */
 export function WalletPage() {
   const status = useMesh('walletStatus', {}, { refetchInterval: followedMs })
   return (
@@ -44,7 +44,7 @@ function NoWallet() {
   )
 }
 
-/** What agents would pay, once a person says yes. */
+/** Lists payments that wait for a person's approval. */
 function Waiting() {
   const asked = useMesh('pending', { query: { state: 'open', limit: 100 } })
   const waiting = (asked.data?.pending ?? []).filter(

@@ -13,13 +13,13 @@ type Way = 'key' | 'local' | 'demo'
 const firstFleet = 'starter'
 const firstQuestion = 'Who is in this fleet, and what could you do for me today? Answer in three sentences.'
 
-/** From nothing to a first answer: something to think with, a fleet, a question. */
+/** Guides a new owner to a first answer: choose a model, create a fleet, ask a question. */
 export function WelcomePage() {
   const setup = useMesh('setup')
   const [way, setWay] = useState<Way>('key')
   const demo = useAction('setupDemo', { stale: ['setup', 'status', 'models'] })
   const model = setup.data?.default_model ?? null
-  // A recorded conversation brings its own question, also after the page is loaded again.
+  // The demo brings its own question, also after the page is loaded again.
   const played = setup.data?.demo ?? null
   const ask = played ?? { agent: operatorAgentId, question: firstQuestion }
   return (
@@ -131,7 +131,7 @@ function FleetStep({ isDemo }: { readonly isDemo: boolean }) {
   const apply = useAction('templateApply', { stale: ['status'] })
   const workers = (status.data?.agents ?? []).filter(({ kind }) => kind === 'worker')
   const whole = (templates.data?.templates ?? []).filter(({ broken }) => broken === null)
-  // A recording knows its own fleet.
+  // The demo's recording needs its own fleet.
   const first = whole.filter(({ name }) => name === firstFleet)
   const offered = isDemo ? first : [...first, ...whole.filter(({ name }) => name !== firstFleet)]
   const name = chosen ?? firstFleet
