@@ -148,6 +148,8 @@ export const walkExclusions: readonly { readonly why: string; readonly paths: re
       'packages/agent/src/loop/fingerprint.ts',
       'packages/agent/src/loop/keep-lease.ts',
       'packages/agent/src/loop/notices.ts',
+      'packages/agent/src/loop/answer-notices.ts',
+      'packages/agent/src/loop/written-calls.ts',
       'packages/agent/src/loop/run-provenance.ts',
       'packages/agent/src/loop/task-result.ts',
       'packages/agent/src/loop/usable-calls.ts',

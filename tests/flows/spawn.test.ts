@@ -38,7 +38,7 @@ const cassette = aCassette(
   { agents: ['boss'], when: '^ask$', turns: [spawn('Ask it'), says('It is under way.')] },
   {
     agent_kind: 'worker',
-    when: 'is answered by agent:boss: blue',
+    when: 'was answered by agent:boss: blue',
     turns: [
       runs('echo looked=$(wc -l < looked.txt)'),
       calls(

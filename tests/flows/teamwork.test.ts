@@ -17,7 +17,7 @@ import { heedsLesson } from '../verifies.ts'
 const cassette = aCassette(
   {
     agents: ['left'],
-    when: 'is answered by human:\\S+ the second',
+    when: 'was answered by human:\\S+ the second',
     turns: [calls('complete_task', { summary: 'It is the second folder.' })],
   },
   {

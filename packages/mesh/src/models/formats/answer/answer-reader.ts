@@ -14,7 +14,7 @@ import { endOf } from './end-reasons.ts'
 import type { NormalEnd } from './end-reasons.ts'
 import { createSaidCalls } from './said-calls.ts'
 import type { CallPiece, SaidCall, SaidCalls } from './said-calls.ts'
-import { createThinkingTags } from './thinking-tags.ts'
+import { createThinkingTags, unopenedHeldChars } from './thinking-tags.ts'
 import { thoughtsIn, thoughtOf } from './thoughts.ts'
 import { toldError } from './told-error.ts'
 import type { JudgeError } from './told-error.ts'
@@ -60,6 +60,8 @@ interface ReaderOptions {
   /** The provider's name, stored with its thinking: only this provider gets the thinking back in its own form. */
   readonly from?: string
   readonly judge?: JudgeError | undefined
+  /** Whether the reader of these words can take them back; else the first ones are held until they are surely words. */
+  readonly takesBack?: boolean
 }
 
 /** The bound on words and thinking together, characters; no model writes more in one answer. */
@@ -96,9 +98,14 @@ interface ReadSoFar {
   stray: string
 }
 
-export function createAnswerReader({ secrets = [], from = '', judge }: ReaderOptions = {}): AnswerReader {
+export function createAnswerReader({
+  secrets = [],
+  from = '',
+  judge,
+  takesBack = true,
+}: ReaderOptions = {}): AnswerReader {
   const calls = createSaidCalls()
-  const tags = createThinkingTags()
+  const tags = createThinkingTags(takesBack ? 0 : unopenedHeldChars)
   const so: ReadSoFar = {
     id: '',
     model: '',

@@ -22,8 +22,8 @@ export interface TaggedText {
 /** A mark within backticks or directly after one of these quotation marks is an example. */
 const quotes: ReadonlySet<string> = new Set(['"', "'", '“', '‘', '«'])
 
-/** The first characters that are held back, in case a closing tag without an opening one follows. */
-const unopenedHeldChars = 160
+/** For a reader that cannot take words back: held so long to see whether a closing tag without its opening one follows. */
+export const unopenedHeldChars = 160
 
 /**
  * Removes the marks of a model's chat template that its server left in the words: thinking between tags,
@@ -36,7 +36,7 @@ const unopenedHeldChars = 160
  *
  * Create one per answer. How the text is split into pieces changes only what has to be retracted.
  */
-export function createThinkingTags() {
+export function createThinkingTags(firstHeldChars = 0) {
   let phase: 'start' | 'thinking' | 'words' = 'start'
   let channels: ReturnType<typeof createHarmonyChannels> | null = null
   let held = ''
@@ -118,7 +118,7 @@ export function createThinkingTags() {
       }
       said.hasOpening ||= found.groups?.['opening'] !== undefined
     }
-    const isShort = !hasThought && said.chars === 0 && text.length < unopenedHeldChars
+    const isShort = !hasThought && said.chars === 0 && text.length < firstHeldChars
     const open = isShort ? text.length : openEndChars(text)
     say(text.slice(0, text.length - open), out)
     held = text.slice(text.length - open)

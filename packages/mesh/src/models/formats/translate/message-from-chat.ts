@@ -27,7 +27,7 @@ const takenId = /^[a-zA-Z0-9_-]{1,64}$/
  */
 export function createMessageWriter({ stream, model, rule = {}, secrets = [], newId }: MessageOptions) {
   const frames = createAnswerFrames()
-  const reader = createAnswerReader({ secrets })
+  const reader = createAnswerReader({ secrets, takesBack: false })
   const events = createMessageEvents(model, rule)
   let text = ''
   const thoughts: Thought[] = []
