@@ -1,6 +1,6 @@
 import type { ModelView } from '@flotilla/protocol/models-api'
 
-/** Why a model costs nothing; null where it has a price. */
+/** Why a model is free; null if it has a price. */
 export type FreeBecause = ModelView['free_because']
 
 interface CostSaid {

@@ -2,10 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ProviderSetup } from '../providers/provider-setup.ts'
 import type { PromptFound } from '../formats/prompt/prompt-found.ts'
 
-/**
- * Upper bound in tokens of what a model counts for content other than text; null for content without a bound, which
- * is rejected.
- */
+/** Upper bounds in tokens for content other than text; content without a bound (null) is rejected. */
 export interface MediaBounds {
   /** The bound for one picture of any size. */
   readonly imageTokens: number
@@ -44,10 +41,10 @@ interface BoundedModel {
 }
 
 /**
- * The bytes of a PDF page bound nothing, because it may be compressed a thousand times. But a provider that reads
- * documents as a part of the prompt reads no more than the model's window. Documents are rejected if a tool reads
- * them for a fee per page, or if the way is unknown. Sound is rejected because its price differs from that of text.
- * Pure.
+ * The size of a PDF page in bytes bounds nothing, because compression may shrink a page a thousand times. But a
+ * provider that reads documents as part of the prompt reads at most the model's window. Documents are rejected if a
+ * tool of the provider reads them for a fee per page, or if the method is unknown. Sound is rejected because its
+ * price differs from that of text. Pure.
  */
 export function mediaBoundsOf({ model, setup, free, window }: BoundedModel): MediaBounds {
   const tokensIn = (rows: typeof imageRows) => rows.find((row) => row.model.test(model))?.tokens ?? 0

@@ -24,7 +24,7 @@ export function createMissingModel(deps: MissingModelDeps): () => Promise<string
   }
 }
 
-/** Called only if no model is set: a default model in the file was then written since the start. */
+/** Whether `.env` has a new model setting. Called only if no model is set, so a default model there is new. */
 function isNews([variable, value]: readonly [string, string], systemNames: readonly string[]): boolean {
   if (value === '') return false
   if (variable === 'FLOTILLA_DEFAULT_MODEL') return true
@@ -41,7 +41,7 @@ function missingModelWords(known: {
   /** The provider names under `providers` in the settings. */
   readonly providers: readonly string[]
   readonly systemNames: readonly string[]
-  /** `.env` has settings of models that this process of the mesh has not read. */
+  /** `.env` has model settings that this process has not read. */
   readonly writtenSince: boolean
 }): string {
   const { providers, systemNames, writtenSince } = known

@@ -40,14 +40,14 @@ export interface CatalogModel extends PricedModel {
   readonly promptCache: PromptCache
   /** The model's name makes the provider add a web search; checked once per model and not per call. */
   readonly isGivenSearch: boolean
-  /** Tools that the owner lets run at its provider. */
+  /** Tools that the owner allows to run at the model's provider. */
   readonly serverTools: Readonly<Record<string, ServerToolSettings>>
   /** The field in which this provider takes the token bound if the client sent none. */
   readonly boundField: 'max_tokens' | 'max_completion_tokens'
 }
 
 export interface ModelCatalog {
-  /** What agents without a model of their own use; null when none is set. */
+  /** The model of agents without an own model; null when none is set. */
   defaultModel(): string | null
   /** The default model and the setting that chose it; null when none is set. */
   preset(): PresetModel | null
@@ -108,7 +108,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   const secretIds = new WeakMap<Secret, number>()
   let secretsSeen = 0
 
-  /** Tells one secret from another without revealing it. */
+  /** A number that identifies a secret without revealing it. */
   function secretId(secret: Secret): number {
     const known = secretIds.get(secret)
     if (known !== undefined) return known
@@ -117,7 +117,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   }
 
   function providerFor(name: string, setup: ProviderSetup, marks: readonly Vaulted[]): LlmProvider {
-    // A changed credential is another object, although all credentials print alike.
+    // A changed credential is a new Secret object, so its id differs although all secrets print alike.
     const mark = JSON.stringify([setup, marks.map(({ secret }) => (secret ? secretId(secret) : null))])
     const known = made.get(name)
     if (known?.mark === mark) return known.llm

@@ -3,7 +3,7 @@ import type { ModelCatalog } from './model-catalog.ts'
 import { windowOfModel } from './model-window.ts'
 import { fullName, resolveModel } from './resolve-model.ts'
 
-/** What an agent learns about its own model. */
+/** Facts about an agent's own model that the mesh gives the agent. */
 export interface OwnModel {
   /** The configured model of the agent, or the default of the fleet; null if neither exists. */
   modelOf(agentId: string): string | null

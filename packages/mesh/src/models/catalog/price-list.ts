@@ -4,9 +4,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import { nanoFromUsd, nanoPerUsd } from '../../spending/index.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
-/** What a model costs: bounds to reserve by, and the price of what was used. */
+/** The price of a model: bounds for the reservation, and the cost of a usage. */
 export interface Price {
-  /** Dearest price of one token of the prompt, nano-dollars; may be a fraction. */
+  /** The highest price of one prompt token, nano-dollars; may be a fraction. */
   readonly inputNanoPerToken: number
   readonly outputNanoPerToken: number
   /** The fixed price of a call, nano-dollars, independent of its tokens. */
@@ -43,8 +43,8 @@ export const freePrice: Price = {
 }
 
 /**
- * Zero for a free model, else the owner's price, else the public list as of this release. A model in neither is the
- * Problem `model-unpriced`.
+ * The price of a model: zero if it is free, else the owner's price, else the public list as of this release. Throws
+ * the Problem `model-unpriced` for a model in neither.
  */
 export function priceOf(model: PricedModel, now: number): Price {
   if (model.free) return freePrice

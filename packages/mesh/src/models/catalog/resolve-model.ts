@@ -1,4 +1,4 @@
-/** A model as the catalog knows it: `provider/model`, where the model's own name may hold further slashes. */
+/** A model name in two parts, `provider/model`; the model's own name may contain more slashes. */
 export interface ModelName {
   readonly provider: string
   readonly model: string
@@ -43,8 +43,8 @@ const searchingWords = /sonar|online|search|compound|(?<![a-z0-9])(?:auto|router
 const presetSuffix = /@(?!\d+$)/
 
 /**
- * Whether the name, full or bare, says that the model may search the web by itself. That is egress from the fleet
- * with a fee of its own. Pure.
+ * Whether a full or bare name says that the model may search the web by itself, which is egress from the fleet with
+ * its own fee. Pure.
  */
 export function searchesByItself(name: string): boolean {
   const model = spelled(name.slice(name.indexOf('/') + 1))

@@ -9,7 +9,7 @@ import type { TokenUsage } from '../formats/usage.ts'
 import { nanoFromUsd } from '../../spending/index.ts'
 import type { Price } from './price-list.ts'
 
-/** What the owner's settings say of a tool that runs at the provider. */
+/** The owner's settings for a tool that runs at the provider. */
 export interface ServerToolSettings {
   readonly usd_per_call: number
   readonly max_calls: number
@@ -90,8 +90,8 @@ const boundable: readonly {
 ]
 
 /**
- * The terms of the tools in a call that run at the provider, null without such tools. Throws the Problem
- * `bad-request` for one that the owner has not named and priced for this model. Pure.
+ * The costs and bounds of the tools in a call that run at the provider; null without such tools. Throws the Problem
+ * `bad-request` for a tool that the owner has not named and priced for this model. Pure.
  */
 export function serverToolTerms(
   model: {

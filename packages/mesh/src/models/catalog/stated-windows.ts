@@ -8,9 +8,9 @@ import type { Log } from '../../platform/index.ts'
 import type { Database } from '../../storage/index.ts'
 
 /**
- * What providers told the loops of agents about the length of a prompt, for people to see. The mesh records it in
- * passing and shares it with no other agent. The text is untrusted and may repeat what an agent wrote, so each agent
- * uses only its own refusals, for the same time and until the same answer.
+ * Prompt limits that providers stated in refusals to agents, shown to people. The mesh records a refusal as it passes
+ * and shares it with no other agent. The text is untrusted and may repeat an agent's words, so each agent uses only
+ * its own refusals, until they expire or a longer prompt is answered.
  */
 export interface StatedWindows {
   /** Takes any error of a call and ignores all but refusals because of prompt length. Never throws. */

@@ -16,7 +16,7 @@ const answerTimeoutMs = 60_000
 /** The token bound of the test answer: thinking counts too, and some providers fail if it uses up the bound. */
 const answerMaxTokens = 512
 const answerMaxBytes = 256 * 1024
-/** Replaces a key where only the address is checked; no request is sent with it. */
+/** A placeholder key to look up an address; no request is sent with it. */
 const whicheverKey = 'whichever'
 
 /** A provider to set up; null uses the stored value or the default. */

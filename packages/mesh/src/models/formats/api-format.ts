@@ -7,8 +7,8 @@ import type { Spelling } from './spelling.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
- * One public format of the model API. It contains only the differences; guard, rate limit, model list, money and
- * lease belong to the use case and are the same for all formats.
+ * One public format of the model API. It defines only the differences; the use case implements guard, rate limit,
+ * model list, money and lease for all formats.
  */
 export interface ApiFormat {
   readonly form: ModelForm
@@ -41,7 +41,7 @@ export interface CallParameters {
   /** The client asked for the usage at the end of its stream. */
   readonly wantsUsage: boolean
   readonly answers: number
-  /** The client's own bound on the answer, by the name it used. */
+  /** The client's token bound, with the field name that the client used. */
   readonly maxTokens: { readonly field: BoundField; readonly value: number } | null
   /** The members to forward, without model and token bound; a stream always requests its usage. */
   readonly forwarded: JsonObject

@@ -53,7 +53,7 @@ export function readParameters(bytes: Uint8Array): CallParameters {
   }
 }
 
-/** The newer name wins where a client sends both, since models that know it refuse the other. */
+/** The newer name wins if a client sends both, since models that know it reject the older one. */
 function boundOf(body: JsonObject): CallParameters['maxTokens'] {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const value = wholeNumber(body[field], field, Number.MAX_SAFE_INTEGER)

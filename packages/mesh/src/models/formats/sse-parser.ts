@@ -35,7 +35,7 @@ interface StreamRules {
   readonly costUsdOf: (usage: TokenUsage) => number
   /** Further members beside the cost, for a client that receives the cost. */
   readonly more?: () => object
-  /** Called before the bytes that end the stream are passed on. */
+  /** Called before the last bytes of the stream are forwarded. */
   readonly onDone: () => void
 }
 
@@ -63,7 +63,7 @@ export function freshProgress(): StreamProgress {
 const usageName = Buffer.from('"usage"')
 /** The first quote is left out: the search would stop at each quote, of which a stream has many. */
 const usageMark = Buffer.from('usage"')
-/** `data: [DONE]` with its line ends and some spaces is shorter. */
+/** The most bytes of an end event: `data: [DONE]` with line ends and some spaces is shorter. */
 const doneMaxBytes = 24
 
 /** Reads a stream of server-sent events piece by piece. */

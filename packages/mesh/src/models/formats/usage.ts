@@ -61,9 +61,9 @@ export function membersOf(value: unknown): Members {
 }
 
 /**
- * The output is the greatest that the fields allow: the reported output, the total minus the prompt, or their sum if
- * reasoning exceeds the whole answer and so cannot be part of it. Extra fields beside the billed counts do not make
- * them implausible. Null for an implausible usage. Pure.
+ * Reads a usage. The output is the highest that the fields allow: the reported output, the total minus the prompt, or
+ * the sum of output and reasoning if reasoning exceeds the output and so is not part of it. Unknown fields do not
+ * make a usage implausible. Null for an implausible usage. Pure.
  */
 export function usageFrom(value: unknown): TokenUsage | null {
   const usage = inChatNames(membersOf(value))
@@ -118,8 +118,8 @@ export function inChatNames(usage: Members): Members {
 }
 
 /**
- * The later of two usages of one stream, with no count below an earlier one: some providers restart a count in their
- * last event, but what was generated stays so. Pure.
+ * Merges two usages of one stream; no count falls below an earlier one, because some providers restart a count in
+ * their last event although the earlier tokens were generated. Pure.
  */
 export function laterUsage(before: TokenUsage | null, later: TokenUsage): TokenUsage {
   if (before === null) return later

@@ -19,8 +19,8 @@ interface ChainCall<Answer> {
   /** Reserves the cost of one attempt; throws if the budget does not allow it. */
   readonly open: (model: CatalogModel) => Promise<Opened>
   /**
-   * Reads a reply with status 200 until it may be passed on. Until it resolves, the client has received no part of the
-   * answer, so another model may answer instead. When it throws, it has settled the reservation.
+   * Reads a reply with status 200 until the answer may be forwarded. Before it resolves, the client has received
+   * nothing, so another model may answer instead. Before it throws, it settles the reservation.
    */
   readonly receive: (reply: ProviderReply, opened: Opened) => Promise<Answer>
   /** Once the client has disconnected, the current attempt is read to its end and no other begins. */
@@ -181,8 +181,8 @@ export async function attemptOnce<Answer>(
 }
 
 /**
- * Null for a fallback that cannot be used, for example because of the budget. Throws what the requested model lacks,
- * as long as there is no other error to report.
+ * Opens a call; null for a fallback that cannot be used, for example because of the budget. Throws the error of the
+ * requested model if no attempt has failed before.
  */
 async function openNext(
   call: Pick<ChainCall<unknown>, 'open' | 'chain'>,

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { createRoster } from '../../platform/index.ts'
 
-/** Calls back each watcher that was silent for an interval; one timer serves all watchers. */
+/** Calls each watcher that received no data for an interval; one timer serves all watchers. */
 export interface KeepAlive {
   /** `onSilent` is called after each whole interval without received data, until `end`. */
   watch(onSilent: () => void): Watched
@@ -19,8 +19,8 @@ interface Entry {
 }
 
 /**
- * All watchers have the same interval, so one that joins during a sleep is due after those that the sleep is for, and
- * the timer is never reset. The timer runs for one interval after the last watcher has ended, or until `stopped`.
+ * All watchers have the same interval, so a new watcher is due after the older ones and the sleep is never shortened.
+ * The timer stops one interval after the last watcher has ended, or at `stopped`.
  */
 export function createKeepAlive(deps: {
   readonly clock: Clock

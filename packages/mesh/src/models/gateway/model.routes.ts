@@ -25,7 +25,7 @@ interface ModelUseCases {
   readonly listModels: ListModels
 }
 
-/** The model surface: what any OpenAI or Anthropic client inside a container talks to. */
+/** The routes of the model API, for OpenAI and Anthropic clients in containers. */
 export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCases): void {
   const bounds = {
     bodyMaxBytes: wireLimits.modelBodyMaxBytes,

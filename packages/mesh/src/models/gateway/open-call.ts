@@ -172,7 +172,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
   }
 }
 
-/** The bound is added last: it is what the reservation allows, and free models get one only if the client set it. */
+/** Adds the token bound that the reservation allows; a free model gets a bound only if the client set one. */
 function requestFor(
   agentId: string,
   model: CatalogModel,

@@ -7,7 +7,7 @@ import type { ProviderReply } from '../providers/llm-provider.ts'
 import type { RefusalMeaning } from '../refusals/refusal-table.ts'
 import { namingVariables, readRefusalOf } from './provider-problem.ts'
 
-/** A gateway timed out: the provider behind it may have answered and billed. */
+/** Statuses of a gateway timeout: the provider behind the gateway may have answered and billed. */
 const mayBeBilledStatuses: readonly number[] = [504, 524]
 
 /** Failure kinds by meaning; null if no other model would do better, or the call must be changed first. */
@@ -37,7 +37,7 @@ export async function failureFromRefusal(reply: ProviderReply, model: CatalogMod
   }
 }
 
-/** A statement about a window concerns one model, which may be a fallback of the requested one. */
+/** Adds the model's name, since a refusal about window or history may come from a fallback. */
 function withName(problem: Problem, model: string): Problem {
   const isOfModel = problem.code === 'prompt-too-long' || problem.code === 'history-refused'
   return isOfModel ? retold(problem, { extra: { refused_by: model } }) : problem

@@ -5,7 +5,7 @@ import type { ShareBounds } from '../../intake/index.ts'
 import type { UnknownCost } from '../../spending/index.ts'
 
 /**
- * Continues to read an answer after its client has disconnected. A provider bills what it generates, and closing the
+ * Continues to read an answer after its client has disconnected. A provider bills all generated tokens, and closing the
  * connection shows neither whether it stopped nor what it had generated. So the answer is read until it reports its
  * usage; the reservation stays open meanwhile. Time, bytes, and calls (for each agent and in total) are limited:
  * beyond a limit the provider is cut off, and the whole reservation is charged.

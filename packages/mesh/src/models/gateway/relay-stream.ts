@@ -21,7 +21,7 @@ const keepAliveComment = Buffer.from(': keep-alive\n\n')
 export interface SpokenStream {
   readonly reply: ProviderReply
   readonly call: OpenCall
-  /** Sent to a client that got its headers before the answering model was known. */
+  /** Header lines about the answering model, for a client that got its headers before the model was known. */
   readonly signature: () => readonly string[]
   /** Starts to watch for silences between the chunks. */
   readonly waiting: () => Watched

@@ -17,7 +17,7 @@ export interface OpenCall {
   /** The answer bound that the mesh chose, reported to a client that can ask again; null if the mesh chose none. */
   readonly answerBound?: number | null
   readonly bounds?: CallBounds
-  /** The answering model; a refusal in its answer is reported with these names. */
+  /** The answering model; it names the provider in a refusal. */
   readonly model?: RefusedBy
 }
 
@@ -72,7 +72,7 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
 const usageName = 'usage":'
 
 /**
- * The answer with more fields in its usage. They are inserted into its text if the usage occurs once and in standard
+ * Adds fields to the usage of an answer. They are inserted into the text if the usage occurs once and in standard
  * form, because serializing a long answer takes longer than parsing it. Pure.
  */
 export function withUsageTold(

@@ -7,7 +7,7 @@ import type { CatalogModel } from '../catalog/model-catalog.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import type { Watched } from './keep-alive.ts'
 
-/** The caller is notified of a wait after one second, and of further silence after twice as long each time. */
+/** The first notification of a wait comes after this time, further ones after twice the silence each time. */
 const defaultToldAfterMs = 1000
 /** The limit of notifications for one call; twenty doublings are eleven days. */
 const toldPerCallMax = 20

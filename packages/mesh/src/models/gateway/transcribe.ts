@@ -189,7 +189,7 @@ function boundsOf({ onShareOf }: TranscribeDeps, agentId: string): CallBounds {
   }
 }
 
-/** The wait belongs to no run, so it is not announced. */
+/** A transcription belongs to no run, so its waits are not announced. */
 const untold = { asking: () => ({ heard: () => {}, end: () => {} }), retrying: () => {}, over: () => {} }
 
 async function attempt(deps: TranscribeDeps, opened: OpenedNote, price: VoicePrice): Promise<Transcribed> {

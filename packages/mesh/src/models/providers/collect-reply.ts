@@ -8,7 +8,7 @@ import type { CallBounds, ProviderReply } from './llm-provider.ts'
 /** The bound for a whole answer, pictures included. */
 const replyMaxBytes = 16 * 1024 * 1024
 
-/** Charges synchronous work to the caller's share of the loop, if one is given. */
+/** Runs synchronous work, on the caller's share of the event loop if `spend` is given. */
 export function spendIn<T>(bounds: CallBounds | undefined, work: () => T): T {
   return bounds?.spend === undefined ? work() : bounds.spend(work)
 }

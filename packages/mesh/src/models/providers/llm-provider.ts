@@ -15,9 +15,9 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings' | 'tr
  * status is: a provider's error response is a reply and not an error. A streamed answer is `text/event-stream` and ends
  * with `data: [DONE]` (chat) or the event `message_stop` (messages).
  *
- * It rejects with the Problem `provider-unreachable` when no connection could be made, so that nothing has left,
- * `upstream-failed` when the far end hung up, `upstream-timeout` when it was silent for too long, `provider-refused` when the provider itself cannot serve the call, and with the
- * signal's reason when the signal aborts. Reading the body rejects in the same way. No error message contains a key.
+ * It rejects with the Problem `provider-unreachable` if no connection was made (nothing was sent), `upstream-failed` if
+ * the provider hung up, `upstream-timeout` after a long silence, `provider-refused` if the adapter cannot serve the
+ * call, and with the reason of an aborted signal. Reading the body rejects alike. No error message contains a key.
  *
  * The caller must read the body to its end, call `discard`, or abort the signal; each frees the connection. A
  * provider keeps no state between calls that a second process would need.
@@ -52,7 +52,7 @@ export interface ProviderRequest {
   /** The provider's own name of the model, as in `body`. */
   readonly model: string
   readonly stream: boolean
-  /** The mesh wrote this request, for an agent or by translation, so it may leave out what the model refuses. */
+  /** The mesh wrote this request, for an agent or by translation, so rejected members may be left out. */
   readonly mayFit?: boolean
   /** Beta features that the client asked for, without those that the mesh does not forward. */
   readonly betas?: readonly string[]

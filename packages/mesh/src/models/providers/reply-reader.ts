@@ -247,7 +247,7 @@ function readHead(text: string): ReadHead {
     const line = lines[index] ?? ''
     const colon = line.indexOf(':')
     const name = line.slice(0, colon).toLowerCase()
-    // This also rejects obsolete folded header values.
+    // This check also rejects obsolete folded header values.
     if (colon < 1 || !token.test(name)) throw new BrokenReply('a header has no name')
     const value = line.slice(colon + 1).trim()
     if (name === 'content-length') lengths.push(value)

@@ -1,4 +1,4 @@
-/** Where the owner of an account adds credit or raises a limit. */
+/** The page where the owner adds credit or raises a limit. */
 interface ProviderAccount {
   readonly title: string
   readonly billing: string

@@ -50,8 +50,8 @@ const refusing =
   /unsupported|not (?:currently )?support|n't support|unrecogni[sz]ed|unknown (?:parameter|field|argument|name|property|variant)|extra inputs? (?:is|are) not permitted|extra_forbidden|unexpected (?:keyword|field|property|message role|role)|not (?:allowed|permitted|accepted|available)|deprecated|additional propert|cannot (?:both )?be (?:both )?(?:used|set|specified)|can only be (?:used|set)|may only be|only the default|no such (?:field|parameter)|does not (?:accept|take)|is not a valid (?:parameter|role)|invalid (?:parameter|role)|only allowed when|requires --enable/i
 
 /**
- * The member of this request that a refusal names as unsupported; null if it names none or a required one. Members in
- * `lost` are removed already. Pure.
+ * The member of this request that a refusal names as unsupported; null if the refusal names none or a required one.
+ * Members in `lost` are removed already. Pure.
  */
 export function refusedMember(
   refusal: string,

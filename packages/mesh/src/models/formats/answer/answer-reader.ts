@@ -74,7 +74,7 @@ const doneMark = /^\[?done\]?$/i
 interface ReadSoFar {
   id: string
   model: string
-  /** The index of the choice that is read: the first one that arrives. Null until then. */
+  /** The index of the choice that is read, which is the first to arrive; null before. */
   choice: number | null
   readonly said: {
     /** The words as received, including the marks of chat templates. */

@@ -8,14 +8,14 @@ import { mendJson } from './mend-json.ts'
 const encodingsMax = 3
 
 /**
- * The arguments of one call from the pieces in which they came: a list, because one text may hold the arguments of
+ * Joins the pieces of a call's arguments. Returns a list, because one text may contain the arguments of
  * several calls. Each is the text of a JSON object exactly as it was written, or, where no rule below finds one, the
- * pieces joined, which the agent refuses with words. The first rule that finds an object wins:
+ * pieces joined, which the agent rejects with an error for the model. The first rule that finds an object wins:
  *
  * 1. the joined pieces are an object; nothing, `null` and `""` are the empty object;
  * 2. they are a JSON text that holds an object (encoded twice);
- * 3. each piece repeats all that came before it, and the last is an object;
- * 4. they are several objects in a row: equal ones and empty ones count once, others are calls of their own;
+ * 3. each piece repeats all earlier pieces, and the last one is an object;
+ * 4. they are several objects in a row: equal and empty objects count once, each other object is a separate call;
  * 5. an object precedes stray closing brackets or marks of the model's template, or is inside the fences of a code
  *    block.
  *
@@ -38,7 +38,7 @@ export function settleArguments(pieces: readonly string[]): readonly string[] {
   return [mended ?? joined]
 }
 
-/** The text of the object that this text is, or contains as a JSON string; null otherwise. */
+/** The JSON text of an object, given as JSON or as a string that contains it; null otherwise. */
 function objectIn(text: string): string | null {
   let inner = text.trim()
   for (let depth = 0; depth < encodingsMax; depth++) {

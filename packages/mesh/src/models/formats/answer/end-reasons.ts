@@ -68,7 +68,7 @@ const ends: Readonly<Record<string, NormalEnd | 'error'>> = {
   timeout: 'error',
 }
 
-/** Values that mean no reason. */
+/** Values that mean that the answer has not ended yet. */
 const none: readonly string[] = ['', 'null', 'none', 'false', '0', 'unknown', 'finish_reason_unspecified']
 
 const shownMaxChars = 60

@@ -6,7 +6,7 @@ export interface Frame {
 }
 
 interface EventLines {
-  /** The events that this piece completes. Throws a RangeError once one event passes the bound. */
+  /** Returns the events that this piece completes. Throws a RangeError if an event exceeds the bound. */
   push(piece: string): readonly Frame[]
   /** Returns the remaining frames at the end of the stream. */
   end(): readonly Frame[]

@@ -25,8 +25,8 @@ export interface NormalReplyOptions {
 }
 
 /**
- * Converts an answer of any provider to the normal form. An answer that cannot be read fails with the Problem
- * `provider-unreadable`; it is never passed on as an empty answer.
+ * Converts any provider's answer to the normal form. An unreadable answer fails with the Problem
+ * `provider-unreadable`; it never becomes an empty answer.
  */
 export function normalReply(reply: ProviderReply, options: NormalReplyOptions): ProviderReply {
   return {

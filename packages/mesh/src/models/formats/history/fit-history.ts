@@ -13,16 +13,16 @@ import { thoughtsFor } from './thoughts-for.ts'
  * so far. A provider rejects every further call while one message breaks its rules, so each rule here holds for the
  * whole conversation:
  *
- * - ids of tool calls are unique, and of the form that this provider takes;
- * - names of tools that the model made up are written as a name may be;
+ * - ids of tool calls are unique, and in the form that this provider accepts;
+ * - invalid tool names that the model made up are made valid;
  * - arguments are the text of an object;
- * - each call has one result, right behind the calls of its answer, and no result is without its call;
- * - where the provider wants it, results and the user's next message have an answer between them;
- * - no text has half of a surrogate pair, and none that must have words is empty;
- * - thinking goes to the provider that made it, in the form in which it came;
- * - where the provider is strict about it, the roles come in turn (`fit-turns.ts`).
+ * - each call has one result, right after the calls of its answer, and each result has a call;
+ * - if the provider requires it, an answer separates tool results from the next user message;
+ * - no text has half of a surrogate pair, and required texts are not empty;
+ * - thinking is sent only to the provider that made it, in its original form;
+ * - if the provider requires it, the roles alternate (`fit-turns.ts`).
  *
- * The same list where nothing has to be changed. Pure.
+ * Returns the same list if nothing changes. Pure.
  */
 export function fitHistory(messages: JsonValue, rules: HistoryRules): JsonValue {
   if (!Array.isArray(messages)) return messages

@@ -5,14 +5,14 @@ const opening = '[The conversation goes on.]'
 const goOn = '[Go on.]'
 
 /**
- * The messages in the order that strict providers take: instructions first, then a user, then both in turn, and a user or
+ * Orders messages for strict providers: instructions first, then user and assistant alternating, and a user message or
  * a result at the end.
  *
- * - A later instruction becomes words of a user, marked as an instruction; one without words is left out.
- * - Messages of one role in a row become one.
- * - A conversation that begins or ends with an answer gets words of a user there.
+ * - A later instruction becomes a user message marked as an instruction; an empty one is dropped.
+ * - Consecutive messages of one role become one.
+ * - A conversation that begins or ends with an answer gets a user message there.
  *
- * The same list where nothing has to be changed. Pure.
+ * Returns the same list if nothing changes. Pure.
  */
 export function fitTurns(messages: JsonValue[]): JsonValue[] {
   const fitted: JsonValue[] = []

@@ -22,7 +22,7 @@ export type ThinkingRule =
   | { readonly takes: 'nothing' }
   /** Accepts its own thinking in its original form. */
   | { readonly takes: 'own' }
-  /** Rejects a tool call without the thinking before it, also if a model of another provider made the call. */
+  /** Rejects a tool call without the thinking before the call, even if another provider's model made the call. */
   | { readonly takes: 'text'; readonly field: Extract<ThoughtField, 'reasoning_content'> }
   /** Accepts thinking signed by models of the same family. */
   | { readonly takes: 'details'; readonly formats: readonly string[] }
@@ -78,7 +78,7 @@ export function historyRulesOf(at: {
   }
 }
 
-/** Hosts that take instructions anywhere and messages of one role in a row; Perplexity and Mistral do not. */
+/** Hosts that accept instructions anywhere and consecutive messages of one role; Perplexity and Mistral do not. */
 const lenientHosts =
   /(?:^|\.)(?:openai\.com|azure\.com|groq\.com|x\.ai|deepseek\.com|moonshot\.(?:ai|cn)|googleapis\.com)$/
 

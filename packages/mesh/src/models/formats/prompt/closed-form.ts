@@ -62,7 +62,7 @@ export const flag: Rule = (value, reading) => {
   return value
 }
 
-/** Accepts any value: data of the client that no lookup uses. */
+/** Accepts any value, for data of the client that the mesh does not interpret. */
 export const anything: Rule = (value) => value
 
 export function oneOf(...allowed: readonly string[]): Rule {

@@ -8,7 +8,7 @@ import { readReasoningDetails } from '../../formats/translate/reasoning-details.
 import type { ReasoningDetail } from '../../formats/translate/reasoning-details.ts'
 import type { SdkRules } from './sdk-rules.ts'
 
-/** Earlier thinking of this provider; it could not verify thinking that another provider signed. */
+/** Earlier thinking of this provider, which cannot verify thinking that another provider signed. */
 function ownDetails(details: unknown, rules: SdkRules): readonly ReasoningDetail[] {
   return readReasoningDetails(details).filter(
     ({ format }) => typeof format !== 'string' || format === rules.reasoningFormat,

@@ -1,11 +1,11 @@
-/** Providers that are reached through their package of the AI SDK. */
+/** Providers that the mesh calls through their package of the AI SDK. */
 export type SdkKind = 'anthropic' | 'google' | 'mistral' | 'cohere' | 'bedrock' | 'azure'
 
 /** The differences between these providers in what they accept. */
 export interface SdkRules {
   /** The name under which the package expects provider-specific options. */
   readonly options: string
-  /** The provider of this thinking: no other gets it, because none could verify its signature. */
+  /** The format name of this provider's thinking; other providers never get it, as they cannot verify it. */
   readonly reasoningFormat: string
   /** Tool names that the provider accepts; others are replaced in requests and restored in answers. */
   readonly toolName: RegExp
