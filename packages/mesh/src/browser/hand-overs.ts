@@ -9,8 +9,8 @@ import type { HandOver } from './hand-over-table.ts'
 import type { ShownPage } from './shown-page.ts'
 
 /**
- * `returned`: a person gave it back. `solved`: a CAPTCHA was answered without one. `expired`: no person
- * came. `lost`: the browser ended meanwhile.
+ * `returned`: a person gave the browser back. `solved`: the solver answered the CAPTCHA. `expired`: no person came.
+ * `lost`: the browser ended meanwhile.
  */
 export type HandOverEnd = 'returned' | 'solved' | 'expired' | 'lost'
 

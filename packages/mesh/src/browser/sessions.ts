@@ -12,7 +12,7 @@ import type { ShownPage } from './shown-page.ts'
  * 1. A browser opens with its first use and takes a place until its container is gone. If all places are
  * taken, the caller is refused, and no other browser is closed for it (lesson 122).
  * 2. Opening and closing happen once, and concurrent callers wait for the same operation.
- * 3. Its token is valid from before its container starts until it is to end.
+ * 3. The token of a browser is valid from before its container starts until closing begins.
  */
 export interface BrowserSessions {
   of(agentId: string): Session

@@ -10,7 +10,7 @@ import { Problem } from '@flotilla/protocol/problem'
  *
  * 1. Each person has one open code at a time. It is valid for five minutes, for one use and five attempts of the same
  * person.
- * 2. It grants a random proof for ten minutes. Only the page holds the proof; here its digest and person are stored.
+ * 2. A code grants a random proof for ten minutes. Only the page holds it; here its digest and person are stored.
  * 3. All state is in memory.
  */
 export interface OwnerProofs {

@@ -4,9 +4,9 @@ import type { FileChange, NoticedChange } from './seen-files.ts'
 
 /** The maximum number of waiting changes that are persisted. Further ones wait in memory only. */
 const noticedMax = 10_000
-/** The number of history rows that are kept. */
+/** The maximum number of history rows. */
 const historyMax = 5000
-/** Rows per transaction, so that many files do not block other work. */
+/** The maximum number of rows per transaction, so that many files do not block other work. */
 export const rowsAtOnce = 500
 
 export interface FiredChange {

@@ -22,7 +22,7 @@ export const memoryBounds: MemoryBounds = {
 /** The maximum number of bodies of deleted webhooks that one sweep removes; more would block the mesh. */
 const sweptMax = 5000
 
-/** A younger body is never forgotten for a new one, in milliseconds. Equals the maximum age of the history. */
+/** A body younger than this is never removed for a new one, in milliseconds. Equals the history's maximum age. */
 export const bodiesKeptMs = 30 * dayMs
 
 /**

@@ -4,7 +4,7 @@ import type { Hook, HookTable } from './hook-table.ts'
 
 /** The secrets of webhooks. They are system credentials; the database contains only their numbers. */
 export interface HookSecrets {
-  /** The secrets that are valid for this webhook now; empty if it needs no signature. */
+  /** Returns the secrets that are valid for the webhook now; empty if the webhook needs no signature. */
   of(hook: Hook, now: number): readonly string[]
   /** Returns the id of another webhook with the same secret, or null. */
   heldBy(text: string, asked: { readonly besides: string; readonly now: number }): string | null
@@ -14,7 +14,7 @@ export interface HookSecrets {
    */
   store<T>(secret: { hookId: string; number: number; text: string }, writeRow: () => T): Promise<T>
   /**
-   * Does the same in two steps, for several secrets: stores a secret and protects it from `sweep` until the returned
+   * As `store`, in two steps for several secrets: stores a secret and protects it from `sweep` until the returned
    * function is called.
    */
   storeAhead(secret: { hookId: string; number: number; text: string }): Promise<() => void>

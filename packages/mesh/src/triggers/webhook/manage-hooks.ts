@@ -69,10 +69,10 @@ export interface ManageHooksDeps {
   readonly randomBytes: (count: number) => Uint8Array
 }
 
-/** The length that Standard Webhooks recommends, in bytes. */
+/** The length of a generated secret, as Standard Webhooks recommends, in bytes. */
 const secretBytes = 32
 
-/** A secret that both kinds of senders accept. */
+/** Generates a secret that both kinds of senders accept. */
 export function newSecretText(random: (count: number) => Uint8Array): string {
   return `whsec_${Buffer.from(random(secretBytes)).toString('base64')}`
 }
@@ -101,7 +101,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     return hook
   }
 
-  /** A given secret is checked; otherwise one is generated in a form that both kinds of senders accept. */
+  /** Checks a given secret; otherwise generates one in a form that both kinds of senders accept. */
   function chosen(
     hookId: string,
     given: string | undefined,

@@ -5,11 +5,9 @@ import type { DeliveryTable } from './delivery-table.ts'
 
 /** How long rejections of the same kind share a row, in milliseconds. */
 const rowMs = 60_000
-/**
- * The minimum interval between writes of a count, so that a flood does not cause a flood of commits. Milliseconds.
- */
+/** The minimum interval between writes of a count, in milliseconds, so that a flood causes few commits. */
 const writeEveryMs = 1000
-/** The number of kinds that are counted at once. Above it all counts are written and cleared. */
+/** The maximum number of kinds that are counted at once. Above it all counts are written and cleared. */
 const kindsMax = 1000
 
 export interface Refusal {

@@ -107,7 +107,7 @@ function standardKeys(secret: string): readonly Buffer[] {
   return [...(isMarked ? [] : [Buffer.from(secret)]), ...(key === null ? [] : [key])]
 }
 
-/** Null for non-canonical base64: a lenient decoder would produce a short or empty key. */
+/** Decodes base64. Null for a non-canonical text: a lenient decoder would produce a short or empty key. */
 function decoded(text: string): Buffer | null {
   const key = base64.test(text) ? Buffer.from(text, 'base64') : null
   return key !== null && key.length >= keyMinBytes ? key : null

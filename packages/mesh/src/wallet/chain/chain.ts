@@ -12,9 +12,6 @@ import type { ChainName } from '@flotilla/protocol/wallet-api'
  */
 export interface Chain {
   readonly name: ChainName
-  /**
-   * Balance of each address in base units of the chain's own coin at the newest block, in the order of the
-   * addresses.
-   */
+  /** Returns each address's balance in base units of the chain's own coin at the newest block, in the same order. */
   balances(addresses: readonly string[], signal: AbortSignal): Promise<readonly bigint[]>
 }

@@ -4,7 +4,7 @@ import type { ContractCall } from './paying-chain.ts'
 import { evmAddressOf } from './evm-address.ts'
 import { plainLine } from './json-rpc.ts'
 
-/** Maximum length of a signature; common functions need a tenth of it. */
+/** The maximum length of a signature, in characters; common functions need a tenth of it. */
 const signatureMaxChars = 1000
 /** Maximum nesting of lists and tuples in types. */
 const depthMax = 8
@@ -21,7 +21,7 @@ interface EncodedCall {
   readonly data: string
 }
 
-/** Problem `bad-request` names the argument that does not match its type. Pure. */
+/** Encodes a call. Problem `bad-request` names the argument that does not match its type. Pure. */
 export function encodeCall(call: ContractCall): EncodedCall {
   const { signature, inputs, method } = methodOf(call.function, [])
   if (inputs.length !== call.args.length) {

@@ -33,7 +33,7 @@ export const unlimitedFrom = { uint256: 2n ** 255n, uint160: 2n ** 159n } as con
 /** The pseudo-token under which a simulation logs transfers of the coin; no contract can have this address. */
 export const coinLogger = `0x${'e'.repeat(40)}`
 
-/** A Transfer log as a token writes it. Pure. */
+/** Builds a Transfer log as a token writes it. Pure. */
 export function transferLog(
   address: string,
   { from, to, raw }: { readonly from: string; readonly to: string; readonly raw: bigint },

@@ -6,7 +6,7 @@ import type { Effects, Grant } from './paying-chain.ts'
 /** A word of at least this size counts as an address. Amounts are smaller; a smaller address has no findable key. */
 const addressFrom = 2n ** 96n
 const selectorChars = 8
-/** Nested calls that are decoded; deeper ones are found only by what they move. */
+/** The maximum depth of nested calls that are decoded. Deeper ones are detected only by the assets that they move. */
 const nestedMax = 4
 
 /** A token's value before and after a call; null if the token does not report it. */

@@ -13,7 +13,7 @@ const raisedPercent = 125n
 /** Gas limit of a transfer to oneself, in tenths of its estimate. */
 const gasTenths = 12n
 
-/** The same transaction with higher fees, or an empty transfer to oneself, with the nonce of the signed one. */
+/** Plans the same transaction with higher fees, or an empty transfer to oneself, with the nonce of the signed one. */
 export async function replaceEvm(
   far: EvmSession,
   { from, bytes, place }: { readonly from: string; readonly bytes: string; readonly place: Place },
@@ -40,7 +40,7 @@ export async function replaceEvm(
       does: doesOf(name, after),
       feeMaxRaw,
       place,
-      // Only one of the two lands, and the first one's effects were counted when it was signed.
+      // Only one of both transactions lands, and the effects of the first were counted when it was signed.
       simulation: { kind: 'moves', effects: { changes: [], payees: [], grants: [] } },
       warnings: [],
     },

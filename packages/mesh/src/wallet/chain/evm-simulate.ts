@@ -214,8 +214,8 @@ async function traceCall(session: RpcSession, call: EvmCallRequest, before: stri
 }
 
 /**
- * A trace shows only logs, so a token that logs no transfer does not show its effects. Each called contract of which the
- * logs tell no change counts with the whole balance of the sender, if it is a token that the sender holds.
+ * Finds tokens whose effects a trace hides, because it shows only logs. Each called contract without a logged change
+ * counts with the sender's whole balance, if the contract is a token that the sender holds.
  */
 async function hiddenBy(
   session: RpcSession,
@@ -243,7 +243,7 @@ function tellsOf(token: string, { changes, grants }: Effects): boolean {
   return [...changes, ...grants].some(({ asset }) => asset !== null && sameEvmAddress(asset, token))
 }
 
-/** Functions of the called token whose arguments state the amount; `orderedAmounts` counts them. */
+/** True if the call uses a function of the token whose arguments state the amount; `orderedAmounts` counts it. */
 function isOrdered({ to, data }: EvmCallRequest, token: string): boolean {
   return sameEvmAddress(to, token) && amountSelectors.includes(data.slice(0, 10))
 }

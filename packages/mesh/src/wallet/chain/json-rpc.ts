@@ -8,13 +8,13 @@ import type { PinnedFetch } from '../../egress/index.ts'
 import { readJsonExactly } from '../../intake/index.ts'
 import { productVersion } from '../../platform/index.ts'
 
-/** Timeout of one request with its whole answer. */
+/** The time limit for one request with its whole answer, in milliseconds. */
 const answerTimeoutMs = 10_000
 /** The maximum size of an answer after decompression, in bytes. Other calls than simulations need 0.1 % of it. */
 const replyMaxBytes = 1024 * 1024
-/** Maximum length of an error message of the endpoint. */
+/** The maximum length of an error message of the endpoint, in characters. */
 const refusalMaxChars = 200
-/** Maximum length of a token's symbol. */
+/** The maximum length of a token's symbol, in characters. */
 const symbolMaxChars = 20
 /** Some providers reject requests without a User-Agent. */
 const headers = {

@@ -137,9 +137,7 @@ export interface SignedElsewhere {
 
 export interface TokenFacts {
   readonly decimals: number
-  /**
-   * The contract's symbol in plain characters, with a question mark for each other one; a contract may claim any.
-   */
+  /** The symbol that the contract claims, which may be any. Every character that is not plain is a question mark. */
   readonly symbol: string
 }
 
@@ -166,7 +164,7 @@ export interface TokenFacts {
  */
 export interface PayingChain extends Chain {
   plan(from: string, order: Order, signal: AbortSignal): Promise<Plan>
-  /** `key` has 32 bytes; the caller wipes it. */
+  /** Signs a plan. `key` has 32 bytes; the caller wipes it. */
   sign(plan: Plan, place: Place, key: Uint8Array): Signed
   broadcast(signed: Signed, signal: AbortSignal): Promise<void>
   replacing(

@@ -88,7 +88,7 @@ export function createFollowPayments(
     })
   }
 
-  /** A contract that did more than its simulation showed has deceived on purpose. */
+  /** Stops the wallet if a contract did more than its simulation showed, because the contract deceived on purpose. */
   function requireAsSimulated(
     { id, effects, chain, payees, recipient }: IntentRecord,
     done: Effects | null,
