@@ -78,7 +78,7 @@ export type HeartbeatRequest = z.infer<typeof heartbeatRequestSchema>
 /** The `result` of a heartbeat that came to its end: `quiet` when its reply is `HEARTBEAT_OK` and nothing else. */
 export const heartbeatResultSchema = z.strictObject({
   outcome: z.enum(['quiet', 'reported']),
-  /** Names, in the order of their first call. */
+  /** Names of the called tools, in the order of their first call. */
   tools_used: z.array(z.string()),
 })
 export type HeartbeatResult = z.infer<typeof heartbeatResultSchema>

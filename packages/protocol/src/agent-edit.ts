@@ -50,14 +50,14 @@ export const agentEditSchema = z.discriminatedUnion('field', [
   }),
   z.strictObject({
     field: z.literal('model'),
-    /** Null follows the fleet's default. */
+    /** Null makes the agent follow the fleet's default. */
     value: z.nullable(z.string().check(z.minLength(1), z.maxLength(200))),
     reason,
     seen,
   }),
   z.strictObject({
     field: z.literal('budget'),
-    /** A period that is left out keeps its limit. */
+    /** An omitted period keeps its limit. */
     value: z.strictObject({
       daily_usd: z.optional(
         z.number().check(z.minimum(limits.budgetDailyUsd.min), z.maximum(limits.budgetDailyUsd.max)),
@@ -72,7 +72,7 @@ export const agentEditSchema = z.discriminatedUnion('field', [
   z.strictObject({ field: z.literal('permissions'), value: permissionChangeSchema, reason, seen }),
   z.strictObject({
     field: z.literal('mcpServers'),
-    /** By name, so that concurrent edits do not overwrite each other. Fields that are not named stay. */
+    /** Servers by name, so that concurrent edits do not overwrite each other. Omitted servers stay unchanged. */
     value: z.strictObject({
       set: z._default(mcpServersSchema, {}),
       remove: z._default(
@@ -127,7 +127,7 @@ export const approvalViewSchema = z.strictObject({
   summary: z.string(),
   /** The effects of the approval as of now, one sentence each. */
   consequences: z.array(z.string()),
-  /** What is currently known about its cost, one sentence each. */
+  /** What is currently known about the action's cost, one sentence each. */
   costs: z.array(z.string()),
   /** The exact arguments of the requested action. */
   args: jsonObjectSchema,

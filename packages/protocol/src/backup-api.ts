@@ -96,7 +96,7 @@ export const backupApi = {
   backups: { response: backupsSchema },
   backupMake: {
     request: z.strictObject({
-      /** Null leaves the secrets out of the backup, because nothing would encrypt them. */
+      /** Null makes a backup without secrets, because nothing would encrypt them. */
       passphrase: z.nullable(passphrase),
     }),
     response: backupsSchema,

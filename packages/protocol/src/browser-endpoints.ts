@@ -1,6 +1,6 @@
 import type { Endpoint } from './endpoint.ts'
 
-/** Plain values without schemas, which stand in `browser-api.ts`: an agent need not load them. */
+/** Plain values; the schemas are in `browser-api.ts`, so that an agent need not load them. */
 export const browserAgentEndpoints = {
   browserAct: {
     method: 'POST',

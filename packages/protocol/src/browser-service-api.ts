@@ -229,7 +229,7 @@ const ofEvery = {
 }
 const plain = z.strictObject(ofEvery)
 
-/** What each action gives back as `data`. */
+/** The `data` that each action returns. */
 export const browserActionData = {
   /** `http_status` is null if the page did not come from a server's response. */
   navigate: z.strictObject({ ...ofEvery, http_status: z.nullable(z.int()), captcha: captchaSchema }),

@@ -229,7 +229,7 @@ export const browserTools: Readonly<Record<BrowserAction, BrowserTool>> = {
   },
 }
 
-/** Names that the permission record knows, in the order of the table. */
+/** Action names that the permission record accepts, in the order of the table. */
 export const browserActionNames = Object.keys(browserTools) as readonly BrowserAction[]
 
 export function isBrowserAction(name: string): name is BrowserAction {

@@ -74,7 +74,7 @@ export const channelNoticesSchema = z.strictObject({
   /** The channels that deliver notices; none by default. */
   to: z.array(z.enum(channelNames)).check(z.maxLength(channelNames.length)),
   about: z.array(z.enum(channelNoticeKinds)).check(z.maxLength(channelNoticeKinds.length)),
-  /** In the time zone of the mesh's machine; notices wait until the quiet hours end. Null for no quiet hours. */
+  /** Quiet hours in the time zone of the mesh's machine, after which waiting notices are sent. Null for none. */
   quiet_hours: z.nullable(z.strictObject({ from: timeOfDay, to: timeOfDay })),
 })
 export type ChannelNotices = z.infer<typeof channelNoticesSchema>
@@ -123,7 +123,7 @@ export const channelsApi = {
         ),
         {},
       ),
-      /** For the webhook channel: the address to which notices are posted. */
+      /** Only for the webhook channel: the address to which the mesh posts notices. */
       answers_to: z.optional(z.url({ protocol: /^https?$/ }).check(z.maxLength(500))),
     }),
     response: z.strictObject({

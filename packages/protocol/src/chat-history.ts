@@ -12,7 +12,7 @@ export const sessionNameSchema = z.string().check(z.minLength(1), z.maxLength(se
 /** Maximum and default number of messages in one response. */
 export const historyMessages = { max: 500, default: 50 } as const
 
-/** One message as people read it; long texts are cut, and say so. */
+/** One message as people read it; a long text is cut, with a note. */
 export const historyMessageSchema = z.strictObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   text: z.string(),

@@ -36,7 +36,7 @@ const forms: readonly RegExp[] = [
   form('maximum prompt length is <window>(?: but the request contains <prompt> tokens)?'),
   // vLLM
   form('prompt \\(length <prompt>\\) is longer than the maximum model length of <window>'),
-  // OpenAI, Azure, DeepSeek, vLLM: tokens in the messages, not those that were asked for with the answer
+  // OpenAI, Azure, DeepSeek, vLLM: tokens of the messages, without those requested for the answer
   form('maximum context length is <window> tokens.{0,40}(?:messages resulted in|request has) <prompt>'),
   form('maximum context length is <window> tokens.{0,60}requested[^(]{0,30}\\(<prompt> (?:in|of)'),
   // llama.cpp

@@ -15,7 +15,7 @@ export const cronLimits = {
   nextShown: 5,
 } as const
 
-/** What people do with jobs. */
+/** The people's API of cron jobs. */
 export const cronHumanEndpoints = {
   cronJobs: { method: 'GET', path: '/api/cron', summary: 'Jobs with their next due time and their counts' },
   cronPreview: {

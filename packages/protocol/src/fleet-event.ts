@@ -345,6 +345,6 @@ export const fleetEventSchema = z.strictObject({ seq: z.int(), at: z.number(), b
 
 /** The server-sent event that reports to a client which events it misses. It has no sequence number. */
 export const eventsDroppedName = 'events.dropped'
-/** Events with numbers from `since` (left out) to `dropped_until` were asked for and are no longer kept. */
+/** The client requested events from `since` (excluded) to `dropped_until`, which are no longer stored. */
 export const eventsDroppedSchema = z.strictObject({ since: z.int(), dropped_until: z.int() })
 export type EventsDropped = z.infer<typeof eventsDroppedSchema>

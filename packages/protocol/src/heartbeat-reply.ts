@@ -10,7 +10,7 @@ export const defaultHeartbeatSchedule = 'every 15m'
 /** Marks that models put around a word. */
 const ornaments = /[\s*_`"'.!]+/g
 
-/** Whether the reply is the token alone: a reply with any other text has something to report. Pure. */
+/** Whether the reply is the token alone: a reply with any other text reports something. Pure. */
 export function isQuietReply(text: string): boolean {
   return text.replaceAll(ornaments, '') === heartbeatOkToken.replaceAll(ornaments, '')
 }

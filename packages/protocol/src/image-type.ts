@@ -3,8 +3,8 @@ export const imageTypes = ['image/png', 'image/jpeg', 'image/gif', 'image/webp']
 export type ImageType = (typeof imageTypes)[number]
 
 /**
- * One picture's bytes at most, and those of all pictures in a conversation together: as base64 beside the longest
- * text that a conversation may have, they fit into one request to the model.
+ * The maximum bytes of one picture, and of all pictures in a conversation together: as base64 they fit into one
+ * request to the model, beside the longest allowed conversation.
  */
 export const imageMaxBytes = 1024 * 1024
 /** The maximum number of pictures in a conversation at the same time. */

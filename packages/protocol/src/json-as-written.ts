@@ -7,9 +7,9 @@ interface RawJson {
 const { rawJSON, isRawJSON } = JSON as unknown as RawJson
 
 /**
- * The same value as `JSON.parse` makes, but a number that no float holds as it is written stays its text, and
- * `JSON.stringify` writes it so: large whole numbers, long fractions, `1.0`. For values that only go on and are not
- * computed with: such a number is an object here. Throws a SyntaxError. Pure.
+ * Parses like `JSON.parse`, but keeps the text of every number that a float cannot represent as written, and
+ * `JSON.stringify` writes it so: large whole numbers, long fractions, `1.0`. For values that are only passed on: such
+ * a number is an object here. Throws a SyntaxError. Pure.
  */
 export function parseAsWritten(text: string): unknown {
   return JSON.parse(text, asWritten)
@@ -24,7 +24,7 @@ function asWritten(_name: string, value: unknown, at?: { readonly source?: strin
 const mayBeLarge = /[:,[\s-]\d{16}/
 
 /**
- * The same, but only whole numbers beyond 2^53 stay as they are written; all other numbers are numbers. As fast as
+ * Like `parseAsWritten`, but keeps only whole numbers beyond 2^53 as written; all others are numbers. As fast as
  * `JSON.parse` for a text without one. Throws a SyntaxError. Pure.
  */
 export function parseLargeAsWritten(text: string): unknown {
@@ -71,7 +71,7 @@ export function unmarked(json: string): string {
   return json.includes(mark) ? json.replace(marked, '$1') : json
 }
 
-/** The same, but such a number is the text of its digits: for people and programs that read what was written. Pure. */
+/** Like `parseAsWritten`, but such a number is the text of its digits, for people and programs that read it. Pure. */
 export function parseShown(text: string): unknown {
   return JSON.parse(text, asShown)
 }

@@ -110,7 +110,7 @@ export const jsonLimits = {
   agentReply: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
   /** Answers of providers: 2,048 vectors of 512 numbers, or fewer longer ones. */
   modelAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 100_000 },
-  /** The same for a package that parses all of it, not charged to a caller's share of the loop: 0.2 s at most. */
+  /** An answer that a package parses whole, not charged to a caller's share of the loop: 0.2 s at most. */
   packageAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 20_000 },
   /** Answers of other servers that the mesh reads itself. */
   serverReply: { ...shape, nodesMax: 100_000, membersMax: 50_000 },

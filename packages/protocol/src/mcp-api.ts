@@ -41,7 +41,7 @@ export const mcpStates = ['disabled', 'not-started', 'starting', 'running', 'fai
 export const mcpServerStatusSchema = z.strictObject({
   name: z.string().check(z.maxLength(64)),
   state: z.enum(mcpStates),
-  /** The error, or what was left out. */
+  /** The error, or what the mesh left out. */
   detail: z.string().check(z.maxLength(2000)),
   /** The negotiated protocol version. */
   protocol: z.nullable(z.string().check(z.maxLength(40))),

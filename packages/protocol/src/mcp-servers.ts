@@ -188,7 +188,7 @@ export function mcpNameFault(name: string): string | null {
     : `${name.slice(0, 60)} is no name of a server: 1 to 32 of A-Z a-z 0-9 _ -, starting with a letter or digit`
 }
 
-/** All servers of an agent; the issue names the server and says what is wrong with it. */
+/** All servers of an agent; an issue names the server and its error. */
 export const mcpServersSchema = z.pipe(
   z.unknown(),
   z.transform((raw, context): McpServers => {

@@ -48,7 +48,7 @@ export const messageViewSchema = z.strictObject({
 })
 export type MessageView = z.infer<typeof messageViewSchema>
 
-/** The same message as its sender sees it. */
+/** A message as its sender sees it. */
 const sentSchema = z.omit(messageViewSchema, { from: true, text: true, created_at: true, answered_at: true })
 export type SentMessage = z.infer<typeof sentSchema>
 

@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * What agents ask each other, and what they declare that they can. Plain values without schemas, which stand in
- * `message-api.ts`: an agent that says nothing need not load them.
+ * Messages between agents, and declared capabilities. Plain values; the schemas are in `message-api.ts`, so that an
+ * agent without messages need not load them.
  */
 export const messageAgentEndpoints = {
   messageSend: {

@@ -9,7 +9,7 @@ export const messageLimits = {
   perStimulusMax: 60,
   /** Messages that wait for the operator's next heartbeat; beyond it a worker is refused. */
   keptMax: 100,
-  /** Of these, messages of one sender, so that one cannot displace all others. */
+  /** Of these, how many may be from one sender, so that no sender can displace all others. */
   keptPerSenderMax: 20,
   capabilitiesPerAgentMax: 20,
   capabilityMaxChars: 64,

@@ -32,7 +32,7 @@ export const budgetScopes = ['agent', 'project', 'fleet'] as const
 export type BudgetScopeKind = (typeof budgetScopes)[number]
 
 const period = z.strictObject({
-  /** Null where no limit is set; agents always have one. */
+  /** Null if no limit is set; agents always have one. */
   limit_usd: z.nullable(z.number()),
   spent_usd: z.number(),
   /** Part of what is spent: booked at the reserved amount, because the cost of those calls is unknown. */
@@ -45,7 +45,7 @@ const period = z.strictObject({
 
 export const budgetViewSchema = z.strictObject({
   scope: z.enum(budgetScopes),
-  /** Empty for the fleet. */
+  /** The id of the agent or project; empty for the fleet. */
   id: z.string(),
   /** For an agent: the project that it is charged to in addition to its own budget. */
   project: z.nullable(z.string()),

@@ -16,7 +16,7 @@ export const playbooksMax = 2
 /** A playbook stays in the prompt for this many turns after its last tool call, including the turn of that call. */
 export const playbookTurns = 5
 
-/** The playbook of a tool, by the table of the operator's tools; null where it has none. Pure. */
+/** The playbook of a tool, by the table of the operator's tools; null for a tool without one. Pure. */
 export function playbookOf(tool: string): Playbook | null {
   const row = operatorTools.find(({ name }) => name === tool)
   if (row) return row.playbook

@@ -14,7 +14,7 @@ export const originKinds = [
 
 export const originUserMaxChars = 128
 
-/** Who asked for a piece of work. Stamped by the mesh at entry, frozen, never read from a body. */
+/** The requester of a piece of work. The mesh sets it when the request arrives, and never reads it from a body. */
 export const originSchema = z.strictObject({
   kind: z.enum(originKinds),
   /** The channel of the request: `cli`, `dashboard`, `telegram`, or the agent API. */

@@ -24,7 +24,7 @@ const browserAction = z.string().check(
 )
 
 /**
- * The fields of one agent's entry in `config/permissions.json`. A field left out denies, but for the operator's
+ * The fields of one agent's entry in `config/permissions.json`. An omitted field denies, except for the operator's
  * `controlPlaneFlags`.
  */
 export const permissionFields = {
@@ -36,7 +36,7 @@ export const permissionFields = {
   allowed_apis: names,
   allowed_credentials: names,
   can_use_browser: flag,
-  /** Null and `["*"]` mean every known action, an empty list none. */
+  /** Null and `["*"]` allow every known action, an empty list allows none. */
   browser_actions: z._default(z.nullable(z.array(browserAction).check(z.maxLength(100))), null),
   can_manage_cron: flag,
   can_spawn: flag,

@@ -38,7 +38,7 @@ const recordedCall = z.strictObject({
 })
 
 export const recordStepSchema = z.strictObject({
-  /** From 1, over all turns. */
+  /** The number of the step, from 1, over all turns. */
   step: z.int(),
   turn: z.int(),
   /** Milliseconds since 1970. */
@@ -63,7 +63,7 @@ export const runRecordSchema = z.strictObject({
 export type RunRecordView = z.infer<typeof runRecordSchema>
 
 export const differenceSchema = z.strictObject({
-  /** From 1, as in the record; 0 if the difference belongs to no step. */
+  /** The number of the step, from 1, as in the record; 0 if the difference belongs to no step. */
   step: z.int(),
   what: z.enum(['prompt', 'tools', 'call', 'result', 'text', 'missing', 'more', 'outcome']),
   detail: z.string(),

@@ -113,7 +113,7 @@ const candidate = {
       z.url({ protocol: /^https?$/ }).check(z.maxLength(setupLimits.urlMaxChars)),
     ),
   ),
-  /** Without the provider's name. If omitted, the default model. */
+  /** The model's name without the provider's. If omitted, the default model. */
   model: z.optional(modelName),
 }
 
@@ -144,7 +144,7 @@ export const setupApi = {
   },
   setupProviderRemove: { response: z.strictObject({ removed: z.string() }) },
   setupModel: {
-    /** As `provider/model`; null lets the existing keys decide. */
+    /** The default model as `provider/model`; null lets the existing keys decide. */
     request: z.strictObject({ model: z.nullable(modelName) }),
     response: z.strictObject({ default_model: defaultModel }),
   },

@@ -20,7 +20,7 @@ export const steerViewSchema = z.strictObject({
   origin: originSchema,
   text: z.string(),
   state: z.enum(steerStates),
-  /** The run that the steer was attached to; null if the agent was idle, so that the steer became a run at once. */
+  /** The run that the steer was attached to; null if the agent was idle, so that the steer started a run. */
   run_id: z.nullable(runIdSchema),
   /** If taken: the last step before the run read the steer; all later steps follow it. */
   step: z.nullable(z.int()),

@@ -41,7 +41,7 @@ export const taskAssignmentSchema = z.strictObject({
   answer: z.optional(taskAnswerSchema),
   /** Steers that arrived before this attempt. A repeated request may differ in them. */
   steers: z.optional(steerMessagesSchema),
-  /** Who gave the task. A repeated request may differ in it. */
+  /** The origin of the task. A repeated request may differ in it. */
   origin: z.optional(originSchema),
 })
 export type TaskAssignment = z.infer<typeof taskAssignmentSchema>

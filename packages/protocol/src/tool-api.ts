@@ -63,7 +63,7 @@ const artifactSchema = z.strictObject({
 
 const potSchema = z.strictObject({
   name: z.enum(['daily', 'monthly', 'run', 'task']),
-  /** Whose money the budget is; other agents may spend from that of a project or the fleet. */
+  /** The owner of the budget; other agents may spend from that of a project or the fleet. */
   scope: z.enum(['agent', 'project', 'fleet', 'run', 'task']),
   limit_usd: z.number(),
   spent_usd: z.number(),
@@ -92,7 +92,7 @@ export const toolApi = {
         z.strictObject({
           id: runIdSchema,
           task_id: z.nullable(taskIdSchema),
-          /** Who requested the run. */
+          /** The requester of the run. */
           origin: z.string(),
         }),
       ),

@@ -59,7 +59,7 @@ export const walletAgentApi = {
       address: z.string(),
       /** For a token, the symbol that its contract reports. */
       coin: z.string(),
-      /** In whole coins with all decimal places. */
+      /** The balance in whole coins with all decimal places. */
       amount: z.string(),
       /** Base units. */
       raw: z.string(),

@@ -54,7 +54,7 @@ export const evmChains = {
   sepolia: { id: 11_155_111, coin: 'ETH', decimals: 18, finalBlocks: 64 },
 } as const
 export type EvmChainName = keyof typeof evmChains
-/** The same for Solana, whose chains are distinguished by the hash of their genesis block. */
+/** The Solana chains, which are distinguished by the hash of their genesis block. */
 export const solanaChains = {
   solana: { genesis: '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d', coin: 'SOL', decimals: 9 },
   'solana-devnet': { genesis: 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG', coin: 'SOL', decimals: 9 },
@@ -87,7 +87,7 @@ export const walletLimits = {
   mnemonicMaxChars: 500,
   passphraseMinChars: 8,
   passphraseMaxChars: 1000,
-  /** BIP-32 has so many children that are not hardened. */
+  /** The number of non-hardened children in BIP-32, minus one. */
   indexMax: 2 ** 31 - 1,
   /** Listed addresses, newest first. */
   listedMax: 1000,

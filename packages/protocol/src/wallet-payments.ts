@@ -70,7 +70,7 @@ const args = z.array(z.unknown()).check(z.maxLength(paymentLimits.argsMax))
 export const walletTransferSchema = z.strictObject({
   chain,
   to: address,
-  /** In whole units, as digits with a point. */
+  /** The amount in whole units, as digits with a decimal point. */
   amount,
   /** The token's address; the chain's own coin if omitted. */
   token: z.optional(address),

@@ -40,7 +40,7 @@ export type WatcherFields = z.infer<typeof watcherFieldsSchema>
 const watcherChangeSchema = z.strictObject({
   /** The watcher as the editor saw it; null for a new one. */
   before: z.nullable(watcherFieldsSchema),
-  /** Null to remove the watcher. */
+  /** The new values; null removes the watcher. */
   after: z.nullable(watcherFieldsSchema),
 })
 export type WatcherChangeAsked = z.infer<typeof watcherChangeSchema>

@@ -105,7 +105,7 @@ export const webhookViewSchema = z.strictObject({
   repeats: z.enum(hookRepeats),
   /** Whether every delivery must be signed. */
   signed: z.boolean(),
-  /** Until when the secret before the last rotation is also valid, milliseconds since 1970. */
+  /** When the secret before the last rotation expires, milliseconds since 1970. */
   previous_secret_until: z.nullable(z.number()),
   created_at: z.number(),
   /** Deliveries that are still in the history, by result. */

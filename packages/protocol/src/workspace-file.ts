@@ -5,7 +5,7 @@ export interface WorkspaceFile {
   readonly name: string
   readonly maxChars: number | null
   readonly readOnly: boolean
-  /** Position in the system prompt; null means that it is not part of it. */
+  /** Position in the system prompt; null if the prompt does not include the file. */
   readonly bootstrapOrder: number | null
   /** True if the agent itself may change the file, with `update_workspace`; the others change only through the API. */
   readonly agentMayWrite: boolean

@@ -23,7 +23,7 @@ const refusedKinds: Readonly<Partial<Record<TarEntry['kind'], string>>> = {
 export type EntryVerdict =
   | {
       readonly ok: true
-      /** Below the data folder, without `.` parts; empty for the folder itself. */ readonly name: string
+      /** The path below the data folder, without `.` parts; empty for the folder itself. */ readonly name: string
     }
   | { readonly ok: false; readonly why: string }
 

@@ -40,7 +40,7 @@ const lineSchema = z.looseObject({
   files: z.int().optional(),
   secrets: z.boolean().optional(),
   not_held: z.array(z.string()).optional(),
-  /** Of both. */
+  /** A field of both kinds of results. */
   skipped: z
     .array(
       z.looseObject({

@@ -25,7 +25,7 @@ const roots = [
 ] as const
 
 export interface HomeFile {
-  /** Below the home, with slashes. */
+  /** The path below the home, with slashes. */
   readonly path: string
   readonly bytes: number
   readonly mode: number

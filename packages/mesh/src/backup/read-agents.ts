@@ -103,7 +103,7 @@ async function* readOne(
   if (result.data !== undefined && result.data.endedBy === null && !data.held()) read.notHeld.push(agent)
 }
 
-/** One of both. */
+/** The data that was read, or the reason why the agent is left out. */
 interface Result {
   data?: FilteredData
   leftOut?: string

@@ -204,7 +204,7 @@ async function readAgentData(reader: FrameReader, agent: string, sink: EntrySink
   }
 }
 
-/** What was skipped when the backup was made; backups of format 1 were not filtered. */
+/** What the maker of the backup skipped; backups of format 1 were not filtered. */
 function saidOf({ skipped, endedBy }: FilteredData, note: DataNote | undefined) {
   const here = { skipped, endedBy }
   return note === undefined || skipped.count > 0 ? here : { skipped: note.skipped, endedBy: note.ended_by }

@@ -28,7 +28,7 @@ export interface Cut {
 }
 
 export interface CutFile {
-  /** Below the home, with slashes. */
+  /** The path below the home, with slashes. */
   readonly path: string
   readonly mode: number
   /** The path of the snapshot's copy. */

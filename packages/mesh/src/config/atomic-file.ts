@@ -88,7 +88,7 @@ export interface FileEditor {
   edit(path: string, edit: TextEdit, mode?: number): Promise<void>
 }
 
-/** One per process: the locks are in memory, and the home folder has one mesh. */
+/** Create one per process: its locks are in memory, and only one mesh uses the home folder. */
 export function createFileEditor(): FileEditor {
   const turns = createTurns()
   return { edit: (path, edit, mode) => turns.take([path], () => editOnce(path, edit, mode)) }

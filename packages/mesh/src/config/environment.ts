@@ -43,7 +43,7 @@ export interface Environment {
   readonly proxies: ProxyRules
   /** One sentence for each FLOTILLA_ variable that is set without effect. */
   readonly warnings: readonly string[]
-  /** One sentence per ignored value of `.env` that is invalid; a mesh does not start with any. */
+  /** One sentence per invalid value of `.env` that was ignored; a mesh does not start with such values. */
   readonly leftOut: readonly string[]
 }
 

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { DataPaths } from './data-paths.ts'
 
 export interface HomeFolder {
-  /** Names this home in the engine, wherever its folder is moved. */
+  /** Identifies this home in the container engine, even after its folder was moved. */
   readonly homeId: string
   /** True if the home was empty before: only then may defaults be written. */
   readonly fresh: boolean

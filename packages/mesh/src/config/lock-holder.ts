@@ -5,7 +5,7 @@ import process from 'node:process'
 import { holderOf, listenersOn } from '@flotilla/protocol/socket-holder'
 import type { Listener } from '@flotilla/protocol/socket-holder'
 
-/** Names that are the same for every process, so that only one process can take one. */
+/** The number of names that are the same for every process, so that only one process can take each. */
 const fixedNamesMax = 16
 /** A Flotilla process answers at once; the activity of a slower holder is unknown. */
 const answerMaxMs = 5000

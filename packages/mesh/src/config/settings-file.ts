@@ -77,7 +77,7 @@ const modelSchema = z.strictObject({
     })
     .optional(),
   local,
-  /** Whether it accepts pictures; if omitted, it is tried, and pictures are replaced by text after a refusal. */
+  /** Whether the model accepts pictures; if omitted, the mesh tries, and replaces pictures by text after a refusal. */
   images: z.boolean().optional(),
   /** The context window of the model in tokens. */
   context: z.number().int().positive().optional(),

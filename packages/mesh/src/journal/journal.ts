@@ -13,6 +13,6 @@ export interface JournalEntry {
   readonly action: string
   /** Id of the object of the action. */
   readonly subject: string
-  /** Names, numbers and digests; never a secret and never whole texts. */
+  /** Contains names, numbers and digests; never a secret and never whole texts. */
   readonly detail: JsonObject
 }

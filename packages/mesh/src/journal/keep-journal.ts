@@ -19,11 +19,11 @@ import type { JournalVerdict } from './verify-journal.ts'
  */
 export interface JournalKeeper {
   /**
-   * At start, verifies from the last checkpoint on, and again when the start is recorded, so that a new home has its
+   * At start, verifies from the last checkpoint on, and again once the start is recorded, so that a new home has an
    * anchor.
    */
   verify(): void
-  /** What is broken, until a person accepts it; otherwise null. */
+  /** The fault of the chain, until a person accepts it; otherwise null. */
   broken(): string | null
   /** Called once a minute: verifies when an hour has passed, and prunes rows beyond the retention. */
   maintain(): void
@@ -34,7 +34,7 @@ export interface JournalKeeper {
    * the whole chain if no break is known, and does nothing if it is intact (null). `why` accepts it in any case.
    */
   accept(actor: string, why?: string): string | null
-  /** At the end, before the database closes. */
+  /** Called at the end, before the database closes. */
   close(): void
 }
 

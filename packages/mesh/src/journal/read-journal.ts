@@ -13,7 +13,7 @@ export const journalRowSchema = z.object({
   previous_hash: z.string(),
   hash: z.string(),
 })
-/** A row as it is hashed: its detail is not parsed. */
+/** A row in the form in which it is hashed: its detail is not parsed. */
 export const linkSchema = journalRowSchema.extend({ detail: z.string() })
 export type JournalRow = z.infer<typeof journalRowSchema>
 

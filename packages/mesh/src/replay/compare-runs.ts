@@ -46,7 +46,7 @@ export function compareRuns(replay: Replay, first: Side, again: Side): readonly 
   return differences.slice(0, differencesMax)
 }
 
-/** Whether none of the differences is one that a replay must not have. Pure. */
+/** Whether all differences are such as a replay may have. Pure. */
 export function isSameRun(differences: readonly Difference[]): boolean {
   return differences.every(({ what }) => what === 'prompt' || what === 'tools')
 }

@@ -28,8 +28,8 @@ export interface ExchangeTable {
   /** The run's current turn; null if the run no longer exists. */
   turnOf(runId: string): number | null
   /**
-   * In the caller's transaction: an answer was received and is not written yet. Marks are unique within each process
-   * of the mesh.
+   * Runs in the caller's transaction: an answer was received and is not stored yet. Marks are unique within each
+   * process of the mesh.
    */
   mark(mark: number, runId: string): void
   unmark(mark: number): void
@@ -49,7 +49,7 @@ export interface ExchangeTable {
   messagesOf(runId: string): number
   bytes(): number
   dropOlder(at: number): void
-  /** Drops the records of the oldest runs until no more than `maxBytes` are left, and no agent has more than `agentMaxBytes`. */
+  /** Drops the oldest runs' records until all have at most `maxBytes`, and each agent's at most `agentMaxBytes`. */
   shrink(maxBytes: number, agentMaxBytes: number): void
 }
 

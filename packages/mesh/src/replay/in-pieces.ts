@@ -10,7 +10,7 @@ export type Pieces<T> = Steps<T>
 /** Removes secrets, and what looks like one, from a text. */
 export type Clean = (words: string) => Pieces<string>
 
-/** Does the work piece by piece, each of no more than `pieceMaxChars` and one step, and lets the event loop turn between them. */
+/** Does the work in pieces of `pieceMaxChars` and at most one step more; the event loop turns between them. */
 export async function inPieces<T>(work: Pieces<T>): Promise<T> {
   let chars = 0
   for (;;) {

@@ -25,7 +25,7 @@ export type BudgetOf = (agentId: string) => Budgets
 
 type LimitScope = 'agent' | 'project' | 'fleet' | 'run' | 'task'
 
-/** A current money limit with what is spent and reserved of it; a call must fit into each of its limits. */
+/** A current money limit with the spent and reserved amounts; a call must fit into each of its limits. */
 export interface BudgetLimit {
   readonly name: 'daily' | 'monthly' | 'run' | 'task'
   readonly scope: LimitScope
@@ -38,7 +38,7 @@ export interface BudgetLimit {
   readonly openNano: number
 }
 
-/** Whose budgets a call is charged to. */
+/** The agent, project and run whose budgets a call is charged to. */
 export interface BudgetAccount {
   readonly agentId: string
   readonly project: string | null
@@ -99,7 +99,7 @@ export function limitsFor(
   return limits
 }
 
-/** What a run and all its descendants have used and reserved. */
+/** The amounts and tokens that a run and all its descendants have spent and reserved. */
 export function treeTotal(
   {
     spend,

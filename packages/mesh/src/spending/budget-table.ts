@@ -4,7 +4,7 @@ import type { BudgetLimits } from './budget-scope.ts'
 
 /** Budgets of projects and of the fleet; those of agents are in the agents' rows. */
 export interface BudgetTable {
-  /** Without limits if none was set. */
+  /** Returns limits of null if none was set. */
   read(scope: string): BudgetLimits
   /** Whether a person ever set the budget, also to no limit. Not stored for projects. */
   isDecided(scope: string): boolean

@@ -39,7 +39,7 @@ export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule
     metrics: spending.costs.metrics,
     start: () => {
       kernel.log.info({ leftOpen: spending.found.leftOpen }, 'the sums of what was spent follow their rows')
-      // As late as possible before any run starts: a start that failed earlier has not announced the limit.
+      // Set as late as possible before any run starts, because a start that fails earlier would not announce it.
       firstDailyUsd = spending.budgets.giveFirstToFleet()
     },
     notices: () => (firstDailyUsd === null ? [] : [firstBudgetNotice(firstDailyUsd)]),

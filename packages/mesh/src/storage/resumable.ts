@@ -15,7 +15,7 @@ export interface Resumable<Result> {
   settle(write: () => Result): Result
 }
 
-/** For calls without an idempotency key. */
+/** Creates a resumable step for calls without an idempotency key. */
 export function onceOnly<Result>(database: Database): Resumable<Result> {
   return { begun: null, begin: () => {}, settle: (write) => keepingRefusals(database, write) }
 }

@@ -11,7 +11,7 @@ import { folded, isBlank, textViews, unitsOf } from './text-views.ts'
  */
 export interface Scrub {
   text(text: string): string
-  /** The same for a text of any length, step by step. */
+  /** Like `text`, for a text of any length, step by step. */
   inSteps(text: string): Steps<string>
   /**
    * For a text that is cut at its end: removes its last `reachChars`, in which a value may have begun whose rest is
@@ -34,7 +34,7 @@ const stretchPerChar = 16
 
 interface Pattern {
   readonly units: Uint16Array
-  /** Its ends share a base64 digit with the adjacent bytes. */
+  /** True if the ends of the pattern share a base64 digit with the adjacent bytes. */
   readonly isBase64: boolean
 }
 
@@ -150,7 +150,7 @@ function patternsOf(value: string): Pattern[] {
     }
   }
   for (const text of [value, value.toLowerCase(), value.toUpperCase()]) add(text)
-  // Escapes that stand for bytes read as one unit per byte.
+  // Escapes of single bytes read as one unit per byte.
   add(Buffer.from(value).toString('latin1'))
   for (const spelling of new Set([
     value,

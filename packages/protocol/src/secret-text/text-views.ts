@@ -7,7 +7,7 @@ import type { Steps } from './in-steps.ts'
  */
 export interface TextView {
   readonly units: Uint16Array
-  /** Where each unit begins in the original, and where it ends. */
+  /** The positions in the original at which each unit begins, and at which it ends. */
   readonly starts: Uint32Array
   readonly ends: Uint32Array
 }
@@ -46,7 +46,7 @@ export function unitsOf(text: string): Uint16Array {
   return units
 }
 
-/** Without white space and what draws nothing. */
+/** Whether a unit is white space or invisible. */
 export function isBlank(unit: number): boolean {
   return (
     unit <= 0x20 || unit === 0xa0 || unit === 0xad || (unit >= 0x200b && unit <= 0x200d) || unit === 0xfeff
@@ -142,7 +142,7 @@ function backslashEscape(units: Uint16Array, at: number): Reading | null {
   return unit === null ? null : { unit, length: 2 }
 }
 
-/** Without the ampersand. */
+/** XML entities, without the ampersand. */
 const namedEntities: readonly (readonly [name: string, unit: number])[] = [
   ['amp;', 0x26],
   ['lt;', 0x3c],
@@ -168,7 +168,7 @@ function numericEntity(units: Uint16Array, from: number): Reading | null {
     value = value * (isHex ? 16 : 10) + digit
   }
   if (at === first || units[at] !== 0x3b) return null
-  // From the ampersand, two before `from`, to the semicolon.
+  // The length runs from the ampersand, two before `from`, to the semicolon.
   return { unit: value & 0xffff, length: at - from + 3 }
 }
 
