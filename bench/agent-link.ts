@@ -31,7 +31,7 @@ interface Measured {
   readonly way: string
   readonly load: string
   readonly value: number
-  /** Of the listener's process. */
+  /** Processor time of the listener's process. */
   readonly cpuMs: number
 }
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 
-/** The floor: CONNECT and nothing else. Leads wherever it is asked to. Tells its port by a message. */
+/** The baseline: a proxy with CONNECT only, to any target. Sends its port to the parent process. */
 if (import.meta.main) {
   const server = createServer()
   server.on('connect', (request, near, head) => {

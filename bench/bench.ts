@@ -5,7 +5,7 @@ export interface Bench {
   readonly name: string
   readonly claim: string
   readonly defaultRuns: number
-  /** Takes so long that it runs only where it is named. */
+  /** The bench takes so long that it runs only if it is named. */
   readonly long?: true
   run(options: BenchOptions): Promise<BenchReport>
 }

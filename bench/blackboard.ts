@@ -19,9 +19,9 @@ import { figure, ratio } from './table.ts'
 import { ownLoop } from '../packages/mesh/src/testing/own-loop.ts'
 
 const writes = 1000
-/** Written over and over, as agents do with the state of their work. */
+/** Number of keys that are rewritten repeatedly, as agents do with the state of their work. */
 const keys = 100
-/** On the board before the first write. */
+/** Number of entries on the board before the first write. */
 const entries = 5000
 const value = { state: 'working', done: 12, of: 40, note: 'the licence files are read, two are missing' }
 const names = {

@@ -14,11 +14,11 @@ const page = 'http://shop.test/form'
 const manyNodes = 'http://shop.test/many'
 const snapshotMaxMs = 120_000
 
-/** What one life of a browser took. */
+/** Measurements of one browser from its start to its end. */
 interface Life {
-  /** From the asking to the snapshot of a small page, milliseconds. */
+  /** From the request to the snapshot of a small page, milliseconds. */
   readonly launchMs: number
-  /** Of the page with 10,000 nodes. */
+  /** Time for the page with 10,000 nodes, milliseconds. */
   readonly snapshotMs: number
   /** With the small page, above what the container had before; without what the kernel keeps of files. */
   readonly memoryBytes: number

@@ -25,7 +25,7 @@ export interface Carrier {
 
 export interface Carriers {
   readonly ready: readonly Carrier[]
-  /** Those that could not be started, with the reason. */
+  /** Carriers that could not be started, with the reason. */
   readonly absent: ReadonlyMap<CarrierName, string>
   readonly generator: Contender
   /** Whether each contender has a core to itself. */

@@ -16,9 +16,9 @@ import { inParallel } from './fleet-mesh.ts'
 import { median, percentile } from './statistics.ts'
 import { figure } from './table.ts'
 
-/** Each of another person, alone with the bot. */
+/** Number of conversations, each of another person with the bot. */
 const conversations = 100
-/** As many as a platform keeps open to one address. */
+/** Number of concurrent connections, as many as a platform keeps open to one address. */
 const together = 8
 const agents = ['ada', 'ben', 'cleo', 'dan'] as const
 const answer = 'It is done.'

@@ -26,9 +26,9 @@ interface Way {
 interface Measured {
   readonly way: string
   readonly load: string
-  /** Connections a second, or MB a second. */
+  /** Connections or megabytes a second. */
   readonly rate: number
-  /** Of the one that is measured. */
+  /** Processor time of the measured process. */
   readonly cpuMs: number
 }
 

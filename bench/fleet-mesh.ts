@@ -42,7 +42,7 @@ export function heldBytes(pid: number): number {
   return containerGroup(pid).memory().usedBytes + kilobytes(`/proc/${engineSide}/smaps_rollup`, 'Pss')
 }
 
-/** What of a process is in memory, bytes. */
+/** Resident memory of a process, bytes. */
 export function residentBytes(pid: number): number {
   return kilobytes(`/proc/${pid}/status`, 'VmRSS')
 }
@@ -59,7 +59,7 @@ function field(path: string, name: string): string {
   return line.slice(name.length + 1).trim()
 }
 
-/** Works on all, so many at a time. */
+/** Works on all items, at most this many at a time. */
 export async function inParallel<Value>(
   values: readonly Value[],
   together: number,

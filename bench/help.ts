@@ -63,13 +63,13 @@ export const helpBench: Bench = {
 
 interface Taken {
   readonly wallMs: number
-  /** Of the process and of its kernel's work for it: what a busy machine does not change much. */
+  /** Processor time in user and kernel mode, which a busy machine changes little. */
   readonly cpuMs: number
 }
 
 function timed(words: readonly string[], env: NodeJS.ProcessEnv): Taken {
   const start = performance.now()
-  // Only a shell tells the processor's time of one child so finely.
+  // Only a shell reports the processor time of one child with this resolution.
   const timing = ['-c', `TIMEFORMAT='%3U %3S'; time "$@" >/dev/null`, 'bash', process.execPath, ...words]
   const { status, stderr } = spawnSync('bash', timing, { env, stdio: ['ignore', 'ignore', 'pipe'] })
   const wallMs = performance.now() - start

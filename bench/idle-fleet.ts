@@ -15,16 +15,16 @@ import { median } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 import { removeContainer, timedStart } from './timed-start.ts'
 
-/** Starts that are asked for at once, of agents and of the floor. */
+/** Number of concurrent starts, of agents and of the baseline. */
 const together = 8
-/** Containers of the floor: enough for a mean, and no more than that. */
+/** Number of baseline containers, enough for a mean. */
 const floorCount = 20
-/** Until what comes with a start is over. */
+/** Wait until the work after a start is done. */
 const restMs = 30_000
 /** Two sweeps of the mesh's health, so that each window holds as many. */
 const windowMs = 60_000
 const windows = 3
-/** As often as the mesh asks its agents how they stand. */
+/** The interval in which the mesh asks its agents for their status. */
 const askEveryMs = 30_000
 const agentPort = 8400
 const megabyte = 1024 ** 2

@@ -19,11 +19,11 @@ export interface LoadResult {
   readonly totalMs: readonly number[]
   readonly firstBodyByteMs: readonly number[]
   readonly failures: number
-  /** What the first failure was. */
+  /** The reason of the first failure. */
   readonly failure: string | null
 }
 
-/** Failures after which a measurement is given up. */
+/** Number of failures after which a measurement is aborted. */
 const failuresMax = 20
 
 export async function runLoad(order: LoadOrder): Promise<LoadResult> {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 
-/** Where figures were taken; they mean nothing without it. */
+/** Facts about the machine, without which its figures mean nothing. */
 export interface MachineFacts {
   readonly cores: number
   readonly processor: string
@@ -9,7 +9,7 @@ export interface MachineFacts {
   readonly kernel: string
   readonly system: string
   readonly node: string
-  /** Of the last minute, before the first measurement. */
+  /** Load average of the last minute, before the first measurement. */
   readonly load: number
 }
 

@@ -19,7 +19,7 @@ export interface MeshGateway {
   readonly port: number
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  /** What the gateway calls the fake upstream's model. */
+  /** The gateway's name for the fake upstream's model. */
   readonly model: string
   /** The forward proxy as programs see it, with their token. */
   readonly proxyUrl: string

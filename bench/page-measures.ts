@@ -18,10 +18,10 @@ export interface PageFigures {
   readonly blockingMs: number
   readonly longTasks: number
   readonly layoutShift: number
-  /** As they came over the line, with headers. */
+  /** Transferred bytes, including headers. */
   readonly bytes: number
   readonly requests: number
-  /** Of scripts, after what is not used any more was collected. */
+  /** Heap of scripts after a garbage collection. */
   readonly heapBytes: number
 }
 

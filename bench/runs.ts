@@ -12,7 +12,7 @@ import { listeningPort, startContender } from './processes.ts'
 import { median, pairedRatio } from './statistics.ts'
 import { figure, ratio } from './table.ts'
 
-/** Each works on one run at a time. */
+/** Number of agents, each of which executes one run at a time. */
 const agents = 4
 const runsEach = 25
 const runsCount = agents * runsEach
@@ -21,7 +21,7 @@ type Name = (typeof names)[keyof typeof names]
 
 interface Measured {
   readonly perSecond: number
-  /** What the database has grown by, for each run. */
+  /** Growth of the database for each run. */
   readonly bytes: number
 }
 

@@ -8,7 +8,7 @@ import { figure, mega } from './table.ts'
 
 export const agentsListed = 100
 export const runsListed = 10_000
-/** Told at once, so often as the pace wants. */
+/** Number of events that are published together. */
 const together = 50
 const caughtUpMaxMs = 60_000
 

@@ -21,7 +21,7 @@ import { figure, ratio } from './table.ts'
 
 const payments = 60
 const followed = 10_000
-/** Payments of one address that may be open at once. */
+/** Number of payments of one address that may be open at once. */
 const openAtOnce = 10
 
 type Place = NonNullable<NonNullable<Parameters<typeof aPaymentsHarness>[0]>['on']>

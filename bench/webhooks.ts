@@ -32,7 +32,7 @@ type Name = (typeof names)[keyof typeof names]
 
 interface Contender {
   readonly server: FastifyInstance
-  /** Whole requests, no two alike. */
+  /** Complete requests, all different. */
   readonly requests: readonly { readonly path: string; readonly body: string; readonly headers: string }[]
 }
 

@@ -30,7 +30,7 @@ function mayInstall() {
   return process.getuid?.() === 0 && existsSync('/usr/bin/apt-get') && !process.env.FLOTILLA_NO_INSTALL
 }
 
-/** The demo needs an engine in any case, and installs one where there is none: so it comes while npm fetches. */
+/** The demo needs an engine in any case, so a missing engine is installed while npm downloads. */
 function wantsEngine() {
   const [script, command] = process.argv.slice(2)
   const told = process.env.FLOTILLA_ENGINE_SOCKET || process.env.DOCKER_HOST
@@ -57,7 +57,7 @@ function ended(started) {
   })
 }
 
-/** The smallest systems lack a library of the pinned Node: installed where that is allowed, else told. */
+/** The smallest systems lack a library of the pinned Node: it is installed if allowed, otherwise reported. */
 async function makeRunnable(program) {
   const tried = () => spawnSync(program, ['--version'], { encoding: 'utf8' })
   const first = tried()
@@ -81,7 +81,7 @@ if (!installed()) {
   process.stderr.write(
     `Installing dependencies${engineToo ? `, and beside them a container engine from this system's packages: ${enginePackages.join(' ')}` : ''} (once; about half a minute) ...\n`,
   )
-  // What fails here is done again, and told, where the engine is asked for.
+  // A failure here is retried and reported where the engine is needed.
   const engine = engineToo ? installPackages(enginePackages, 'ignore') : null
   // No package that we use needs a script of its own at its installation, and one that has none can do nothing there.
   const args = ['ci', '--ignore-scripts', '--no-fund', '--no-audit', '--loglevel=error']
@@ -107,14 +107,14 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 const [script, ...rest] = process.argv.slice(2)
 const environment = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
 if (buildNames.some((name) => builtProgram(fs, root, name) === null) && mayBuild()) {
-  // It says itself what it cannot do; everything runs without it.
+  // The build reports its own errors; programs also run without it.
   spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: environment,
   })
 }
 
-/** False for whoever uses a checkout of somebody else. */
+/** Returns false if the checkout belongs to another user. */
 function mayBuild() {
   try {
     const folder = join(root, programsFolder)
@@ -126,7 +126,7 @@ function mayBuild() {
   }
 }
 
-// A signal of another program of this user would open an inspector in it.
+// Another program of this user could send a signal that opens an inspector in the process.
 const file = script === 'packages/cli/src/main.ts' ? programFile(fs, root, 'cli') : join(root, script)
 const child = spawn(node, ['--disable-sigusr1', file, ...rest], {
   stdio: 'inherit',

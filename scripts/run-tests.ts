@@ -49,16 +49,16 @@ const processProjects = [
   ...(lanes.short ? ['unit', 'flows', 'browser'] : []),
   ...(lanes.long ? ['flows-long'] : []),
 ]
-/** Why the run failed; printed at the end, because many readers see only the last lines. */
+/** Reasons for the failure of the run; printed at the end, because many readers see only the last lines. */
 const broken: string[] = []
 
 const reporters = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
-/** Projects whose runner did not end well, with what it ended with. */
+/** Projects whose test runner failed, with its exit. */
 const runnersEnds = new Map<string, string>()
-/** What was well only when its file was run again by itself. */
+/** Tests that passed only when their file was run again. */
 const unsteady: string[] = []
 
-/** Runs a project to its end; one that runs beside another keeps its output until then. */
+/** Runs a project to its end; the output of a concurrent project is kept until then. */
 async function runProject(project: string, beside = false): Promise<void> {
   const vitestArguments = ['run', '--project', project, ...reporters]
   let status: number | null
@@ -147,7 +147,7 @@ async function runShown(
   )
 }
 
-/** Runs a command and gives all that it printed at its end. */
+/** Runs a command and returns its whole output. */
 async function runKept(
   command: string,
   commandArguments: readonly string[],

@@ -54,7 +54,7 @@ async function writeDatabase(commit: string): Promise<string> {
   }
 }
 
-/** The packages of today's checkout, but for our own, which are those of the commit. */
+/** Links the packages of today's checkout, except Flotilla's own, which come from the commit. */
 function linkModules(code: string): void {
   const [from, to] = [join(root, 'node_modules'), join(code, 'node_modules')]
   mkdirSync(join(to, '@flotilla'), { recursive: true })
@@ -66,7 +66,7 @@ function linkModules(code: string): void {
   }
 }
 
-/** Resolves to what became of the one question. */
+/** Resolves to the outcome of the one question. */
 async function live({ code, home }: { readonly code: string; readonly home: string }): Promise<string> {
   const main = join(code, 'packages', 'mesh', 'src', 'main.ts')
   const child = spawn(

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
 import { writePackage } from './package/write-package.ts'
 
-// npm runs it before it packs, and takes away what it wrote afterwards.
+// npm runs this script before it packs, and removes the written files afterwards.
 await writePackage(join(import.meta.dirname, '..'))

@@ -13,13 +13,13 @@ export async function buildDashboard(root: string): Promise<ProgramRecord> {
   return recordBuild(root, await compileDashboard(root))
 }
 
-/** The same, in memory. */
+/** Builds the same files in memory. */
 export async function compileDashboard(root: string): Promise<Build> {
   const folder = join(root, 'packages', 'dashboard')
   const inputs = new Map<string, FileStamp>()
   const begins = [join(root, 'package-lock.json'), import.meta.filename, join(folder, 'index.html')]
   for (const file of begins) inputs.set(file, existing(file))
-  // Whatever the caller's says, React is taken without its checks for development.
+  // React is built in production mode, whatever `NODE_ENV` the caller has.
   process.env['NODE_ENV'] = 'production'
   const built = await build({
     root: folder,
@@ -29,9 +29,9 @@ export async function compileDashboard(root: string): Promise<Build> {
     build: {
       write: false,
       target: 'es2024',
-      // The policy of the pages lets no data of a file be written into another.
+      // The content security policy of the pages forbids inlined assets.
       assetsInlineLimit: 0,
-      // What browsers that have modules do by themselves.
+      // Browsers with module support preload by themselves.
       modulePreload: { polyfill: false },
       reportCompressedSize: false,
     },
@@ -39,7 +39,7 @@ export async function compileDashboard(root: string): Promise<Build> {
       {
         name: 'read-sources',
         enforce: 'pre',
-        // As it was when it was first read: whatever is written from then on makes the build an old one.
+        // The first read counts: a source that changes from then on makes the build outdated.
         load: (id) => {
           const [file = ''] = id.split('?')
           if (file.startsWith(join(root, 'packages')) && !inputs.has(file)) inputs.set(file, existing(file))

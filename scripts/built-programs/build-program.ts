@@ -20,7 +20,7 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
   }
   const outputFiles = await bundleProgram(root, join(root, 'packages', name, 'src', 'main.ts'), {
     onRead: (file) => {
-      // As it was when it was first read: whatever is written from then on makes the build an old one.
+      // The first read counts: a source that changes from then on makes the build outdated.
       if (file.startsWith(join(root, 'packages')) && !inputs.has(file)) inputs.set(file, existing(file))
     },
   })
@@ -38,11 +38,11 @@ export async function writtenHelpFiles(): Promise<Build['files']> {
   return files.map(({ name, contents }) => ({ name: `help/${name}`, contents: Buffer.from(contents) }))
 }
 
-/** Modules of the older form call for `require`, which an ES module has none of. */
+/** CommonJS modules call `require`, which an ES module does not have. */
 const requireBanner =
   "import { createRequire as requireOfThis } from 'node:module'; const require = requireOfThis(import.meta.url);"
 
-/** Telegram's library names a file of JavaScript without its end, which then looks like one of machine code. */
+/** Telegram's library names a JavaScript file without its extension, so it looks like a native module. */
 const telegramPlatform: Plugin = {
   name: 'telegram-platform',
   setup: ({ onResolve }) => {
@@ -87,10 +87,10 @@ export async function bundleProgram(
   return outputFiles
 }
 
-/** What was built, in memory: names are below the build's own folder. */
+/** The result of a build, in memory: names are relative to the build's folder. */
 export interface Build {
   readonly name: BuildName
-  /** The name of the file that it begins with. */
+  /** The name of the entry file. */
   readonly main: string
   readonly files: readonly { readonly name: string; readonly contents: Uint8Array }[]
   readonly inputs: ReadonlyMap<string, FileStamp>
@@ -123,7 +123,7 @@ function writeBuild(root: string, built: Pick<Build, 'name' | 'files'>): string 
     writeFileSync(join(temporary, name), contents)
   }
   if (isWhole(folder, built.files)) {
-    // The younger builds are kept.
+    // The modification time is updated, because the newest builds are kept.
     utimesSync(folder, new Date(), new Date())
     rmSync(temporary, { recursive: true, force: true })
     return folder

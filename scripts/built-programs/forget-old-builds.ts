@@ -2,14 +2,14 @@ import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { buildNames } from '@flotilla/protocol/built-program'
 
-/** A program that runs may load a part late, so the folders of the last builds stay. */
+/** A running program may load a part later, so the folders of the last builds stay. */
 const buildsKept = 5
 const hourMs = 3_600_000
-/** Of a build that is not here, and may be that of another checkout, what Node compiled stays for so long. */
+/** How long Node's compile cache of an unknown build stays; the build may belong to another checkout. */
 const compiledMaxMs = 7 * 24 * hourMs
 const anyName = buildNames.join('|')
 const buildName = new RegExp(`^(?:${anyName})-[\\da-f]{16}$`)
-/** Left by a build that was broken off. */
+/** Names of files that an interrupted build left. */
 const brokenOffName = new RegExp(`^(?:(?:${anyName})-[\\da-f]{16}|(?:${anyName})\\.json)\\.\\d+$`)
 
 /** Takes away builds but the last, what was left of broken-off ones, and what Node compiled of those long gone. */
@@ -36,7 +36,7 @@ function entriesOf(folder: string, pattern: RegExp) {
     .filter((name) => pattern.test(name))
     .flatMap((name) => {
       const path = join(folder, name)
-      // Another that builds may have taken it away.
+      // A concurrent build may have deleted it.
       const found = statSync(path, { throwIfNoEntry: false })
       return found ? [{ name, path, modifiedMs: found.mtimeMs }] : []
     })

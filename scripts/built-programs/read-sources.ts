@@ -11,7 +11,7 @@ export interface Places {
   readonly rewrite?: (source: string) => string
 }
 
-/** Where it lies on this machine. */
+/** Locations on this machine. */
 export const placesHere: Places = {
   path: (path) => JSON.stringify(path),
   url: (path) => JSON.stringify(pathToFileURL(path).href),
@@ -27,7 +27,7 @@ export function readSources(onRead: (file: string) => void, places: Places = pla
     setup: (hooks) => {
       // Imported as an ES module it reads each of its exports at once, and among them Node's own undici.
       hooks.onResolve({ filter: /^(?:node:)?http$/ }, ({ path, kind }) =>
-        // Who imports it late wants its exports by name, which the other form has none of.
+        // A dynamic import expects named exports, which the CommonJS form does not have.
         kind === 'dynamic-import' ? { path, external: true } : { path, namespace: 'late-builtin' },
       )
       hooks.onLoad({ filter: /./, namespace: 'late-builtin' }, ({ path }) => ({

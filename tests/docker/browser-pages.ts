@@ -4,10 +4,10 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { browserProxyUser } from '../../packages/protocol/src/browser-service-api.ts'
 
-/** Whose frames a page that asks for a person holds; here they are pages of ours, too. */
+/** The host of the frames of a page that requests a person; here the test server serves them too. */
 const captchaHost = 'newassets.hcaptcha.com'
 
-/** Pages that a test browser is shown. Each stands for something that pages do. */
+/** Pages for a test browser. Each shows one kind of behavior of web pages. */
 const pages: Readonly<Record<string, string>> = {
   '/form': `<title>A form</title><h1>Order</h1><form action="/done" method="get">
     <label>Name <input name="name"></label><label>Word <input type="password" name="word" value="hunter2"></label>
@@ -36,7 +36,7 @@ const pages: Readonly<Record<string, string>> = {
   '/secret': `<title>Secret</title><input aria-label="Card" oninput="document.getElementById('copy').textContent = this.value; fetch('/seen?card=' + this.value)">
     <p id="copy"></p><iframe src="http://other.test/field"></iframe>`,
   '/search': `<title>Search</title><form action="/results"><input aria-label="Search" name="q"><button>Find</button></form>`,
-  // Shows what was searched for, in every way in which pages do.
+  // Shows the search words in every way in which pages do.
   '/results': `<title>Results</title><body style="font: 16px monospace"><p>Results for: <b id="whole"></b></p>
     <p id="split"></p><input id="again" aria-label="Again" style="font: inherit; width: 20em">
     <p id="attribute"></p><style>#attribute::before { content: attr(data-said) }</style>
@@ -101,7 +101,7 @@ function serve(incoming: IncomingMessage, response: ServerResponse): void {
 
 export interface TestProxy {
   readonly port: number
-  /** What was asked of it, in order: `GET http://shop.test/form`, `CONNECT 10.0.0.1:80`. */
+  /** Requests to the proxy, in order: `GET http://shop.test/form`, `CONNECT 10.0.0.1:80`. */
   readonly asked: readonly string[]
   close(): Promise<void>
 }
@@ -122,7 +122,7 @@ export async function startTestProxy(options: { host: string; token: string }): 
   const proxy = createServer((incoming, response) => {
     asked.push(`${incoming.method} ${incoming.url}`)
     if (incoming.headers['proxy-authorization'] === undefined) {
-      // Whoever is no browser of ours waits to be asked who it is.
+      // Any other client is asked for credentials.
       response.writeHead(407, { 'proxy-authenticate': 'Basic realm="test"' }).end()
       return
     }

@@ -12,7 +12,7 @@ import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
 
-/** A shell command that says how a connection ends. */
+/** Returns a shell command that prints how a connection ends. */
 function connectTo(host: string, port: number): string {
   const tell = (word: string) => `()=>{console.log('${word}');process.exit()}`
   return `node -e "require('net').connect({host:'${host}',port:${port},timeout:3000}).on('connect',${tell('connected')}).on('timeout',${tell('silent')}).on('error',(e)=>console.log(e.code))"`
@@ -126,7 +126,7 @@ withEngine(
       /** What a connection from inside ends with, as UID 1000. */
       const reach = async (host: string, port: number) => (await browser.run(connectTo(host, port))).text
 
-      /** Refused by its rule, at once: where none stands there is no route, which has another name. */
+      /** The filter's rule refuses at once; without a rule there is no route, and that error has another name. */
       const refusals = async (...addresses: readonly string[]) => [
         ...new Set(await Promise.all(addresses.map((address) => reach(address, 80)))),
       ]
@@ -135,7 +135,7 @@ withEngine(
         verifies('limits:browser-egress:rfc1918')
         const all = ['10.1.2.3', '172.16.0.1', '172.31.255.254', '192.168.1.1']
         expect(await refusals(...all)).toEqual(['ECONNREFUSED'])
-        // Without the filter it is nobody's refusal.
+        // Without the filter, the connection is not refused.
         const control = await browser.once({ command: ['sh', '-c', connectTo('192.168.1.1', 80)] })
         expect(control.text).toMatch(/^(?:silent|E(?!CONNREFUSED)\w+)$/)
       })

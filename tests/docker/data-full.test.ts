@@ -128,7 +128,7 @@ withEngine(
         expect(run).toMatchObject({ state: 'failed', outcome: { code: 'data-full' } })
         expect(run.outcome?.text).toContain('No space left below /data')
         await expectOneEnd(run.id)
-        // Restarting ends what was left in the background; a full disk keeps nobody from starting.
+        // A restart ends background processes; a full disk does not prevent a start.
         const restarted = await mesh.call(meshHumanEndpoints.agentRestart, {
           params: { id: 'clerk' },
           timeoutMs: patient(90_000),

@@ -113,7 +113,7 @@ if (isRoot)
         await expect(home().start({ agentId: 'moved' })).rejects.toThrow(/data\/volumes.*\n?.*put it back/s)
         await rename(`${imageOf('moved')}.backup`, imageOf('moved'))
 
-        // Somebody else takes the device that is free now.
+        // Another process takes the free loop device.
         const other = join(await mkdtemp(join(tmpdir(), 'flotilla-loop-')), 'other')
         await writeFile(other, Buffer.alloc(mb))
         const taken = (await run('losetup', '--find', '--show', other)).stdout.trim()

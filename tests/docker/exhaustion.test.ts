@@ -21,7 +21,7 @@ withEngine(
         runtime: 'docker',
         cassettes: { idle: aCassette({ when: 'nothing', turns: [says('Nothing.')] }) },
         environment: { FLOTILLA_NO_INSTALL: '1' },
-        // It takes all it can again and again, far more often than the fleet would put up with.
+        // The agent exhausts its resources repeatedly, far more often than a fleet would accept.
         settings: { data_limit_mb: 128, restarts_per_hour: 1000 },
       })
       for (const id of ['glutton', 'other']) await mesh.createWorker(id)
@@ -41,7 +41,7 @@ withEngine(
       async ({ command, bound }) => {
         const over = new AbortController()
         const attack = say('glutton', command).finally(() => over.abort())
-        // The attack's own failure is looked at below, whatever the others say meanwhile.
+        // The result of the attack is checked below, whatever the other agents report meanwhile.
         attack.catch(() => {})
         let others = 0
         do {

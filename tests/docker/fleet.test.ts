@@ -353,7 +353,7 @@ withEngine(
       // The task is over before the turn that worked on it has said its last words.
       expect(await mesh.ended(child.id)).toMatchObject({ state: 'done', attempt: 2 })
       expect((await container('clerk').inspect()).Id).not.toBe(before)
-      // The command that was cut off is told as of unknown outcome and not run again.
+      // The interrupted command is reported as of unknown outcome, and is not repeated.
       expect(await inside('clerk', 'cat effects')).toBe('exit code 0\ndig begins\nafter\n')
       const ledger = openLedger(mesh.home)
       expect(ledger.inbox(asked)).toHaveLength(1)
@@ -472,8 +472,8 @@ print(json.dumps({'files': files, 'found': found}))
 `
 
 /**
- * Stands for the internet: a server in a network of its own, which this machine reaches and, were there a way out,
- * forwards to. Gives its address.
+ * Simulates the internet: a server in a separate network that this machine reaches and, without the filter, would
+ * forward to. Returns its address.
  */
 async function startOutsideServer(docker: Dockerode, image: string): Promise<string> {
   const name = `flotilla-test-outside-${process.pid}`
@@ -499,7 +499,7 @@ async function startOutsideServer(docker: Dockerode, image: string): Promise<str
   return address
 }
 
-/** Stands for every other port of the host: open on all addresses, so that only a wall can keep a container out. */
+/** Simulates any other port of the host: open on all addresses, so that only a wall stops a container. */
 async function listenOnAllAddresses(): Promise<{ port: number; close: () => void }> {
   const server = createServer((socket) => socket.end('canary'))
   await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))

@@ -29,7 +29,7 @@ const cookie = (secret = token, seconds = 600) => ({
   cookie: `ol_session=${sessionOf(secret, seconds)}`,
 })
 
-/** Makes a hook without a secret and gives its path. */
+/** Creates a webhook without a secret and returns its path. */
 async function aHook(mesh: MeshProcess, headers: Record<string, string> = {}): Promise<string> {
   const body = { name: 'outside', agent_id: 'operator', signed: false }
   const reply = await mesh.call(webhookEndpoints.webhookCreate, { body, headers })
@@ -96,7 +96,7 @@ describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
       // What anyone may ask is answered, so that a proxy can watch the mesh.
       expect((await asks(proxy.url, {}, '/healthz')).status).toBe(200)
       expect((await asks(mesh.url)).status).toBe(200)
-      // A delivery needs nobody to vouch for it; making a hook does.
+      // A delivery needs no session; creating a webhook does.
       expect((await delivers(`${proxy.url}${await aHook(mesh)}`)).status).toBe(202)
       expectProblem(
         await delivers(`${proxy.url}${webhookEndpoints.webhookCreate.path}`),
@@ -203,7 +203,7 @@ describe.skipIf(!canBeHosted)('the servers behind a real reverse proxy', () => {
 
     it('a caller without permission to read the access token gets no session', async () => {
       const inside = ['--target', String(mesh.pid), '--mount']
-      // Where everybody may read the program, though only its owner may enter the folder in which it lies.
+      // A folder in which every user may read the program, though only its owner may enter the original folder.
       const open = '/mnt/'
       await run('nsenter', [...inside, 'mount', '--bind', repositoryRoot, open])
       const program = [pinnedNode, ...meshArguments('session')]

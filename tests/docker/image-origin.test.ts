@@ -46,7 +46,7 @@ withEngine(
       await rm(directory, { recursive: true, force: true })
     })
 
-    /** Gives a name to an image that holds nothing of ours, as whoever may load images can. */
+    /** Gives a name to an image without Flotilla's content, as any user who may load images can. */
     async function plant(reference: string): Promise<string> {
       const tar = await tarOf(`planted ${reference}`)
       await followEngine(engine, await engine.docker.importImage(Readable.from([tar]), { repo: reference }))
@@ -86,7 +86,7 @@ withEngine(
       expect(registry.asked).not.toContain('stable')
       expect(steps.at(-1)).toBe(`Fetching ${registry.name.replace(':stable', '')}@${digest}`)
 
-      // Whoever never fetched it is given what the name means now.
+      // A mesh that never fetched the image gets what the name refers to now.
       const fresh = await base('b')
       planted.push(fresh)
       expect(fresh).not.toBe(first)

@@ -98,7 +98,7 @@ withEngine(
           await said('flotilla uninstall --yes')
           const known = new Set(before.out.split('\n'))
           const left = (await machine.run(`find ${places} | sort`)).out.split('\n')
-          // The folder of all programs' caches, in which nothing is of ours.
+          // The cache folder of all programs, which contains no file of Flotilla.
           expect(left.filter((path) => !known.has(path) && path !== '/root/.cache')).toEqual([])
 
           const npm =
@@ -212,7 +212,7 @@ withEngine(
   found,
 )
 
-/** Where anything of ours might stay. */
+/** Folders in which a file of Flotilla could remain. */
 const places = '/root /etc /usr /var /opt /home -not -path "*/npm*"'
 
 async function versionHere(): Promise<string> {

@@ -23,7 +23,7 @@ import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 const agentStateSchema = z.enum(agentStates)
 const found = await engineOfThisMachine()
 const agents = ['a-1', 'a_1', 'A-1', 'b', 'c', 'd']
-/** All of them in `npm run test:soak`. */
+/** `npm run test:soak` runs all steps. */
 const stepCount = process.env['FLOTILLA_SOAK'] === '1' ? 300 : 25
 const underWayMax = 3
 const verbs = [
@@ -39,7 +39,7 @@ const verbs = [
 ] as const
 type Verb = (typeof verbs)[number]
 
-/** The lives of agents that many hands change at once: whatever the order was, all books say the same in the end. */
+/** Concurrent changes of agents: in every order, all records agree at the end. */
 withEngine(
   'random steps over six agents',
   (engine) => {
@@ -67,7 +67,7 @@ withEngine(
 
     async function change(endpoint: Endpoint, id: string): Promise<number> {
       const reply = await mesh.call(endpoint, { params: { id }, timeoutMs: patient(120_000) })
-      // A refusal is an answer; a defect is none.
+      // A refusal is a valid answer; an internal error is not.
       expect(reply.status, `${endpoint.path} of ${id}: ${reply.text}`).not.toBe(500)
       return reply.status
     }

@@ -107,7 +107,7 @@ withEngine(
         abortSignal: leave.signal,
       })
       const lines = createInterface({ input: stream })
-      // It is told that it was left.
+      // Without a listener, the disconnection would be an uncaught error.
       lines.on('error', () => {})
       lines.on('line', (line) => {
         const { Action, Actor } = eventSchema.parse(JSON.parse(line))
@@ -207,7 +207,7 @@ withEngine(
       const { HostConfig, Config } = await container.inspect()
       expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'], PidsLimit: 256 })
       expect(Config.User).toMatch(/^1000/)
-      // Only now does it go on: else it may be gone before it was looked at.
+      // The program continues only now; otherwise it could end before the check.
       const seen = await container.exec({ Cmd: ['touch', '/tmp/seen'] })
       await seen.start({ Detach: true })
       const ended = await mesh.ended(run)

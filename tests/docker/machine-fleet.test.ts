@@ -19,7 +19,7 @@ import { imageCaches } from './image-caches.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
-/** Software boots a kernel for each start, and the image takes minutes where nobody has made it yet. */
+/** Emulation boots a kernel for each start, and building a missing image takes minutes. */
 const slowMs = patient(1_800_000)
 const found = await engineOfThisMachine()
 const cassettes = { machines: aCassette({ when: '.', turns: [says('Here.')] }) }
@@ -146,7 +146,7 @@ withEngine(
           expect((await container('scout').inspect()).Id).toBe(Id)
           expect((await agentOf(mesh, 'scout'))?.isolation).toMatchObject({ runs_on: 'microvm' })
 
-          // QEMU is killed; that is told as its end, and the next work finds what was kept.
+          // After QEMU is killed, the mesh reports the end of the agent, and the next run finds the stored data.
           await killQemu(container('scout'))
           await eventually('the end of QEMU is told', () => diedOf(mesh, 'scout') > 0)
           const read = await mesh.invoke('scout', 'run_command', { command: 'cat /data/note' })

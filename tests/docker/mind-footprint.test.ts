@@ -67,7 +67,7 @@ withEngine(
       // Each holds less than the agent does, which a kernel without advice would end.
       const many = await life.mesh.invoke(operatorAgentId, 'run_command', {
         command: 'for i in $(seq 5); do head -c 24M /dev/zero | tail > /dev/null & done; wait; echo over',
-        // A kernel takes its time to find out that there is none left, within a twentieth of a processor.
+        // The kernel needs a while to detect exhausted memory, with a twentieth of a processor.
         timeout_s: 240,
       })
       expect(many.outcome?.text).toContain('over')

@@ -47,7 +47,7 @@ withEngine(
       await rm(directory, { recursive: true, force: true })
     })
 
-    /** A tiny image that bears such a name as an agent's. */
+    /** Creates a tiny image with a name like that of an agent image. */
     async function plant(word: string): Promise<{ reference: string; id: string }> {
       const reference = `${agentImageName}${mark}-${word}`
       const file = tarFile('word', Buffer.from(`${mark} ${word}`), { uid: 0, mode: 0o644 })
@@ -89,7 +89,7 @@ withEngine(
         expect(await isHeld(id)).toBe(true)
       expect((await knownImages(directory)).map(({ id }) => id)).not.toContain(oldest)
 
-      // A home that is gone needs none, and a container that is gone stands on none.
+      // A deleted home needs no image, and no container uses one.
       await rm(other.folder, { recursive: true })
       await container.remove({ force: true })
       expect([...(await pruneImages(engine, directory, Date.now()))].toSorted()).toEqual(
@@ -121,7 +121,7 @@ withEngine(
         progress: () => {},
       }
       const { reference } = await ensureAgentImage({ ...options, cacheDirectory: imageCaches })
-      // In a cache of its own a tiny image stands for it, which a home that is gone has noted.
+      // A tiny image in a separate cache takes the role of an image that a deleted home recorded.
       const { id } = await plant('looked-for')
       await noteImage(cacheDirectory, { reference, id, digest: null })
       await noteUse(cacheDirectory, { id: 'gone', folder: join(directory, 'gone') }, id)

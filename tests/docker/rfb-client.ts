@@ -2,11 +2,11 @@ import { WebSocket } from 'ws'
 
 export interface RfbClient {
   readonly size: { readonly width: number; readonly height: number }
-  /** Presses and lets go of the left button there. */
+  /** Presses and releases the left mouse button at this position. */
   click(x: number, y: number): void
-  /** Settles with WebSocket's number when the connection ends. */
+  /** Resolves to WebSocket's close code when the connection ends. */
   readonly closed: Promise<number>
-  /** Asks for the screen and settles with the bytes of the first answer. */
+  /** Requests the screen and resolves to the size in bytes of the first update. */
   picture(): Promise<number>
   send(bytes: Buffer): void
   close(): void

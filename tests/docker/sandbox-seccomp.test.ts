@@ -108,7 +108,7 @@ const stop = 19
 /** A number whose upper half the kernel does not read, so that a filter must not either. */
 const wide = (number: string) => `ctypes.c_ulong((1 << 32) | ${number})`
 
-/** Calls that a program may make on itself and on nobody else, or not at all; `args` are those that are refused. */
+/** Calls that a program may make only on itself, or not at all; `args` are refused arguments. */
 const onOthers: readonly (readonly [name: string, x64: number, arm64: number, args: string])[] = [
   ['reading the limits of another', 302, 261, 'agent, 7, 0, buffer'],
   ['setting the limits of another', 302, 261, 'agent, 7, few, 0'],
@@ -130,7 +130,7 @@ const onOthers: readonly (readonly [name: string, x64: number, arm64: number, ar
   ['stopping a process by its descriptor', 424, 424, `os.pidfd_open(agent), ${stop}, 0, 0`],
   ['choosing the signal of a file', 72, 25, `0, 10, ${stop}`],
 ]
-/** The same calls on the caller itself, or with a signal that stops nobody. */
+/** The same calls on the caller itself, or with a signal that stops no process. */
 const onItself: readonly (readonly [name: string, x64: number, arm64: number, args: string])[] = [
   ['reading its limits', 302, 261, '0, 7, 0, buffer'],
   ['setting its limits', 302, 261, '0, 7, few, 0'],

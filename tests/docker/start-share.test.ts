@@ -17,7 +17,7 @@ const pollEveryMs = isSoak ? 0 : 100
 /** Burns what two processors give, for a while. */
 const burn = `timeout 4 sh -c 'while :; do :; done' & timeout 4 sh -c 'while :; do :; done' & wait`
 
-/** Whether an agent answers at all. */
+/** Whether an agent answers within the time. */
 function answersWithin({ address }: SandboxState, ms: number): Promise<boolean> {
   return fetch(`http://${address?.host}:${address?.port}/healthz`, { signal: AbortSignal.timeout(ms) }).then(
     () => true,
@@ -31,7 +31,7 @@ withEngine(
     const home = useDockerHome(engine)
     const containerOf = (agentId: string) => engine.docker.getContainer(sandboxName(home().homeId, agentId))
     const hasMore = async (agentId: string) => (await home().shareOf(agentId)).quotaUs > worker.quotaUs
-    /** Milliseconds of processor that a container has had in all. */
+    /** Returns the total processor time of a container in milliseconds. */
     const usedMs = async (agentId: string) => {
       const stats = await containerOf(agentId).stats({ stream: false, 'one-shot': true })
       return stats.cpu_stats.cpu_usage.total_usage / 1e6
@@ -82,7 +82,7 @@ withEngine(
     it('one that does not heed its stop has no more than two seconds of it either', async () => {
       const state = await home().runtime.start(home().specOf({ agentId: 'deaf' }))
       await subjectHands.answers(state)
-      // A process that stands still ends by force alone; what it started goes on meanwhile.
+      // A stopped process ends only by SIGKILL; its child processes continue meanwhile.
       await home().run(state, `mkfifo /data/nobody; (${burn}) > /dev/null 2>&1 &`)
       subjectHands.readFile(state, 'nobody').catch(() => null)
       while (await answersWithin(state, 500)) await delay(50)

@@ -104,7 +104,7 @@ withEngine(
       const probe = await container(own, 'probe')
       const kept = [await container(own, 'agent', 'living'), await container(other, 'agent', 'gone')]
 
-      // A probe of a minute ago is somebody's work.
+      // A probe that is a minute old is in use.
       const now = await names(Date.now())
       expect(now.map(({ name }) => name).toSorted()).toEqual([gone, held, orphan.slice(0, 12)].toSorted())
       const later = await names(Date.now() + twoHoursMs)

@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** What a person types who has a new machine; `input` is what the command reads. */
+/** Runs a command as the owner of a new machine; `input` is its standard input. */
 function typed(words: readonly string[], input = ''): Promise<CommandResult> {
   const environment = { FLOTILLA_RUNTIME: 'process', FLOTILLA_PORT: String(port) }
   return flotilla({ home, input, environment }, ...words)
@@ -182,7 +182,7 @@ describe('a question that is ended in place of an answer', () => {
   })
 })
 
-/** What a person types at a terminal of their own, with the mesh of this file. */
+/** Runs a command at a new owner's terminal, with the mesh of this file. */
 function newcomer(...words: readonly string[]) {
   const surroundings = [`XDG_CACHE_HOME=${userCaches}`, `FLOTILLA_PORT=${port}`, 'FLOTILLA_RUNTIME=process']
   return runAtTerminal(['env', ...surroundings, process.execPath, cliProgram, ...words], {
@@ -230,7 +230,7 @@ it('an agent that cannot be made is said before a key is tried', async () => {
 
 it('a provider that is not there is said before its model is asked for', async () => {
   await typed(['stop'])
-  // A key of the provider itself, at no address but its own.
+  // A key for the provider itself, at its usual address only.
   await writeFile(join(home, '.env'), "FLOTILLA_SYSTEM_OPENAI_API_KEY='sk-kept'\n", { mode: 0o600 })
   await typed(['start', '-d'])
   const screen = runAtTerminal(
@@ -238,13 +238,13 @@ it('a provider that is not there is said before its model is asked for', async (
     { columns: 120, home },
   )
   await screen.shows(/Number \[1\]:$/)
-  // Before it stand the model servers that this machine happens to have.
+  // The menu first lists the model servers that run on this machine.
   const number = /(\d+) {2}A provider, with your key/.exec(screen.rows().join('\n'))?.[1]
   screen.type(`${number}\r`)
   await screen.shows(/Provider \[openai\]:$/)
   screen.type('opnai\r')
   await screen.shows(/There is no provider “opnai”/)
-  // A server of one's own would take the place of a provider whose key is kept.
+  // A custom server would replace a provider whose key is stored.
   await eventually('it asks again', () => screen.rows().at(-1) === 'Number [1]:' || null)
   screen.type(`${/(\d+) {2}Your own server/.exec(screen.rows().join('\n'))?.[1]}\r`)
   await screen.shows(/A key of openai is stored here/)
@@ -259,7 +259,7 @@ describe('a server of one’s own', () => {
   const question = (screen: ReturnType<typeof newcomer>, asked: RegExp) =>
     eventually(`${asked.source} is asked`, () => asked.test(screen.rows().at(-1) ?? '') || null)
 
-  /** Begins with nothing that thinks, and takes the offer. */
+  /** Starts without a model, and accepts the offer. */
   async function takeOffer() {
     await typed(['stop'])
     await rm(join(home, '.env'), { force: true })
@@ -297,7 +297,7 @@ describe('a server of one’s own', () => {
         code: 0,
         out: 'Hello there\n',
       })
-      // Without a terminal, too.
+      // A home that has no limit because a person removed it does not get one.
       const words = ['--provider', 'openai', '--base-url', own.baseUrl, '--model', 'vendor/own']
       expect(await typed(['init', ...words])).toMatchObject({ code: 0 })
     } finally {
@@ -318,13 +318,13 @@ describe('a server of one’s own', () => {
     expect(await chosenModel()).toEqual(before)
   })
 
-  /** What agents think with that name no model of their own. */
+  /** The default model, which agents without their own model use. */
   async function chosenModel(): Promise<unknown> {
     const status: Record<string, unknown> = JSON.parse((await typed(['status', '--json'])).out)
     return status['default_model']
   }
 
-  /** From the menu, what stands in a line with these words. */
+  /** Selects the menu line that contains these words. */
   async function choose(screen: ReturnType<typeof newcomer>, words: string) {
     await question(screen, /^Number \[1\]:$/)
     screen.type(`${new RegExp(`(\\d+) {2}${words}`).exec(screen.rows().join('\n'))?.[1]}\r`)
@@ -401,7 +401,7 @@ describe('a server of one’s own', () => {
     const own = await startKeyedProvider({ models: ['own-unpriced'] })
     try {
       const screen = await takeOffer()
-      // As an address it is none of this machine’s, and leads here all the same.
+      // The address `0.0.0.0` does not belong to this machine, but connects to it.
       screen.type(`${own.baseUrl.replace('127.0.0.1', '0.0.0.0')}\r`)
       await question(screen, /^Model/)
       screen.type('own-unpriced\r')

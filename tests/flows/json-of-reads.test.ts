@@ -17,10 +17,10 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 
 let mesh: MeshProcess
 let folder: string
-/** Ids of what the fleet has, for lines that name one. */
+/** Ids of objects in the fleet, for command lines that need one. */
 const ids: Record<string, string> = {}
 
-/** Every command that only reads, with a line that it takes; words in capitals are ids of what the fleet has. */
+/** Every command that only reads, with a valid line; words in capitals are replaced by ids. */
 const reads: Readonly<Record<string, string>> = {
   status: '',
   doctor: '',
@@ -86,7 +86,7 @@ const reads: Readonly<Record<string, string>> = {
   prune: '--dry-run',
 }
 
-/** What they print is no value of JSON, for a reason. */
+/** Commands whose output is no JSON value, each with its reason. */
 const otherwise: Readonly<Record<string, string>> = {
   completion: 'a script, which --json does not change',
   'journal export': 'a line of JSON, or a record of CSV, for each row',
@@ -94,7 +94,7 @@ const otherwise: Readonly<Record<string, string>> = {
   events: 'a line of JSON for each event, until it is ended',
 }
 
-/** These change something; `flow` tests of each see what they print. */
+/** These commands change something; their own tests check the output. */
 const changes: readonly string[] = [
   ...named(
     '',
@@ -151,7 +151,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** A line of the command line in this process; `_` in a word stands for a blank. */
+/** Runs a command line in this process; `_` in a word means a space. */
 async function spoken(line: string): Promise<{ readonly out: string; readonly err: string }> {
   const filled = line.split(' ').filter(Boolean)
   const words = filled.map((word) => ids[word] ?? word.replaceAll('_', ' '))

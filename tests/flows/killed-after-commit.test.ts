@@ -44,7 +44,7 @@ it('an agent’s write and signal are there once when the mesh is killed before 
     ['write', 'version 1'],
     ['publish', expect.stringContaining('sig_')],
   ] as const) {
-    // The agent is there already, and what follows is its call alone.
+    // The agent already exists, so the next commit belongs to its call.
     await writeFile(arm, '')
     const run = await mesh.submit(message, { agent: 'left', key: message })
     await eventually('the mesh is killed', async () => !existsSync(arm) || null)

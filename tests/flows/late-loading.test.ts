@@ -11,7 +11,7 @@ import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/
 import { bundleAgent } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 
-/** Writes the name of every module as it is loaded. */
+/** Writes the name of every module when it is loaded. */
 const listener = (list: string) => `
   const { appendFileSync } = require('node:fs')
   const Module = require('node:module')
@@ -21,7 +21,7 @@ const listener = (list: string) => `
     return load.call(this, name, ...rest)
   }`
 
-/** Answers the conversation that asks for a sub-agent, and the sub-agent's own. */
+/** Answers the conversation that starts a sub-agent, and the conversation of the sub-agent. */
 const byGoal: MeshAnswer = (request, response) => {
   const { messages = [] } = (request.body ?? {}) as { messages?: { role: string; content: string }[] }
   const words = messages.map(({ content }) => content)

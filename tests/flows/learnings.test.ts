@@ -18,7 +18,7 @@ describe('the learnings of an agent', () => {
     const body = { run_id: `run_${fence}`, fence, message, session: 'main', origin }
     return agent.call('POST', '/chat', { body })
   }
-  /** What the model was told before anything else, last. */
+  /** Returns the system prompt of the last model call. */
   const systemPrompt = (): string => {
     const asked = mesh.requests.findLast(({ path }) => path === '/v1/chat/completions')
     const { messages } = (asked?.body ?? { messages: [] }) as {
@@ -68,7 +68,7 @@ describe('the learnings of an agent', () => {
     expect(await kept('errors.md')).toContain('**read_file**')
     expect(await kept('corrections.md')).toContain('"No, it is Monday"')
     expect(systemPrompt()).toContain('I said: "It is Tuesday." Correction: "No, it is Monday"')
-    // What a person says who is no owner teaches it nothing for good.
+    // A message of a person who is not the owner is not recorded as a correction.
     await say(4, 'and now?')
     await say(5, 'No, it is Sunday', { user: 'ann', role: 'member' })
     expect(await kept('corrections.md')).not.toContain('Sunday')

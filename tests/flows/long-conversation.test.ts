@@ -14,7 +14,7 @@ const boundMs = isSoak ? 1_200_000 : 120_000
 
 async function aFleet(options: {
   readonly forgets: boolean
-  /** What the owner says the window is. */
+  /** The context window that the owner configured, in tokens. */
   readonly context?: number
 }): Promise<{ model: ReadingModel; mesh: MeshProcess }> {
   const model = await startReadingModel({ windowTokens, forgets: options.forgets })
@@ -29,7 +29,7 @@ async function aFleet(options: {
   return { model, mesh }
 }
 
-/** Small talk of the length of real messages, no two alike. */
+/** Small talk of realistic length, each message different. */
 const smallTalk = (turn: number): string => `Turn ${turn}: ${`the tide is ${turn} `.repeat(60)}`
 
 async function converse(mesh: MeshProcess): Promise<string> {
@@ -95,7 +95,7 @@ describe(`a conversation of ${turns} turns`, () => {
 describe('what a provider is sent', () => {
   it('begins with the very bytes of the turn before, so that its cache holds', async () => {
     heedsLesson(112)
-    // With room for the longest answer, so that what is left of the window does not show in the body.
+    // The window has room for the longest answer, so that the remaining room does not limit the request.
     const { model, mesh } = await aFleet({ forgets: false, context: 128_000 })
     for (const turn of [1, 2, 3]) await mesh.ask(smallTalk(turn), { session: 'cached' })
     const bodies = model.taken.map(({ body }) => body)

@@ -17,7 +17,7 @@ const key = 'key-of-the-wiki-0815'
 const local = (mode: string, more: object = {}) => ({
   command: process.execPath,
   args: [program, mode],
-  // A machine that does much else at once.
+  // Allows for a machine under heavy load.
   startupTimeoutMs: 60_000,
   ...more,
 })
@@ -79,7 +79,7 @@ interface Listed {
 }
 const list = async (id: string): Promise<Listed> =>
   (await mesh.call(mcpHumanEndpoints.mcpServers, { params: { id } })).json() as unknown as Listed
-/** The command line as a person uses it. */
+/** Runs a command as a person does. */
 const cli = (words: readonly string[], input = '') =>
   flotilla({ url: mesh.url, home: mesh.home, input }, ...words)
 
@@ -228,7 +228,7 @@ describe('an MCP server on the network', () => {
     expect(told()).toBe(false)
     const bound = await cli(['credentials', 'bind', 'wiki', `http://127.0.0.1:${web.port}`])
     expect(bound.code, bound.err).toBe(0)
-    // The next run starts what was only refused, without being asked for it.
+    // The next run automatically starts a server that was only refused.
     expect(await run('reader', 'now__echo', { text: 'next' })).toBe('you said next')
     expect((await wiki())?.state).toBe('running')
     expect(told()).toBe(true)

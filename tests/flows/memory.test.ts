@@ -88,7 +88,7 @@ describe('an agent’s memory', () => {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It ended with its mesh.
+        // The agent's process ended with its mesh.
       }
     }
     await mesh.restart()
@@ -133,7 +133,7 @@ describe('memory while embeddings fail', () => {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It ended with its mesh.
+        // The agent's process ended with its mesh.
       }
     }
     await mesh.restart()

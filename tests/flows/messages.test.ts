@@ -30,7 +30,7 @@ const cassette = aCassette(
     when: '^say what you can$',
     turns: [calls('declare_capabilities', { capabilities: ['count'] }), says('Said.')],
   },
-  // Bob asks back, which would go on for ever.
+  // Bob asks back, which would continue forever.
   {
     when: 'Message of agent ada\\.[^]*how many',
     turns: [
@@ -70,7 +70,7 @@ it('agents ask each other, are answered once, do not go round in circles, and wa
     state: 'answered',
     answer: { state: 'done', text: 'there are 7 (waits for this work already)' },
   })
-  // One run of each, and the answer that was waited for made no turn of its own.
+  // Each agent has one run, and the awaited answer caused no further turn.
   expect((await mesh.runs()).map((run) => run.agent_id).toSorted()).toEqual(['ada', 'bob'])
 
   expect(await ask('bob', 'say what you can', 'two')).toBe('Said.')
@@ -78,7 +78,7 @@ it('agents ask each other, are answered once, do not go round in circles, and wa
   expect((await list())[0]).toMatchObject({ to: 'bob', capability: 'count', state: 'answered' })
   expect((await flotilla(mesh, 'messages', 'ada')).out).toMatch(/ada +bob \(count\) +answered/)
 
-  // A person asked: the operator is woken.
+  // The request comes from a person, so the operator is started.
   expect(await ask('ada', 'tell the operator', 'four')).toBe('I read it.')
   const job = await mesh.call(cronHumanEndpoints.cronCreate, {
     body: { agent: 'ada', schedule: 'every 5s', message: 'tell the operator' },

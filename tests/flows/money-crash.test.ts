@@ -62,7 +62,7 @@ describe('money over kills of the mesh', () => {
   )
 })
 
-/** A model that bills each call as it comes, as the chaos has it, and gives no answer before it is let. */
+/** A mesh with a model that bills each call on arrival, and answers only when the test releases it. */
 async function aMeshWithAHeldModel() {
   const upstream = await startLlmUpstream()
   onTestFinished(() => upstream.close())

@@ -30,7 +30,7 @@ interface Seen {
   readonly retryAfter?: string | null
 }
 
-/** Streams a word every 50 ms for a second, and counts all the tokens that it was allowed. */
+/** Streams a word every 50 ms for a second, and reports all allowed tokens as used. */
 async function pour(upstream: LlmUpstream): Promise<void> {
   upstream.answerWith(async (call, response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -66,7 +66,7 @@ async function streams(mesh: MeshProcess, agent: string, count: number): Promise
   return JSON.parse(found) as Seen[]
 }
 
-/** One is handed a task that it never ends. */
+/** One agent gets a task that it never completes. */
 const circles = aCassette(
   ...operatorHandsOff({ when: 'go', to: 'spinner', title: 'Spin', answer: 'Done.' }),
   {
@@ -248,7 +248,7 @@ describe('budgets', () => {
     expect(work?.outcome).toMatchObject({ status: 'failed', code: 'budget-exhausted' })
   })
 
-  // The last of its mesh: the limit holds for a moment longer than it is in the file.
+  // The last test of this mesh: the limit applies slightly longer than it is in the file.
   it('a budget with a rate limit answers 429 with Retry-After, to the official client too', async () => {
     const path = join(mesh.home, 'config', 'settings.json')
     const whole = await readFile(path, 'utf8')
@@ -288,7 +288,7 @@ describe('the first start of a fleet', () => {
     expect((await budgetOf(mesh, 'fleet')).daily.limit_usd).toBe(20)
     const shown = await flotilla(mesh, 'budget', 'fleet')
     expect(shown.out).toMatch(/fleet .*20\.00/)
-    // An older home, which has none, is given it too.
+    // A home of an older release has no limit, and gets the default limit too.
     await asBefore(true)
     expect(noticesOf(mesh)).toEqual([[words], [words]])
     const none = await flotilla(mesh, 'budget', 'fleet', '--daily', 'none')
@@ -297,7 +297,7 @@ describe('the first start of a fleet', () => {
     await mesh.restart()
     expect(noticesOf(mesh).at(-1)).toEqual([])
     expect((await budgetOf(mesh, 'fleet')).daily.limit_usd).toBeNull()
-    // Nor one that has none because a person had decided.
+    // A home that has no limit because a person removed it does not get one.
     await asBefore(false)
     expect(noticesOf(mesh).at(-1)).toEqual([])
     expect((await budgetOf(mesh, 'fleet')).daily.limit_usd).toBeNull()
@@ -321,7 +321,7 @@ describe('the first start of a fleet', () => {
       return started.out
     }
     expect(await start()).toEqual(words)
-    // That the mesh says it once is told above.
+    // That the mesh reports it once is tested above.
     if (process.env['FLOTILLA_SOAK'] === '1') expect(await start()).not.toEqual(words)
   })
 })
@@ -351,7 +351,7 @@ describe('the limit of the fleet', () => {
     const budget = { daily_usd: 1000, monthly_usd: 30_000 }
     await mesh.createWorker('one', { budget })
     await mesh.createWorker('two', { budget })
-    // Seven dollars each, the last one less: whoever asks, they end at twenty.
+    // Seven dollars each, the last one less: for any caller, the total ends at twenty.
     const asked = []
     for (const agent of ['one', 'two', 'one', 'two', 'one']) asked.push(await mesh.ask('hello', { agent }))
     expect(asked.slice(0, 2).map(({ state }) => state)).toEqual(['done', 'done'])
@@ -360,7 +360,7 @@ describe('the limit of the fleet', () => {
     const { daily } = await budgetOf(mesh, 'fleet')
     expect(daily.spent_usd).toBeGreaterThan(13)
     expect(daily.spent_usd + daily.reserved_usd).toBeLessThanOrEqual(20)
-    // A person gives more, and the next call goes through.
+    // A person raises the budget, and the next call succeeds.
     await flotilla(mesh, 'budget', 'fleet', '--daily', '40')
     expect((await mesh.ask('hello', { agent: 'two' })).state).toBe('done')
   })

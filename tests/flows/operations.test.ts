@@ -47,7 +47,7 @@ describe('a mesh that cannot start', () => {
 
   it('names a setting, a command or a flag that is wrong', async () => {
     const port = await runMeshCommand(meshArguments('serve', '--home', `${mesh.home}-x`, '--port', '99999'))
-    // 78: only the owner can repair it, so that no supervisor starts it again.
+    // Exit code 78: only the owner can repair the cause, so no supervisor restarts the mesh.
     expect(port.code).toBe(78)
     expectProblem(port, 'unprocessable', 'FLOTILLA_PORT')
     const command = await runMeshCommand(meshArguments('serv'))
@@ -150,13 +150,13 @@ describe('the journal', () => {
   })
 })
 
-/** Its last line is a problem of the catalogue whose detail names the cause. */
+/** Expects a problem of the catalogue on the last line, whose detail names the cause. */
 function expectProblem({ lines, errors }: CommandEnd, problemCode: string, named: string): void {
   expect(lines, errors).not.toEqual([])
   const problem = lines.at(-1)?.['problem'] as { code: string; detail: string; repair: string }
   expect(problem).toMatchObject({ code: problemCode, detail: expect.stringContaining(named) as unknown })
   expect(isProblemCode(problem.code)).toBe(true)
-  // The catalogue's own words, or those of this case.
+  // The repair is the catalogue's text, or a more specific one.
   expect(problem.repair).not.toBe('')
 }
 

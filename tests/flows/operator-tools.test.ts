@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 
-/** What the operator is asked, the call that it makes, and the answer, which is the tool's. */
+/** A cassette track: the operator gets a message, makes one call, and answers with the tool's result. */
 const does = (when: string, tool: string, input: JsonObject) => ({
   agent_kind: 'operator' as const,
   when: `^${when}$`,
@@ -110,14 +110,14 @@ it('the operator judges work that a person gave, and its worker learns from it',
     outcome_by: 'operator',
   })
   const learned = await eventually('the verdict is among the learnings', async () => {
-    // An agent takes down what was said of its work when it works again.
+    // An agent records the feedback on its work when it works again.
     await mesh.ask('hello', { agent: 'eve', session: 'later' })
     const text = await readFile(join(mesh.dataOf('eve'), 'learnings', 'feedback.md'), 'utf8').catch(() => '')
     return text.includes('Name the source.') ? text : null
   })
   expect(learned).toContain('Look')
 
-  // Gated as its other tools: without the right it is not done.
+  // The tool is checked like the operator's other tools: without the permission, the call is denied.
   await editPermissions(mesh, 'operator', { can_route_tasks: false })
   expect((await mesh.ask(`judge ${id}`, { agent: 'operator', session: 'denied' })).outcome?.text).toMatch(
     /can_route_tasks is not set/,

@@ -10,7 +10,7 @@ import type { WebServer } from '../support/web-server.ts'
 
 let web: WebServer
 let mesh: MeshProcess
-/** What the far end has not answered. */
+/** Requests that the external server has not answered. */
 let open: ServerResponse[] = []
 let senders = 0
 

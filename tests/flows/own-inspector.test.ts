@@ -31,7 +31,7 @@ describe('a program of the owner’s own user', () => {
     await writeFile(join(home, 'config', 'settings.json'), '{"default_model":"scripted/day"}')
     const cassette = aCassette({ when: '.', turns: [says('Yes.')] })
     await writeFile(join(home, 'cassettes', 'day.json'), JSON.stringify(cassette))
-    // What the shell says of the inspector counts for nothing.
+    // Inspector settings in the shell's environment have no effect.
     const words = ['start', '-d', '--runtime', 'process', '--port', String(await heldPort()), '--json']
     const path = process.env['PATH'] ?? ''
     const started = spawn(pinnedNode, [cliProgram, ...words], {
@@ -53,7 +53,7 @@ describe('a program of the owner’s own user', () => {
     await new Promise((resolve) => plain.stdout.once('data', resolve))
     const { pid = 0 } = plain
     process.kill(pid, 'SIGUSR1')
-    // Its words differ where the usual port is taken.
+    // The text differs where the usual port is in use.
     const said = await new Promise<string>((resolve) =>
       plain.stderr.once('data', (piece: Buffer) => resolve(piece.toString())),
     )
@@ -66,12 +66,12 @@ describe('a program of the owner’s own user', () => {
       const [record] = await readAllRecords(join(home, 'data', 'agents'))
       const path = `/proc/${record?.pid}/task/${record?.pid}/children`
       const [child] = (await readFile(path, 'utf8').catch(() => '')).trim().split(' ')
-      // Never 0: a signal to that goes to everything that runs these tests.
+      // Never 0: a signal to 0 would reach all processes of the test run.
       return Number(child) > 0 ? Number(child) : null
     })
     for (const pid of [meshPid, agent]) {
       process.kill(pid, 'SIGUSR1')
-      // The signal waits for ever: nothing in the process takes it.
+      // The signal stays pending: no thread of the process accepts it.
       await eventually('the signal is held back', () => holdsBack(pid))
     }
     expect((await flotilla({ home }, 'status')).code).toBe(0)

@@ -8,7 +8,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 
-/** An edit by hand counts within a second; the rest is this machine's. */
+/** A manual edit applies within a second; the rest is allowance for this machine. */
 const noticedMaxMs = 2500
 
 const cassette = aCassette(
@@ -33,7 +33,7 @@ describe('config/permissions.json of a running mesh', () => {
     await mesh.createWorker('helper')
     path = join(mesh.home, 'config', 'permissions.json')
     whole = await readFile(path, 'utf8')
-    // The processes start before anything is taken away.
+    // The processes start before any permission is removed.
     await mesh.ask('hello', { agent: 'helper' })
     await mesh.ask('delegate')
   })

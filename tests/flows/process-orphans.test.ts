@@ -14,7 +14,7 @@ import { openRuntime, starterAgent, starterSpec } from '../support/process-start
 import { workersIn } from '../support/workers-in.ts'
 import { patient } from '../support/patience.ts'
 
-/** Writes itself into the book of its data folder, and tells when another that stands there lives still. */
+/** Records itself in its data folder, and reports whether another recorded process still runs. */
 const agentProgram = String.raw`
 const fs = require('node:fs')
 const book = process.env.FLOTILLA_DATA + '/lives'
@@ -48,7 +48,7 @@ function aPlace(): Place {
   return { root, entry: join(folder, 'agent.cjs'), data, steps: join(folder, 'steps') }
 }
 
-/** Runs the small mesh until it ends or ends itself at the moment. */
+/** Runs the minimal mesh until it ends or kills itself at the given step. */
 function runStarter(place: Place, killAt: string): Promise<NodeJS.Signals | number | null> {
   const starter = join(repositoryRoot, 'tests', 'support', 'process-starter.ts')
   const child = spawn(pinnedNode, ['--import', preload, starter, place.root, place.entry], {
@@ -57,7 +57,7 @@ function runStarter(place: Place, killAt: string): Promise<NodeJS.Signals | numb
       KILL_AT: killAt,
       STEPS_LIST: place.steps,
       STEPS_IN: place.root,
-      // The first, which nothing kills, leaves what it has compiled to the others.
+      // The first process, which is not killed, leaves its compile cache to the others.
       NODE_COMPILE_CACHE: join(tmpdir(), 'starter-compiled'),
     },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -70,7 +70,7 @@ function runStarter(place: Place, killAt: string): Promise<NodeJS.Signals | numb
 
 const stepsOf = (place: Place) => readFileSync(place.steps, 'utf8').split('\n').filter(Boolean)
 
-/** What a mesh that comes after a killed one does: takes over, starts the agent, and stops it in the end. */
+/** Acts as the mesh after a killed one: adopts or ends processes, starts the agent, and stops it in the end. */
 async function liveOn(place: Place, moment: string): Promise<void> {
   const runtime = openRuntime(place.root, place.entry)
   try {
@@ -103,7 +103,7 @@ test(
     const moments = steps.flatMap((step, number) =>
       ['before', 'after'].map((when) => ({ step, number, moment: `${when} ${number}` })),
     )
-    // Every thirteenth, which has both kinds of moment in turn.
+    // Every thirteenth step, which alternates between both kinds.
     const share = isSoak ? 1 : 13
     const chosen = moments.filter((_, index) => index % share === 0)
     const lane = async () => {
@@ -111,7 +111,7 @@ test(
         const where = `${next.moment} (${next.step})`
         const place = aPlace()
         const end = await runStarter(place, next.moment)
-        // How often it looks whether its agent answers is not the same in each life: one may be over before this step.
+        // The number of health checks differs between processes: one may end before this step.
         if (end === 0) expect(stepsOf(place).length, where).toBeLessThanOrEqual(next.number)
         else expect(end, where).toBe('SIGKILL')
         if (end === 'SIGKILL') killed += 1
@@ -157,7 +157,7 @@ test(
         STEPS_IN: join('data', 'agents'),
       }
       const mesh = openMesh(home, { environment })
-      // It may be killed before it says that it is ready, or a moment later.
+      // The mesh may be killed before it reports that it is ready, or shortly after.
       await mesh.restart().catch(() => undefined)
       if (killAt === '') await operatorReady(mesh)
       else await eventually('the mesh is killed', () => !existsSync(`/proc/${mesh.pid}`))

@@ -28,7 +28,7 @@ const rulesSchema = z.object({
   ),
 })
 
-// The package comes of the distribution: where its archive cannot be reached there is nothing to try this with.
+// The package comes from the distribution: without access to its archive, this test is skipped.
 describe.skipIf(programs === null)('a real Prometheus beside a mesh', () => {
   let mesh: MeshProcess
   let prometheus: Prometheus
@@ -72,7 +72,7 @@ describe.skipIf(programs === null)('a real Prometheus beside a mesh', () => {
       '-c',
       `${join(programs ?? '', 'promtool')} check metrics < ${join(folder, 'metrics')} 2>&1 || true`,
     ])
-    // The one name that the specification gives and not the convention.
+    // The only name that follows the specification and not the naming convention.
     const faults = checked.stdout.split('\n').filter((line) => !line.includes('_blackboard_xproject_count'))
     expect(faults.filter((line) => line !== '')).toEqual([])
   })

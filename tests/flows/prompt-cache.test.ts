@@ -16,12 +16,12 @@ test.each(['anthropic', 'openai'] as const)(
     expect(bills).toHaveLength(commandsByTurn.reduce((sum, count) => sum + count + 1, 0))
     const sum = (field: 'tokens' | 'cost') => bills.reduce((total, bill) => total + bill[field], 0)
     expect(sum('cost') / sum('tokens')).toBeLessThan(costShareMax)
-    // Each call reads all that the one before it sent, but for what a provider rounds off.
+    // Each call reads all tokens of the previous call from the cache, except for the provider's rounding.
     const readsAllOf = (at: number, of = bills) =>
       expect(of[at]?.read).toBeGreaterThan((of[at - 1]?.tokens ?? 0) * 0.9)
     for (let at = 1; at < bills.length; at += 1) readsAllOf(at)
 
-    // A changed permission changes the tools: nothing is read once, and then everything again.
+    // A changed permission changes the tools: one call has no cache hit, and the next ones have again.
     await editPermissions(mesh, 'operator', { can_edit_agent_config: false })
     const turn = commandsByTurn.length
     const later = await askScripted(mesh, provider, { agent: 'operator', turn, commands: 2 })

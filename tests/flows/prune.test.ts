@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(caches, { recursive: true, force: true })
 })
 
-/** Where no engine is looked at: what is in that of this machine is others'. */
+/** Runs without an engine, because this machine's engine contains other data. */
 function prune(...words: readonly string[]) {
   const environment = { XDG_CACHE_HOME: caches, FLOTILLA_ENGINE_SOCKET: join(caches, 'none.sock') }
   return flotilla({ home: mesh.home, environment }, ...words)

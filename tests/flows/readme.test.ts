@@ -7,7 +7,7 @@ import type { CommandEnded, PageReader } from '../support/page-reader.ts'
 import { readmeSteps } from '../support/readme-steps.ts'
 import { patient } from '../support/patience.ts'
 
-/** How a command of the README is given: what is typed into it. One that is not here fails the test. */
+/** What is typed into each command of the README. A command that is not listed fails the test. */
 const typed: Readonly<Record<string, string>> = {
   'npx flotilla init': 'sk-of-this-test\n',
   'npx flotilla chat': 'Hello\n/quit\n',
@@ -64,7 +64,7 @@ it(
   patient(300_000),
 )
 
-/** That the model of the first lines is the one that answers. */
+/** Checks that the model of the first lines gave the answer. */
 function look(line: string, { out }: CommandEnded): void {
   if (line === 'npx flotilla chat') expect(out).toContain('Hello there')
 }
@@ -77,7 +77,7 @@ async function filled(line: string, _before: string, { upstream }: PageReader): 
   return line
 }
 
-/** One that a model answered: the conversation that the page begins with. */
+/** Returns a run that a model answered: the conversation at the beginning of the page. */
 async function endedRun(): Promise<string> {
   const { runs } = JSON.parse((await reader.run('npx flotilla runs --json')).out) as {
     runs: { id: string; state: string; input: { message?: string } }[]

@@ -15,7 +15,7 @@ async function aMesh(upstream: LlmUpstream) {
   return { mesh, ask }
 }
 
-/** A provider that refuses whatever conversation this is true of. */
+/** A provider that rejects every conversation for which the condition holds. */
 function refusing(upstream: LlmUpstream, is: (call: UpstreamCall) => boolean, message: string): void {
   upstream.answerWith((call, response) =>
     is(call) ? refuse(response, 400, { message }) : answerStream(call, response),
@@ -23,7 +23,7 @@ function refusing(upstream: LlmUpstream, is: (call: UpstreamCall) => boolean, me
 }
 
 const messagesOf = (call: UpstreamCall) => call.body['messages'] as readonly { content: unknown }[]
-/** What stands in the conversation behind the instructions. */
+/** True if the messages after the instructions contain the word. */
 const says = (word: string) => (call: UpstreamCall) =>
   messagesOf(call)
     .slice(1)

@@ -165,7 +165,7 @@ describe('the record of a run whose answer the mesh had heard and not written wh
     const { code, err } = await cli('replay', id)
     expect(code).not.toBe(0)
     expect(err).toContain('is not whole: the mesh was stopped')
-    // What came after it is whole again.
+    // A later run has a complete record again.
     expect((await record(await countOnce())).cut).toBeNull()
   })
 })
@@ -213,7 +213,7 @@ describe('a run that is played again', () => {
     )
     const { ended, comparison: compared } = await played(task!.id)
     expect(ended.outcome).toMatchObject({ status: 'done', text: 'counted' })
-    // A chat turn is told of no task, and of nothing else is there a difference.
+    // A chat turn gets no reminder of a task; there is no other difference.
     expect(compared).toMatchObject({ calls: 1, same: true })
     expect(compared.differences.map(({ what }) => what)).toEqual(['prompt'])
   })
@@ -226,7 +226,7 @@ describe('a run that is played again', () => {
     const { ended, comparison: compared } = await played(task!.id)
     expect(ended.outcome).toEqual(task!.outcome)
     expect(compared, JSON.stringify(compared)).toMatchObject({ steps: 2, calls: 1, same: true })
-    // The model that goes on from there reads the reminder too.
+    // The model that continues from this step reads the reminder too.
     const fork = await forked(task!.id, { model: 'scripted/other', step: 2 })
     expect(fork.outcome?.text).toBe('The other one was reminded.')
   })
@@ -299,7 +299,7 @@ describe('a fork', () => {
     const asked = await mesh.ask('which word?', { agent: 'counter', session: 'words' })
     const ended = await forked(asked.id, { model: 'scripted/other' })
     expect(ended.outcome?.text).toBe('The other one was told.')
-    // Whoever asks for a record waits until it is written.
+    // A request for a record waits until the record is written.
     await record(ended.id)
     const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
     const told = String(
@@ -342,8 +342,8 @@ describe('the command line', () => {
 
   it('replay reports by its exit code that a run now differs', async () => {
     const id = await countOnce()
-    // The record as it is, and an end that was another: as of a run that something else had cut short.
-    // The mesh writes there too; whoever comes second waits.
+    // The record is unchanged but the end differs, as if another cause had ended the run. The mesh writes to the same
+    // database, so the second writer waits.
     const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { timeout: 10_000 })
     database
       .prepare("UPDATE run_exchanges SET news = replace(news, 'lines:', 'LINES:') WHERE run_id = ?")

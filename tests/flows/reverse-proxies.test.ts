@@ -36,7 +36,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** The block of the guide, with the mesh of this test. */
+/** Returns the guide's block of this language, with the address of this test's mesh. */
 async function fromTheGuide(language: string): Promise<string> {
   const page = await readFile(join(repositoryRoot, 'docs', 'guide', 'webhooks.md'), 'utf8')
   const step = readmeSteps(page).find((one) => one.kind === 'block' && one.language === language)
@@ -93,7 +93,7 @@ async function startCaddy(): Promise<Proxy | null> {
   const programs = await debianPrograms(place, ['caddy'], 'caddy')
   if (programs === null) return null
   const port = await heldPort()
-  // The name of the page would ask for a certificate on the internet.
+  // The host name of the page would request a certificate from the internet.
   const site = (await fromTheGuide('caddyfile')).replace('hooks.example.com', `http://127.0.0.1:${port}`)
   await writeFile(join(place, 'Caddyfile'), `{\n\tadmin off\n}\n${site}`)
   return startProxy(

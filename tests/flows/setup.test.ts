@@ -82,7 +82,7 @@ describe('a home without a provider', () => {
         const body = { provider: 'openai', base_url: elsewhere.baseUrl, model: 'hello' }
         const moved = await mesh.call(endpoint, { body })
         expect([moved.status, moved.text]).toEqual([422, expect.stringContaining('Give the key again')])
-        // Away from this machine not even with a key of one's own: what is there would answer in words.
+        // A remote caller is denied even with a valid token, because the model server's reply would reach them.
         const away = await mesh.call(endpoint, {
           body: { ...body, key: rightKey },
           headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': '192.0.2.1' },

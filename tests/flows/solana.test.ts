@@ -22,7 +22,7 @@ import type { TokenIssuer } from '../support/solana/token-issuer.ts'
 
 const never = new AbortController().signal
 const sol = 1_000_000_000n
-/** Of an account of 165 bytes. */
+/** The rent of an account of 165 bytes. */
 const tokenRent = 2_039_280n
 
 describe.skipIf(nativeSvm === null)('payments on Solana', () => {
@@ -51,7 +51,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     return chainAt(server).plan(from.address, { do: 'transfer', asset, to, raw }, never)
   }
 
-  /** Signs it, sends it and gives the chain the blocks after which it stays. */
+  /** Signs and sends a payment, and adds blocks until it is final. */
   async function pay(plan: Plan, from: TestWallet) {
     const chain = chainAt(server)
     const signed = chain.sign(plan, plan.place, from.key)
@@ -119,7 +119,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
     expect(await fate()).toEqual({ kind: 'waiting' })
     server.chain.advance(2)
     expect(await fate()).toMatchObject({ kind: 'landed', succeeded: true, final: false })
-    // The same bytes again: taken, and nothing more moves.
+    // The same bytes again are accepted, and move no further funds.
     await chain.broadcast(signed, never)
     server.chain.advance(40)
     await chain.broadcast(signed, never)
@@ -310,7 +310,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
         foreign: null,
       })
       expect(await looked(from.address, after.seen)).toMatchObject({ foreign: signed.id })
-      // A far end that does not know where it was looked last tells all of it again.
+      // A server that does not know the last seen signature returns the whole history again.
       const all = server.chain.withPartOf(from.address).map((signature) => ({ signature, slot: 1 }))
       server.disturb('getSignaturesForAddress', { kind: 'says', result: all })
       expect(await looked(from.address, after.seen)).toMatchObject({ foreign: null })
@@ -355,7 +355,7 @@ describe.skipIf(nativeSvm === null)('payments on Solana', () => {
       const plan = await planOf(from, to.address, sol)
       const signed = chain.sign(plan, plan.place, from.key)
       const fate = () => chain.follow({ from: from.address, place: plan.place, id: signed.id }, never)
-      // The newest block is past the last height, and not yet one that stays.
+      // The newest block is past the last valid height, but is not final yet.
       server.chain.advance(160)
       expect(await fate()).toEqual({ kind: 'missing' })
       server.chain.advance(40)

@@ -16,7 +16,7 @@ import { verifies } from '../verifies.ts'
 const spawn = (task: string, more: Record<string, unknown> = {}) =>
   calls('spawn_fleet_agent', { role: 'counter', task, ...(more as Record<string, string>) })
 
-/** The second turn ends while the child is at work: its result comes as a turn of its own. */
+/** The second turn ends while the child works: its result starts a further turn. */
 const cassette = aCassette(
   {
     agents: ['boss'],
@@ -64,7 +64,7 @@ const cassette = aCassette(
     when: '^count$',
     turns: [
       spawn('Count it', { permissions: { can_use_wallet: true } }),
-      // Whoever asked reads what its child was made without.
+      // The parent reads which permissions its child does not have.
       says('It is under way, {{without}}.', {
         capture: { without: 'can_use_wallet\\W+why\\W+(an agent that was made for one task never has it)' },
       }),
@@ -129,7 +129,7 @@ async function agentsOf() {
 const childrenOf = async () =>
   (await agentsOf()).filter(({ id }) => id.startsWith('spawn_')).map(({ id }) => id)
 
-/** All that the mesh keeps of spawned agents. */
+/** Returns everything that the mesh stores about spawned agents. */
 async function remains(): Promise<Record<string, unknown>> {
   const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
   const count = (sql: string) => Number(database.prepare(sql).get()?.['count'])
@@ -169,7 +169,7 @@ describe('an agent that an agent has made', () => {
     const ledger = openLedger(mesh.home)
     const [child] = ledger.rows("SELECT id, budget_usd FROM runs WHERE agent_id LIKE 'spawn_%'")
     expect(child?.['budget_usd']).toBe(1)
-    // Its calls are its parent's, in its parent's budgets; its run says how many were its own.
+    // The child's calls count in its parent's budgets; its run shows its own share.
     await eventually(
       'its calls are written',
       async () => ledger.rows("SELECT * FROM spend_total WHERE scope = 'agent:boss'").length > 0,

@@ -68,11 +68,11 @@ const cassette = aCassette(
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
 
-/** One for all tests: each has words and sessions of its own, and looks at the runs that came since its beginning. */
+/** One mesh for all tests: each has its own texts and sessions, and checks only the runs since its start. */
 let mesh: MeshProcess
 let ofOthers: ReadonlySet<string> = new Set()
 beforeAll(async () => {
-  // What tests before have killed is no reason for a quarantine.
+  // Kills in earlier tests must not cause a quarantine.
   mesh = await startMesh({ cassettes: { steer: cassette }, settings: { restarts_per_hour: 1000 } })
   await mesh.createWorker('left')
 })
@@ -81,7 +81,7 @@ beforeEach(async () => {
   await mesh.standUp()
   ofOthers = new Set((await mesh.runs()).map(({ id }) => id))
 })
-// What a test leaves at work ends, and the next finds nothing that lets it go.
+// Runs that a test left are ended, and the file that releases commands is removed.
 afterEach(async () => {
   await letGo()
   await allEnded()
@@ -106,7 +106,7 @@ async function linesOf(file: string): Promise<string[]> {
   return text.split('\n').filter((line) => line !== '')
 }
 
-/** A run of `left` that is in the middle of its command. */
+/** Starts a run of `left` that is in the middle of its command. */
 async function atWork(tenths: number, session = 's'): Promise<string> {
   const began = (await linesOf('marks')).length
   const id = await mesh.submit(`slow ${tenths}`, { agent: 'left', session })
@@ -114,10 +114,10 @@ async function atWork(tenths: number, session = 's'): Promise<string> {
   return id
 }
 
-/** Longer than any machine needs for what is done meanwhile. */
+/** Longer than any machine needs for the steps in between. */
 const untilItMayGo = 2500
 
-/** Waits until the words have come to the agent, which says so in its log. */
+/** Waits until the agent has logged that it received the steer. */
 const isHeard = ({ id }: SteerView) =>
   eventually('the agent hears it', async () => {
     const log = await readFile(join(mesh.dataOf('left'), '..', 'log'), 'utf8')
@@ -144,7 +144,7 @@ async function killAgent(): Promise<void> {
   process.kill(-record.pid, 'SIGKILL')
 }
 
-/** How often the words stand in the conversations that the agent has on its disk. */
+/** Counts how often the text occurs in the agent's conversations on disk. */
 async function timesRemembered(word: string): Promise<number> {
   const folder = join(mesh.dataOf('left'), '.flotilla', 'sessions')
   const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
@@ -153,7 +153,7 @@ async function timesRemembered(word: string): Promise<number> {
     .filter(({ role, content }) => role === 'user' && new RegExp(`also ${word}$`).test(content)).length
 }
 
-/** What R1 promises of one steer, read from ledger, files and answers when everything has ended. */
+/** Checks R1 for one steer in ledger, files and answers, after all runs have ended. */
 async function expectReadOnce(said: SteerView, ended: readonly RunView[]): Promise<void> {
   const word = said.text.slice('also '.length)
   const listed = ended.flatMap((run) => run.steers).filter((one) => one.id === said.id)
@@ -165,7 +165,7 @@ async function expectReadOnce(said: SteerView, ended: readonly RunView[]): Promi
     expect((await linesOf('heard')).filter((line) => line === word).length).toBeLessThan(2)
   } else {
     expect([word, now?.state, own.map((run) => run.id)]).toEqual([word, 'became-run', [now?.became_run_id]])
-    // Words that came a moment later may have found that very run at work.
+    // A steer that arrived later may have been read by the same run.
     const later = own[0]?.steers.find(({ state }) => state === 'taken')?.text.slice('also '.length)
     expect(own[0]?.outcome?.text).toBe(later === undefined ? `${word} on its own.` : `Steered by ${later}.`)
     expect(await linesOf('heard')).not.toContain(word)
@@ -285,7 +285,7 @@ describe('between acceptance and taking', () => {
     await isHeard(said)
     await mesh.kill9()
     await letGo()
-    // The command ends meanwhile: the agent takes the words in and finds nobody to tell.
+    // The command ends meanwhile: the agent reads the steer, and cannot confirm it to the mesh.
     await sleep(1500)
     await mesh.restart()
     expect((await mesh.ended(id)).outcome?.text).toBe('Steered by brown.')
@@ -309,7 +309,7 @@ describe('between acceptance and taking', () => {
       for (let n = 0; n < moments; n++) {
         await atWork(4, `m${n}`)
         said.push(await steer(`also w${n}`, { key: `k${n}`, session: `m${n}` }))
-        // From the moment of acceptance over the taking to the end of the run.
+        // Kills are spread from the acceptance of the steer to the end of the run.
         await sleep((900 * n) / moments)
         if (n % 3 !== 1) await mesh.kill9()
         if (n % 3 !== 0) await killAgent().catch(() => undefined)

@@ -169,7 +169,7 @@ describe('the stream of events', () => {
     const began = Date.now()
     const after = await events('', { 'last-event-id': String(newest) })
     const stranger = await events('?since=900000000')
-    // Nothing has happened yet, and a reader is let in all the same.
+    // A reader gets its headers although no event has happened yet.
     expect(Date.now() - began).toBeLessThan(wireLimits.keepAliveMs)
     const next = await mesh.ask('hello', { session: 'after the restart' })
     const numbers = (await untilRunEnds(after, next.id)).map(({ id }) => Number(id))
@@ -180,14 +180,14 @@ describe('the stream of events', () => {
   })
 })
 
-/** Streamed text is numbered and not kept, so that a replay leaves its numbers out. */
+/** Streamed text is numbered and not stored, so a replay skips its numbers. */
 function keptNumbers(frames: readonly SseFrame[]): number[] {
   return frames
     .filter(({ data }) => !isPassing(fleetEventSchema.parse(data).body))
     .map(({ id }) => Number(id))
 }
 
-/** Frames up to the end of that run. */
+/** Returns the frames up to the end of the run. */
 async function untilRunEnds(reader: SseReader, runId: string): Promise<SseFrame[]> {
   const seen: SseFrame[] = []
   for (;;) {

@@ -123,7 +123,7 @@ describe('sub-agents', () => {
 
     const ledger = openLedger(mesh.home)
     onTestFinished(() => ledger.close())
-    // Four of the agent, two and two and three of its sub-agents, two of the one below.
+    // Calls: four of the agent, two, two and three of its sub-agents, two of the nested one.
     const paid = await eventually('the run has paid for all', () => {
       const [total] = ledger.rows(`SELECT calls, tokens FROM spend_total WHERE scope = 'run:${run.id}'`)
       return total?.['calls'] === 13 ? total : null
@@ -231,7 +231,7 @@ async function answerByGoal(call: UpstreamCall, response: ServerResponse): Promi
     : turn === 0
       ? [1, 2, 3].map((n) => ['spawn_subagent', { goal: `burn ${n}` }] as const)
       : [['wait_for_subagent', {}] as const]
-  // As much as it was allowed, so that what is set aside is what is spent.
+  // Reports as much usage as was allowed, so that the reserved amount is spent.
   const answerTokens = Number(call.body['max_completion_tokens'] ?? call.body['max_tokens'])
   await sleep(20)
   response.writeHead(200, { 'content-type': 'text/event-stream' })

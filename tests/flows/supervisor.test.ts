@@ -20,9 +20,9 @@ import type { SmallDisk } from '../support/small-disk.ts'
 interface Fleet extends MeshCalls {
   readonly home: string
   readonly flotilla: (...words: readonly string[]) => ReturnType<typeof flotillaWith>
-  /** Starts it in the background, always on the same port. */
+  /** Starts the mesh in the background, always on the same port. */
   start(): ReturnType<typeof flotillaWith>
-  /** The process of the mesh that answers now; 0 where none does. */
+  /** Process id of the mesh that answers now; 0 if none does. */
   meshPid(): Promise<number>
 }
 
@@ -47,7 +47,7 @@ async function aFleet(sizeMb?: number): Promise<{ fleet: Fleet; disk: SmallDisk 
   const url = (): string =>
     (JSON.parse(readFileSync(join(home, 'data', 'mesh.json'), 'utf8')) as { url: string }).url
   const calls = meshCalls(url)
-  // A mesh that was stopped has removed its address.
+  // A stopped mesh has removed its address file.
   const meshPid = async (): Promise<number> => {
     if (!existsSync(join(home, 'data', 'mesh.json'))) return 0
     return calls.call(meshHumanEndpoints.status, { timeoutMs: 2000 }).then(

@@ -17,7 +17,7 @@ interface Said {
 }
 const call = (name: string, input: object): ScriptedAnswer => ({ calls: [{ name, arguments: input }] })
 
-/** What the model decides by what it was told last. */
+/** Returns the model's answer to its last message. */
 function decide(messages: readonly Said[]): ScriptedAnswer {
   const task = messages.find(({ role }) => role === 'user')?.content ?? ''
   const last = messages.findLast(({ role }) => role === 'tool')?.content

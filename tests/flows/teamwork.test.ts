@@ -27,7 +27,7 @@ const cassette = aCassette(
       calls('update_task', { action: 'progress', note: 'I look for the folder' }),
       calls('update_task', { action: 'block', note: 'Which folder?' }),
       says('I wait for the answer.'),
-      // Whoever is told to go on without the answer says so, and the task would be done.
+      // An agent that is asked to continue without the answer says so, and would complete the task.
       calls('complete_task', { summary: 'I went on without an answer.' }),
     ],
   },
@@ -41,7 +41,7 @@ const cassette = aCassette(
   { when: '^hello', turns: [says('Hello.')] },
 )
 
-/** One for all tests, each of which has a team of its own there. */
+/** One mesh for all tests, each with its own team. */
 const team = ['left', 'right']
 let mesh: MeshProcess
 beforeAll(async () => {

@@ -92,7 +92,7 @@ async function entry(key: string): Promise<unknown> {
   return meshHumanApi.blackboard.response.parse(reply.json()).entries.find((one) => one.key === key)?.value
 }
 
-/** Events as they come, from the beginning; the stream has no end. */
+/** Text of all events since the start; the stream does not end. */
 let heard = ''
 async function listen(): Promise<void> {
   const reply = await fetch(`${mesh.url}${meshHumanEndpoints.events.path}?since=0`, {
@@ -103,7 +103,7 @@ async function listen(): Promise<void> {
 }
 const listening = new AbortController()
 
-/** Resolves once the owner was told something that has these words. */
+/** Resolves once the owner has received a message with this text. */
 const told = (words: string) =>
   eventually(`the owner is told: ${words}`, async () => (heard.includes(words) ? true : null))
 
@@ -131,7 +131,7 @@ async function fire(id: string): Promise<string> {
   return cronHumanApi.cronRun.response.parse(reply.json()).run_id ?? ''
 }
 
-/** A repository with a tag and commits behind it, as one file. */
+/** Creates a repository with a tag and later commits, as one bundle file. */
 async function bundle(name: string, commits: readonly (readonly [string, string])[]): Promise<Buffer> {
   const folder = join(workshop, name)
   const git = (...words: string[]) =>
@@ -299,7 +299,7 @@ describe('the fleet', () => {
   it('on-call checks the service as the runbook says and reports the result to the owner', async () => {
     const { secrets } = await apply('on-call')
     const runbook = await eventually('the runbook is laid down', async () => {
-      // The first thing that reaches an agent brings its files.
+      // The first upload to an agent also brings the files of its template.
       await put('on-call-helper', 'note.txt', 'x')
       return readFile(join(mesh.dataOf('on-call-helper'), 'runbooks/checkout.md'), 'utf8').catch(() => null)
     })
@@ -436,7 +436,7 @@ watchers:
     const none = await found()
     expect(none).toMatchObject({ permissions: 0, agents: 0, hooks: false, watchers: 'as it was' })
     const outcomes = new Set<number>()
-    // From before anything is written to behind the end: the moments in between are as the machine has them.
+    // Kills from before the first write until after the end; what each one meets depends on the machine.
     const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 6
     const moments = [0, 2, 4, 6, 8, 10, 14, 18, 24, 32, 48, 80].filter((_, index) => index % share === 0)
     for (const afterMs of moments) {

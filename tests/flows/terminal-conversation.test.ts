@@ -13,7 +13,7 @@ import { cliProgram } from '../support/programs.ts'
 
 let upstream: LlmUpstream
 let mesh: MeshProcess
-/** An answer that goes on until it is ended. */
+/** The response of an answer that continues until the test ends it. */
 let held: ServerResponse | null = null
 let asked: string[] = []
 const open: PtyProgram[] = []
@@ -68,7 +68,7 @@ function chat(...more: readonly string[]): PtyProgram {
   return program
 }
 
-/** The row that is typed in, since earlier prompts stay on the screen. */
+/** Finds the row for typing, because earlier prompts stay on the screen. */
 const atPrompt = (program: PtyProgram, row: string) =>
   eventually(`the prompt “${row}”`, () => program.rows().at(-1) === row || null)
 
@@ -108,7 +108,7 @@ describe('at the prompt of a conversation', () => {
   })
 
   it('Ctrl-C while a broadcast waits ends what was asked, and neither the conversation nor the fleet', async () => {
-    // In a conversation of its own: what is said in it, later tests do not have before them.
+    // A separate conversation, so that later tests do not see its messages.
     const program = chat('--session', 'apart')
     await atPrompt(program, 'teller apart ›')
     program.type('/broadcast never stop\r')
@@ -182,7 +182,7 @@ describe('at the prompt of a conversation', () => {
     await program.shows(/will read “say more”/)
     program.type('\u0003')
     await program.shows(/code cancelled/)
-    // What was said to the turn that ended is a run of its own.
+    // The steer to the ended turn has become a separate run.
     await program.shows(/^answered$/)
     await atPrompt(program, 'teller ›')
     expect((await flotilla({ url: mesh.url, home: mesh.home }, 'status')).out).toContain('teller')
@@ -191,7 +191,7 @@ describe('at the prompt of a conversation', () => {
 
     const next = chat()
     await atPrompt(next, 'teller ›')
-    // The last that was typed is the way out.
+    // The last typed line is the command that ended the conversation.
     next.type('\u001B[A\u001B[A')
     await atPrompt(next, 'teller › say more')
     next.kill()

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => mesh?.stop())
 
-/** What the agent's own process says of itself, with the names of its groups and of their tools. */
+/** Returns the agent process's own list of tool groups with their tools. */
 async function capabilitiesOf(agent: string) {
   await mesh.ask('hello', { agent })
   const { server } = await agentSurroundings(mesh, agent)

@@ -32,7 +32,7 @@ async function anAgentThatCalls(calls: readonly { name: string; arguments: objec
   onTestFinished(async () => void (await agent.stop()))
   return {
     data: agent.data,
-    /** The outcome of one chat turn, as the agent tells it. */
+    /** Returns the outcome of one chat turn as the agent reports it. */
     async chat() {
       const body = {
         run_id: 'run_1',
@@ -44,7 +44,7 @@ async function anAgentThatCalls(calls: readonly { name: string; arguments: objec
       const reply = await agent.call('POST', '/chat', { body })
       return agentApi.chat.response.parse(reply.json())
     },
-    /** All that the model was told, question by question. */
+    /** Returns all messages that the model received, call by call. */
     asked: (): readonly (readonly Said[])[] =>
       mesh.requests
         .filter(({ path }) => path === '/v1/chat/completions')
@@ -54,7 +54,7 @@ async function anAgentThatCalls(calls: readonly { name: string; arguments: objec
 
 const times = <T>(count: number, item: T): T[] => Array.from({ length: count }, () => item)
 const command = (text: string) => ({ name: 'run_command', arguments: { command: text } })
-/** A system message in the middle of a conversation, which only the loop writes there. */
+/** Finds system messages in the middle of a conversation, which only the loop writes there. */
 const warningsIn = (messages: readonly Said[]) =>
   messages.slice(1).filter(({ role, content }) => role === 'system' && content.includes('different approach'))
 
@@ -71,12 +71,12 @@ describe('an agent that makes the same call again and again', () => {
     const agent = await anAgentThatCalls(times(20, command('echo again | tee -a made')))
     const end = await agent.chat()
     expect(end).toMatchObject({ status: 'failed', error: { code: 'tool-loop-terminated' } })
-    // The call and its first three repeats were made; from the 4th repeat on none was.
+    // The call and its first three repeats ran; repeats from the 4th on did not.
     expect(readFileSync(join(agent.data, 'made'), 'utf8')).toBe('again\n'.repeat(4))
     expect(end.tool_outputs.map(({ ok }) => ok)).toEqual([...times(4, true), ...times(5, false)])
     for (const { output } of end.tool_outputs.slice(4)) expect(output).toMatch(/^Error: .*skipped/)
     const asked = agent.asked()
-    // The call, nine repeats, and no question after the ninth.
+    // The call and nine repeats, and no model call after the ninth.
     expect(asked).toHaveLength(10)
     expect(asked.map((messages) => warningsIn(messages).length > 0)).toEqual([
       ...times(3, false),

@@ -150,7 +150,7 @@ describe('the tools of an agent', () => {
       'x-content-type-options': 'nosniff',
       'content-length': String(picture.length),
     })
-    // Whoever is in the container can write there, and is not believed.
+    // Any program in the container can write to this file, so the file is not trusted.
     const page = Buffer.from('<script>alert(1)</script>')
     const nameOfPage = createHash('sha256').update(page).digest('hex')
     const kept = join(mesh.dataOf('scout'), '.flotilla', 'images')

@@ -41,7 +41,7 @@ it('what one agent says on a topic waits for those who listen until a run of the
   expect(await ask('hearer', 'listen')).toBe('Listening.')
   const runsBefore = (await mesh.runs()).length
   expect(await ask('speaker', 'tell')).toMatch(/"delivered": ?1/)
-  // It starts no work by itself, and it outlives the mesh.
+  // A message on a topic starts no run by itself, and survives a restart of the mesh.
   expect((await mesh.runs()).length).toBe(runsBefore + 1)
   await mesh.kill9()
   await mesh.restart()
@@ -56,7 +56,7 @@ it('what one agent says on a topic waits for those who listen until a run of the
   expect(await ask('hearer', 'read')).toBe('Read: main is green')
   expect((await unread()).unread).toBe(0)
 
-  // Nobody subscribes or publishes whose record does not say so.
+  // An agent subscribes and publishes only if its permission record allows it.
   const refused = await mesh.ask('listen', { agent: 'speaker', session: 'r' })
   expect(JSON.stringify(refused)).not.toContain('unread')
   expect((await flotilla(mesh, 'topics')).out).not.toMatch(/builds +.*speaker/)

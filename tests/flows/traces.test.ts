@@ -70,14 +70,14 @@ describe('traces', () => {
     expect(trace.spans.filter(({ parent_id }) => parent_id === null)).toHaveLength(1)
     const helper = trace.spans.find(({ name }) => name === 'invoke_agent helper')
     expect(byId.get(helper?.parent_id ?? '')?.name).toBe('invoke_agent operator')
-    // Everything lies within what it belongs to, and the child within its parent's life.
+    // Each span lies within its parent, and the child's run within the parent's run.
     for (const span of trace.spans) {
       const parent = span.parent_id === null ? span : byId.get(span.parent_id)
       expect(parent, span.name).toBeDefined()
       expect(span.started_at).toBeGreaterThanOrEqual(parent?.started_at ?? Infinity)
       expect(span.ended_at).not.toBeNull()
     }
-    // The same trace by the id of the run that was handed off.
+    // The id of the handed-off run gives the same trace.
     expect((await traceOf(mesh, helper?.run_id ?? '')).trace_id).toBe(trace.trace_id)
 
     const exported = () => receiver.spans.filter(({ traceId }) => traceId === trace.trace_id)

@@ -36,7 +36,7 @@ function flotilla(home: string, ...words: readonly string[]): Started {
   }
 }
 
-/** A home that is not there yet, and a way to start a mesh on it. */
+/** A home that does not exist yet, and a function that starts a mesh on it. */
 async function aHome() {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-two-'))
   const home = join(folder, 'home')
@@ -73,7 +73,7 @@ it.each(rounds)('exactly one of two detached starts on a new home wins, round %i
   expect(lost.err).not.toMatch(/Opening the agent API/)
   expect(await ask({ home }, 'status')).toMatchObject({ code: 0 })
 
-  // Where it runs already, nobody disturbs it, by whatever way the home is named.
+  // A start does not disturb a running mesh, whatever path names the home.
   const link = `${home}-link`
   await symlink(home, link)
   const third = await flotilla(link, 'start', '-d', '--runtime', 'process').ended

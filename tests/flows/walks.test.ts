@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 let taken = 0
-/** The files in which a function ran since it was last asked, of all programs together. */
+/** Returns the files of which a function ran since the last request, in all programs. */
 async function filesThatRan(): Promise<ReadonlySet<string>> {
   const programs = (await readFile(join(folder, 'programs'), 'utf8')).trim().split('\n')
   const told = programs.map(async (pid) => {
@@ -78,7 +78,7 @@ describe('a chat message', () => {
       await mesh.ask(`hello ${round}`)
       rounds.push(await filesThatRan())
     }
-    // What time drives runs beside one message or another, and not beside each.
+    // Timers run during some messages only, so these files are left out.
     const always = [...(rounds[0] ?? [])].filter((path) => rounds.every((round) => round.has(path)))
     const walk = filesOf('Chat message')
     expect([...walk, ...filesOf('Model call with money')].filter((path) => !always.includes(path))).toEqual(

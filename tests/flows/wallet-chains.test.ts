@@ -27,9 +27,9 @@ describe.skipIf(anvilProgram === null)('a fleet beside a real chain of the EVM',
         wallet: {
           chains: {
             sepolia: { rpc_url: anvil.url },
-            // Another chain answers there than whoever wrote this thinks.
+            // The endpoint serves another chain than the settings say.
             base: { rpc_credential: 'rpc_of_base' },
-            // Nobody opened that place.
+            // The egress filter does not allow this address.
             polygon: { rpc_url: 'http://127.0.0.1/v2/key-of-polygon' },
           },
         },

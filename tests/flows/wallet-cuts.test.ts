@@ -31,7 +31,7 @@ interface Rig {
   readonly place: string
   readonly coin: { readonly symbol: string; readonly name: string }
   readonly shop: string
-  /** Base units in a hundredth of a coin. */
+  /** A hundredth of a coin in base units. */
   readonly paidRaw: bigint
   readonly sent: Set<string>
   /** The boundary at which the first bytes came of the life that sent last. */
@@ -178,7 +178,7 @@ describe.each([
     async function pollOnce(home: CutHome, endsAt: number | null = null) {
       return home.with(async ({ modules: { wallet }, kernel: { database } }) => {
         database.exec('UPDATE wallet_intents SET next_look_at = 0 WHERE ended_at IS NULL')
-        // What is found missing is looked at before it is sent.
+        // A payment that is missing on the chain is checked again before it is sent.
         const due = "SELECT id FROM wallet_intents WHERE next_look_at = 0 OR state = 'signed'"
         const done = new AbortController()
         let running: Promise<void> | undefined
@@ -202,7 +202,7 @@ describe.each([
       throw new Error('a payment comes to no end')
     }
 
-    /** What stands after all, with the chain beside it. */
+    /** Returns the stored rows and the chain's state at the end. */
     async function outcome(home: CutHome, hadBefore: bigint) {
       return {
         intents: home.rows(
@@ -227,7 +227,7 @@ describe.each([
       sent: 1,
     })
 
-    /** On a home of its own; gives how many boundaries the cut work has in all. */
+    /** Runs the work on a copy of the home; returns the number of boundaries of the interrupted work. */
     async function onFork(
       work: (home: CutHome) => Promise<number | null>,
       { where, hundredths }: { readonly where: string; readonly hundredths: bigint },
@@ -246,7 +246,7 @@ describe.each([
       }
     }
 
-    /** Cuts at every boundary that there is, or at a share of them. */
+    /** Cuts at every boundary, or at a sample of them. */
     async function everywhere(
       what: string,
       work: (home: CutHome, endsAt: number | null) => Promise<number | null>,
@@ -273,13 +273,13 @@ describe.each([
         expect(reply).toMatchObject({ status: 200, body: { state: 'paid' } })
         return passed
       })
-      // Each question to the chain and each commit has two.
+      // Each request to the chain and each commit has two boundaries.
       expect(all).toBeGreaterThan(20)
     })
 
     test('while it is followed, and while it is sent for the first time by who follows it, ends once', async () => {
       await onNewHome((home) => home.life('left', call()))
-      // The row stands, and nothing of it has come to the chain.
+      // The row is stored, and nothing was sent to the chain.
       const unsent = rig.sendsAt()
       await everywhere('following', async (home, endsAt) => {
         await home.life('left', call(), { endsAt: unsent })

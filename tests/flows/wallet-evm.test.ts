@@ -67,7 +67,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
         )[0],
       ),
     )
-  /** Signs at that place, or the next one, and sends it. */
+  /** Signs at the given nonce or the next one, and sends. */
   async function sent(order: Order, place?: Place) {
     const planned = await plan(order)
     const signed = chain.sign(planned, place ?? planned.place, key)
@@ -167,7 +167,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     expect(await others(approves)).toEqual([])
     const reads = call(at.dollar, 'balanceOf(address)', [other])
     expect(await others(reads)).toEqual([lower(other)])
-    // What somebody else has is minted for a third: nothing of it leaves whoever signs.
+    // Tokens of another account are minted for a third: the signer loses nothing.
     expect(await others(call(at.dollar, 'mint(address,uint256)', [other, '5']))).toEqual([lower(other)])
     expect(await others(transfer(at.dollar, 700n))).toEqual([])
     expect(await others(transfer(null, 5n))).toEqual([])
@@ -230,7 +230,7 @@ describe.skipIf(anvilProgram === null)('a chain of the EVM on which is paid', ()
     const before = await chain.balances([other], never)
     await chain.broadcast(signed, never)
     expect(await fate({ ...signed, place: planned.place })).toEqual({ kind: 'waiting' })
-    // The second sending is refused as known, or taken as the first.
+    // The second broadcast is rejected as known, or accepted like the first.
     await chain.broadcast(signed, never)
     await anvil.rpc('anvil_mine', [])
     expect(await fate({ ...signed, place: planned.place })).toMatchObject({ kind: 'landed', final: false })

@@ -168,7 +168,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
 
   it('are refused where two prices are not there, are old, or are apart', async () => {
     heedsLesson(18)
-    // A price is kept for a moment: each of these is asked for the first time.
+    // A price is cached briefly: each of these tokens is priced for the first time.
     const token = (address: string) => to(friend, { amount: '0.01', token: address })
     prices.says = { ...prices.says, defillama: 1.03 }
     expect(await told('wallet_transfer', token(at.apart))).toContain('more than 2 % apart')
@@ -214,7 +214,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     rpc.trick = ({ method, pass }) =>
       method === 'eth_sendRawTransaction' ? pass().then((said) => held.then(() => said)) : null
     const asked = told('wallet_transfer', to(friend))
-    // It stands before anybody answers, and what became of it is found without that answer.
+    // The payment is stored before the RPC answers, and its outcome is found without that answer.
     await eventually('it is signed', async () => (await history()).length === count + 2 || null)
     await newestIs('landed')
     letGo()
@@ -245,7 +245,7 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
       body: { digest: waiting.digest },
     })
     expect(confirmed.json()).toMatchObject({ state: 'done' })
-    // The chain says that it has it a moment before its block.
+    // The chain reports the transaction slightly before its block.
     await eventually('it landed', async () => (await balance(stranger)) === 10n ** 16n)
     expect((await mesh.ended(runId)).outcome).toMatchObject({ status: 'done' })
     expect((await history())[0]).toMatchObject({ approved_by: expect.any(String), run_id: runId })

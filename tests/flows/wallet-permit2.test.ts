@@ -21,7 +21,7 @@ const lower = (text: string) => text.toLowerCase()
 const call = (contract: string, name: string, args: readonly unknown[]) =>
   ({ do: 'call', contract, call: { function: name, args }, raw: 0n }) as const
 
-/** The real contract, through which most exchanges take tokens: who is paid and who may take what stands deep in its calls. */
+/** The real contract that most exchanges use: payee and spender are nested deep in its calls. */
 describe.skipIf(anvilProgram === null)('Permit2 by its real code', () => {
   let anvil: Anvil
   let rpc: TrickyRpc

@@ -129,7 +129,7 @@ describe.skipIf(nativeSvm === null)('a fleet beside Solana', () => {
     expect(await told('wallet_transfer', { ...pay, amount: '101' })).toContain(
       'wallet_spend_limit_per_tx_usd',
     )
-    // Its signed bytes stand: whoever starts again follows them.
+    // The signed bytes are stored, so the next mesh process follows the payment.
     await mesh.kill9()
     server.chain.advance(40)
     await mesh.restart()

@@ -24,7 +24,7 @@ const commandMs = patient(120_000)
 
 let mesh: MeshProcess
 let folder: string
-/** What the one answer said that had them. */
+/** The mnemonic from the only reply that contains it. */
 let mnemonic = ''
 let seed: Buffer
 
@@ -116,7 +116,7 @@ describe('the wallet of a fleet', () => {
         'errors:wallet-seed',
       )
       const before = await status()
-      // What the system writes where a process breaks down has nothing of its memory.
+      // Core dumps of the process contain none of its memory.
       expect(await readFile(`/proc/${mesh.pid}/coredump_filter`, 'utf8')).toMatch(/^0+\n$/)
       const revealed = async () => {
         const reply = await mesh.call(walletEndpoints.walletSeed)

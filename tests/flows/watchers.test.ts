@@ -10,7 +10,7 @@ import { startMeshForTest } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 
 const isSoak = process.env['FLOTILLA_SOAK'] === '1'
-/** In the folder before the mesh looks at it. */
+/** Number of files in the folder before the mesh watches it. */
 const oldFiles = isSoak ? 100_000 : 10_000
 
 const cassette = aCassette({
@@ -51,7 +51,7 @@ it('a watched folder makes one run of each new file, also when the mesh is kille
   })
   expect(first.watchers[0]).toMatchObject({ fired: 0, waiting: 0, trouble: null })
 
-  // The second does not match the pattern.
+  // The second file does not match the pattern.
   await put('one.csv')
   await put('one.txt')
   await eventually('the file is noticed', async () => (await show()).watchers[0]?.waiting === 1)

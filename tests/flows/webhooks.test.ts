@@ -60,7 +60,7 @@ async function deliveries(hook: WebhookView): Promise<readonly DeliveryView[]> {
 
 const receipt = (reply: Reply) => webhookReceiptSchema.parse(reply.json())
 
-/** The command line as a person uses it. */
+/** Runs a command as a person does. */
 const cli = (...line: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...line)
 
 describe('senders that nobody here wrote', () => {
@@ -209,7 +209,7 @@ describe('the size of a body', () => {
   it('is refused by the length that it says, before a byte of it comes', async () => {
     verifies('limits:webhook-body:length-pre-check')
     const { hook, url } = await aHook({ signed: false })
-    // Nothing is sent after these headers: whoever waited for the body would not answer so.
+    // No body follows these headers, so the mesh must answer without it.
     const answers = (length: number | string) =>
       headAlone(
         `POST ${hook.path} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`,
@@ -231,7 +231,7 @@ describe('the size of a body', () => {
     }
   })
 
-  /** What is answered to these bytes alone, however long that takes. */
+  /** Returns the reply to these bytes alone, however long it takes. */
   function headAlone(head: string): Promise<string> {
     return new Promise((resolve, reject) => {
       let answer = ''
@@ -246,7 +246,7 @@ describe('the size of a body', () => {
   }
 })
 
-/** Writes to the API as it stands and gives what comes back, until it is whole or the line closes. */
+/** Writes raw bytes to the API and returns the reply, complete or up to the end of the connection. */
 function raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
@@ -397,7 +397,7 @@ describe('a mesh that is killed while deliveries come', () => {
     const sending = ids.map(async (id) => {
       const reply = await send(id)
       if (reply?.status === 202) answered.set(id, receipt(reply).run_id ?? '')
-      // In the middle of them, however fast the machine is.
+      // The mesh is killed in the middle of the deliveries, however fast the machine is.
       if (answered.size >= 5 && killed.length === 0) killed.push(mesh.kill9())
     })
     await Promise.all(sending)
@@ -433,7 +433,7 @@ describe('a body that was overheard', () => {
     await mesh.ended(first.run_id ?? '')
     await mesh.kill9()
     const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
-    // A day has passed, and its row has left the history.
+    // Simulates that a day has passed and the row has left the history.
     database.exec('UPDATE webhook_bodies SET at = at - 86400000')
     database.prepare('DELETE FROM webhook_deliveries WHERE hook_id = ?').run(hook.id)
     database.close()

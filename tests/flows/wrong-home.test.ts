@@ -88,7 +88,7 @@ describe('a command that means home A where the mesh of home B answers', () => {
     const { process_started: _, ...older } = note
     await writeFile(stateFileOf(a), JSON.stringify(older))
     expect((await flotilla({ home: a.home }, 'status')).err).toContain('wrong-home')
-    // The process id of a mesh that died, given to another since.
+    // The process id of a dead mesh that another process has now.
     await writeFile(
       stateFileOf(a),
       JSON.stringify({ ...note, process_started: Number(note['process_started']) - 1 }),

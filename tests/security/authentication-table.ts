@@ -1,4 +1,4 @@
-/** The authentication table: every route of the mesh, by the surface whose gate stands before it. */
+/** The authentication table: every route of the mesh, by the surface whose gate checks its callers. */
 export const authenticationTable = {
   /** Anyone; the module decides by what it is sent. */
   public: [
@@ -201,7 +201,7 @@ export const authenticationTable = {
     'PUT /api/setup/price': 'owner',
     'PUT /api/watchers': 'owner',
   },
-  /** An agent by its door token, in a live run. */
+  /** An agent with its agent token, in an active run. */
   agent: [
     'DELETE /mesh/cron/{id}',
     'GET /mesh/agents',
@@ -260,7 +260,7 @@ export const authenticationTable = {
     'PUT /mesh/cron/{id}',
     'PUT /mesh/projects/{name}/text',
   ],
-  /** The operator alone, by its door token. */
+  /** The operator alone, with its agent token. */
   operator: [
     'GET /mesh/operator/agents',
     'GET /mesh/operator/agents/{id}',
@@ -302,7 +302,7 @@ export const authenticationTable = {
     'GET /internal/journal/verify',
     'POST /internal/walls/verify',
   ],
-  /** An agent or a program in its container, in a live run. */
+  /** An agent or a program in its container, in an active run. */
   models: [
     'GET /v1/models',
     'GET /v1/models/{*id}',

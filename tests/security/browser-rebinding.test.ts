@@ -8,7 +8,7 @@ import { aBrowserProxy } from '../../packages/mesh/src/testing/browser-proxy-har
 import type { BrowserProxyHarness } from '../../packages/mesh/src/testing/browser-proxy-harness.ts'
 import { proxyAuthorization } from '../../packages/mesh/src/testing/proxy-harness.ts'
 
-/** Stands for an address of the internet, since nothing here leaves this machine. */
+/** Takes the role of an internet address, because the tests use no network. */
 const publicAddress = '127.0.0.2'
 const privateAddress = '127.0.0.1'
 const name = 'turns.test'

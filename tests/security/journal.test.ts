@@ -52,7 +52,7 @@ async function rowsOf(
   })
 }
 
-/** What somebody does who can write to the database and nothing else. */
+/** The changes of an attacker who can write to the database and nothing else. */
 function tamper(mesh: MeshProcess, sql: string): void {
   const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
   database.exec(sql)
@@ -120,7 +120,7 @@ describe('the journal of a running mesh', () => {
     expect(verified.out).toContain('anchored outside')
     await mesh.restart()
     const reply = await mesh.call(meshHumanEndpoints.readyz)
-    // It stops nobody, and everything that says whether agents run says so.
+    // The mesh keeps running, and every status report says so.
     expect(reply.status).toBe(200)
     const told = { ready: true, problems: [{ id: 'journal-broken', stops_agents: false }] }
     expect(reply.json()).toMatchObject(told)

@@ -94,7 +94,7 @@ describe('the operator’s part of the agent API', () => {
     )
     const body = bodies[name] ?? {}
     expectProblem(await knock(endpoint, { who: ann, body }), 'denied')
-    // Names in headers are nobody, and the marker of the internal API means nothing here.
+    // Headers with an agent's name authenticate no caller, and the marker of the internal API has no effect here.
     const more = { 'x-agent-id': 'operator', [headers.meshInternal]: '1' }
     expectProblem(await knock(endpoint, { who: ann, body, more }), 'denied')
     expectProblem(await knock(endpoint, { who: operator, token: operator.programToken, body }), 'denied')

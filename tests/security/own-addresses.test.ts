@@ -15,7 +15,7 @@ import { startNameServer } from '../support/name-server.ts'
 import type { NameServer } from '../support/name-server.ts'
 import { ownAddressSpellings, ownAddresses, urlSpellings } from '../support/own-address-spellings.ts'
 
-/** Names in a zone of somebody who wants to get in. */
+/** Names in a DNS zone of the attacker. */
 const leading: Readonly<Record<string, readonly string[]>> = {
   'loop.outside.test': ['127.0.0.1'],
   'loop6.outside.test': ['::1'],

@@ -93,7 +93,7 @@ describe.each(personRoles.filter((role) => role !== 'owner'))('over the wire, a 
       refusedByRole: !roleReaches(role, wanted),
       status,
     })
-    // Nobody who has a valid token is taken for a stranger.
+    // A caller with a valid token never gets 401.
     expect(status).not.toBe(401)
   })
 })
