@@ -7,7 +7,7 @@ export interface CallRate {
   take(agentId: string): void
   /** Whether the last refusal was the agent's first in this window. */
   isFirstRefusal(agentId: string): boolean
-  /** Called when the agent is deleted. */
+  /** Drops the agent's counts, because the agent is deleted. */
   forget(agentId: string): void
 }
 

@@ -12,7 +12,7 @@ export interface DenialCounts {
   add(agentId: string, category: DenialCategory): void
   /** `tool_denials_24h` of one agent. */
   last24Hours(agentId: string): Readonly<Partial<Record<DenialCategory, number>>>
-  /** Called when the agent is deleted. */
+  /** Drops the agent's counts, because the agent is deleted. */
   forget(agentId: string): void
 }
 

@@ -85,9 +85,7 @@ function literalStart(tokens: readonly Token[]): string {
   return start
 }
 
-/**
- * fnmatch over file names, made once and asked of many: case matters, and a leading dot must be written, as in a shell.
- */
+/** Compiles an fnmatch pattern for many file names. Case matters; a leading dot must be written, as in a shell. */
 export function compileNamePattern(pattern: string): (name: string) => boolean {
   const composed = pattern.normalize('NFC')
   const tokens = fnmatchTokens(composed)

@@ -28,7 +28,7 @@ export const handActor = 'human:file'
 
 const seenSchema = z.record(z.string(), z.record(z.string(), jsonValueSchema))
 const unset: Readonly<Record<string, JsonValue>> = emptyRecord
-/** Longer values are recorded as their number of entries. */
+/** Maximum length of a value in the audit log, characters; of a longer value the number of entries is recorded. */
 const valueMaxChars = 1000
 
 export function createJournalGrants(deps: {
@@ -90,7 +90,7 @@ function withoutDefaults(before: Records, after: Records, leftOut: readonly Cont
 export interface GrantChange {
   readonly agentId: string
   readonly action: 'permission.granted' | 'permission.changed' | 'permission.revoked'
-  /** By field: `{ from, to }`, or the initial value. */
+  /** For each changed field `{ from, to }`; for a new record the initial value. */
   readonly fields: JsonObject
 }
 

@@ -12,7 +12,7 @@ import { createCallRate } from './call-rate.ts'
 export interface RateLimits {
   /** Counts the call, or throws the Problem `rate-limited` with the seconds to wait. */
   take(agentId: string, bucket: RateBucket): void
-  /** Called when the agent is deleted. */
+  /** Drops the agent's counts, because the agent is deleted. */
   forget(agentId: string): void
 }
 

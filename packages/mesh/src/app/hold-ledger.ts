@@ -12,7 +12,7 @@ import type { CommandContext } from './commands/command-context.ts'
 
 export interface HeldLedger {
   readonly fence: WriteFence
-  /** Called after the last write. */
+  /** Releases the lease after the last write of the mesh. */
   release(): Promise<void>
 }
 

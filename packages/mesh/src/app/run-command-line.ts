@@ -184,7 +184,7 @@ async function runNamed(name: string, { variables, output, values }: Started): P
  */
 const forStarter: readonly string[] = ['progress', 'ready', 'problem']
 
-/** Also sent over the starter's own channel, which works even with a full disk. */
+/** Writes a line. Lines for the starter also go over its own channel, which works even with a full disk. */
 function tellOn(output: LineOutput, line: Readonly<Record<string, unknown>>): void {
   const isForStarter = forStarter.some((name) => name in line)
   const marked = isForStarter ? { ...line, pid: process.pid } : line

@@ -13,7 +13,7 @@ export function readWhileHeld(options: {
   /** False if the sandbox could not be frozen. */
   readonly isHeld: boolean
   readonly release: () => Promise<void>
-  /** Called once, when the reading is over. */
+  /** Releases the resources of the reading; called once, at its end. */
   readonly close: () => Promise<void>
   readonly clock: Clock
 }): DataReading {

@@ -37,7 +37,7 @@ export interface KubernetesRuntimeOptions
   readonly service?: MeshService
   /** Ports of the agent API and the forward proxy: all that agents may reach. */
   readonly meshPorts: readonly number[]
-  /** Called once agents may run. */
+  /** Called once the cluster is prepared and agents may run in it. */
   readonly onPrepared?: () => Promise<void>
   readonly clock: Clock
   readonly log: Log

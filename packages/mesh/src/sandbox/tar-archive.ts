@@ -5,7 +5,7 @@ export interface TarEntry {
   /** Relative, at most 100 bytes in UTF-8 (155 more if the name can be split at a `/`). */
   readonly name: string
   readonly mode: number
-  /** Used as owner and group. */
+  /** User id and group id of the entry. */
   readonly uid: number
   readonly size: number
   readonly content: AsyncIterable<Uint8Array> | Uint8Array

@@ -14,7 +14,7 @@ export interface TaskMove {
   readonly actor: string
   /** A text for the task's history. */
   readonly words: string
-  /** Further changes of the row. */
+  /** Further changes to write to the task's row. */
   readonly changes?: Partial<TaskRecord>
   /** Notifies the run that waits for the task; null if no run can be waiting. */
   readonly tell: NotifyRun | null

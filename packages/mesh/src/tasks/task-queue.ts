@@ -31,7 +31,7 @@ interface BeginTask {
 
 /** Starts tasks as runs; until a task can start, its row waits. */
 export interface TaskQueue {
-  /** Why it cannot start now; null if it can. */
+  /** Why the task cannot start now; null if it can. */
   obstacle(task: TaskRecord, parent: RunRecord | null): string | null
   /** Submits the run. Joins the caller's transaction. Throws the Problems of `submitRun`. */
   submit(task: TaskRecord, begin: BeginTask): RunRecord

@@ -12,7 +12,7 @@ interface AgentCall {
   /** The connection counts as broken after this time without traffic, milliseconds. */
   readonly idleTimeoutMs: number
   readonly signal: AbortSignal
-  /** Called when a connection is established, before it is known whether a reply will come. */
+  /** Called when the agent's server accepts the connection, before it is known whether a reply will come. */
   readonly onTaken?: (() => void) | undefined
 }
 

@@ -6,7 +6,7 @@ import type { AgentRow, AgentTable } from '../registry/agent-table.ts'
 /** Maximum number of cached tokens, two for each running agent; clearing the cache only costs queries. */
 const knownMax = 10_000
 
-/** Longer strings cannot be tokens and are not even hashed, in characters. */
+/** Maximum length of a token, characters: a longer string is rejected without hashing it. */
 const tokenMaxChars = 256
 
 /** The two tokens of one start: `door` (the agent token) for the agent process alone, `program` for its programs. */

@@ -82,7 +82,7 @@ export function agentSandbox(asked: {
       FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
       OPENAI_BASE_URL: `${endpointUrl(near)}/v1`,
       OPENAI_API_KEY: tokens.program,
-      // This client adds the version to the path by itself.
+      // The Anthropic client adds the API version to the path by itself.
       ANTHROPIC_BASE_URL: endpointUrl(near),
       ANTHROPIC_API_KEY: tokens.program,
       ...proxyVariables(near, { agentId: agent.id, token: tokens.program }),

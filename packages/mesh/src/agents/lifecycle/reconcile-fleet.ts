@@ -42,7 +42,7 @@ export async function reconcileFleet(context: AgentContext): Promise<ReconcileRe
     sandboxes.delete(id)
   }
   for (const stray of sandboxes.keys()) {
-    // Only a deletion destroys data; a sandbox without a row may result from a restored database.
+    // A sandbox without a row may result from a restored database, so its data is kept; only a deletion destroys data.
     await context.runtime.remove(stray, { data: false })
     report.removed.push(stray)
   }

@@ -41,7 +41,7 @@ export async function settleEnd(context: AgentContext, end: SandboxEnd): Promise
   context.hooks.sandboxGone.tell({ agentId: end.agentId, reason: 'died' })
 }
 
-/** Why it ended, for people. Pure. */
+/** Why a sandbox ended, as text for people. Pure. */
 export function endWords({ code, outOfMemory }: Omit<SandboxEnd, 'agentId'>, kind: AgentKind): string {
   if (outOfMemory) {
     const limitMb = sandboxSizes[kind].memoryLimitBytes / (1024 * 1024)

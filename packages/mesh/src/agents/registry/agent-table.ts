@@ -245,7 +245,7 @@ export function refuseDeleted({ record, state }: AgentRow): void {
   throw new Problem('unknown-agent', { detail: `agent ${record.id} is being deleted` })
 }
 
-/** Throws the Problem `agent-archived` for an agent that was put away, and `unknown-agent` for one that is being deleted. */
+/** Throws the Problem `agent-archived` for an archived agent, and `unknown-agent` for one that is being deleted. */
 export function refuseArchived(row: AgentRow): void {
   refuseDeleted(row)
   if (!isArchived(row)) return

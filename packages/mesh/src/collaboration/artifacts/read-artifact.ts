@@ -4,7 +4,7 @@ import type { Action, Caller, Guard } from '../../access/index.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { ArtifactRow, ArtifactTable } from './artifact-table.ts'
 
-/** Most rows of one list. */
+/** Maximum number of artifacts in one list. */
 const listedMax = 500
 
 export type ListArtifacts = (caller: Caller) => readonly ArtifactRow[]

@@ -1,7 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { Caller } from '../../access/index.ts'
 
-/** Most agents with counts; above it all counts are reset. No decision depends on them. */
+/** Maximum number of agents with counts; above it all counts are reset. No decision depends on them. */
 const agentsMax = 10_000
 const prefix = 'projects/'
 

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { WriteEntry } from './write-entry.ts'
 
-/** Most entries that one result may promote. */
+/** Maximum number of entries that one result may promote. */
 const promotedMax = 100
 
 export interface Promotion {

@@ -29,7 +29,7 @@ const retryAfterSeconds = 600
 
 export interface Asked {
   readonly kind: string
-  /** Exactly what will be done. */
+  /** The exact arguments with which the action will be carried out. */
   readonly args: JsonObject
 }
 

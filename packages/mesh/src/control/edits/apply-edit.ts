@@ -24,8 +24,8 @@ export interface AskedEdit {
 }
 
 /**
- * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`, `edit-overtaken`, `conflict` for a key that
- * was used for something else, `unprocessable` while the permissions file is broken, and what reaching the agent meets.
+ * Applies an edit at once. Problems `denied`, `human-only`, `proof-wanted`, `unknown-agent`, `bad-request`,
+ * `edit-overtaken`, `conflict` for a reused key, `unprocessable` for a broken permissions file, those of connecting.
  */
 export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => Promise<ChangeRow>
 
@@ -110,7 +110,7 @@ function requireAgent(parts: EditParts, agentId: string): void {
     throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
 }
 
-/** Called in the transaction that marks the change as applied. */
+/** Marks the change as applied and records it in the audit log, in one transaction with the edit's rows. */
 function finish(
   parts: EditParts,
   done: { readonly id: string; readonly takesEffect: 'now' | 'next-run'; readonly caller: Caller },

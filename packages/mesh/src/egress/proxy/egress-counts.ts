@@ -93,7 +93,7 @@ export function createEgressCounts(deps: {
   return {
     opened: (agentId, host) => {
       const counts = countsOf(agentId)
-      // Only reached hosts get a row, so that names that never opened cannot use them up.
+      // Only a host that was reached gets a row, so that unreachable names cannot use up the rows.
       if (counts.named.size < countedHostsMax) counts.named.add(host)
       const isFirst = !counts.pending.has(counts.named.has(host) ? host : otherHosts)
       pendingOf(counts, host).connections++

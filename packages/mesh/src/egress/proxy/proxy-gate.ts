@@ -59,7 +59,7 @@ export function createBrowserGate(browserOf: (token: string) => string | null): 
   }
 }
 
-/** Longer headers are not decoded, in characters. */
+/** Maximum length of a header that is decoded, characters. */
 const headerMaxChars = 2048
 
 /**

@@ -14,9 +14,9 @@ export const tunnelPollMs = 500
 export const tunnelIdleMaxMs = 120_000
 /** An idle tunnel stops extending the lease of its run after this time, in milliseconds. */
 export const tunnelVouchesMs = 30_000
-/** Longest duration of a tunnel, even if it is busy, in milliseconds. */
+/** Maximum duration of a tunnel, even if it is busy, in milliseconds. */
 export const tunnelTotalMaxMs = 60 * 60_000
-/** Most bytes of a tunnel, in both directions together. */
+/** Maximum number of bytes of a tunnel, in both directions together. */
 export const tunnelBytesMax = 4 * 1024 * 1024 * 1024
 
 export interface Traffic {

@@ -89,7 +89,7 @@ export async function openExec(
     [...command],
     intoStdout,
     intoSaid,
-    // Only announces an input; the input itself is written below.
+    // Only tells the client that an input exists; `write` sends the input itself.
     stdin ? new PassThrough() : null,
     false,
     (status) => {

@@ -142,7 +142,7 @@ export async function removePod(
   }
 }
 
-/** Called once the pod has read its files; idempotent. */
+/** Empties the secret with the agent's files once its pod has read them. Idempotent. */
 export async function forgetFiles({ cluster, ground }: PreparedCluster, agentId: string): Promise<void> {
   const body = emptyFiles(ground, agentId)
   const { namespace, name } = body.metadata

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 /** The size fields of an ext4 superblock. */
 export interface Ext4Size {
   readonly sizeBytes: number
-  /** Used bytes at the last clean unmount. */
+  /** Number of bytes in use at the last clean unmount. */
   readonly usedBytes: number
 }
 

@@ -7,7 +7,7 @@ export interface VolumeFacts {
   /** The user id of the mesh. */
   readonly uid: number
   readonly flavour: 'docker' | 'podman'
-  /** In the engine's format: `name=userns` and the like. */
+  /** The engine's security options in its own format, such as `name=userns`. */
   readonly securityOptions: readonly string[]
   readonly missingPrograms: readonly string[]
   readonly hasLoopDevices: boolean
