@@ -5,7 +5,7 @@ import type { ProviderReply } from '../providers/llm-provider.ts'
 export function embeddingsReply(made: {
   readonly vectors: readonly (readonly number[])[]
   readonly model: string
-  /** Null if not reported. */
+  /** The prompt tokens; null if the provider reports none. */
   readonly tokens: number | null
   readonly parameters: JsonObject
 }): ProviderReply {

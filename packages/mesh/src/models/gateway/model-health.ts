@@ -67,8 +67,8 @@ const shuts: readonly FailureKind[] = ['credential', 'account']
 export const retryAfterBelievedMaxMs = 120_000
 
 /**
- * The health after an event. A call sent before the cooldown began has no say: its answer does not end the cooldown,
- * and its failure does not count. Pure.
+ * The health after an event. Calls sent before the cooldown began do not count: an answer does not end the cooldown,
+ * and a failure does not raise the number of failures. Pure.
  */
 export function healthAfter(health: ModelHealth, event: HealthEvent, now: number): ModelHealth {
   const holds = health.kind === 'cooling' && hasBegun(health, now)

@@ -5,10 +5,10 @@ import type { ShareBounds } from '../../intake/index.ts'
 import type { UnknownCost } from '../../spending/index.ts'
 
 /**
- * Continues to read an answer after its client has disconnected. A provider bills all generated tokens, and closing the
- * connection shows neither whether it stopped nor what it had generated. So the answer is read until it reports its
- * usage; the reservation stays open meanwhile. Time, bytes, and calls (for each agent and in total) are limited:
- * beyond a limit the provider is cut off, and the whole reservation is charged.
+ * Continues to read an answer after its client has disconnected. A provider bills all generated tokens, and closing
+ * the connection shows neither whether the model stopped nor how much it generated. So the mesh reads the answer
+ * until its usage arrives; the reservation stays open meanwhile. Time, bytes, and calls (per agent and in total) are
+ * limited: beyond a limit the provider is cut off, and the whole reservation is charged.
  */
 export interface ReadOn {
   begin(agentId: string): Hearing

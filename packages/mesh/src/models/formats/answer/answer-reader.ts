@@ -60,7 +60,7 @@ interface ReaderOptions {
   /** The provider's name, stored with its thinking: only this provider gets the thinking back in its own form. */
   readonly from?: string
   readonly judge?: JudgeError | undefined
-  /** Whether the reader of these words can take them back; else the first ones are held until they are surely words. */
+  /** Whether the receiver can retract text; otherwise the first text is held until it is surely not thinking. */
   readonly takesBack?: boolean
 }
 
@@ -217,7 +217,7 @@ function errorEvent(text: string): WireValue {
   return { value, written: value }
 }
 
-/** An error may be plain text. */
+/** The parsed error if it is JSON; some providers send plain text. */
 function jsonOr(text: string): unknown {
   return readJsonQuietly(text, jsonLimits.modelAnswer) ?? text
 }
@@ -317,7 +317,7 @@ function argumentsOf(call: {
   return call.arguments || call.parameters || call.input
 }
 
-/** A longer id is ignored. */
+/** The longest tool call id that is read, characters; a longer id is ignored. */
 const idMaxChars = 512
 
 function heard(so: ReadSoFar, { text: words, thoughts }: Pick<SaidNews, 'text' | 'thoughts'>): SaidNews {

@@ -69,7 +69,7 @@ const templateMarks = /^(?:[\s}\]]|<\/[a-z_]{1,40}>|<\|[^|<>]{1,40}\|>)*$/
 const halfEscape =
   /(?<!\\)((?:\\\\)*)(?:(\\u[dD][89abAB][0-9a-fA-F]{2})(?!\\u[dD][c-fC-F][0-9a-fA-F]{2})|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2}))/g
 
-/** The same text without halves of surrogate pairs, which several providers refuse to read back. Pure. */
+/** Replaces halves of surrogate pairs, which several providers reject in later requests. Pure. */
 export function wellFormed(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed()
   return /\\u[dD][89a-fA-F]/.test(whole) ? whole.replace(halfEscape, '$1\\ufffd') : whole

@@ -22,7 +22,7 @@ export interface TaggedText {
 /** A mark within backticks or directly after one of these quotation marks is an example. */
 const quotes: ReadonlySet<string> = new Set(['"', "'", '“', '‘', '«'])
 
-/** For a reader that cannot take words back: held so long to see whether a closing tag without its opening one follows. */
+/** For a receiver that cannot retract: the characters held in case a closing tag without an opening one follows. */
 export const unopenedHeldChars = 160
 
 /**

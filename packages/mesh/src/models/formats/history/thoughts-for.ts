@@ -87,7 +87,7 @@ function asItCame(own: readonly JsonObject[], known: ReadonlyMap<string, string>
     case 'extra_content':
       return { seals: sealsFor(own, known) }
     default:
-      // Thinking between tags or in the words is removed from the history by the servers themselves.
+      // Thinking between tags or in the words is not sent back: servers would remove it from the history themselves.
       return {}
   }
 }
