@@ -48,7 +48,12 @@ export function documentedFaults(messages: readonly JsonObject[], provider: stri
   if (!isWellFormed(messages)) faults.push('half a surrogate pair')
   for (const [index, message] of messages.entries()) {
     const { role, content } = message
-    const words = typeof content === 'string' ? content : ''
+    // No part may be blank, so a message of parts is as empty as its emptiest part.
+    const texts = ((Array.isArray(content) ? content : []) as { text?: string }[]).map(
+      (part) => part.text ?? '',
+    )
+    const words =
+      typeof content === 'string' ? content : texts.every((text) => text.trim() !== '') ? texts.join('') : ''
     if (role === 'tool') {
       const id = JSON.stringify(message['tool_call_id'])
       if (JSON.stringify(open[0]) !== id)

@@ -49,7 +49,7 @@ export function fitHistory(messages: JsonValue, rules: HistoryRules): JsonValue 
     }
   }
   const whole = isChanged ? fitted : messages
-  const ordered = rules.rolesInTurn ? fitTurns(whole) : whole
+  const ordered = rules.rolesInTurn ? fitTurns(whole, rules.joinsParts) : whole
   const answered = rules.answersResults ? withAnswers(ordered) : ordered
   return answered.length === ordered.length ? ordered : answered
 }

@@ -14,7 +14,7 @@ const goOn = '[Go on.]'
  *
  * Returns the same list if nothing changes. Pure.
  */
-export function fitTurns(messages: JsonValue[]): JsonValue[] {
+export function fitTurns(messages: JsonValue[], joinsParts = false): JsonValue[] {
   const fitted: JsonValue[] = []
   const lastRole = () => roleOf(fitted.at(-1))
   for (const message of messages) {
@@ -26,7 +26,7 @@ export function fitTurns(messages: JsonValue[]): JsonValue[] {
     const role = roleOf(inOrder)
     const isFirst = lastRole() === null || lastRole() === 'system'
     if (role === 'assistant' && isFirst) fitted.push({ role: 'user', content: opening })
-    const joined = joinedWith(fitted.at(-1), inOrder)
+    const joined = joinedWith(fitted.at(-1), inOrder, joinsParts)
     if (joined === null) fitted.push(inOrder)
     else fitted[fitted.length - 1] = joined
   }
@@ -59,17 +59,25 @@ function instructionInOrder(message: JsonValue, isBeginning: boolean): JsonValue
 }
 
 /** Joins two messages into one; null if they must stay separate. */
-function joinedWith(before: JsonValue | undefined, next: JsonValue): JsonObject | null {
+function joinedWith(before: JsonValue | undefined, next: JsonValue, joinsParts: boolean): JsonObject | null {
   if (!isJsonObject(before) || !isJsonObject(next) || before['role'] !== next['role']) return null
   const { role } = next
   // An answer with calls must be followed by their results, so it is not joined.
   const isOpen = role === 'user' || (role === 'assistant' && before['tool_calls'] === undefined)
   if (!isOpen) return null
-  return { ...before, ...next, content: joinedContent(before['content'], next['content']) }
+  return { ...before, ...next, content: joinedContent(before['content'], next['content'], joinsParts) }
 }
 
-function joinedContent(before: JsonValue | undefined, next: JsonValue | undefined): JsonValue {
-  if (typeof before === 'string' && typeof next === 'string') return `${before}\n\n${next}`
+/** Parts stay parts in each call of a conversation, whether or not one is marked for the prompt cache. */
+function joinedContent(
+  before: JsonValue | undefined,
+  next: JsonValue | undefined,
+  joinsParts: boolean,
+): JsonValue {
+  if (typeof before === 'string' && typeof next === 'string') {
+    const staysParts = joinsParts && before.trim() !== '' && next.trim() !== ''
+    if (!staysParts) return `${before}\n\n${next}`
+  }
   const parts = [...partsOf(before), ...partsOf(next)]
   return parts.length === 0 ? null : parts
 }

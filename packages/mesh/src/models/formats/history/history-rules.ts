@@ -15,6 +15,8 @@ export interface HistoryRules {
   readonly thinking: ThinkingRule
   /** Whether instructions must come first, and user and model must alternate. */
   readonly rolesInTurn: boolean
+  /** Messages of one role become parts of one message; servers of chats may take only text. */
+  readonly joinsParts: boolean
 }
 
 export type ThinkingRule =
@@ -75,6 +77,7 @@ export function historyRulesOf(at: {
     answersResults: isMistral,
     thinking: thinkingRule(at),
     rolesInTurn: !takesAnyOrder(at),
+    joinsParts: at.kind !== 'openai-compatible',
   }
 }
 
