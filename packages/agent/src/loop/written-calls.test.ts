@@ -30,7 +30,7 @@ describe('a call of a tool in the words of a model', () => {
     ['whose name is only in its arguments', '{"title": "look", "arguments": {}}'],
     ['that has no arguments', '{"name": "look"}'],
     ['within other JSON', 'The config is {"name": "look", "arguments": {}} by default.'],
-  ])('is none %s', (_what, text) => {
+  ])('a text is no written call: one %s', (_what, text) => {
     expect(writtenCall(text, names)).toBeNull()
   })
 

@@ -68,7 +68,7 @@ test('text that is meant to have lines keeps them, and obeys nothing else', () =
   expect(out.text()).toBe('first\nsecond\uFFFD[2J\n')
 })
 
-test('colors of ours stay, and where there are none nothing looks like one', () => {
+test('colors of the program stay, and without colors no text looks like one', () => {
   const colored = keepTerminal({ isTTY: true })
   colored.terminal.print(createColor(true).bad('x'))
   expect(colored.out.text()).toBe('\u001B[31mx\u001B[39m\n')

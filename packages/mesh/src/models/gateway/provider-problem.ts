@@ -1,3 +1,4 @@
+import { readRefusalText } from '../providers/read-reply-text.ts'
 import { Problem, retold } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { redact } from '../../credentials/index.ts'
@@ -57,7 +58,7 @@ const codeByStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
 
 /** Classifies an error reply; the problem repeats the provider's words and never a key. Reads the reply's body. */
 export async function readRefusalOf(reply: ProviderReply, by: RefusedBy): Promise<Refusal> {
-  const text = await readStart(reply)
+  const text = await readRefusalText(reply, refusalMaxBytes)
   const source = {
     status: reply.status,
     ...placeOf(by),
@@ -190,21 +191,4 @@ export function namingVariables(problem: Problem, provider: string): Problem {
     })
   }
   return problem
-}
-
-async function readStart(reply: ProviderReply): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of reply.body) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes >= refusalMaxBytes) break
-    }
-  } catch {
-    // The status decides; a message that could not be read is left out.
-  } finally {
-    reply.discard()
-  }
-  return Buffer.concat(chunks).toString('utf8', 0, refusalMaxBytes)
 }

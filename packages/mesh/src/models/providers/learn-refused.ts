@@ -5,7 +5,8 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { readJsonQuietly } from '../../intake/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { refusedMember, withoutMember } from '../refusals/refused-member.ts'
-import type { LlmProvider, ProviderReply, ProviderRequest } from './llm-provider.ts'
+import type { LlmProvider, ProviderRequest } from './llm-provider.ts'
+import { readRefusalText } from './read-reply-text.ts'
 
 /** The time for which a refused member is remembered, milliseconds; the provider may accept it later. */
 const rememberedMs = 3_600_000
@@ -55,7 +56,7 @@ export function learningProvider(provider: LlmProvider, { clock, log }: LearnDep
       for (let tries = 0; ; tries++) {
         const reply = await provider.complete(asked, options)
         if (tries >= lostMax || (reply.status !== 400 && reply.status !== 422)) return reply
-        const refusal = await readWhole(reply)
+        const refusal = await readRefusalText(reply, refusalMaxBytes)
         const name = refusedMember(refusal, bodyOf(asked), lost)
         if (name === null) return { ...reply, body: pieces(refusal), discard: () => {} }
         log?.warn({ model, member: name }, 'a model refused a member of the request; sending without it')
@@ -76,24 +77,6 @@ function bodyOf({ body }: ProviderRequest): JsonObject {
   const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
   const value = readJsonQuietly(text, jsonLimits.modelBody)
   return isJsonObject(value) ? value : {}
-}
-
-/** Reads a refusal; if the connection breaks, the part that was read counts. */
-async function readWhole(reply: ProviderReply): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of reply.body) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes >= refusalMaxBytes) break
-    }
-  } catch {
-    // The status is already known and decides.
-  } finally {
-    reply.discard()
-  }
-  return Buffer.concat(chunks).toString('utf8', 0, refusalMaxBytes)
 }
 
 async function* pieces(text: string): AsyncGenerator<Uint8Array> {

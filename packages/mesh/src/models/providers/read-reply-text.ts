@@ -1,7 +1,22 @@
 import type { ProviderReply } from './llm-provider.ts'
 
-/** Reads an answer as text, up to `maxBytes`. */
-export async function readReplyText(reply: ProviderReply, maxBytes: number): Promise<string> {
+/** Reads an answer as text, up to `maxBytes`. Rejects if the connection breaks. */
+export function readReplyText(reply: ProviderReply, maxBytes: number): Promise<string> {
+  return readUpTo(reply, maxBytes, (error) => {
+    throw error
+  })
+}
+
+/** Reads a refusal, up to `maxBytes`. If the connection breaks, the part that was read counts: the status decides. */
+export function readRefusalText(reply: ProviderReply, maxBytes: number): Promise<string> {
+  return readUpTo(reply, maxBytes, () => {})
+}
+
+async function readUpTo(
+  reply: ProviderReply,
+  maxBytes: number,
+  onBreak: (error: unknown) => void,
+): Promise<string> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   try {
@@ -10,6 +25,8 @@ export async function readReplyText(reply: ProviderReply, maxBytes: number): Pro
       bytes += chunk.length
       if (bytes >= maxBytes) break
     }
+  } catch (error) {
+    onBreak(error)
   } finally {
     reply.discard()
   }
