@@ -17,7 +17,9 @@ function isCrossed({ kind, name }: Hop, above: readonly string[], next: string):
   // The type of a function has its name with a capital.
   const names = new RegExp(`\\b[${name[0]?.toLowerCase()}${name[0]?.toUpperCase()}]${name.slice(1)}\\b`)
   if (kind === 'hook') {
-    const told = above.some((path) => sources.inModuleOf(path).some((text) => text.includes(`${name}.tell`)))
+    const told = above.some((path) =>
+      sources.inModuleOf(path).some((text) => text.includes(`${name}.publish`)),
+    )
     const heard = sources.inModuleOf(next).some((text) => text.includes(`${name}.subscribe`))
     return new RegExp(`readonly ${name}: `).test(hooks) && told && heard
   }

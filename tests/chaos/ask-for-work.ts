@@ -7,7 +7,7 @@ import type { Reply } from '../support/http-call.ts'
 import type { AskedFact, CallFact } from './facts.ts'
 import type { Supervisor } from './supervise-mesh.ts'
 import { callFor, callId, sayPlan } from './steps.ts'
-import { toldWords } from './read-conversation.ts'
+import { outcomeOf } from './read-conversation.ts'
 import type { Work } from './work-plan.ts'
 
 /** A webhook of an agent, as its sender knows it. */
@@ -142,7 +142,7 @@ async function invoke(asking: Asking, work: Work): Promise<{ asked: AskedFact[];
     return hearRun(heard, reply)
   })
   const words = heard.told?.text ?? ''
-  const told = heard.told === null ? null : heard.told.status === 'done' ? toldWords(words) : 'unknown'
+  const told = heard.told === null ? null : heard.told.status === 'done' ? outcomeOf(words) : 'unknown'
   const call: CallFact = { id, marker, step: step.name, told, words: words.slice(0, 300) }
   return { asked: [factOf(heard, { key: marker, kind: 'invoke', way: work.way })], calls: [call] }
 }

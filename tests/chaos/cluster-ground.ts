@@ -126,20 +126,20 @@ export function clusterGround(
           .filter((pod) => pod.metadata.deletionTimestamp === undefined && !ready.has(agentOf(pod) ?? ''))
           .map((pod) => ({
             check: 'orphan' as const,
-            what: `the pod ${wordsOf(pod)} runs and no agent is ready there`,
+            what: `the pod ${describePod(pod)} runs and no agent is ready there`,
           })),
         ...[...byClaim]
           .filter(([, all]) => all.length > 1)
           .map(([claim, all]) => ({
             check: 'two-on-one-folder' as const,
-            what: `${claim} is in ${all.length} pods: ${all.map(wordsOf).join(', ')}`,
+            what: `${claim} is in ${all.length} pods: ${all.map(describePod).join(', ')}`,
           })),
       ]
     },
     async afterStop() {
       return (await live()).map((pod) => ({
         check: 'after-stop' as const,
-        what: `the pod ${wordsOf(pod)} runs after flotilla stop`,
+        what: `the pod ${describePod(pod)} runs after flotilla stop`,
       }))
     },
     async afterReset() {
@@ -158,7 +158,7 @@ function claimOfPod({ spec }: Pod): string {
   return spec.volumes.find((one) => one.persistentVolumeClaim)?.persistentVolumeClaim?.claimName ?? 'no claim'
 }
 
-function wordsOf(pod: Pod): string {
+function describePod(pod: Pod): string {
   const agent = pod.metadata.annotations[labelKeys.agent] ?? 'no agent'
   return `${pod.metadata.name} of ${agent} on ${pod.spec.nodeName ?? 'no node'}`
 }

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { tellCoverage, tellFindings, tellReadyTimes } from './report.ts'
+import { formatCoverage, formatFindings, formatReadyTimes } from './report.ts'
 import type { ChaosReport } from './run-chaos.ts'
 
 /**
@@ -14,10 +14,10 @@ export async function keepReport(folder: string, report: ChaosReport): Promise<s
   const path = join(folder, `${runtime}-${seed}-${runs}`)
   const text = [
     `seed ${seed}, ${runtime}, ${runs} runs asked for, ${new Date().toISOString()}`,
-    tellCoverage(report),
-    tellReadyTimes(lives),
+    formatCoverage(report),
+    formatReadyTimes(lives),
     '',
-    tellFindings(report),
+    formatFindings(report),
     '',
   ].join('\n')
   const kept = {

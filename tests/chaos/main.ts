@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { reportFolder } from './keep-home.ts'
 import { keepReport } from './keep-report.ts'
-import { tellCoverage, tellFindings, tellReadyTimes } from './report.ts'
+import { formatCoverage, formatFindings, formatReadyTimes } from './report.ts'
 import { runChaos } from './run-chaos.ts'
 
 /**
@@ -109,7 +109,9 @@ async function main(): Promise<number> {
       signal: stopping.signal,
     })
     console.log(`\n== ${runtime === 'process' ? 'plain processes' : 'containers'}`)
-    console.log([tellCoverage(report), tellReadyTimes(report.lives), '', tellFindings(report)].join('\n'))
+    console.log(
+      [formatCoverage(report), formatReadyTimes(report.lives), '', formatFindings(report)].join('\n'),
+    )
     console.log(`\nThe report is kept: ${await keepReport(reportFolder, report)}`)
     found += report.findings.length
   }

@@ -19,7 +19,7 @@ export interface Notes {
 
 /** More of them say nothing new, and the file is to be read. */
 const notesMax = 500
-const toldMax = 20
+const listedMax = 20
 const toldLinesMax = 6
 
 export function openNotes(
@@ -39,10 +39,10 @@ export function openNotes(
     },
     tell() {
       if (notes.length === 0) return 'Nothing was noted.'
-      const more = notes.length - toldMax
+      const more = notes.length - listedMax
       return [
         `Noted, with all of it in ${path}:`,
-        ...notes.slice(0, toldMax).flatMap(wordsOf),
+        ...notes.slice(0, listedMax).flatMap(describeNote),
         ...(more > 0 ? [`... and ${more} more`] : []),
         ...(notes.length === notesMax ? [`Nothing was noted any more after ${notesMax}.`] : []),
       ].join('\n')
@@ -50,7 +50,7 @@ export function openNotes(
   }
 }
 
-function wordsOf({ what, evidence }: Note): string[] {
+function describeNote({ what, evidence }: Note): string[] {
   const lines = Object.entries(evidence).flatMap(([name, all]) => all.map((line) => `    ${name}: ${line}`))
   return [what, ...lines.slice(-toldLinesMax).map((line) => line.slice(0, 300))]
 }

@@ -4,7 +4,7 @@ import { answerWhole, chunkEvent, refuse, startLlmUpstream, usageEvent } from '.
 import type { UpstreamCall } from '../support/llm-upstream.ts'
 import type { Chance } from './chance.ts'
 import type { CallFact, BilledFact } from './facts.ts'
-import { nextTurn, readConversation, toldWords } from './read-conversation.ts'
+import { nextTurn, readConversation, outcomeOf } from './read-conversation.ts'
 import type { SaidMessage } from './read-conversation.ts'
 import { callFor, callId } from './steps.ts'
 import type { StepName, ToolCall } from './steps.ts'
@@ -53,7 +53,7 @@ export async function startPlannedModel(options: {
     const heard = readConversation(messages)
     for (const [id, words] of heard.results) {
       const call = calls.get(id)
-      if (call) calls.set(id, { ...call, told: toldWords(words), words: words.slice(0, 300) })
+      if (call) calls.set(id, { ...call, told: outcomeOf(words), words: words.slice(0, 300) })
     }
     keepMost(steersSeen, heard.steers)
     keepMost(answersSeen, heard.answers)

@@ -134,7 +134,7 @@ function openQuestion(since: readonly SaidMessage[], calls: readonly SaidCall[])
 const unknownCodes = ['outcome-unknown', 'upstream-failed', 'upstream-timeout', 'internal-error']
 
 /** What the words of a result say became of the call. Pure. */
-export function toldWords(words: string): NonNullable<CallFact['told']> {
+export function outcomeOf(words: string): NonNullable<CallFact['told']> {
   const code = /^Error \(([a-z-]+)\)/.exec(words)?.[1]
   if (code === undefined) return words.startsWith('Error') ? 'unknown' : 'done'
   return unknownCodes.includes(code) ? 'unknown' : 'refused'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { quantile, tellReadyTimes } from './report.ts'
+import { quantile, formatReadyTimes } from './report.ts'
 import type { Life } from './supervise-mesh.ts'
 
 function aLife(changes: Partial<Life>): Life {
@@ -26,7 +26,7 @@ test('the time from a kill to ready is reported with its parts', () => {
       said: { msg: 'the mesh is ready and takes work', loadedMs: 800, composedMs: 990, readyMs: 1980 },
     },
   ]
-  const told = tellReadyTimes([aLife({ killedBeforeAt: null }), aLife({ lines })])
+  const told = formatReadyTimes([aLife({ killedBeforeAt: null }), aLife({ lines })])
   expect(told).toContain('1 times: median 2.00 s')
   expect(
     told

@@ -7,7 +7,7 @@ import { stepNames } from './steps.ts'
 const shownMax = 5
 
 /** The findings of one stage, with what they rest on. Pure. */
-export function tellFindings({ findings, options, keptHome }: ChaosReport): string {
+export function formatFindings({ findings, options, keptHome }: ChaosReport): string {
   if (findings.length === 0) return 'Nothing was found wrong.'
   const byCheck = [...Map.groupBy(findings, ({ check }) => check)]
   const table = byCheck.map(([check, found]) => `  ${check.padEnd(24)} ${String(found.length).padStart(4)}`)
@@ -45,7 +45,7 @@ function tellCheck(found: readonly Finding[]): string[] {
 }
 
 /** What was done, so that a clean result says how much it rests on. Pure. */
-export function tellCoverage({ facts, lives, struck, seconds }: ChaosReport): string {
+export function formatCoverage({ facts, lives, struck, seconds }: ChaosReport): string {
   const states = countBy(facts.runs.map(({ state, outcome }) => outcome?.code ?? state))
   const told = stepNames
     .map((name) => {
@@ -76,7 +76,7 @@ function countBy(names: readonly string[]): string {
 }
 
 /** How long a killed mesh takes until it is ready again, and where the time goes. Pure. */
-export function tellReadyTimes(lives: readonly Life[]): string {
+export function formatReadyTimes(lives: readonly Life[]): string {
   const ready = lives.filter((life) => life.killedBeforeAt !== null && life.readyAt !== null)
   const totals = ready.map((life) => (life.readyAt ?? 0) - (life.killedBeforeAt ?? 0))
   if (totals.length === 0) return 'No killed mesh became ready again.'

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { createChance } from './chance.ts'
 import { effectsOfLines } from './ground.ts'
-import { nextTurn, readConversation, toldWords } from './read-conversation.ts'
+import { nextTurn, readConversation, outcomeOf } from './read-conversation.ts'
 import { callFor, readPlan, sayPlan, stepNames } from './steps.ts'
 import type { Plan } from './steps.ts'
 import { planBlow, planWork } from './work-plan.ts'
@@ -97,11 +97,11 @@ describe('a plan', () => {
 })
 
 test('the text of a result distinguishes done, refused and unknown', () => {
-  expect(toldWords('{"version": 1}')).toBe('done')
-  expect(toldWords('exit code 0\n')).toBe('done')
-  expect(toldWords('Error (version-conflict): somebody wrote it')).toBe('refused')
-  expect(toldWords('Error (outcome-unknown): it had begun')).toBe('unknown')
-  expect(toldWords('Error: this call was skipped')).toBe('unknown')
+  expect(outcomeOf('{"version": 1}')).toBe('done')
+  expect(outcomeOf('exit code 0\n')).toBe('done')
+  expect(outcomeOf('Error (version-conflict): somebody wrote it')).toBe('refused')
+  expect(outcomeOf('Error (outcome-unknown): it had begun')).toBe('unknown')
+  expect(outcomeOf('Error: this call was skipped')).toBe('unknown')
 })
 
 test('lines of a disk are effects of the calls that they name', () => {

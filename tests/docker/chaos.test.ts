@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { expect, it } from 'vitest'
-import { tellCoverage, tellFindings, tellReadyTimes } from '../chaos/report.ts'
+import { formatCoverage, formatFindings, formatReadyTimes } from '../chaos/report.ts'
 import { runChaos } from '../chaos/run-chaos.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
@@ -23,8 +23,8 @@ withEngine(
           progress: tell,
         } as const
         const report = await runChaos(options)
-        tell(`${tellCoverage(report)}\n${tellReadyTimes(report.lives)}`)
-        expect(report.findings, tellFindings(report)).toEqual([])
+        tell(`${formatCoverage(report)}\n${formatReadyTimes(report.lives)}`)
+        expect(report.findings, formatFindings(report)).toEqual([])
         expect(report.struck.mesh).toBeGreaterThan(0)
       },
       7_200_000,

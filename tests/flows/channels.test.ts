@@ -263,7 +263,7 @@ describe('many people at once', () => {
     )
     expect(
       platform.shown.filter(({ conversation }) => conversation.startsWith('stranger')).length,
-    ).toBeLessThanOrEqual(channelLimits.strangersToldPerMinute)
+    ).toBeLessThanOrEqual(channelLimits.strangersAnsweredPerMinute)
     const ledger = openLedger(mesh.home)
     try {
       const count = (where: string) =>
@@ -274,7 +274,7 @@ describe('many people at once', () => {
       // Up to the limit of one minute, each message is recorded, answered or refused; further ones leave no row.
       expect(count("sender_id = 'intranet:p0'")).toBeLessThanOrEqual(perMinute + 1)
       expect(count('TRUE')).toBeLessThanOrEqual(
-        perMinute + 1 + channelLimits.strangersToldPerMinute + rightful.length,
+        perMinute + 1 + channelLimits.strangersAnsweredPerMinute + rightful.length,
       )
       await eventually(
         'nothing is to be told any more',

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { expect, it } from 'vitest'
-import { tellCoverage, tellFindings, tellReadyTimes } from '../chaos/report.ts'
+import { formatCoverage, formatFindings, formatReadyTimes } from '../chaos/report.ts'
 import { runChaos } from '../chaos/run-chaos.ts'
 import { patient } from '../support/patience.ts'
 
@@ -18,8 +18,8 @@ it(
       ...(soak ? {} : { blows: 5 }),
       progress: soak ? tell : () => undefined,
     })
-    tell(`${tellCoverage(report)}\n${tellReadyTimes(report.lives)}`)
-    expect(report.findings, tellFindings(report)).toEqual([])
+    tell(`${formatCoverage(report)}\n${formatReadyTimes(report.lives)}`)
+    expect(report.findings, formatFindings(report)).toEqual([])
     expect(report.struck.mesh).toBeGreaterThan(0)
   },
   patient(process.env['FLOTILLA_SOAK'] === '1' ? 7_200_000 : 240_000),

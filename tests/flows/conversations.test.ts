@@ -47,7 +47,7 @@ async function began(mesh: MeshProcess): Promise<void> {
   )
 }
 
-const letGo = (mesh: MeshProcess) => writeFile(join(mesh.dataOf('left'), 'go'), '')
+const unblockAgent = (mesh: MeshProcess) => writeFile(join(mesh.dataOf('left'), 'go'), '')
 
 describe('a conversation', () => {
   let mesh: MeshProcess
@@ -77,7 +77,7 @@ describe('a conversation', () => {
     expect(refused.json()).toMatchObject({ status: 409, code: 'conflict', run_id: waiting })
     // Another conversation can be reset meanwhile.
     expect((await reset(mesh, 'two')).json()).toEqual({ session: 'two', archived_messages: 3 })
-    await letGo(mesh)
+    await unblockAgent(mesh)
     await mesh.ended(waiting)
 
     const { messages } = await historyOf(mesh, 'default')
@@ -128,7 +128,7 @@ describe('a conversation', () => {
     // `submit` disconnects as soon as its run is named.
     const left = await mesh.submit('wait', { agent: 'left', session: 'left' })
     await began(mesh)
-    await letGo(mesh)
+    await unblockAgent(mesh)
     await mesh.ended(left)
     expect((await historyOf(mesh, 'left')).messages.at(-1)).toMatchObject({ text: 'It is over.' })
   })
@@ -148,7 +148,7 @@ describe('a conversation', () => {
     await new Promise((resolve) => {
       setTimeout(resolve, patienceMs * 2)
     })
-    await letGo(mesh)
+    await unblockAgent(mesh)
     const body = await asking
     expect(body.startsWith('  ')).toBe(true)
     expect(runViewSchema.parse(JSON.parse(body)).outcome).toMatchObject({
@@ -170,7 +170,7 @@ describe('a conversation', () => {
     await mesh.kill9()
     expect(await asking).toHaveProperty('error')
     await mesh.restart()
-    await letGo(mesh)
+    await unblockAgent(mesh)
   })
 })
 

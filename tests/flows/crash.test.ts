@@ -120,7 +120,7 @@ function expectOneOutcomeEach(ended: readonly RunView[]): void {
 }
 
 /** Lets slow commands finish. */
-async function letGo(): Promise<void> {
+async function releaseCalls(): Promise<void> {
   for (const agent of workers) await writeFile(join(mesh.dataOf(agent), 'go'), '')
 }
 
@@ -146,7 +146,7 @@ describe('a killed mesh', () => {
     const processes = await mesh.agentProcesses()
     expect(await Promise.all(processes.map(isAlive))).toEqual(processes.map(() => true))
     // Both tools end while the mesh is down, and both agents request a model from it.
-    await letGo()
+    await releaseCalls()
     await eventually('the agents work on without a mesh', async () => {
       const lines = [...(await linesOf('left')), ...(await linesOf('right'))]
       return lines.includes('slow 1 end') && lines.includes('slow 2 end')
@@ -245,7 +245,7 @@ describe('a killed mesh', () => {
     const processes = await mesh.agentProcesses()
     await mesh.kill9()
     for (const { pid } of processes) process.kill(-pid, 'SIGKILL')
-    await letGo()
+    await releaseCalls()
     await mesh.restart()
     for (const id of [left, right, queued]) expect((await mesh.ended(id)).state).toBe('done')
     // An interrupted run waits before its next attempt, and other runs of its lane go first.
@@ -281,7 +281,7 @@ describe('a killed agent', () => {
       return left.includes('slow 1') && right.includes('slow 2')
     })
     await killAgent('left')
-    await letGo()
+    await releaseCalls()
 
     const [cutRun, otherRun] = [await mesh.ended(cut), await mesh.ended(other)]
     expect(otherRun).toMatchObject({ state: 'done', attempt: 1 })
@@ -308,7 +308,7 @@ describe('a killed agent', () => {
       await killAgent('left')
     }
     const run = await reply
-    await letGo()
+    await releaseCalls()
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'interrupted' })
     expect(run.outcome?.text).not.toBe('')
     expect((await mesh.ask('write 4', { agent: 'left', session: own('after') })).state).toBe('done')

@@ -83,7 +83,7 @@ beforeEach(async () => {
 })
 // Runs that a test left are ended, and the file that releases commands is removed.
 afterEach(async () => {
-  await letGo()
+  await unblockAgent()
   await allEnded()
   await rm(join(mesh.dataOf('left'), 'go'))
 })
@@ -125,7 +125,7 @@ const isHeard = ({ id }: SteerView) =>
   })
 
 /** Ends the command. */
-const letGo = () => writeFile(join(mesh.dataOf('left'), 'go'), '')
+const unblockAgent = () => writeFile(join(mesh.dataOf('left'), 'go'), '')
 
 async function allEnded(): Promise<readonly RunView[]> {
   return eventually(
@@ -183,7 +183,7 @@ describe('a steer', () => {
     const said = await steer('also red')
     expect(said).toMatchObject({ state: 'waiting', run_id: id, became_run_id: null })
     await isHeard(said)
-    await letGo()
+    await unblockAgent()
     const run = await mesh.ended(id)
     expect(run.outcome).toMatchObject({ status: 'done', text: 'Steered by red.' })
     expect(run.steers).toMatchObject([{ id: said.id, state: 'taken', step: 2, text: 'also red' }])
@@ -273,7 +273,7 @@ describe('between acceptance and taking', () => {
     await mesh.restart()
     expect((await steer('also amber', { key: 'k', session: 'killed mesh' })).id).toBe(said.id)
     await isHeard(said)
-    await letGo()
+    await unblockAgent()
     const run = await mesh.ended(id)
     expect(run.outcome?.text).toBe('Steered by amber.')
     await expectReadOnce(said, await allEnded())
@@ -284,7 +284,7 @@ describe('between acceptance and taking', () => {
     const said = await steer('also brown', { session: 'away' })
     await isHeard(said)
     await mesh.kill9()
-    await letGo()
+    await unblockAgent()
     // The command ends meanwhile: the agent reads the steer, and cannot confirm it to the mesh.
     await sleep(1500)
     await mesh.restart()

@@ -209,15 +209,15 @@ describe.skipIf(anvilProgram === null)('payments of an agent', () => {
     rpc.answersTwice = null
     expect((await history())[0]).toMatchObject({ note: expect.stringContaining('not JSON-RPC') })
 
-    let letGo = (): void => {}
-    const held = new Promise<void>((resolve) => (letGo = resolve))
+    let release = (): void => {}
+    const held = new Promise<void>((resolve) => (release = resolve))
     rpc.trick = ({ method, pass }) =>
       method === 'eth_sendRawTransaction' ? pass().then((said) => held.then(() => said)) : null
     const asked = told('wallet_transfer', to(friend))
     // The payment is stored before the RPC answers, and its outcome is found without that answer.
     await eventually('it is signed', async () => (await history()).length === count + 2 || null)
     await newestIs('landed')
-    letGo()
+    release()
     expect(await asked).toContain('paid')
     rpc.trick = () => null
     await buried()

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import type { ClusterHands } from '../chaos/cluster-ground.ts'
 import { reportFolder } from '../chaos/keep-home.ts'
 import { keepReport } from '../chaos/keep-report.ts'
-import { tellCoverage, tellFindings, tellReadyTimes } from '../chaos/report.ts'
+import { formatCoverage, formatFindings, formatReadyTimes } from '../chaos/report.ts'
 import { runChaos } from '../chaos/run-chaos.ts'
 import { storageClass } from './cluster/controllers.ts'
 import { agentImage } from './cluster/images.ts'
@@ -40,7 +40,7 @@ export async function runClusterChaos(
       process.stderr.write(`${seconds} s  ${step}\n`)
     },
   })
-  tell([tellCoverage(report), tellReadyTimes(report.lives), '', tellFindings(report)].join('\n'))
+  tell([formatCoverage(report), formatReadyTimes(report.lives), '', formatFindings(report)].join('\n'))
   tell(`\nThe report is kept: ${await keepReport(reportFolder, report)}`)
   return report.findings.length > 0 ? 1 : 0
 }

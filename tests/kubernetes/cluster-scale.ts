@@ -25,7 +25,7 @@ const readyMs = 240_000
 const madeAtOnce = 32
 const claimBytes = String(64 * 1024 * 1024)
 
-const toldSchema = z.looseObject({
+const summarySchema = z.looseObject({
   seconds: z.number().default(0),
   cpuSeconds: z.number().default(0),
   megabytes: z.number().default(0),
@@ -34,7 +34,7 @@ const toldSchema = z.looseObject({
   failed: z.array(z.string()).default([]),
   error: z.string().optional(),
 })
-type Told = z.infer<typeof toldSchema>
+type Told = z.infer<typeof summarySchema>
 
 /**
  * `npm run test:kubernetes -- --scale 1000,5000`: so many pods of agents on nodes that are nowhere, for which KWOK says
@@ -158,7 +158,7 @@ async function startSide(cluster: Cluster) {
         lines.next(),
         once(late, 'abort').then(() => Promise.reject(new Error(`no answer to ${line}`))),
       ])
-      return toldSchema.parse(JSON.parse(String(said.value)))
+      return summarySchema.parse(JSON.parse(String(said.value)))
     },
     async kill(): Promise<void> {
       child.kill('SIGKILL')

@@ -99,7 +99,7 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
     const context = {
       environment,
       env: { PATH: process.env['PATH'] },
-      tell: () => {},
+      print: () => {},
       stopped: new AbortController().signal,
       uid: process.getuid?.() ?? -1,
       pid: process.pid,

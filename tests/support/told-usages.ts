@@ -19,7 +19,7 @@ export interface ToldUsage {
 
 const openai = { wire: 'openai', member: 'usage' } as const
 
-export const toldUsages: readonly ToldUsage[] = [
+export const reportedUsages: readonly ToldUsage[] = [
   {
     ...openai,
     model: 'openai/gpt-5-mini',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { builtinTools } from './builtin-tools/builtin-tools.ts'
-import { subagentTools, tellsOfUnread } from './builtin-tools/subagents.ts'
+import { subagentTools, remindOfUnread } from './builtin-tools/subagents.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
 import type { Log } from '@flotilla/protocol/json-log'
@@ -109,5 +109,5 @@ export function composeTools(deps: {
 }
 
 function withSubagents(tools: readonly Tool[], pool: SubagentPool): readonly Tool[] {
-  return [...tellsOfUnread(tools, pool), ...subagentTools(pool)]
+  return [...remindOfUnread(tools, pool), ...subagentTools(pool)]
 }

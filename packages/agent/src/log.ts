@@ -5,10 +5,10 @@ import type { Log } from '@flotilla/protocol/json-log'
 
 /** Writes one JSON line per event to standard output, by file descriptor: the stream object alone would cost 2 ms. */
 export function createLog(clock: Clock): Log {
-  return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), wordsOf })
+  return createJsonLog({ clock, writeSome: (bytes) => writeSync(1, bytes), wordsOf: errorFields })
 }
 
-function wordsOf(err: unknown): unknown {
+function errorFields(err: unknown): unknown {
   if (!(err instanceof Error)) return String(err)
   const code = 'code' in err ? { code: String(err.code) } : {}
   return {

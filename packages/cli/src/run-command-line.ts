@@ -62,11 +62,11 @@ export async function runWords(line: readonly string[], around: Surroundings): P
     const isUsage = error instanceof CommanderError
     // A request for help is no error.
     if (isUsage && error.exitCode === 0) return exitCodes.ok
-    const { tellError, tellErrorValue } = await import('./tell-error.ts')
+    const { printError, printErrorValue } = await import('./tell-error.ts')
     const interrupted = interrupts.signal.aborted
-    if (isJsonAsked(words) && !wrote) tellErrorValue(error, { ...streams, interrupted })
+    if (isJsonAsked(words) && !wrote) printErrorValue(error, { ...streams, interrupted })
     // Commander has written usage errors already.
-    return isUsage ? exitCodes.usage : tellError(error, { ...streams, interrupted })
+    return isUsage ? exitCodes.usage : printError(error, { ...streams, interrupted })
   }
 }
 

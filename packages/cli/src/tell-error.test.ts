@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { CommandFailed } from './command-failed.ts'
 import { readEnvironment } from './environment.ts'
 import { keepText } from './fake-terminal.ts'
-import { tellError } from './tell-error.ts'
+import { printError } from './tell-error.ts'
 
 it.each([
   ['npx flotilla', 'npx', 'Start it: npx flotilla start -d'],
@@ -13,7 +13,7 @@ it.each([
   const err = keepText()
   const environment = readEnvironment({ HOME: '/home/nobody', npm_lifecycle_event: event })
   const error = new CommandFailed('none', { detail: 'None.', repair: 'Start it: flotilla start -d' })
-  tellError(error, { err, environment, interrupted: false })
+  printError(error, { err, environment, interrupted: false })
   expect(err.text()).toContain(expected)
 })
 
@@ -21,7 +21,7 @@ it('names them by the path of the program where the PATH does not find it', () =
   const err = keepText()
   const environment = readEnvironment({ HOME: '/home/nobody', FLOTILLA_CALLED_AS: 'bin/flotilla' })
   const error = new CommandFailed('none', { detail: 'None; flotilla status says so.', repair: 'None.' })
-  tellError(error, { err, environment, interrupted: false })
+  printError(error, { err, environment, interrupted: false })
   expect(err.text()).toContain('None; bin/flotilla status says so.')
   expect(environment.childEnvironment({})).not.toHaveProperty('FLOTILLA_CALLED_AS')
 })

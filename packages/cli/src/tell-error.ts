@@ -11,11 +11,11 @@ import type { TextSink } from './terminal/text-sink.ts'
 import { asTyped } from './terminal/typed-command.ts'
 
 /** The same for programs: the only JSON value on standard output of a failed command. */
-export function tellErrorValue(
+export function printErrorValue(
   error: unknown,
   at: { readonly out: TextSink; readonly environment: Environment; readonly interrupted: boolean },
 ): void {
-  const { code, detail, repair } = at.interrupted ? interruptedWords : wordsOf(error)
+  const { code, detail, repair } = at.interrupted ? interruptedWords : describeError(error)
   const typed = (text: string) => asTyped(text, at.environment.command)
   at.out.write(jsonLine({ error: { code, detail: typed(detail), repair: typed(repair) } }))
 }
@@ -26,7 +26,7 @@ const interruptedWords: FormattedError = {
   repair: 'Run it again.',
 }
 
-function wordsOf(error: unknown): FormattedError {
+function describeError(error: unknown): FormattedError {
   if (isInterrupted(error)) return interruptedWords
   if (!(error instanceof CommanderError)) return formatError(error)
   const detail = error.message.replace(/^error: /, '').replaceAll('\n', ' ')
@@ -34,7 +34,7 @@ function wordsOf(error: unknown): FormattedError {
 }
 
 /** Prints the error of a command on standard error, and returns the exit code. */
-export function tellError(
+export function printError(
   error: unknown,
   at: { readonly err: TextSink; readonly environment: Environment; readonly interrupted: boolean },
 ): ExitCode {

@@ -250,12 +250,12 @@ export function mcpBriefs(servers: McpServers): readonly McpBrief[] {
       return [{ kind: 'local', name, command, args, env, ...times }]
     }
     const transport = server.type === undefined ? 'either' : server.type === 'sse' ? 'sse' : 'http'
-    return [{ kind: 'remote', name, url: toldAddress(server.url), transport, ...times }]
+    return [{ kind: 'remote', name, url: shownAddress(server.url), transport, ...times }]
   })
 }
 
 /** Returns the address for the agent: without a user name, and with placeholders instead of handles. Pure. */
-export function toldAddress(url: string): string {
+export function shownAddress(url: string): string {
   const told = new URL(url.replace(handle, 'handle'))
   told.username = ''
   told.password = ''

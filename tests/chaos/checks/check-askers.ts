@@ -1,5 +1,5 @@
 import type { AskedFact, Facts, Finding, RunFact } from '../facts.ts'
-import { wordsOf } from './check-runs.ts'
+import { describeRun } from './check-runs.ts'
 
 /** Whoever asked is told: once where that is a row, at least once where it is a person who stayed. */
 export function checkAskers(facts: Facts): Finding[] {
@@ -29,7 +29,7 @@ function checkAsker({ runs }: Facts, asked: AskedFact): Finding[] {
   return [
     finding('told-otherwise', `${asked.key} heard another outcome than the row has`, [
       heard,
-      run ? wordsOf(run) : 'no run',
+      run ? describeRun(run) : 'no run',
     ]),
   ]
 }
@@ -47,12 +47,14 @@ function checkLetters({ letters, runs, asked }: Facts): Finding[] {
   for (const run of runs.filter(isOfPerson)) {
     const own = (byRun.get(run.id) ?? []).filter(({ recipient }) => recipient.startsWith('human:'))
     if (own.length !== 1 && run.outcome !== null) {
-      found.push(finding('letters-not-one', `a person has ${own.length} letters for one run`, [wordsOf(run)]))
+      found.push(
+        finding('letters-not-one', `a person has ${own.length} letters for one run`, [describeRun(run)]),
+      )
     }
     if (own.some(({ state }) => state === 'delivered') && known.has(run.id) && !heard.has(run.id)) {
       found.push(
         finding('delivered-to-nobody', 'an outcome counts as delivered that nobody read', [
-          wordsOf(run),
+          describeRun(run),
           ...own.map(({ id }) => id),
         ]),
       )
@@ -72,7 +74,7 @@ function checkFirings({ firings, runs }: Facts): Finding[] {
     if (runId === null || (run?.outcome && outcome?.split(':')[0] === run.outcome.status)) return []
     return [
       finding('trigger-not-told', `${what} has the outcome ${outcome ?? 'of nothing'}`, [
-        run ? wordsOf(run) : `no run ${runId}`,
+        run ? describeRun(run) : `no run ${runId}`,
       ]),
     ]
   })

@@ -17,14 +17,14 @@ export function checkEffects(facts: Facts): Finding[] {
       .flatMap((call) => checkCall(call, byCall.get(call.id) ?? [])),
     ...[...byCall]
       .filter(([id]) => !known.has(id))
-      .map(([id, found]) => finding('effect-of-nobody', `no model asked for ${id}`, wordsOf(found))),
+      .map(([id, found]) => finding('effect-of-nobody', `no model asked for ${id}`, describeEffects(found))),
     ...checkSteps(facts),
     ...checkVersions(facts),
   ]
 }
 
 function checkCall(call: CallFact, found: readonly EffectFact[]): Finding[] {
-  const evidence = [...wordsOf(found), `the model was told: ${call.words || 'nothing'}`]
+  const evidence = [...describeEffects(found), `the model was told: ${call.words || 'nothing'}`]
   const name = `the ${call.step} of ${call.id}`
   if (found.length > 1) return [finding('effect-twice', `${name} was done ${found.length} times`, evidence)]
   if (call.told === 'done' && found.length === 0) {
@@ -87,7 +87,7 @@ function checkVersions({ versions, calls }: Facts): Finding[] {
   return found
 }
 
-function wordsOf(found: readonly EffectFact[]): string[] {
+function describeEffects(found: readonly EffectFact[]): string[] {
   return found.length === 0 ? ['no effect was found'] : found.map(({ where }) => where)
 }
 

@@ -7,7 +7,7 @@ export function checkHandOffs({ tasks, notes, letters }: Facts): Finding[] {
   return tasks.flatMap((task) => {
     const found: Finding[] = []
     if (!terminal.includes(task.state)) {
-      found.push({ check: 'task-open', what: 'a task never ended', evidence: [wordsOf(task)] })
+      found.push({ check: 'task-open', what: 'a task never ended', evidence: [describeTask(task)] })
     }
     if (task.parentRunId === null || !terminal.includes(task.state)) return found
     // A question and its answer are news of their own, each of its round.
@@ -27,13 +27,13 @@ export function checkHandOffs({ tasks, notes, letters }: Facts): Finding[] {
       found.push({
         check: 'parent-told-not-once',
         what: `the parent of a task was told ${told} times`,
-        evidence: [wordsOf(task), ...given.map(({ id, state }) => `${id} is ${state}`)],
+        evidence: [describeTask(task), ...given.map(({ id, state }) => `${id} is ${state}`)],
       })
     }
     return found
   })
 }
 
-function wordsOf({ id, title, state, parentRunId, runId }: TaskFact): string {
+function describeTask({ id, title, state, parentRunId, runId }: TaskFact): string {
   return `${id} "${title}" is ${state}; given by ${parentRunId ?? 'nobody'}, worked on by ${runId}`
 }

@@ -14,24 +14,26 @@ export function checkMessages({ messages, notes, letters, runs, answersSeen }: F
     // What is kept for the operator's heartbeat is answered by nobody.
     if (message.state === 'kept') return []
     if (message.state === 'sent')
-      return [finding('message-open', 'a message was never answered', [wordsOf(message)])]
+      return [finding('message-open', 'a message was never answered', [describeMessage(message)])]
     const source = `message:${message.id}`
     const told = notes.filter((note) => note.runId === message.askingRunId && note.source === source).length
     const letter = letters.find((one) => one.source === source)
     if (told !== 1 && letter?.state !== 'undeliverable') {
-      const evidence = [wordsOf(message), `its letter is ${letter?.state ?? 'not there'}`]
+      const evidence = [describeMessage(message), `its letter is ${letter?.state ?? 'not there'}`]
       return [finding('asking-run-told-not-once', `the run that asked was told ${told} times`, evidence)]
     }
     const asking = runs.find(({ id }) => id === message.askingRunId)
     if (told === 1 && asking?.state === 'done' && !answersSeen.has(message.callId)) {
-      return [finding('answer-unread', 'an answer never reached the model that asked', [wordsOf(message)])]
+      return [
+        finding('answer-unread', 'an answer never reached the model that asked', [describeMessage(message)]),
+      ]
     }
     return []
   })
   return [...twice, ...found]
 }
 
-function wordsOf({ id, callId, state, askingRunId, runId }: MessageFact): string {
+function describeMessage({ id, callId, state, askingRunId, runId }: MessageFact): string {
   return `${id} of the call ${callId} is ${state}; asked by ${askingRunId}, answered by ${runId ?? 'nobody'}`
 }
 

@@ -12,17 +12,19 @@ export function checkRuns({ runs, endings, asked }: Facts): Finding[] {
   return [
     ...runs
       .filter((run) => !terminal.includes(run.state) || run.outcome === null)
-      .map((run) => finding('run-without-end', 'a run has no terminal outcome', [wordsOf(run)])),
+      .map((run) => finding('run-without-end', 'a run has no terminal outcome', [describeRun(run)])),
     ...runs
       .filter((run) => terminal.includes(run.state) && endings.get(run.id) !== 1)
       .map((run) =>
         finding('run-ended-not-once', `a run ended ${endings.get(run.id) ?? 0} times by the journal`, [
-          wordsOf(run),
+          describeRun(run),
         ]),
       ),
     ...[...byKey]
       .filter(([, found]) => found.length > 1)
-      .map(([key, found]) => finding('key-with-two-runs', `the key ${key} has two runs`, found.map(wordsOf))),
+      .map(([key, found]) =>
+        finding('key-with-two-runs', `the key ${key} has two runs`, found.map(describeRun)),
+      ),
     ...asked
       .filter(({ runIds }) => runIds.length > 1)
       .map(({ key, runIds }) =>
@@ -34,7 +36,7 @@ export function checkRuns({ runs, endings, asked }: Facts): Finding[] {
   ]
 }
 
-export function wordsOf(run: RunFact): string {
+export function describeRun(run: RunFact): string {
   const outcome = run.outcome === null ? 'no outcome' : (run.outcome.code ?? run.outcome.status)
   return `${run.id} of ${run.agentId} (${run.marker ?? 'no plan'}), asked by ${run.origin}, is ${run.state}: ${outcome}`
 }

@@ -48,7 +48,7 @@ export function memoryTools(deps: { memory: Memory; embeddingModel: string | nul
         const { facts, way, categories } = await memory.search(question, sourceOf(context), context.signal)
         return succeeded({
           facts: withinChars(facts.map(shown)),
-          searched_by: wordsOf(way),
+          searched_by: describeSearchWay(way),
           ...(facts.length === 0 ? { categories } : {}),
         })
       },
@@ -79,7 +79,7 @@ export function memoryTools(deps: { memory: Memory; embeddingModel: string | nul
           category: saved.fact.category,
           trust: saved.fact.trust,
           change: saved.change,
-          found_by: wordsOf(saved.way),
+          found_by: describeSearchWay(saved.way),
           ...(saved.gaveWay === null ? {} : { gave_way: shown(saved.gaveWay) }),
         })
       },
@@ -149,7 +149,7 @@ function withinChars<T>(facts: readonly T[]): readonly T[] {
   })
 }
 
-function wordsOf(way: SearchWay): string {
+function describeSearchWay(way: SearchWay): string {
   if (way.kind === 'words') return `words only (${way.why})`
   return way.unembedded === 0
     ? 'words and meaning'

@@ -75,7 +75,7 @@ export function subagentTools(pool: SubagentPool): Tool[] {
 }
 
 /** `complete_task` ends the parent's work: while results of sub-agents are unread, it first asks once. */
-export function tellsOfUnread(tools: readonly Tool[], pool: SubagentPool): Tool[] {
+export function remindOfUnread(tools: readonly Tool[], pool: SubagentPool): Tool[] {
   return tools.map((tool) =>
     tool.definition.name === 'complete_task'
       ? {

@@ -188,7 +188,7 @@ function lastResort(size: ContextSize, belowCounted: number): ContextSize {
 }
 
 function answerBound(asked: number | null, size: ContextSize): number | null {
-  const window = size.tokens < size.windowTokens ? size.windowTokens : size.toldWindowTokens
+  const window = size.tokens < size.windowTokens ? size.windowTokens : size.statedWindowTokens
   const left = Math.floor(window - size.tokens * 1.02)
   if (left >= answerRoomTokens) return asked
   return Math.max(1, Math.min(asked ?? Infinity, Math.max(answerMinTokens, left)))

@@ -37,7 +37,7 @@ export interface ContextSize {
   readonly tokens: number
   readonly windowTokens: number
   /** The window that the mesh reports, or the default; rejections, which may mislead, do not reduce it. */
-  readonly toldWindowTokens: number
+  readonly statedWindowTokens: number
   /** Above the body limit of the API, or by any count above what the owner or the public list says of the model. */
   readonly isSurelyTooLong: boolean
   /** The model whose calibration corrects this count. */
@@ -66,13 +66,13 @@ export async function measureContext(
   const exactName = `${model} (counted)`
   const [facts, exactFacts] = [await modelFacts.of(model), await modelFacts.of(exactName)]
   const windowTokens = windowOf(facts)
-  const toldWindowTokens = windowOf({ ...facts, learnedWindow: null })
+  const statedWindowTokens = windowOf({ ...facts, learnedWindow: null })
   const isSurelyTooLong = (counted: number): boolean =>
-    bytes >= bodyTextMaxBytes || counted >= toldWindowTokens
+    bytes >= bodyTextMaxBytes || counted >= statedWindowTokens
   // A body that the API rejects is useless, however much the model could read.
   const byBody = (windowTokens * bytes) / bodyTextMaxBytes
   const guessed = (frame + rough) * facts.calibration.ratio
-  const shared = { frameCounted: frame, rough, windowTokens, toldWindowTokens }
+  const shared = { frameCounted: frame, rough, windowTokens, statedWindowTokens }
   if (tokenizer === null || guessed < windowTokens * countFromShare) {
     const counted = frame + rough
     const tokens = Math.max(guessed, byBody)

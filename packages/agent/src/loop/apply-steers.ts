@@ -52,7 +52,10 @@ interface LostDeps extends Pick<SteeringDeps, 'saveCheckpoint'> {
  * Reports sub-agents that were lost with an earlier attempt of the run. Like a steer, the message is in the
  * conversation before the next round, and on disk first.
  */
-export async function sayLost({ subagents, saveCheckpoint }: LostDeps, state: LoopState): Promise<void> {
+export async function reportLostSubagents(
+  { subagents, saveCheckpoint }: LostDeps,
+  state: LoopState,
+): Promise<void> {
   const lost = subagents?.takeLost() ?? null
   if (lost === null) return
   state.messages.push({ role: 'user', content: lost })

@@ -3,7 +3,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ContextTurn } from '../context/context-turn.ts'
 import type { ModelAnswer } from '../llm/language-model.ts'
 import { offeredDefinitions } from '../tools/withheld-tools.ts'
-import { applySteers, sayLost } from './apply-steers.ts'
+import { applySteers, reportLostSubagents } from './apply-steers.ts'
 import { noticeFor } from './answer-notices.ts'
 import { executeToolCalls } from './execute-tool-calls.ts'
 import type { LoopDeps, LoopEnd } from './loop-deps.ts'
@@ -50,7 +50,7 @@ async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSigna
     if (spent === null && judgeRound(deps.work.bounds, state.rounds) !== 'exhausted') {
       const problem = await applySteers(deps, state, signal)
       if (problem) return { kind: 'failed', code: problem.code, detail: problem.detail }
-      await sayLost(deps, state)
+      await reportLostSubagents(deps, state)
       await sayRecorded(deps, state)
     }
     const finalText = finalAnswer(deps, state)

@@ -60,7 +60,7 @@ export interface RunSlot {
 }
 
 /** How long an aborted run may take to release its resources before the next one starts beside it. */
-const letGoMaxMs = 5000
+const stopMaxMs = 5000
 
 export function createRunSlot(deps: {
   execute: ExecuteRun
@@ -80,7 +80,7 @@ export function createRunSlot(deps: {
 
   const abort = async (run: ActiveRun, reason: AbortReason): Promise<void> => {
     run.abort(reason)
-    await Promise.race([run.ended, clock.sleep(letGoMaxMs)])
+    await Promise.race([run.ended, clock.sleep(stopMaxMs)])
   }
   /** Returns false if the process is about to end because it cannot write its own state. */
   const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {

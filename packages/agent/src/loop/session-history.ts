@@ -36,14 +36,14 @@ function spokenOf(messages: readonly PromptMessage[]): readonly HistoryMessage[]
     if (message.role === 'system') return []
     if (message.role !== 'user') return [viewOf(message)]
     if (message.by !== undefined)
-      return [wordsOf(message.content, message.by === 'person' ? 'user' : 'system')]
-    if (isSummary(message)) return [wordsOf(message.content, 'system')]
+      return [messageView(message.content, message.by === 'person' ? 'user' : 'system')]
+    if (isSummary(message)) return [messageView(message.content, 'system')]
     if (!isOld(index) || isMoment(message) || isNotice(message.content)) return []
-    return [wordsOf(message.content, 'user')]
+    return [messageView(message.content, 'user')]
   })
 }
 
-function wordsOf(content: string, role: 'user' | 'system'): HistoryMessage {
+function messageView(content: string, role: 'user' | 'system'): HistoryMessage {
   return { role, text: cut(steeredText(content) ?? content, messageMaxChars), calls: [] }
 }
 

@@ -200,7 +200,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     return starting
   }
 
-  async function letGo(): Promise<void> {
+  async function closeConnection(): Promise<void> {
     const open = connection
     connection = null
     await open?.close()
@@ -247,17 +247,17 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
         signal.throwIfAborted()
         const lost = connection !== current
         // The other end has ended the session; the next call starts another.
-        if (statusOf(error) === 404) await letGo()
+        if (statusOf(error) === 404) await closeConnection()
         const ended = lost ? (failures.reason ?? wasStopped) : null
         throw problem ?? callProblem(brief, { error, ended })
       }
     },
     runEnded: async () => {
-      if (connection?.listens === true) await letGo()
+      if (connection?.listens === true) await closeConnection()
     },
     close: async () => {
       closing.abort(new Error('the MCP server is not needed any more'))
-      await letGo()
+      await closeConnection()
       await starting
     },
   }

@@ -33,7 +33,7 @@ export async function loadShelf(
   const guides: Guide[] = []
   const broken: Broken[] = []
   let whole = true
-  const tellBroken = (file: string, error: unknown): void => {
+  const reportBroken = (file: string, error: unknown): void => {
     asked.signal.throwIfAborted()
     const words = error instanceof Error ? error.message : String(error)
     const reason = sanitizeForPrompt(sanitizeForPrompt(words).slice(0, shelfBounds.reasonMaxChars))
@@ -55,7 +55,7 @@ export async function loadShelf(
         skills.push(skill)
       }
     } catch (error) {
-      tellBroken(path, error)
+      reportBroken(path, error)
     }
   }
   return { skills, guides, broken, whole }

@@ -13,7 +13,7 @@ export function createSubagentPool(deps: SubagentPoolDeps): SubagentPool {
   let parent: ParentLoop | null = null
   let supervisor: Supervisor | null = null
   let lost: readonly LostSubagent[] = []
-  let isLostTold = false
+  let isLossReported = false
 
   const current = (): ParentLoop => {
     if (parent) return parent
@@ -25,15 +25,15 @@ export function createSubagentPool(deps: SubagentPoolDeps): SubagentPool {
     begin: (loop) => {
       parent = loop
       lost = lostSubagents(loop.state.toolOutputs)
-      isLostTold = lost.length === 0
+      isLossReported = lost.length === 0
     },
     end: async () => {
       parent = null
       await supervisor?.end()
     },
     takeLost: () => {
-      if (isLostTold) return null
-      isLostTold = true
+      if (isLossReported) return null
+      isLossReported = true
       return formatLost(lost)
     },
     takeUnread: () => supervisor?.takeUnread() ?? null,

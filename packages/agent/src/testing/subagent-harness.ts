@@ -1,5 +1,5 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { subagentTools, tellsOfUnread } from '../builtin-tools/subagents.ts'
+import { subagentTools, remindOfUnread } from '../builtin-tools/subagents.ts'
 import type { LanguageModel, ModelAnswer, ModelRequest } from '../llm/language-model.ts'
 import { runLoop } from '../loop/run-loop.ts'
 import { createSubagentPool } from '../subagents/create-subagent-pool.ts'
@@ -85,7 +85,7 @@ export function subagentHarness(think: Think, tools: readonly Tool[] = [], chang
     log: quietLog,
   })
   const model = aThinkingModel(think)
-  const guarded = tellsOfUnread(tools, subagents).map((tool) => exclusive.guard(tool))
+  const guarded = remindOfUnread(tools, subagents).map((tool) => exclusive.guard(tool))
   const parts = loopParts(model, [...guarded, ...subagentTools(subagents)], { subagents, ...changes })
   const state = aState('lead')
   const stopped = new AbortController()

@@ -41,7 +41,7 @@ export function createExclusiveUse(): ExclusiveUse {
     holders.set(what, holder)
     return holder
   }
-  const letGo = (what: Exclusive, holder: Holder): void => {
+  const releaseIfDone = (what: Exclusive, holder: Holder): void => {
     const isDone = holder.calls === 0 && (holder.subagent === null || holder.ended)
     if (isDone && holders.get(what) === holder) holders.delete(what)
   }
@@ -57,7 +57,7 @@ export function createExclusiveUse(): ExclusiveUse {
             return await tool.run(input, context)
           } finally {
             holder.calls -= 1
-            letGo(exclusive, holder)
+            releaseIfDone(exclusive, holder)
           }
         },
       }
@@ -66,7 +66,7 @@ export function createExclusiveUse(): ExclusiveUse {
       for (const [what, holder] of holders) {
         if (holder.subagent !== subagent) continue
         holder.ended = true
-        letGo(what, holder)
+        releaseIfDone(what, holder)
       }
     },
   }

@@ -62,7 +62,8 @@ export function createPerformAction(deps: ActionDeps): PerformAction {
     deadline: number,
   ): Promise<Record<string, unknown>> {
     const params = browserActionParams[name].safeParse(raw)
-    if (!params.success) throw new ActionProblem('bad-params', `${name}: ${wordsOf(params.error.issues)}`)
+    if (!params.success)
+      throw new ActionProblem('bad-params', `${name}: ${describeIssues(params.error.issues)}`)
     return queue.run(async () => {
       if (deps.isPersonInControl())
         throw new ActionProblem(
@@ -207,7 +208,7 @@ function clean(data: Record<string, unknown>, scrub: (text: string) => string): 
   )
 }
 
-function wordsOf(
+function describeIssues(
   issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[],
 ): string {
   return issues

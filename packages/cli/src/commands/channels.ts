@@ -128,14 +128,14 @@ async function add(context: CommandContext, line: CommandLine): Promise<void> {
   }
   if (name === 'whatsapp') terminal.hint(channel.repair === '' ? whatsAppNext : channel.repair)
   if (pairing === null) return terminal.print('An owner is already paired there.')
-  tellCode(context, name, pairing.code)
+  printCode(context, name, pairing.code)
   if (channel.state !== 'connected') {
     terminal.hint(
       `It is not connected yet (${channel.detail || channel.state}): send the code when flotilla channels says so.`,
     )
   }
   const { wait } = line.options
-  if (flagOption(line, 'wait') || (wait !== false && isAsking(context))) await tellPaired(context, name)
+  if (flagOption(line, 'wait') || (wait !== false && isAsking(context))) await printPaired(context, name)
 }
 
 const whatsAppNext =
@@ -147,18 +147,18 @@ async function pair(context: CommandContext, line: CommandLine): Promise<void> {
   const name = channelNamed(operand(line, 0))
   const reply = await (await context.mesh()).call('channelPair', { params: { name }, signal })
   terminal.printJson(reply)
-  tellCode(context, name, reply.code)
-  if (flagOption(line, 'wait')) await tellPaired(context, name)
+  printCode(context, name, reply.code)
+  if (flagOption(line, 'wait')) await printPaired(context, name)
 }
 
-function tellCode({ terminal }: CommandContext, name: ChannelName, code: string): void {
+function printCode({ terminal }: CommandContext, name: ChannelName, code: string): void {
   terminal.print(
     code,
     `${name === 'webhook' ? 'Send it as the text of a message of yours' : `Send it to the bot on ${name} in a private chat`} within ten minutes. The account that sends it first is paired with you.`,
   )
 }
 
-async function tellPaired(context: CommandContext, name: ChannelName): Promise<void> {
+async function printPaired(context: CommandContext, name: ChannelName): Promise<void> {
   const { waitForPairing } = await import('./wait-for-pairing.ts')
   const who = await waitForPairing(context, name)
   context.terminal.print(`You are paired on ${name}: ${who}.`)

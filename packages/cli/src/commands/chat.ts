@@ -14,7 +14,7 @@ import type { ExitCode } from '../exit-codes.ts'
 import { chatSession } from '../repl/chat-session.ts'
 import { askLive } from '../repl/live-run.ts'
 import { requireAgent } from '../require-agent.ts'
-import { sayRead } from '../say-read.ts'
+import { confirmRead } from '../confirm-read.ts'
 
 export function addChatCommand(program: Command, deps: CliDeps): void {
   program
@@ -62,7 +62,7 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
     onAccepted: (id) => (runId = id),
   }).finally(giveBack)
   context.terminal.printJson(run)
-  await sayRead(client, run)
+  await confirmRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
 }
 

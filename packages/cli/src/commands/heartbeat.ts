@@ -10,7 +10,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { sayRead } from '../say-read.ts'
+import { confirmRead } from '../confirm-read.ts'
 import { exitCodeOfRun } from './chat.ts'
 
 export function addHeartbeatCommand(program: Command, deps: CliDeps): void {
@@ -68,7 +68,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   if (end.run) terminal.printText(words(end.run, terminal))
   else terminal.hint(skipWords(agentId, end.skipped ?? ''))
   if (!end.run) return
-  await sayRead(client, end.run)
+  await confirmRead(client, end.run)
   context.setExitCode(exitCodeOfRun(end.run))
 }
 

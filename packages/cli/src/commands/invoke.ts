@@ -6,7 +6,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
-import { sayRead } from '../say-read.ts'
+import { confirmRead } from '../confirm-read.ts'
 import { exitCodeOfRun } from './chat.ts'
 
 export function addInvokeCommand(program: Command, deps: CliDeps): void {
@@ -40,7 +40,7 @@ async function invoke(context: CommandContext, line: CommandLine): Promise<void>
   context.terminal.printJson(run)
   const { terminal } = context
   terminal.printText(run.outcome?.text ?? terminal.typed(`The run is ${run.state}: flotilla runs ${run.id}`))
-  await sayRead(client, run)
+  await confirmRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
 }
 

@@ -7,7 +7,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import { askLive } from '../repl/live-run.ts'
-import { sayRead } from '../say-read.ts'
+import { confirmRead } from '../confirm-read.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { exitCodeOfRun } from './chat.ts'
 
@@ -43,7 +43,7 @@ async function record(context: CommandContext, line: CommandLine): Promise<void>
       signal: context.signal,
       eventsBeside: true,
     })
-    await sayRead(client, run)
+    await confirmRead(client, run)
     exitCode = exitCodeOfRun(run)
   } finally {
     cassette = await client.bytes('recordingStop')

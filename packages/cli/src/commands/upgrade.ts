@@ -191,16 +191,16 @@ async function replace(
     const isBack = await databaseBack(place.home, copies)
     const again = await startFleet(context, repositoryRoot, fleet).then(
       () => `The fleet runs with ${from} again${isBack ? ', with its previous database' : ''}.`,
-      (reason: unknown) => `${from} is installed again, but does not start either: ${wordsOf(reason)}`,
+      (reason: unknown) => `${from} is installed again, but does not start either: ${errorText(reason)}`,
     )
     terminal.progress.done()
     throw new CommandFailed('upgrade-rolled-back', {
-      detail: `${to.version} did not start: ${wordsOf(error)}\n  ${again}`,
+      detail: `${to.version} did not start: ${errorText(error)}\n  ${again}`,
       repair: 'Fix the reported error and try again; nothing was lost.',
     })
   }
 }
 
-function wordsOf(error: unknown): string {
+function errorText(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -4,7 +4,7 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { CommandContext } from '../context.ts'
 import { repositoryRoot } from '../mesh-process/mesh-paths.ts'
 import { askLive } from '../repl/live-run.ts'
-import { sayRead } from '../say-read.ts'
+import { confirmRead } from '../confirm-read.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { checkAnswer } from './check-answer.ts'
 import type { AnswerCheck } from './check-answer.ts'
@@ -40,7 +40,7 @@ export async function doJob(
     signal,
     eventsBeside: false,
   })
-  await sayRead(client, run)
+  await confirmRead(client, run)
   const answer = run.outcome?.status === 'done' ? run.outcome.text : ''
   const expected = countLicences(demoProject(repositoryRoot))
   const checked = checkAnswer(answer, expected)

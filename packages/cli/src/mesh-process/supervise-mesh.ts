@@ -33,7 +33,7 @@ export async function superviseMesh(home: string, meshWords: readonly string[]):
     unreachable,
   )
   if (refusal !== null) {
-    tellStarter({ problem: refusal })
+    sendToStarter({ problem: refusal })
     return 1
   }
   let running: ChildProcess | null = null
@@ -80,7 +80,7 @@ function startMesh(words: readonly string[]): {
     if (line['ready'] === true) wasReady = true
     const code: unknown = Reflect.get(Object(line['problem']), 'code')
     if (typeof code === 'string') problem = code
-    tellStarter(line)
+    sendToStarter(line)
   })
   const ended = new Promise<MeshEnd>((resolve) => {
     const end = (code: number | null, signal: string | null): void =>
@@ -97,7 +97,7 @@ function startMesh(words: readonly string[]): {
 }
 
 /** The command that started this process listens until the mesh is ready. */
-function tellStarter(line: Readonly<Record<string, unknown>>): void {
+function sendToStarter(line: Readonly<Record<string, unknown>>): void {
   if (process.connected) process.send?.(line, () => undefined)
 }
 

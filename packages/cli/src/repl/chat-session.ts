@@ -5,7 +5,7 @@ import { terminalSession } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import type { CommandContext } from '../context.ts'
 import { formatError } from '../terminal/format-error.ts'
-import { sayRead } from '../say-read.ts'
+import { confirmRead } from '../confirm-read.ts'
 import { askLive } from './live-run.ts'
 import { requireAgent } from '../require-agent.ts'
 import { completeLine } from './complete-line.ts'
@@ -165,7 +165,7 @@ async function answered(
   try {
     ended = await askCancellable(context, talk, { ask, signal: leaving.signal })
   } catch (error) {
-    if (!leaving.signal.aborted) tellError(context, error)
+    if (!leaving.signal.aborted) printTurnError(context, error)
   }
   try {
     await allEnded(meanwhile, leaving.signal)
@@ -184,11 +184,11 @@ async function allEnded(works: readonly Promise<void>[], leaving: AbortSignal): 
 }
 
 function steeringOf(context: CommandContext, { client, agentId, session }: Conversation): Steering {
-  const onError = (error: unknown) => tellError(context, error)
+  const onError = (error: unknown) => printTurnError(context, error)
   return createSteering({ client, agentId, session, newKey: context.newKey, onError })
 }
 
-function tellError({ terminal }: CommandContext, error: unknown): void {
+function printTurnError({ terminal }: CommandContext, error: unknown): void {
   terminal.tell(formatError(error))
 }
 
@@ -201,7 +201,7 @@ async function askedAside(context: CommandContext, talk: Conversation, text: str
     talk.agentId = to
     return await followed(context, talk, [{ text: message, key: context.newKey() }])
   } catch (error) {
-    tellError(context, error)
+    printTurnError(context, error)
     return 'answered'
   } finally {
     talk.agentId = own
@@ -223,7 +223,9 @@ async function askCancellable(
   interrupts.during(() => {
     if (runId === null) return
     context.terminal.note('Cancelling …')
-    client.call('runCancel', { params: { id: runId } }).catch((error: unknown) => tellError(context, error))
+    client
+      .call('runCancel', { params: { id: runId } })
+      .catch((error: unknown) => printTurnError(context, error))
   })
   try {
     const ended = await askLive(client, context.terminal, {
@@ -238,7 +240,7 @@ async function askCancellable(
         talk.lastRun = id
       },
     })
-    await sayRead(client, ended)
+    await confirmRead(client, ended)
     return ended
   } finally {
     interrupts.during(null)

@@ -36,7 +36,7 @@ export async function askForServer(
     })
   }
   const choice = await keepProvider(context, client, { provider: ownServer, model, baseUrl, anew: true })
-  await tellUnpriced(context, client, `${ownServer}/${model}`)
+  await printUnpriced(context, client, `${ownServer}/${model}`)
   return choice
 }
 
@@ -44,7 +44,7 @@ export async function askForServer(
  * The provider answered, but agents may still be denied the model because its price is not set. Everything is saved
  * by then, so a failure here is only reported and does not undo the choice.
  */
-export async function tellUnpriced(
+export async function printUnpriced(
   { terminal, signal }: Pick<CommandContext, 'terminal' | 'signal'>,
   client: Pick<MeshClient, 'call'>,
   id: string,

@@ -1,5 +1,5 @@
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
-import { isRemote, toldAddress } from '@flotilla/protocol/mcp-servers'
+import { isRemote, shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -24,7 +24,7 @@ export function createListMcpServers(deps: {
 }) {
   const { guard, log, fleet } = deps
 
-  async function toldBy(agentId: string): Promise<readonly McpServerStatus[]> {
+  async function statusesFrom(agentId: string): Promise<readonly McpServerStatus[]> {
     try {
       const connection = await fleet.connectIfRunning(agentId)
       return (await connection?.mcpServers(AbortSignal.timeout(askMaxMs))) ?? []
@@ -42,14 +42,14 @@ export function createListMcpServers(deps: {
     guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
     if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
     const configured = Object.entries(fleet.mcpServers.of(agentId))
-    const told = configured.length === 0 ? [] : await toldBy(agentId)
+    const told = configured.length === 0 ? [] : await statusesFrom(agentId)
     const statusOf = (name: string) => told.find((status) => status.name === name)
     return {
       agent_id: agentId,
       servers: configured.map(([name, config]) => ({
         ...serverView(name, config, statusOf(name)),
         notices: isRemote(config)
-          ? deps.hooks.outboundDoubts.ask({ url: new URL(toldAddress(config.url)), agentId }).slice()
+          ? deps.hooks.outboundDoubts.ask({ url: new URL(shownAddress(config.url)), agentId }).slice()
           : [],
       })),
     }

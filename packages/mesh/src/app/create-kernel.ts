@@ -83,7 +83,7 @@ export async function createKernel({ env, paths, log, fence, agentPort }: Kernel
       events,
       clock,
       log,
-      onDenied: hooks.callDenied.tell,
+      onDenied: hooks.callDenied.publish,
     }),
     decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
     settings: settings.current,

@@ -13,7 +13,7 @@ function parts(runtime: string, pid: number) {
   const context = {
     environment: readEnvironment(env),
     env,
-    tell: () => {},
+    print: () => {},
     stopped: new AbortController().signal,
     uid: 0,
     pid,

@@ -30,7 +30,7 @@ interface LedgerParts {
  */
 export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Promise<HeldLedger | null> {
   const { context, paths, log } = parts
-  const { tell } = context
+  const { print } = context
   const place = leasePlace(parts)
   if (place === null) return null
   if (context.pid === 1) throw unendable()
@@ -40,18 +40,18 @@ export async function holdLedger(parts: LedgerParts & { readonly log: Log }): Pr
   const taken = await takeLease({
     ...common,
     epochSeen: epochOf(paths.database),
-    progress: (step) => tell({ progress: step }),
+    progress: (step) => print({ progress: step }),
     signal: context.stopped,
   })
   const end = await startEndThread()
   const onLost = (why: string): void => {
     log.error({ why }, 'lost the lease on this home; exiting at once')
     const { code, detail, repair } = lost(why)
-    tell({ problem: { code, detail, repair } })
+    print({ problem: { code, detail, repair } })
     process.kill(process.pid, 'SIGKILL')
     process.exit(1)
   }
-  const lease = holdLease({ ...common, onUntil: end.tell, onLost }, taken)
+  const lease = holdLease({ ...common, onUntil: end.extend, onLost }, taken)
   return {
     fence: { epoch: lease.epoch, mayWrite: lease.mayWrite, onLost },
     async release() {
@@ -75,7 +75,7 @@ export async function requireNoMesh(parts: LedgerParts): Promise<void> {
     holder: await holderName(paths.home),
     clock: systemClock,
     steadyMs,
-    progress: (step) => context.tell({ progress: step }),
+    progress: (step) => context.print({ progress: step }),
     signal: context.stopped,
   })
 }

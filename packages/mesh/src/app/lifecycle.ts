@@ -103,7 +103,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
       await Promise.allSettled(loops)
       await closeModules()
       await Promise.allSettled([runtime.close(), composed.permissions.close(), composed.settings.close()])
-      tellEnd()
+      reportEnd()
       kernel.database.close()
     },
   }
@@ -152,7 +152,7 @@ export function createLifecycle(composed: Composed): Lifecycle {
   }
 
   /** Records the end of the mesh and the checkpoint on it. A disk that takes no writes does not make the end a failure. */
-  function tellEnd(): void {
+  function reportEnd(): void {
     try {
       kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
       composed.journalKeeper.close()

@@ -135,10 +135,10 @@ interface Started {
 }
 
 async function runNamed(name: string, { variables, output, values }: Started): Promise<number> {
-  const tell = (line: Readonly<Record<string, unknown>>): void => tellOn(output, line)
+  const print = (line: Readonly<Record<string, unknown>>): void => tellOn(output, line)
   const command = commands[name]
   if (!command) {
-    tell({
+    print({
       problem: {
         code: 'bad-request',
         detail: `no command ${name}; there are ${Object.keys(commands).join(', ')}`,
@@ -165,7 +165,7 @@ async function runNamed(name: string, { variables, output, values }: Started): P
   return run({
     environment,
     env,
-    tell,
+    print,
     stopped: stopSignal(),
     uid: process.getuid?.() ?? -1,
     pid: process.pid,

@@ -3,7 +3,7 @@ import { nothingSkipped } from './skipped-entries.ts'
 import type { Skipped } from './skipped-entries.ts'
 
 /** The number of agents and homes whose skipped entries are listed; for further ones only counts are given. */
-const toldMax = 50
+const listedMax = 50
 
 /** The home's entries that a backup does not contain, in the output of commands. */
 export interface WhatIsMissing {
@@ -30,7 +30,7 @@ export function whatIsMissing(of: {
     .map(({ agent, skipped, endedBy }) => ({ agent, ...skipped, ended_by: endedBy }))
   const all = count > 0 ? [{ agent: null, count, first, ended_by: null }, ...parts] : parts
   return {
-    skipped: all.map((one, index) => (index < toldMax ? one : { ...one, first: [] })),
+    skipped: all.map((one, index) => (index < listedMax ? one : { ...one, first: [] })),
     left_out: of.agents
       .filter(({ state }) => state !== 'there')
       .map(({ agent, why }) => ({ agent, why: why ?? 'unknown reason' })),

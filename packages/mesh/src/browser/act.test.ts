@@ -315,7 +315,7 @@ describe('an unused browser', () => {
   test('goes with its profile when its agent is deleted', async () => {
     const { harness } = await atWork()
     await harness.act('ada', 'navigate', page)
-    await harness.hooks.agentFilesDropped.tell('ada')
+    await harness.hooks.agentFilesDropped.publish('ada')
     expect([harness.containers.running.size, harness.containers.profiles.size]).toEqual([0, 0])
   })
 })

@@ -67,7 +67,7 @@ export function createHandOvers(deps: {
   readonly events: Pick<EventBus, 'publish'>
   readonly notifyRun: NotifyRun
   /** Notifies the owner. Joins the caller's transaction. */
-  readonly tellOwner: (told: { readonly agentId: string; readonly message: string }) => void
+  readonly notifyOwner: (told: { readonly agentId: string; readonly message: string }) => void
 }): HandOvers {
   const { database, clock, journal, events } = deps
   const table = createHandOverTable(database)
@@ -89,10 +89,10 @@ export function createHandOvers(deps: {
   }
 
   /** Joins the caller's transaction. */
-  function tellPerson(asked: HandOver): void {
+  function notifyPerson(asked: HandOver): void {
     const { agentId, host } = asked
     record(asked, `agent:${agentId}`, 'browser.person-asked')
-    deps.tellOwner({
+    deps.notifyOwner({
       agentId,
       message: `${agentId} is held up in its browser: ${host} wants to know whether a person is there.\nHelp it, within an hour: flotilla browser ${agentId} --open, take over, answer the page, give back.`,
     })
@@ -107,7 +107,7 @@ export function createHandOvers(deps: {
         const open = table.find(agentId)
         if (open !== null) return open
         const asked = begin(agentId, { kind: 'captcha', takenBy: null }, page)
-        tellPerson(asked)
+        notifyPerson(asked)
         return asked
       }),
     beginSolving: (agentId, page) => {
@@ -126,7 +126,7 @@ export function createHandOvers(deps: {
         }
         const asked = { ...open, takenBy: null, createdAt: clock.now() }
         table.ask(open.id, asked.createdAt)
-        tellPerson(asked)
+        notifyPerson(asked)
       }),
     take: (agentId, by, page) =>
       database.transaction(() => {

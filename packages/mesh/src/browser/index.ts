@@ -74,7 +74,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
   const handOvers = createHandOvers({
     ...kernel,
     notifyRun: needs.runs.delivery.notifyRun,
-    tellOwner: hooks.ownerTold.tell,
+    notifyOwner: hooks.ownerNoticed.publish,
   })
   const identity = needs.agents.meshIdentity
   const way = createBrowserProxyOpener({
@@ -126,7 +126,7 @@ export function browserModule(kernel: Kernel, needs: Needs): MeshModule<Browsers
     handOvers,
     serviceOf: (agentId) => sessions.of(agentId).service,
     giveBack: (handOver) => control.end(handOver, 'solved', 'system'),
-    tellOwner: hooks.ownerTold.tell,
+    tellOwner: hooks.ownerNoticed.publish,
     stopped: stopped.signal,
   })
   const act = createActInBrowser({

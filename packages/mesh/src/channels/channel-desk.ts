@@ -22,7 +22,7 @@ import type { SentFile } from './delivery/run-files.ts'
 import { createRunPlaces } from './delivery/run-places.ts'
 import { createSendLetter } from './delivery/send-letter.ts'
 import { createTellIdentityChange } from './delivery/tell-identity-change.ts'
-import { createTellNotices } from './delivery/tell-notices.ts'
+import { createSendNotices } from './delivery/tell-notices.ts'
 import { showTyping } from './delivery/show-typing.ts'
 import { requireRoom } from './intake/agent-busy.ts'
 import { albumTimes } from './intake/join-album.ts'
@@ -104,7 +104,7 @@ export function createChannelDesk(kernel: Kernel, needs: ChannelDeskNeeds): Chan
     wake,
     clock,
   })
-  const notices = createTellNotices({
+  const notices = createSendNotices({
     ...kernel,
     letters,
     talks,

@@ -23,7 +23,7 @@ export const channelLimits = {
    * Replies to strangers per minute and channel. Half of it is reserved for strangers who were turned away without a
    * reply before.
    */
-  strangersToldPerMinute: 20,
+  strangersAnsweredPerMinute: 20,
   /** Strangers of all channels who were turned away without a reply and are remembered. */
   strangersTurnedAwayMax: 10_000,
   talksKeptDays: 90,

@@ -3,7 +3,7 @@ import { aChannelHarness, ann } from '../testing/channel-harness.ts'
 import type { ChannelHarnessOptions } from '../testing/channel-harness.ts'
 import { aReceived, createFakeAdapter } from '../testing/fake-channel.ts'
 import { channelLimits } from './channel-limits.ts'
-import { noticeOf, tellAt } from './delivery/notice-text.ts'
+import { noticeOf, sendAt } from './delivery/notice-text.ts'
 
 type Harness = Awaited<ReturnType<typeof aChannelHarness>>
 
@@ -183,6 +183,6 @@ describe('notices to owners', () => {
     ['2026-11-23T12:00:00', '2026-11-23T12:00:00'],
     ['2026-11-23T22:00:00', '2026-11-24T07:00:00'],
   ])('from 22:00 to 07:00 an event at %s is sent at %s', (at, then) => {
-    expect(tellAt(Date.parse(at), { from: '22:00', to: '07:00' })).toBe(Date.parse(then))
+    expect(sendAt(Date.parse(at), { from: '22:00', to: '07:00' })).toBe(Date.parse(then))
   })
 })

@@ -17,7 +17,7 @@ import type { CredentialRequest, RequestState } from './request-table.ts'
 const openBounds = { perAgentMax: 10, max: 200, floor: 1 } as const
 const keptMax = 2000
 const listedMax = 500
-const toldAtOnceMax = 50
+const notifiedAtOnceMax = 50
 
 export interface NewRequest {
   readonly name: string
@@ -59,7 +59,7 @@ export interface CredentialRequestsDeps {
   /**
    * Submits the answer to the agent's lane; the same request gives the same run. Throws if that is impossible now.
    */
-  readonly tell: (request: CredentialRequest) => void
+  readonly deliver: (request: CredentialRequest) => void
 }
 
 export function createCredentialRequests(deps: CredentialRequestsDeps): CredentialRequests {
@@ -82,22 +82,22 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
     })
   }
 
-  function tellUntold(): void {
+  function notifyPending(): void {
     let told = 0
     // An agent that cannot be notified now is skipped for all its answers, without blocking other agents.
     const unready = new Set<string>()
     for (const request of table.untold()) {
-      if (told === toldAtOnceMax) return
+      if (told === notifiedAtOnceMax) return
       if (unready.has(request.agentId)) continue
       try {
         database.transaction(() => {
-          deps.tell(request)
-          table.markTold(request.id, clock.now())
+          deps.deliver(request)
+          table.markDelivered(request.id, clock.now())
         })
         told++
       } catch (error) {
         if (error instanceof Problem && error.code === 'unknown-agent') {
-          table.markTold(request.id, clock.now())
+          table.markDelivered(request.id, clock.now())
           continue
         }
         unready.add(request.agentId)
@@ -162,19 +162,19 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
       if (request.state !== 'open')
         throw new Problem('conflict', { detail: `it is ${request.state} already` })
       answer(request, 'denied', { actor: actorOf(caller), reason: oneLine(reason) })
-      tellUntold()
+      notifyPending()
       return table.byId(id) ?? request
     },
     granted(name) {
       for (const request of table.openFor(canonicalName(name)))
         answer(request, 'granted', { actor: 'system', reason: '' })
-      tellUntold()
+      notifyPending()
     },
     sweep() {
       const before = clock.now() - wireLimits.waitingMaxMs
       for (const request of table.open().filter(({ createdAt }) => createdAt <= before))
         answer(request, 'expired', { actor: 'system', reason: 'no answer' })
-      tellUntold()
+      notifyPending()
     },
     forget: table.forget,
   }

@@ -85,7 +85,7 @@ async function aHarness() {
     newId: countingIds(),
     log: silentLog,
     note: (_caller, message) => void notes.push(message),
-    tell: (request) => {
+    deliver: (request) => {
       if (lane.gone) throw new Problem('unknown-agent')
       if (lane.full) throw new Problem('lane-full')
       if (lane.archived !== '' && request.agentId.startsWith(lane.archived))

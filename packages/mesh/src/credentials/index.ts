@@ -10,7 +10,7 @@ import { createListUsable } from './list-usable.ts'
 import { createManageCredentials } from './manage-credentials.ts'
 import { credentialPeopleRoutes } from './people.routes.ts'
 import type { Secret } from './secret.ts'
-import { createTellAnswer } from './tell-answer.ts'
+import { createSendAnswer } from './tell-answer.ts'
 import { createUseCredentials } from './use-credentials.ts'
 import type { OpenCredentials } from './use-credentials.ts'
 import type { Vault } from './vault.ts'
@@ -49,7 +49,7 @@ interface Needs {
   /** The file in which the owner binds credentials to hosts. */
   readonly path: string
   readonly rates: Pick<RateLimits, 'take'>
-  readonly runs: Parameters<typeof createTellAnswer>[0]['runs']
+  readonly runs: Parameters<typeof createSendAnswer>[0]['runs']
   readonly notes: { notifyOwner(caller: Caller, note: { readonly message: string }): unknown }
 }
 
@@ -62,7 +62,7 @@ export async function credentialsModule(
   const requests = createCredentialRequests({
     ...kernel,
     note: (caller, message) => void notes.notifyOwner(caller, { message }),
-    tell: createTellAnswer({ ...kernel, bindings, runs }),
+    deliver: createSendAnswer({ ...kernel, bindings, runs }),
   })
   kernel.hooks.agentDeleted.subscribe(requests.forget)
   const keyed = (value: string) =>

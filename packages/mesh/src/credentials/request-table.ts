@@ -94,7 +94,7 @@ export function createRequestTable(database: Database) {
         )
         .run(answer.state, answer.reason, answer.at, id)
     },
-    markTold: (id: string, at: number) => {
+    markDelivered: (id: string, at: number) => {
       database.prepare('UPDATE credential_requests SET told_at = ? WHERE id = ?').run(at, id)
     },
     forget: (agentId: string) => {

@@ -16,7 +16,7 @@ interface AnswerRuns {
 }
 
 /** Notifies an agent of the answer to its request, by a run of its own in the requesting conversation. */
-export function createTellAnswer({
+export function createSendAnswer({
   decide,
   bindings,
   runs,

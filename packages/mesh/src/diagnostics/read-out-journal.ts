@@ -36,7 +36,7 @@ export function createReadOutJournal(deps: {
     ): AsyncIterable<string> => {
       requireOwner(caller, 'read the journal')
       guard(caller, { do: 'view-fleet' })
-      hooks.journalAsked.tell()
+      hooks.journalAsked.publish()
       return lines(filter, format, signal)
     },
     accept: (caller: Caller) => {

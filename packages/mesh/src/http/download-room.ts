@@ -77,7 +77,7 @@ export function createDownloadRoom(
       try {
         return await reading
       } finally {
-        letGoOfIdle(raw, waits)
+        destroyIdle(raw, waits)
       }
     },
   }
@@ -87,7 +87,7 @@ export function createDownloadRoom(
  * Runs until the response is closed. Idle time is measured on the socket, which knows how much the reader
  * has taken.
  */
-function letGoOfIdle(
+function destroyIdle(
   raw: FastifyReply['raw'],
   { stalledMaxMs, takingMaxMs }: { readonly stalledMaxMs: number; readonly takingMaxMs: number },
 ): void {

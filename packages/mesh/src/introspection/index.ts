@@ -52,7 +52,7 @@ export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<nu
     const { agentId, run } = caller
     guard(caller, { do: 'act-for-self', agentId })
     // The cost of the last call may not have been written yet.
-    hooks.costsAsked.tell()
+    hooks.costsAsked.publish()
     return {
       agent_id: agentIdSchema.parse(agentId),
       now: new Date(clock.now()).toISOString(),

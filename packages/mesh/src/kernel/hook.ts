@@ -4,14 +4,14 @@
  */
 export interface Hook<Fact> {
   subscribe(listener: (fact: Fact) => void): void
-  tell(fact: Fact): void
+  publish(fact: Fact): void
 }
 
 export function createHook<Fact>(): Hook<Fact> {
   const listeners: ((fact: Fact) => void)[] = []
   return {
     subscribe: (listener) => void listeners.push(listener),
-    tell: (fact) => {
+    publish: (fact) => {
       for (const listener of listeners) listener(fact)
     },
   }
@@ -32,7 +32,7 @@ export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void
           onError(error, fact)
         }
       }),
-    tell: told.tell,
+    publish: told.publish,
   }
 }
 
@@ -43,14 +43,14 @@ export function createNotice<Fact>(onError: (error: unknown, fact: Fact) => void
 export interface AwaitedHook<Fact> {
   subscribe(listener: (fact: Fact) => Promise<void>): void
   /** Rejects with the error of the first listener that fails; later listeners are not called. */
-  tell(fact: Fact): Promise<void>
+  publish(fact: Fact): Promise<void>
 }
 
 export function createAwaitedHook<Fact>(): AwaitedHook<Fact> {
   const listeners: ((fact: Fact) => Promise<void>)[] = []
   return {
     subscribe: (listener) => void listeners.push(listener),
-    tell: async (fact) => {
+    publish: async (fact) => {
       for (const listener of listeners) await listener(fact)
     },
   }

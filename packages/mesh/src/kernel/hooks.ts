@@ -86,7 +86,7 @@ interface AgentHooks {
   /** Published by `agents` in the transaction of the audit record: the agent is archived and can be restored. */
   readonly agentArchived: Hook<string>
   /** Published by `agents`: a message that the owner must see, in the transaction of the change that it reports. */
-  readonly ownerTold: Hook<{ readonly agentId: string; readonly message: string }>
+  readonly ownerNoticed: Hook<{ readonly agentId: string; readonly message: string }>
   /** Asked by `agents` before it hibernates one: reasons against it. Without an answer it hibernates. */
   readonly reasonsToStayAwake: Question<string, string>
   /** Asked by `agents`: the capabilities that an agent declares. */
@@ -233,7 +233,7 @@ export function createHooks(log: Log): Hooks {
     reasonsToGiveNoWork: createQuestion(),
     outboundDoubts: createQuestion(),
     setNotices: createQuestion(),
-    ownerTold: createHook(),
+    ownerNoticed: createHook(),
     reasonsToStayAwake: createQuestion(),
     runSettled: createHook(),
     artifactSaved: createHook(),

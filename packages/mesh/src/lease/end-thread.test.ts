@@ -13,7 +13,7 @@ function aProcess(work: string) {
 import { uptime } from 'node:os'
 import { startEndThread } from ${JSON.stringify(join(import.meta.dirname, 'end-thread.ts'))}
 const end = await startEndThread()
-const more = () => end.tell(uptime() * 1_000 + ${timeMs})
+const more = () => end.extend(uptime() * 1_000 + ${timeMs})
 more()
 console.log('told')
 ${work}`

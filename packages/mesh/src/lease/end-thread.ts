@@ -9,7 +9,7 @@ export interface EndThread {
    * Sets the end of the process's time, in milliseconds of `steadyMs`. The process is never ended before the first
    * call.
    */
-  tell(untilMs: number): void
+  extend(untilMs: number): void
   stop(): Promise<void>
 }
 
@@ -25,7 +25,7 @@ export async function startEndThread(): Promise<EndThread> {
   worker.unref()
   await once(worker, 'message')
   return {
-    tell: (untilMs) => void Atomics.store(cells, cell.untilMs, BigInt(Math.floor(untilMs))),
+    extend: (untilMs) => void Atomics.store(cells, cell.untilMs, BigInt(Math.floor(untilMs))),
     async stop() {
       Atomics.store(cells, cell.stopped, 1n)
       await worker.terminate()

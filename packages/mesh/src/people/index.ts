@@ -47,7 +47,7 @@ export async function peopleModule(
   let expiredBefore = 0
   const left = async (name: string): Promise<void> => {
     try {
-      await kernel.hooks.personLeft.tell(name)
+      await kernel.hooks.personLeft.publish(name)
     } catch (error) {
       kernel.log.error(
         { person: name, err: error },

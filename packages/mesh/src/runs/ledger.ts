@@ -114,7 +114,7 @@ export function createLedger(given: LedgerDeps): Ledger {
   // In the transaction that settles a run: first its task, then its steers, then the other modules.
   changes.settled.subscribe((run) => deps.tasks.runSettled(run, notifyRun))
   const steering = createSteering({ ...deps, enter, changes, notifyRun })
-  changes.settled.subscribe(hooks.runSettled.tell)
+  changes.settled.subscribe(hooks.runSettled.publish)
   const lifecycle = createRunLifecycle({ ...deps, changes })
   const queue = createRunQueue({
     ...deps,
@@ -192,8 +192,8 @@ function ringDue({
   clock,
 }: {
   readonly table: Pick<RunTable, 'agentsWithWork'>
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly clock: Clock
 }): void {
-  for (const agentId of table.agentsWithWork(clock.now())) notifier.tell(agentId)
+  for (const agentId of table.agentsWithWork(clock.now())) notifier.publish(agentId)
 }

@@ -183,7 +183,7 @@ export function createEnterRun(deps: {
   readonly table: RunTable
   readonly events: EventBus
   readonly journal: Journal
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly clock: Clock
   readonly newId: NewId
 }): EnterRun {
@@ -204,7 +204,7 @@ export function createEnterRun(deps: {
       },
     })
     announceRun(events, run)
-    database.afterCommit(() => notifier.tell(run.agentId))
+    database.afterCommit(() => notifier.publish(run.agentId))
     return run
   }
 }

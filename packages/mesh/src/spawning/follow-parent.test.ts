@@ -42,7 +42,7 @@ test('a child whose row is missing does not block moving its parent', () => {
     told.push(change.agentId)
     followParent({ table, agents, hooks }, change)
   })
-  hooks.membershipChanged.tell({ agentId: 'boss', project: 'blue' })
+  hooks.membershipChanged.publish({ agentId: 'boss', project: 'blue' })
   expect([...projects]).toEqual([
     ['spawn_living', 'blue'],
     ['spawn_below', 'blue'],

@@ -22,6 +22,6 @@ export function followParent(
     if (agents.find(child.agentId) === null) continue
     agents.setProject(child.agentId, project)
     // Publishing the change for each child also moves its own children.
-    hooks.membershipChanged.tell({ agentId: child.agentId, project })
+    hooks.membershipChanged.publish({ agentId: child.agentId, project })
   }
 }

@@ -144,7 +144,7 @@ function begin(
   const project = deps.agents.find(parentId)?.project ?? null
   if (deps.agents.find(agentId)?.project !== project) {
     deps.agents.setProject(agentId, project)
-    deps.hooks.membershipChanged.tell({ agentId, project })
+    deps.hooks.membershipChanged.publish({ agentId, project })
   }
   const given = deps.giveTask(caller, {
     to: agentId,

@@ -20,7 +20,7 @@ interface DailyDifference {
   readonly agentId: string
   readonly project: string
   readonly model: string
-  readonly toldNano: number
+  readonly storedNano: number
   readonly fromRows: DailySum
 }
 
@@ -121,11 +121,11 @@ function totalDifferences(
     const rows = expected.get(key)
     const scope = row?.scope ?? rows?.scope ?? ''
     const period = row?.period ?? rows?.period ?? ''
-    const toldTotal = row ? totalOf(row) : nothing
+    const storedTotal = row ? totalOf(row) : nothing
     // For a sum older than the checked rows only its own value is known: no open row is that old.
     const isOlder = rows === undefined && period < from
-    const fromRows = isOlder ? { ...aboveZero(toldTotal), openNano: 0 } : rows ? totalFrom(rows) : nothing
-    if (!isSame(toldTotal, fromRows)) differences.push({ scope, period, told: toldTotal, fromRows })
+    const fromRows = isOlder ? { ...aboveZero(storedTotal), openNano: 0 } : rows ? totalFrom(rows) : nothing
+    if (!isSame(storedTotal, fromRows)) differences.push({ scope, period, told: storedTotal, fromRows })
   }
   return differences
 }
@@ -159,7 +159,7 @@ function dailyDifferences(
       (sum?.calls ?? 0) === fromRows.calls &&
       (sum?.prompt_tokens ?? 0) === fromRows.promptTokens &&
       (sum?.completion_tokens ?? 0) === fromRows.completionTokens
-    if (!same) differences.push({ day, agentId, project, model, toldNano: sum?.cost_nano ?? 0, fromRows })
+    if (!same) differences.push({ day, agentId, project, model, storedNano: sum?.cost_nano ?? 0, fromRows })
   }
   for (const row of days) {
     const { spent_nano: costNano, unconfirmed_nano: unconfirmedNano, calls } = row

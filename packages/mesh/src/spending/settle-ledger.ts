@@ -103,8 +103,8 @@ function examplesOf({ totals, daily }: Differences): string[] {
         `${scope}${period === '' ? '' : ` ${period}`} said ${totalWords(told)}, its rows say ${totalWords(fromRows)}`,
     ),
     ...daily.map(
-      ({ day, agentId, model, toldNano, fromRows }) =>
-        `the report of ${day} for ${agentId} and ${model} said ${dollars(toldNano)}, its rows say ${dollars(fromRows.costNano)}`,
+      ({ day, agentId, model, storedNano, fromRows }) =>
+        `the report of ${day} for ${agentId} and ${model} said ${dollars(storedNano)}, its rows say ${dollars(fromRows.costNano)}`,
     ),
   ]
   return words.slice(0, examplesMax)

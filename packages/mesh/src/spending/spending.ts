@@ -93,7 +93,7 @@ export function createSpending(
     agents,
     refuseAbove,
     makerOf: (agentId: string) => makerOf(kernel.hooks, agentId),
-    membershipChanged: kernel.hooks.membershipChanged.tell,
+    membershipChanged: kernel.hooks.membershipChanged.publish,
     rebalance: reservations.rebalance,
   }
   const setBudget = createSetBudget(editing)

@@ -56,7 +56,7 @@ export function createMoveTask(deps: MoveTaskDeps): MoveTask {
       record(deps, next, { action, actor, words })
       if (tell) tellAsker(next, tell)
       const { id, assignee, creator, project } = next
-      deps.hooks.taskChanged.tell({ id, assignee, creator, project, state, before: task.state })
+      deps.hooks.taskChanged.publish({ id, assignee, creator, project, state, before: task.state })
       return next
     })
 }

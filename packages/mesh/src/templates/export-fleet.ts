@@ -86,7 +86,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       // Texts are written as block literals, which people and version control can read.
       { lineWidth: 110, aliasDuplicateObjects: false, blockQuote: 'literal' },
     )
-    tellBroken()
+    reportBroken()
     // The export is verified by parsing it.
     parseTemplate(name, text)
     return { text, leftOut }
@@ -208,7 +208,7 @@ export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
       return standing.watchers().filter(({ agent }) => agent === id)
     }
 
-    function tellBroken(): void {
+    function reportBroken(): void {
       for (const [what, broken] of [
         ['file watchers', deps.fileWatches.broken()],
         ['settings of agents', deps.settingsFile.broken()],

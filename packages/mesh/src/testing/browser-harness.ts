@@ -54,7 +54,7 @@ export async function aBrowserHarness({
   const told: string[] = []
   const backListeners = new Set<() => void>()
   let browserOf: (token: string) => string | null = () => null
-  ledger.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
+  ledger.hooks.ownerNoticed.subscribe(({ message }) => void told.push(message))
   const solver = createFakeCaptchaApi()
   const budget = { dailyUsd: 1 }
   const spend = createSpendTable(ledger.database)

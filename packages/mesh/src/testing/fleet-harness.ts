@@ -66,7 +66,7 @@ export interface ManualRuntime extends SandboxRuntime {
   /** The process ends by itself. */
   kill(agentId: string, code: number): Promise<void>
   /** Simulates an end reported by the engine, whatever runs now. */
-  tellEnd(agentId: string, code: number, outOfMemory?: boolean): void
+  reportEnd(agentId: string, code: number, outOfMemory?: boolean): void
   /** The engine was away and is back. */
   comeBack(): void
   /** Puts a sandbox there that the fleet did not start. */
@@ -184,9 +184,9 @@ export function createManualRuntime(): ManualRuntime {
       const sandbox = sandboxes.get(agentId)
       await close(sandbox)
       if (sandbox) sandbox.exit = { code, outOfMemory: false }
-      runtime.tellEnd(agentId, code)
+      runtime.reportEnd(agentId, code)
     },
-    tellEnd: (agentId, code, outOfMemory = false) => {
+    reportEnd: (agentId, code, outOfMemory = false) => {
       for (const listener of listeners) listener({ agentId, code, outOfMemory })
     },
     comeBack: () => {

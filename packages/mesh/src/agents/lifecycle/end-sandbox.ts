@@ -32,7 +32,7 @@ export async function endSandbox(
     context.events.publish({ type: 'agent.stopped', agent_id: id, reason: why.reason })
   })
   context.sandboxes.addresses.delete(id)
-  context.hooks.sandboxGone.tell({ agentId: id, reason: why.gone })
+  context.hooks.sandboxGone.publish({ agentId: id, reason: why.gone })
   await context.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
     context.log.error(
       { agentId: id, err: error },

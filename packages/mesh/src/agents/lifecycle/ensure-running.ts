@@ -62,7 +62,7 @@ export function createAgentConnections(
     const address = context.sandboxes.addresses.get(agentId)
     if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
     context.sandboxes.lastUsed.set(agentId, context.clock.now())
-    context.hooks.agentReached.tell(agentId)
+    context.hooks.agentReached.publish(agentId)
     const connection = context.sandboxes.connect(agentId, address)
     await context.seedFiles.deliver(agentId, connection, signal)
     return connection

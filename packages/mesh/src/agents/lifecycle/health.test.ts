@@ -95,7 +95,7 @@ describe('a sandbox that ends by itself', () => {
     harness = await aWorker()
     await harness.fleet.connection.ensureRunning('w', patient)
     await harness.fleet.lifecycle.restart(owner, 'w')
-    harness.runtime.tellEnd('w', 1)
+    harness.runtime.reportEnd('w', 1)
     await settle()
     expect(stateOf(harness.fleet, 'w')).toBe('running')
     expect(harness.fleet.connection.verifyToken(doorTokenOf(1))).not.toBeNull()
@@ -108,7 +108,7 @@ describe('a sandbox that ends by itself', () => {
     const [spec] = harness.runtime.started
     // A restored backup of the engine could leave such a sandbox.
     await harness.runtime.plant({ ...spec!, labels: { ...spec!.labels, [startIdLabel]: 'start_of_another' } })
-    harness.runtime.tellEnd('w', 137)
+    harness.runtime.reportEnd('w', 137)
     await settle()
     expect(harness.events.at(-1)).toMatchObject({ type: 'agent.died', agent_id: 'w', exit_code: 137 })
     expect(stateOf(harness.fleet, 'w')).toBe('restarting')

@@ -60,7 +60,7 @@ describe('an idle agent', () => {
       else {
         const origin = { kind: 'system', channel: 'mesh' } as const
         const run = { id: 'run_1', kind: 'chat', state: 'failed', outcome: null } as const
-        harness.deps.hooks.runSettled.tell({ ...run, origin, agentId: 'w' })
+        harness.deps.hooks.runSettled.publish({ ...run, origin, agentId: 'w' })
       }
       await sweepAfter(59 * minuteMs)
       expect(stateOf(harness.fleet, 'w')).toBe('running')

@@ -20,7 +20,7 @@ export function loseSandbox(context: AgentContext, agentId: string, reason: stri
       subject: agentId,
       detail: { reason: reason.slice(0, 300), restarts: losses.restarts.length },
     })
-    context.hooks.ownerTold.tell({
+    context.hooks.ownerNoticed.publish({
       agentId,
       message: `Agent ${agentId} is in quarantine: it was started again ${timesOf(losses.restarts.length)} within an hour and was lost once more (${firstLine(reason)}). Its work waits. It is tried every 20 minutes; flotilla restart ${agentId} tries at once.`,
     })
@@ -41,7 +41,10 @@ export function forgiveLosses(context: AgentContext, agentId: string): void {
   context.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
   if (row.losses.quarantinedAt === null) return
   context.journal.append({ actor: 'system', action: 'agent.healed', subject: agentId, detail: {} })
-  context.hooks.ownerTold.tell({ agentId, message: `Agent ${agentId} is well again and out of quarantine.` })
+  context.hooks.ownerNoticed.publish({
+    agentId,
+    message: `Agent ${agentId} is well again and out of quarantine.`,
+  })
 }
 
 const quotedMaxChars = 300

@@ -25,7 +25,7 @@ async function die(code = 1): Promise<void> {
 async function inQuarantine(): Promise<string[]> {
   harness = await aWorker()
   const told: string[] = []
-  harness.deps.hooks.ownerTold.subscribe(({ message }) => void told.push(message))
+  harness.deps.hooks.ownerNoticed.subscribe(({ message }) => void told.push(message))
   await harness.fleet.connection.ensureRunning('w', patient)
   for (let loss = 0; loss < 3; loss++) {
     await die()
@@ -78,7 +78,7 @@ describe('an agent that is lost for the fourth time within an hour', () => {
   test('heals with the first run that comes to its end', async () => {
     await inQuarantine()
     await sweepAfter(1_200_000)
-    harness.deps.hooks.runSettled.tell({
+    harness.deps.hooks.runSettled.publish({
       id: 'run_1',
       agentId: 'w',
       kind: 'chat',
@@ -119,7 +119,7 @@ test('an end for want of memory is named as such', async () => {
   harness = await aWorker()
   await harness.fleet.connection.ensureRunning('w', patient)
   await harness.runtime.stop('w', { graceMs: 0 })
-  harness.runtime.tellEnd('w', 137, true)
+  harness.runtime.reportEnd('w', 137, true)
   await settle()
   const [view] = harness.fleet.registry.view(() => ({
     busy: false,

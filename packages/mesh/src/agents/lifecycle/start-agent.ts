@@ -114,7 +114,7 @@ async function startOnce(
   context.sandboxes.startedModels.set(id, model)
   context.sandboxes.placed.set(id, placed)
   // The tokens of the previous sandbox are invalid from here on, so its listeners are notified (F4).
-  if (isLive(before.state.kind)) context.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
+  if (isLive(before.state.kind)) context.hooks.sandboxGone.publish({ agentId: id, reason: 'restarted' })
   try {
     await context.briefings.write(id)
     const link = context.sandboxes.links.keyFor(id, startId)

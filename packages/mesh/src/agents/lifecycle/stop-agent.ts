@@ -53,7 +53,7 @@ export async function stopInTurn(
   // Before the sandbox can report that its calls are refused: its run is interrupted by this stop and does not fail.
   // Without tokens it can do nothing, even if the engine does not stop it.
   const gone = stopping.to === 'deleted' ? 'deleted' : 'stopped'
-  if (isLive(state.kind)) context.hooks.sandboxGone.tell({ agentId, reason: gone })
+  if (isLive(state.kind)) context.hooks.sandboxGone.publish({ agentId, reason: gone })
   await context.runtime.stop(agentId, { graceMs: stopGraceMs })
   context.database.transaction(() => {
     context.agents.move(agentId, { kind: 'end', at: context.clock.now() })

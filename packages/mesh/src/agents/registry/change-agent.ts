@@ -16,9 +16,9 @@ export function changeAgent(context: AgentContext): ChangeAgent {
     const { record, state } = context.agents.require(agentId)
     context.agents.change(agentId, change)
     // The process received role and model at its start and still uses that model.
-    const isTold = change.role !== undefined || change.model !== undefined
+    const isVisibleToAgent = change.role !== undefined || change.model !== undefined
     const isRunning = isLive(state.kind) || state.kind === 'starting'
-    if (!isTold || !isRunning) return { takesEffect: 'now' }
+    if (!isVisibleToAgent || !isRunning) return { takesEffect: 'now' }
     const startedWith = record.model ?? context.settings.defaultModel()
     if (!context.sandboxes.outdated.has(agentId)) context.sandboxes.outdated.set(agentId, startedWith)
     return { takesEffect: 'next-run' }

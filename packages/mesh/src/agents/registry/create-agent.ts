@@ -86,8 +86,8 @@ export function createAgent(deps: {
     const { agentPlanned, agentUnplanned } = deps.context.hooks
     const plan = {
       // Stored before the row, because a worker must never run with another heartbeat than the requested one.
-      make: () => agentPlanned.tell({ agentId: record.id, heartbeat: input.heartbeat }),
-      drop: () => agentUnplanned.tell(record.id),
+      make: () => agentPlanned.publish({ agentId: record.id, heartbeat: input.heartbeat }),
+      drop: () => agentUnplanned.publish(record.id),
     }
     await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller), step, plan })
     return record
@@ -147,7 +147,7 @@ export function insertAgent(
 ): void {
   context.agents.insert(record)
   if (record.project !== null) {
-    context.hooks.membershipChanged.tell({ agentId: record.id, project: record.project })
+    context.hooks.membershipChanged.publish({ agentId: record.id, project: record.project })
   }
   if (mcpServers) context.mcpServers.put(record.id, mcpServers)
   context.journal.append({

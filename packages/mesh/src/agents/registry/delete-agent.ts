@@ -42,7 +42,7 @@ export function deleteAgent(deps: {
     await context.mutex.take(agentId, async () => {
       requireSame(context.agents.require(agentId), only)
       // Checks all stores before anything is removed, because a half deleted agent is useless.
-      await context.hooks.agentLeaving.tell(agentId)
+      await context.hooks.agentLeaving.publish(agentId)
       await deleteInTurn(deps, agentId, actorOf(caller))
     })
     await context.briefings.refresh()
@@ -61,10 +61,10 @@ export async function deleteInTurn(
   await stopInTurn(context, agentId, { to: 'deleted', reason: 'deleted' })
   await context.runtime.remove(agentId, { data: true })
   await context.briefings.remove(agentId)
-  await context.hooks.agentFilesDropped.tell(agentId)
+  await context.hooks.agentFilesDropped.publish(agentId)
   await grants.revokeAll(agentId)
   context.database.transaction(() => {
-    context.hooks.agentDeleted.tell(agentId)
+    context.hooks.agentDeleted.publish(agentId)
     context.agents.remove(agentId)
     context.journal.append({ actor, action: 'agent.deleted', subject: agentId, detail: {} })
   })

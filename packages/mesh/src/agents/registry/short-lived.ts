@@ -53,7 +53,7 @@ export function createShortLived(deps: {
       await context.mutex.take(agentId, async () => {
         // A creation that failed before the row was written may have left only a file entry.
         if (context.agents.find(agentId) === null) return grants.revokeAll(agentId)
-        await context.hooks.agentLeaving.tell(agentId)
+        await context.hooks.agentLeaving.publish(agentId)
         await deleteInTurn(deps, agentId, 'system')
       })
     },

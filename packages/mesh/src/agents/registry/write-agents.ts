@@ -88,7 +88,7 @@ export function writeAgents(deps: {
     if (budget) context.agents.setBudget(id, budget)
     if (project !== undefined) {
       context.agents.setProject(id, project)
-      context.hooks.membershipChanged.tell({ agentId: id, project })
+      context.hooks.membershipChanged.publish({ agentId: id, project })
     }
     if (mcpServers) context.mcpServers.put(id, mcpServers)
     // The initial content of a file that the agent maintains itself: a running agent gets the new version.

@@ -61,7 +61,7 @@ async function aCopy(lease: () => unknown) {
     return backup({
       environment: readEnvironment(env),
       env,
-      tell: (line) => told.push(line),
+      print: (line) => told.push(line),
       stopped: new AbortController().signal,
       uid: 1000,
       pid: process.pid,

@@ -75,11 +75,11 @@ export async function backup(context: CommandContext): Promise<number> {
           dataLimitBytes: (agentId) => dataLimitBytes(settings, agentId),
           measure: mesh.measure,
         },
-        progress: (step) => context.tell({ progress: step }),
-        moved: (moved) => context.tell({ moved }),
+        progress: (step) => context.print({ progress: step }),
+        moved: (moved) => context.print({ moved }),
         signal: context.stopped,
       })
-      context.tell({ ...made })
+      context.print({ ...made })
     } finally {
       await mesh.close()
     }
@@ -173,7 +173,7 @@ async function openResting(
   try {
     const settings = await readSettingsFile(paths.settingsFile)
     await runtime.prepare({
-      progress: (step) => context.tell({ progress: step }),
+      progress: (step) => context.print({ progress: step }),
       signal: context.stopped,
     })
     return {

@@ -19,7 +19,7 @@ const lostWords = 'the secret of the mesh was lost or was another; a new one was
  * Gives a home whose secret was lost a new one, for a person. The audit log is kept, and its existing rows are
  * recorded as accepted by that person. Refused (`conflict`) if the secret is the right one.
  */
-export async function beginJournal({ environment, env, tell, pid }: CommandContext): Promise<number> {
+export async function beginJournal({ environment, env, print, pid }: CommandContext): Promise<number> {
   const paths = dataPaths(environment.home)
   if (!existsSync(paths.database)) {
     throw new Problem('conflict', {
@@ -37,7 +37,7 @@ export async function beginJournal({ environment, env, tell, pid }: CommandConte
     })
     try {
       await refuseNeedless(paths, env, database)
-      tell({ began: await begin(paths, database) })
+      print({ began: await begin(paths, database) })
     } finally {
       database.close()
     }

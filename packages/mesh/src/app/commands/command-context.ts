@@ -6,7 +6,7 @@ export interface CommandContext {
   /** The process's environment record; the vault reads its two prefixes from it. */
   readonly env: Readonly<Record<string, string | undefined>>
   /** Writes one JSON line to standard output. */
-  readonly tell: (line: Readonly<Record<string, unknown>>) => void
+  readonly print: (line: Readonly<Record<string, unknown>>) => void
   /** Aborts when the process is asked to stop. */
   readonly stopped: AbortSignal
   readonly uid: number

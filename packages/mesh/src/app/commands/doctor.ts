@@ -53,7 +53,7 @@ export async function doctor(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const home = await homeFinding(paths)
   const findings = home.level === 'ok' ? [home, ...(await allFindings(context, paths))] : [home]
-  context.tell({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
+  context.print({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
   return 0
 }
 

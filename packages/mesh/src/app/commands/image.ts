@@ -10,7 +10,7 @@ import { clusterImage, meshImage } from '../choose-cluster.ts'
 import { imageParts } from '../image-parts.ts'
 import { requireFile } from './backup.ts'
 import type { CommandContext } from './command-context.ts'
-import { tellStep } from './tell-step.ts'
+import { printStep } from './tell-step.ts'
 
 /** The name under which the image's parts are protected from pruning. */
 const user = 'cluster-image'
@@ -58,10 +58,10 @@ async function write(context: CommandContext, meshReference: string | null): Pro
     reference,
     meshReference,
     file,
-    progress: tellStep(context.tell),
+    progress: printStep(context.print),
     signal: context.stopped,
   })
   const mesh = meshReference === null ? {} : { mesh: meshReference }
-  context.tell({ file, reference, ...mesh, architecture, bytes: (await stat(file)).size })
+  context.print({ file, reference, ...mesh, architecture, bytes: (await stat(file)).size })
   return 0
 }

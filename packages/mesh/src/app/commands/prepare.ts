@@ -2,7 +2,7 @@ import { chooseRuntime } from '../choose-runtime.ts'
 import { dataPaths, openHomeFolder } from '../../config/index.ts'
 import { createLog, openCommandOutput } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
-import { tellStep } from './tell-step.ts'
+import { printStep } from './tell-step.ts'
 
 /**
  * Prepares engine, image, network and the configured isolation, which would delay a first start by minutes; with
@@ -17,7 +17,7 @@ export async function prepare(context: CommandContext): Promise<number> {
     paths,
     log: createLog(context.environment.logLevel, openCommandOutput(context.pid)),
   })
-  const progress = tellStep(context.tell)
+  const progress = printStep(context.print)
   try {
     await runtime.prepare({ progress, signal: context.stopped })
     const { isolation } = context.environment
@@ -30,7 +30,7 @@ export async function prepare(context: CommandContext): Promise<number> {
       progress('Building the browser image if it is missing')
       await runtime.browsers?.prepare(context.stopped)
     }
-    context.tell({ prepared: true, runtime: runtime.kind, isolates: runtime.isolates })
+    context.print({ prepared: true, runtime: runtime.kind, isolates: runtime.isolates })
     return 0
   } finally {
     await runtime.close()

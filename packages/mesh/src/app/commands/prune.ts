@@ -32,19 +32,19 @@ export async function prune(context: CommandContext): Promise<number> {
         repair: 'Restore it again, then prune.',
       })
     }
-    context.tell({ progress: 'Searching for unused files' })
+    context.print({ progress: 'Searching for unused files' })
     const found = await allUnused(context, { paths, agents })
     const told: Record<string, unknown>[] = []
     for (const thing of found.things) {
       const { kind, name, why, bytes } = thing
-      if (context.apply === true) context.tell({ progress: `Deleting ${name}` })
+      if (context.apply === true) context.print({ progress: `Deleting ${name}` })
       const gone = context.apply === true && (await thing.remove())
       told.push({ kind, name, why, bytes, gone })
     }
     const counted = told.filter(({ gone }) => gone === true || context.apply !== true)
     const bytes = counted.reduce((sum, thing) => sum + (Number(thing['bytes']) || 0), 0)
     const lost = (await lostHomes(await queryOf(context))) ?? []
-    context.tell({
+    context.print({
       pruned: context.apply === true,
       things: told,
       bytes,
@@ -64,7 +64,7 @@ export async function prune(context: CommandContext): Promise<number> {
  * exist.
  */
 async function pruneLost(context: CommandContext, tags: readonly string[]): Promise<number> {
-  context.tell({ progress: 'Searching for what other homes have left' })
+  context.print({ progress: 'Searching for what other homes have left' })
   const found = await lostHomes(await queryOf(context))
   if (found === null) {
     throw new Problem('not-configured', {
@@ -89,10 +89,10 @@ async function pruneLost(context: CommandContext, tags: readonly string[]): Prom
   }
   for (const home of wanted) {
     if (context.apply !== true) continue
-    context.tell({ progress: `Deleting what is left of ${home.tag}` })
+    context.print({ progress: `Deleting what is left of ${home.tag}` })
     await home.erase()
   }
-  context.tell({ pruned: context.apply === true, lost: wanted.map(lostHomeView) })
+  context.print({ pruned: context.apply === true, lost: wanted.map(lostHomeView) })
   return 0
 }
 

@@ -33,7 +33,7 @@ function resetOf(home: string, runtime?: 'process' | 'docker') {
   return reset({
     environment: readEnvironment(env),
     env,
-    tell: () => {},
+    print: () => {},
     stopped: new AbortController().signal,
     uid: 1000,
     pid: process.pid,

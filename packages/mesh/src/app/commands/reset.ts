@@ -20,7 +20,7 @@ export async function reset(context: CommandContext): Promise<number> {
   try {
     const found = await entriesOf(paths.home)
     if (found !== null) await removeHome(context, paths, found)
-    context.tell({ reset: true, home: paths.home })
+    context.print({ reset: true, home: paths.home })
     return 0
   } finally {
     await lock.release()
@@ -43,7 +43,7 @@ async function removeHome(
   refuseElsewhere(context.environment, notedCluster(paths.clusterFile))
   const { homeId } = await openHomeFolder(paths)
   await requireNoMesh({ context, homeId, paths })
-  const progress = (step: string) => context.tell({ progress: step })
+  const progress = (step: string) => context.print({ progress: step })
   const log = createLog(context.environment.logLevel, openCommandOutput(context.pid))
   // Processes of an earlier mesh may exist, whatever the runtime is now.
   for (const runtime of new Set(['process', context.environment.runtime] as const)) {

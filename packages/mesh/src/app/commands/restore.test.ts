@@ -17,7 +17,7 @@ function restoreInto(folder: string, more: Readonly<Record<string, string>>) {
   return restore({
     environment: readEnvironment(env),
     env,
-    tell: () => {},
+    print: () => {},
     stopped: new AbortController().signal,
     uid: 1000,
     pid: 8,

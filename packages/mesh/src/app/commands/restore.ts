@@ -35,8 +35,8 @@ export async function restore(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const file = resolve(requireFile(context))
   const passphrase = passphraseOf(context)
-  const progress = (step: string) => context.tell({ progress: step })
-  const moved = (done: MovedBytes) => context.tell({ moved: done })
+  const progress = (step: string) => context.print({ progress: step })
+  const moved = (done: MovedBytes) => context.print({ moved: done })
   await mkdir(paths.home, { recursive: true, mode: 0o700 })
   const lock = await lockForRestore(context, paths.home)
   const held: { ledger: HeldLedger | null } = { ledger: null }
@@ -73,7 +73,7 @@ export async function restore(context: CommandContext): Promise<number> {
     })
     const { about, agents } = verified
     const { skipped } = whatIsMissing({ home: about.skipped, agents })
-    context.tell({ restored: true, home: paths.home, home_id: homeId, about, skipped, left_out: leftOut })
+    context.print({ restored: true, home: paths.home, home_id: homeId, about, skipped, left_out: leftOut })
     return 0
   } finally {
     await held.ledger?.release()
@@ -120,7 +120,7 @@ async function openAgents(
   let ready: Promise<void> | null = null
   const prepare = () =>
     (ready ??= runtime.prepare({
-      progress: (step) => context.tell({ progress: step }),
+      progress: (step) => context.print({ progress: step }),
       signal: context.stopped,
     }))
   return {
@@ -144,7 +144,7 @@ async function openAgents(
 
 /** Deletes what an interrupted restore has put into the engine and the home. */
 async function startOver(context: CommandContext, paths: DataPaths): Promise<void> {
-  const progress = (step: string) => context.tell({ progress: step })
+  const progress = (step: string) => context.print({ progress: step })
   progress('A restore of this home was interrupted: deleting what it left')
   const homeId = await homeIdOf(paths)
   if (homeId !== null) {

@@ -17,7 +17,7 @@ import type { LineOutput } from '../../platform/index.ts'
 import { createLog, productVersion, systemClock } from '../../platform/index.ts'
 import { notedCluster, refuseElsewhere, runtimeKind } from '../choose-cluster.ts'
 import { holdLedger } from '../hold-ledger.ts'
-import { tellStep } from './tell-step.ts'
+import { printStep } from './tell-step.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -25,7 +25,7 @@ import type { CommandContext } from './command-context.ts'
  * Runs the mesh until it is asked to stop. Reports that it is ready only after it has answered a request of its own.
  */
 export async function serve(context: CommandContext, output: LineOutput): Promise<number> {
-  const { environment, tell, stopped } = context
+  const { environment, print, stopped } = context
   const loadedMs = performance.now()
   await keepMemoryOutOfDumps()
   const paths = dataPaths(environment.home)
@@ -50,7 +50,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
   )
   const composedMs = performance.now()
   const live = async (): Promise<number> => {
-    const { url, port, agentPort, proxyPort, notices } = await mesh.start(tellStep(tell))
+    const { url, port, agentPort, proxyPort, notices } = await mesh.start(printStep(print))
     const state = {
       pid: context.pid,
       // Process ids are reused; together with the start time the process is identified.
@@ -69,7 +69,7 @@ export async function serve(context: CommandContext, output: LineOutput): Promis
     // Measured from the start of the process, to show how long a crashed mesh takes to return.
     const sinceBegin = { loadedMs, composedMs, readyMs: performance.now() }
     log.info(rounded(sinceBegin), 'the mesh is ready and accepts work')
-    tell({ ready: true, url, pid: context.pid, notices })
+    print({ ready: true, url, pid: context.pid, notices })
     if (!stopped.aborted)
       await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
     log.info({}, 'the mesh is stopping; nothing new begins, and agents are stopped')

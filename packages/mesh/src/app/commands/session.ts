@@ -9,10 +9,10 @@ import type { CommandContext } from './command-context.ts'
 const sessionLifeSeconds = 3600
 
 /** Signs a session for the command line on a hosted machine: a user who may read the access token is an owner. */
-export async function session({ tell }: CommandContext): Promise<number> {
+export async function session({ print }: CommandContext): Promise<number> {
   const token = readAccessToken()
   if (token === null) {
-    tell({ session: null })
+    print({ session: null })
     return 0
   }
   if (token === '') {
@@ -20,6 +20,6 @@ export async function session({ tell }: CommandContext): Promise<number> {
       detail: `${accessTokenPath} is missing, empty, or not readable for this user; run as the user who may read it, or set FLOTILLA_SESSION to the value of the ol_session cookie`,
     })
   }
-  tell({ session: signSession(token, { nowMs: systemClock.now(), seconds: sessionLifeSeconds }) })
+  print({ session: signSession(token, { nowMs: systemClock.now(), seconds: sessionLifeSeconds }) })
   return 0
 }

@@ -24,7 +24,7 @@ export async function stopAgents(context: CommandContext): Promise<number> {
     const { ended, left } = await endAgents(context, { homeId, paths })
     // Nothing of the crashed mesh is left; a disk that takes no writes keeps its note.
     if (left === null) await rm(paths.stateFile, { force: true }).catch(() => undefined)
-    context.tell({ ended, left })
+    context.print({ ended, left })
     return 0
   } finally {
     await lock.release()

@@ -7,13 +7,13 @@ import type { CommandContext } from './command-context.ts'
 
 /** Reads `--file` to its end and reports what it contains; changes no home. */
 export async function verify(context: CommandContext): Promise<number> {
-  context.tell({ progress: 'Reading the backup to its end' })
+  context.print({ progress: 'Reading the backup to its end' })
   const file = resolve(requireFile(context))
   const { about, entries, bytes, agents } = await verifyBackup({
     file,
     passphrase: passphraseOf(context),
     temporary: tmpdir(),
-    moved: (moved) => context.tell({ moved }),
+    moved: (moved) => context.print({ moved }),
     signal: context.stopped,
   })
   const damaged = agents.filter(({ state }) => state === 'damaged')
@@ -25,7 +25,7 @@ export async function verify(context: CommandContext): Promise<number> {
         'Take another copy of it, or another backup. A restore of this one leaves the damaged data out and restores the rest.',
     })
   }
-  context.tell({ ok: true, about, entries, bytes, ...whatIsMissing({ home: about.skipped, agents }) })
+  context.print({ ok: true, about, entries, bytes, ...whatIsMissing({ home: about.skipped, agents }) })
   return 0
 }
 

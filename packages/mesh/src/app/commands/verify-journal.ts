@@ -7,10 +7,10 @@ import { findMeshSecret } from '../../credentials/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Verifies the whole hash chain of the audit log, with or without a running mesh. */
-export async function verifyJournal({ environment, env, tell }: CommandContext): Promise<number> {
+export async function verifyJournal({ environment, env, print }: CommandContext): Promise<number> {
   const paths = dataPaths(environment.home)
   if (!existsSync(paths.database)) {
-    tell({ ok: false, rows: 0, detail: `there is no database at ${paths.database}` })
+    print({ ok: false, rows: 0, detail: `there is no database at ${paths.database}` })
     return 1
   }
   const database = openDatabase(paths.database)
@@ -20,7 +20,7 @@ export async function verifyJournal({ environment, env, tell }: CommandContext):
       database,
       secret ? journalTrust(paths, secret, mayBeBare(paths, database)) : null,
     )
-    tell({ ...report, sealed: secret !== null })
+    print({ ...report, sealed: secret !== null })
     return report.ok ? 0 : 1
   } finally {
     database.close()

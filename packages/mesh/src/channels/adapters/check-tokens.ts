@@ -100,7 +100,7 @@ const checks: Readonly<Record<keyof PlatformRoots, Check>> = {
       throw unknownToken(
         'WhatsApp',
         'the access token, the phone number id or the app secret',
-        toldBy(asked.body),
+        errorMessageIn(asked.body),
       )
     }
     return readAs(whatsAppSchema, 'WhatsApp', asked).display_phone_number
@@ -167,10 +167,10 @@ function unknownToken(platform: string, what: string, told = ''): Problem {
   })
 }
 
-const toldSchema = z.looseObject({ error: z.looseObject({ message: z.string() }) })
+const errorSchema = z.looseObject({ error: z.looseObject({ message: z.string() }) })
 
 /** Meta's error message, which never contains the token. Pure. */
-function toldBy(body: unknown): string {
-  const read = toldSchema.safeParse(body)
+function errorMessageIn(body: unknown): string {
+  const read = errorSchema.safeParse(body)
   return read.success ? read.data.error.message : ''
 }

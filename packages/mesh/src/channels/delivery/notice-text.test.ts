@@ -1,7 +1,7 @@
 import process from 'node:process'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { describe, expect, test } from 'vitest'
-import { noticeOf, tellAt } from './notice-text.ts'
+import { noticeOf, sendAt } from './notice-text.ts'
 
 const event = (fields: object) => fields as unknown as FleetEventBody
 const task = (fields: object) =>
@@ -141,7 +141,7 @@ test.each([
   ['noon is over', noon, at(13, 0), at(13, 0)],
   ['it is a single-digit hour', { from: '08:00', to: '09:00' }, at(8, 5), ends(9, 0, 10)],
 ])('a notice is sent at the end of the quiet hours when %s', (...[, quiet, now, told]) => {
-  expect(tellAt(now, quiet)).toBe(told)
+  expect(sendAt(now, quiet)).toBe(told)
 })
 
 test.each([
@@ -155,7 +155,7 @@ test.each([
   const before = process.env['TZ']
   process.env['TZ'] = 'Europe/Berlin'
   try {
-    expect(tellAt(Date.parse(now), { from: '22:00', to: '02:30' })).toBe(Date.parse(until))
+    expect(sendAt(Date.parse(now), { from: '22:00', to: '02:30' })).toBe(Date.parse(until))
   } finally {
     if (before === undefined) delete process.env['TZ']
     else process.env['TZ'] = before

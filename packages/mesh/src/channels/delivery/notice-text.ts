@@ -70,7 +70,7 @@ function budgetText(event: Extract<FleetEventBody, { readonly type: 'budget.reac
  * When to send a notice: now, or at the end of the quiet hours. `now` is in milliseconds since 1970, hours are local
  * time. Pure except for the time zone of the machine.
  */
-export function tellAt(now: number, quiet: Settings['channels']['notices']['quiet_hours']): number {
+export function sendAt(now: number, quiet: Settings['channels']['notices']['quiet_hours']): number {
   if (quiet === null || quiet.from === quiet.to) return now
   const at = new Date(now)
   const time = `${String(at.getHours()).padStart(2, '0')}:${String(at.getMinutes()).padStart(2, '0')}`

@@ -9,7 +9,7 @@ import { channelLimits } from '../channel-limits.ts'
 import { conversationOf } from '../conversation.ts'
 import type { TalkTable } from '../intake/talk-table.ts'
 import type { LetterTable } from './letter-table.ts'
-import { noticeOf, tellAt } from './notice-text.ts'
+import { noticeOf, sendAt } from './notice-text.ts'
 import type { Notice } from './notice-text.ts'
 
 const hourMs = 3600 * 1000
@@ -32,7 +32,7 @@ export interface TellNotices {
  * Sends owners notices on the channels that they chose. Letters and the sequence number of the last processed event
  * are one transaction, so that each event is processed once, over restarts too. Equal notices are sent once a day.
  */
-export function createTellNotices(deps: {
+export function createSendNotices(deps: {
   readonly database: Database
   readonly events: Pick<EventBus, 'since' | 'lastSeq' | 'droppedUntil' | 'subscribe'>
   readonly letters: LetterTable
@@ -76,7 +76,7 @@ export function createTellNotices(deps: {
           person,
           text: isLast ? text + more : text,
         }
-        letters.add({ ...letter, notBefore: tellAt(now, quiet) }, now)
+        letters.add({ ...letter, notBefore: sendAt(now, quiet) }, now)
       }
       database.afterCommit(() => deps.wake(channel))
     }

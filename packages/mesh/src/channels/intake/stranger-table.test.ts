@@ -10,7 +10,7 @@ import type { StrangerTable } from './stranger-table.ts'
 const minuteMs = 60_000
 const dayMs = 24 * 3_600_000
 const start = 1_800_000_000_000
-const half = channelLimits.strangersToldPerMinute / 2
+const half = channelLimits.strangersAnsweredPerMinute / 2
 
 let database: Database
 let strangers: StrangerTable

@@ -44,7 +44,7 @@ export function createStrangerTable(database: Database) {
     refuse: (channel: ChannelName, senderId: string, now: number): boolean => {
       if (isTold(channel, senderId)) return false
       const identity = `${channel}:${senderId}`
-      const { strangersToldPerMinute: perMinute } = channelLimits
+      const { strangersAnsweredPerMinute: perMinute } = channelLimits
       if (toldSince(channel, now - minuteMs) >= (turnedAway.has(identity) ? perMinute : perMinute / 2)) {
         turnedAway.add(identity)
         return false

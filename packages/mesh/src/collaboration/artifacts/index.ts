@@ -23,7 +23,7 @@ export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs
     artifactsFolder: folder,
     projectOf: (agentId) => agents.registry.find(agentId)?.project ?? null,
     sharedByTask: tasks.sharesArtifact,
-    saved: kernel.hooks.artifactSaved.tell,
+    saved: kernel.hooks.artifactSaved.publish,
   })
   kernel.hooks.projectDeleted.subscribe(artifacts.forgetProject)
   kernel.hooks.agentFilesDropped.subscribe(artifacts.forget)

@@ -8,7 +8,7 @@ import type { LoopShare } from '../../intake/index.ts'
 import type { Runs } from '../../runs/index.ts'
 import { createBlackboardWatches } from './set-watch.ts'
 import type { BlackboardWatches } from './set-watch.ts'
-import { createTellWatchers } from './tell-watchers.ts'
+import { createNotifyWatchers } from './tell-watchers.ts'
 import { createBlackboardWatchTable } from './watch-table.ts'
 
 export type { Blackboard } from './blackboard.ts'
@@ -33,7 +33,7 @@ export function blackboardModule(
 ): MeshModule<Blackboard & { readonly watches: BlackboardWatches }> {
   const { hooks, log } = kernel
   const table = createBlackboardWatchTable(kernel.database)
-  const watchers = createTellWatchers({
+  const watchers = createNotifyWatchers({
     ...kernel,
     loop,
     table,

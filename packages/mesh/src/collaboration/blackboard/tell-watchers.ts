@@ -38,7 +38,7 @@ export interface TellWatchers {
   run(signal: AbortSignal): Promise<void>
 }
 
-export function createTellWatchers(deps: {
+export function createNotifyWatchers(deps: {
   readonly database: Database
   readonly table: BlackboardWatchTable
   readonly decide: (caller: Caller, action: Action) => Decision

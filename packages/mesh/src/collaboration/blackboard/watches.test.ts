@@ -8,7 +8,7 @@ import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 import { createBlackboard } from './blackboard.ts'
 import { createBlackboardWatches } from './set-watch.ts'
-import { createTellWatchers } from './tell-watchers.ts'
+import { createNotifyWatchers } from './tell-watchers.ts'
 import { createBlackboardWatchTable } from './watch-table.ts'
 import { ownLoop } from '../../testing/own-loop.ts'
 
@@ -34,7 +34,7 @@ async function aBoard(before?: LedgerHarness) {
       : ({ allowed: true } as const)
   const shared = { ...harness, decide }
   const table = createBlackboardWatchTable(harness.database)
-  const watchers = createTellWatchers({
+  const watchers = createNotifyWatchers({
     loop: ownLoop(),
     ...shared,
     table,

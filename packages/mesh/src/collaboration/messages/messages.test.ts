@@ -450,7 +450,7 @@ describe('a message of a worker to the operator', () => {
       oldest: [{ id: message.id, from: 'ada', text: 'the disk is odd' }],
     })
     expect(await awaitOf(harness, 'ada', [message.id, 30])).toMatchObject({ state: 'kept' })
-    harness.messages.tellKept([message.id], 'run_9')
+    harness.messages.deliverKept([message.id], 'run_9')
     expect(harness.messages.keptFor('operator')).toEqual({ count: 0, oldest: [] })
     // The run is not parked, because no answer will come.
     harness.agents.finish('ada')
@@ -481,7 +481,7 @@ describe('a message of a worker to the operator', () => {
     await tick(harness, 'bob')
     expect(send(harness, ['bob', 'operator']).state).toBe('kept')
     const [oldest] = harness.messages.keptFor('operator').oldest
-    harness.messages.tellKept([oldest?.id ?? ''], 'run_9')
+    harness.messages.deliverKept([oldest?.id ?? ''], 'run_9')
     expect(send(harness, ['ada', 'operator']).state).toBe('kept')
   })
 

@@ -16,7 +16,7 @@ import type { SendMessage } from './send-message.ts'
 /** How many finished messages are kept; of older ones the audit log has only the id. */
 const keptMax = 10_000
 /** How many messages for the operator one heartbeat lists, and how many characters of each. */
-const toldAtOnceMax = 10
+const deliveredAtOnceMax = 10
 const toldTextMaxChars = 1000
 
 /** What a heartbeat learns about messages that started no run. */
@@ -39,7 +39,7 @@ export interface Messages extends Answers {
   /**
    * Marks the messages as listed in that heartbeat, so that no later one lists them. Joins the caller's transaction.
    */
-  tellKept(ids: readonly string[], runId: string): void
+  deliverKept(ids: readonly string[], runId: string): void
   capabilitiesOf(agentId: string): readonly string[]
   /** Ids of the messages of this run that are still being answered. */
   openOf(runId: string): readonly string[]
@@ -79,14 +79,16 @@ export function createMessages(given: Omit<MessageDeps, 'table' | 'capabilities'
     keptFor: (agentId) => ({
       // Messages to workers always start runs, so none are kept for them.
       count: agentId === operatorAgentId ? table.keptCount(agentId) : 0,
-      oldest: (agentId === operatorAgentId ? table.keptOf(agentId, toldAtOnceMax) : []).map((message) => ({
-        id: message.id,
-        from: message.sender,
-        at: message.created_at,
-        text: truncatePromptText(sanitizeForPrompt(message.text), toldTextMaxChars, '…'),
-      })),
+      oldest: (agentId === operatorAgentId ? table.keptOf(agentId, deliveredAtOnceMax) : []).map(
+        (message) => ({
+          id: message.id,
+          from: message.sender,
+          at: message.created_at,
+          text: truncatePromptText(sanitizeForPrompt(message.text), toldTextMaxChars, '…'),
+        }),
+      ),
     }),
-    tellKept: (ids, runId) => {
+    deliverKept: (ids, runId) => {
       for (const id of ids) table.toldBy(id, runId)
     },
     capabilitiesOf: capabilities.of,

@@ -8,6 +8,6 @@ export type { Notes } from './notes.ts'
 /** Wires the module for notes of agents to the owner. */
 export function notesModule(kernel: Kernel): MeshModule<Notes> {
   const notes = createNotes(kernel)
-  kernel.hooks.ownerTold.subscribe(({ agentId, message }) => void notes.tellOwner(agentId, message))
+  kernel.hooks.ownerNoticed.subscribe(({ agentId, message }) => void notes.tellOwner(agentId, message))
   return { api: notes, routes: { agent: (surface) => noteAgentRoutes(surface, notes) } }
 }

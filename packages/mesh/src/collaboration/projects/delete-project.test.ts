@@ -108,7 +108,7 @@ async function aHarness({ mayDropBudget = true } = {}) {
     budgets: {
       setAgentProject: (_caller, id, project) => {
         rows.get(id)!.project = project
-        hooks.membershipChanged.tell({ agentId: id, project })
+        hooks.membershipChanged.publish({ agentId: id, project })
       },
       set: (_caller, { id }) => {
         if (!mayDropBudget) throw new Problem('human-only')

@@ -43,7 +43,7 @@ export function createDeleteProject(deps: DeleteProjectDeps): DeleteProject {
       }
       const { daily_usd: daily, monthly_usd: monthly } = deps.budgetOf(name)
       if (daily !== null || monthly !== null) deps.dropBudget(caller, name)
-      deps.hooks.projectDeleted.tell(name)
+      deps.hooks.projectDeleted.publish(name)
       table.remove(name)
       const actor = actorOf(caller)
       deps.journal.append({

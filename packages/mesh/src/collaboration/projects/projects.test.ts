@@ -59,7 +59,7 @@ function aHarness(records: Record<string, Partial<PermissionRecord>> = {}) {
     setAgentProject: (_caller, agentId, project) => {
       const row = rows.get(agentId)
       if (row) row.project = project
-      hooks.membershipChanged.tell({ agentId, project })
+      hooks.membershipChanged.publish({ agentId, project })
     },
     dropBudget: () => {},
     tasks: { countsOf: () => ({ done: 2 }), ofProject: () => [] },
@@ -169,7 +169,7 @@ describe('a project', () => {
       const child = rows.get({ scout: 'spawn_1', spawn_1: 'spawn_2' }[agentId] ?? '')
       if (!child) return
       child.project = project
-      hooks.membershipChanged.tell({ agentId: child.id, project })
+      hooks.membershipChanged.publish({ agentId: child.id, project })
     })
     expect(create('red', 'scout').moved).toEqual([])
     const from = 'red'
@@ -184,7 +184,7 @@ describe('a project', () => {
   test('a project is created with the first agent that is charged to its name', () => {
     const { projects, hooks, rows } = aHarness()
     rows.get('scout')!.project = 'blue'
-    hooks.membershipChanged.tell({ agentId: 'scout', project: 'blue' })
+    hooks.membershipChanged.publish({ agentId: 'scout', project: 'blue' })
     expect(projects.list(owner)).toMatchObject([{ name: 'blue', members: ['scout'], tasks: { done: 2 } }])
   })
 })

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { mcpAgentApi } from '@flotilla/protocol/mcp-api'
 import { agentShare } from '@flotilla/protocol/limits'
-import { isRemote, toldAddress } from '@flotilla/protocol/mcp-servers'
+import { isRemote, shownAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import type * as z from 'zod/mini'
@@ -181,7 +181,7 @@ function requireServer(servers: McpServers, name: string): RemoteMcpServer {
 /** The owner's address with its handles, or another address of the same origin that the server gave the agent. */
 function addressOf(server: RemoteMcpServer, asked: string | null): string {
   if (asked === null) return server.url
-  const own = new URL(toldAddress(server.url))
+  const own = new URL(shownAddress(server.url))
   if (URL.canParse(asked) && new URL(asked).origin === own.origin) return asked
   throw new Problem('address-refused', {
     detail: `an MCP server leads nowhere but to its own origin, ${own.origin}`,

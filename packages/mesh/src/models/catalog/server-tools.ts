@@ -122,11 +122,11 @@ export function serverToolTerms(
     feeNano,
     calls,
     tokens,
-    feeOf: ({ serverToolCalls: told, toldUsd }) =>
+    feeOf: ({ serverToolCalls: told, statedUsd }) =>
       allowed.reduce((sum, one) => {
         const count = one.counted === null ? undefined : (told?.[one.counted] ?? 0)
         // The total cost that a provider reports already contains the fee.
-        return sum + (count ?? (toldUsd === undefined ? one.calls : 0)) * one.feeNano
+        return sum + (count ?? (statedUsd === undefined ? one.calls : 0)) * one.feeNano
       }, 0),
   }
 }
@@ -150,7 +150,7 @@ export function priceWithTools(price: Price, terms: ServerToolTerms | null): Pri
     ...price,
     callNano: price.callNano + (terms?.feeNano ?? 0),
     costNano: (usage) =>
-      Math.max(price.costNano(usage) + (terms?.feeOf(usage) ?? 0), nanoFromUsd(usage.toldUsd ?? 0)),
+      Math.max(price.costNano(usage) + (terms?.feeOf(usage) ?? 0), nanoFromUsd(usage.statedUsd ?? 0)),
   }
 }
 

@@ -4,7 +4,7 @@ import { chunkEvent, usageEvent } from '../../../../../tests/support/llm-upstrea
 import type { UpstreamCall } from '../../../../../tests/support/llm-upstream.ts'
 import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
 import { wires } from '../../../../../tests/support/model-wires.ts'
-import { toldUsages } from '../../../../../tests/support/told-usages.ts'
+import { reportedUsages } from '../../../../../tests/support/told-usages.ts'
 import type { ToldUsage } from '../../../../../tests/support/told-usages.ts'
 import { messagesUsageFrom } from './messages-usage.ts'
 import { priceOf } from '../catalog/price-list.ts'
@@ -85,7 +85,7 @@ function priceOfTold({ prompt, output, written = 0, usd = 0 }: ToldUsage): numbe
 }
 
 describe('what a provider tells of a call', () => {
-  test.each(toldUsages)('is paid in full by $model: $what', async (told) => {
+  test.each(reportedUsages)('is paid in full by $model: $what', async (told) => {
     const { ask } = await startTelling(told)
     const paths = ['/v1/chat/completions', '/v1/messages']
     for (const path of paths) {
@@ -98,7 +98,7 @@ describe('what a provider tells of a call', () => {
   })
 
   test('is here for every provider that is known by name, and for Anthropic below', () => {
-    const told = new Set(toldUsages.map(({ model }) => model.slice(0, model.indexOf('/'))))
+    const told = new Set(reportedUsages.map(({ model }) => model.slice(0, model.indexOf('/'))))
     expect(Object.keys(providerPresets).filter((name) => !told.has(name))).toEqual(['anthropic'])
   })
 
@@ -133,7 +133,7 @@ describe('what a provider tells of a call', () => {
   test('that has no output beside words has it counted, whole and streamed, on both surfaces', async () => {
     const usage = { prompt_tokens: 100, completion_tokens: 0, total_tokens: 100 }
     const { ask } = await startTelling({
-      ...toldUsages[0],
+      ...reportedUsages[0],
       wire: 'openai',
       member: 'usage',
       usage,
@@ -145,7 +145,7 @@ describe('what a provider tells of a call', () => {
   })
 
   test('and is missing from a translated stream is not taken for nothing', async () => {
-    const told = { ...toldUsages[2], usage: null } as unknown as ToldUsage
+    const told = { ...reportedUsages[2], usage: null } as unknown as ToldUsage
     const { ask } = await startTelling(told)
     expect((await ask('/v1/messages', true)).spent).toBeGreaterThan(0)
     expect((await ask('/v1/messages', false)).spent).toBeGreaterThan(0)

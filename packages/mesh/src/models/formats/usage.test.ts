@@ -106,13 +106,13 @@ const messagesUsage = fc.record(
 function toldBy(parsed: z.infer<z.ZodObject<typeof extras>>) {
   const { cost, cost_in_usd_ticks: ticks, server_tool_use: calls } = parsed
   const ofCost = typeof cost === 'object' && cost !== null ? cost.total_cost : cost
-  const toldUsd = typeof ticks === 'number' ? ticks / 1e10 : ofCost
+  const statedUsd = typeof ticks === 'number' ? ticks / 1e10 : ofCost
   const counts = Object.entries(calls ?? {}).flatMap(([name, value]) => {
     const { success, data } = count.safeParse(value)
     return success ? [[name, data]] : []
   })
   return {
-    ...(typeof toldUsd === 'number' && toldUsd > 0 ? { toldUsd } : {}),
+    ...(typeof statedUsd === 'number' && statedUsd > 0 ? { statedUsd } : {}),
     ...(counts.length > 0 ? { serverToolCalls: Object.fromEntries(counts) } : {}),
   }
 }

@@ -14,7 +14,7 @@ export interface TokenUsage {
   /** Answer plus reasoning tokens, for providers that do not count reasoning as part of the answer. */
   readonly besideTokens?: number
   /** The cost that the provider reports, US dollars; omitted if it reports none. */
-  readonly toldUsd?: number
+  readonly statedUsd?: number
   /** How often tools ran at the provider, by name. */
   readonly serverToolCalls?: Readonly<Record<string, number>>
 }
@@ -150,11 +150,11 @@ export function charsIn(value: unknown): number {
 }
 
 /** Returns the cost and the tool calls that the provider reports. Pure. */
-export function told(usage: Members): Pick<TokenUsage, 'toldUsd' | 'serverToolCalls'> {
-  const toldUsd = usdIn(usage)
+export function told(usage: Members): Pick<TokenUsage, 'statedUsd' | 'serverToolCalls'> {
+  const statedUsd = usdIn(usage)
   const calls = callsIn(usage['server_tool_use'])
   return {
-    ...(toldUsd > 0 ? { toldUsd } : {}),
+    ...(statedUsd > 0 ? { statedUsd } : {}),
     ...(calls.length > 0 ? { serverToolCalls: Object.fromEntries(calls) } : {}),
   }
 }
@@ -179,13 +179,13 @@ function callsIn(value: unknown): readonly (readonly [string, number])[] {
 
 /** The billed usage, by the rule of the provider. Pure. */
 export function billedUsage(usage: TokenUsage, rule: UsageRule): TokenUsage {
-  const { besideTokens, toldUsd, ...rest } = usage
+  const { besideTokens, statedUsd, ...rest } = usage
   return {
     ...rest,
     completionTokens: Math.max(
       usage.completionTokens,
       rule.reasoningBeside === true ? (besideTokens ?? 0) : 0,
     ),
-    ...(toldUsd !== undefined && rule.tellsCost === true ? { toldUsd } : {}),
+    ...(statedUsd !== undefined && rule.tellsCost === true ? { statedUsd } : {}),
   }
 }

@@ -76,7 +76,7 @@ async function aChain(options: LlmPartsOptions = {}): Promise<Chain> {
       ...options.settings,
     },
     // Longer than any test: what is slept for here are the waits between attempts.
-    overrides: { clock, toldAfterMs: 600_000, ...options.overrides },
+    overrides: { clock, shownAfterMs: 600_000, ...options.overrides },
   })
   closers.push(...Object.values(upstreams).map((upstream) => upstream.close), parts.close)
   const names = ['one', 'two', 'three'] as const

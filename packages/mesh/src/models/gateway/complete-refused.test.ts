@@ -29,7 +29,7 @@ async function aPair(fallback: readonly string[]) {
       models: { 'one/m': { price, fallback }, 'two/m': { price } },
       agents: { scout: { models: ['two/m'] } },
     },
-    overrides: { clock, toldAfterMs: 600_000 },
+    overrides: { clock, shownAfterMs: 600_000 },
   })
   closers.push(one.close, two.close, parts.close)
   return {

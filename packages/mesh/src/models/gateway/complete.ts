@@ -26,7 +26,7 @@ import type { ReadOn } from './read-on.ts'
 import type { StatedWindows } from '../catalog/stated-windows.ts'
 import { createKeepAlive } from './keep-alive.ts'
 import type { KeepAlive } from './keep-alive.ts'
-import { createTellWaits } from './tell-waits.ts'
+import { createReportWaits } from './tell-waits.ts'
 import type { TellWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
@@ -70,7 +70,7 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<ReadForDeps, 'apiF
   /** The silence after which a stream gets a keep-alive comment; the default is `wireLimits.keepAliveMs`. */
   readonly keepAliveMs?: number
   /** How long a call waits for a provider before the caller is notified; the default is a second. */
-  readonly toldAfterMs?: number
+  readonly shownAfterMs?: number
   /** Ends the waits between calls. */
   readonly stopped?: AbortSignal
 }
@@ -82,7 +82,7 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<ReadForDeps, 'apiF
  */
 export function createComplete(deps: CompleteDeps, apiFormat: ApiFormat): Complete {
   const keepAlive = createKeepAlive({ ...deps, intervalMs: deps.keepAliveMs ?? wireLimits.keepAliveMs })
-  const waits = createTellWaits(deps)
+  const waits = createReportWaits(deps)
   const parts: Parts = { ...deps, apiFormat, keepAlive, waits, priceOf: createPriceList(deps.clock) }
   return async (caller, input) => {
     try {

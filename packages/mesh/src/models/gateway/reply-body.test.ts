@@ -1,18 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { withUsageTold } from './reply-body.ts'
+import { withUsageAdded } from './reply-body.ts'
 
 const told = { prompt_tokens: 3, completion_tokens: 2, cost_usd: 0.5 }
 
 function spliced(text: string): unknown {
   const answer = JSON.parse(text) as Record<string, unknown>
-  return JSON.parse(withUsageTold(text, answer, told))
+  return JSON.parse(withUsageAdded(text, answer, told))
 }
 
 describe('a usage that is told with its cost', () => {
   test('takes the place of the one that came, and all else stays as it was spelled', () => {
     const text = '{"id": "a\\nb","usage":{"prompt_tokens":3,"completion_tokens":2},"created":1.0}'
-    expect(withUsageTold(text, JSON.parse(text) as object as Record<string, unknown>, told)).toBe(
+    expect(withUsageAdded(text, JSON.parse(text) as object as Record<string, unknown>, told)).toBe(
       '{"id": "a\\nb","usage":{"prompt_tokens":3,"completion_tokens":2,"cost_usd":0.5},"created":1.0}',
     )
   })

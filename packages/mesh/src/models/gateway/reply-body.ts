@@ -62,7 +62,7 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
   else call.account.settle(usage)
   if (apiFormat.saysNothing(answer)) throw emptyAnswer()
   const priced = usage === null ? null : apiFormat.usageWithCost?.(answer, call.costUsdOf(usage))
-  if (priced) return Buffer.from(withUsageTold(text, answer, { ...priced, ...boundWords(call.answerBound) }))
+  if (priced) return Buffer.from(withUsageAdded(text, answer, { ...priced, ...boundWords(call.answerBound) }))
   // An answer without a usage gets the bound as a member of its own.
   const hasBound = usage === null && typeof call.answerBound === 'number'
   return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)
@@ -75,7 +75,7 @@ const usageName = 'usage":'
  * Adds fields to the usage of an answer. They are inserted into the text if the usage occurs once and in standard
  * form, because serializing a long answer takes longer than parsing it. Pure.
  */
-export function withUsageTold(
+export function withUsageAdded(
   text: string,
   answer: Readonly<Record<string, unknown>>,
   told: Readonly<Record<string, unknown>>,

@@ -4,7 +4,7 @@ import { aModelPath } from '../../../../../tests/support/model-harness.ts'
 import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import type { Failure } from './failover.ts'
-import { createTellWaits } from './tell-waits.ts'
+import { createReportWaits } from './tell-waits.ts'
 
 const failure: Failure = {
   problem: new Problem('rate-limited', { detail: 'words of a provider', extra: { provider_status: 429 } }),
@@ -18,7 +18,7 @@ function aTeller() {
   const model = path.catalog.find({ provider: 'offline', model: 'hashed-words' })
   const clock = createManualClock()
   const events = collectEvents()
-  const waits = createTellWaits({ clock, events })
+  const waits = createReportWaits({ clock, events })
   const left = new AbortController()
   const begin = (agentId = 'scout') => waits.begin({ agentId, runId: 'run_1', left: left.signal })
   const told = () =>

@@ -8,14 +8,14 @@ import { createKeepAlive } from './keep-alive.ts'
 import type { Watched } from './keep-alive.ts'
 
 /** The first notification of a wait comes after this time, further ones after twice the silence each time. */
-const defaultToldAfterMs = 1000
+const defaultShownAfterMs = 1000
 /** The limit of notifications for one call; twenty doublings are eleven days. */
 const toldPerCallMax = 20
 /**
  * Notifications per second: of all agents, of one agent, and what each of 25 agents keeps if others took the rest.
  * Excess notifications are dropped, since they only inform; the notification that a wait has ended is not limited.
  */
-const toldPerSecond = { max: 200, perAgentMax: 40, floor: 4, reserveMax: 100 }
+const eventsPerSecond = { max: 200, perAgentMax: 40, floor: 4, reserveMax: 100 }
 /** The bound on names in events: an agent that may use `provider/*` can make names up. */
 const nameMaxChars = 128
 
@@ -42,20 +42,20 @@ export interface CallWaits {
   over(model: CatalogModel): void
 }
 
-export function createTellWaits(deps: {
+export function createReportWaits(deps: {
   readonly clock: Clock
   readonly events: Pick<EventBus, 'publish'>
   readonly stopped?: AbortSignal
   /** How long a call waits before the caller is notified. */
-  readonly toldAfterMs?: number
+  readonly shownAfterMs?: number
 }): TellWaits {
-  const { clock, events, toldAfterMs = defaultToldAfterMs } = deps
-  const silence = createKeepAlive({ ...deps, intervalMs: toldAfterMs })
-  let second = { number: 0, share: createFairShare(toldPerSecond) }
+  const { clock, events, shownAfterMs = defaultShownAfterMs } = deps
+  const silence = createKeepAlive({ ...deps, intervalMs: shownAfterMs })
+  let second = { number: 0, share: createFairShare(eventsPerSecond) }
 
   function hasRoom(agentId: string): boolean {
     const number = Math.floor(clock.now() / 1000)
-    if (second.number !== number) second = { number, share: createFairShare(toldPerSecond) }
+    if (second.number !== number) second = { number, share: createFairShare(eventsPerSecond) }
     return second.share.take(agentId, 1) === null
   }
 
@@ -95,11 +95,11 @@ export function createTellWaits(deps: {
       return {
         over,
         asking: (model) =>
-          ringInSilence({ clock, toldAfterMs, silence, over: () => over(model) }, (silentMs) =>
+          ringInSilence({ clock, shownAfterMs, silence, over: () => over(model) }, (silentMs) =>
             tell(model, { state: 'silent', seconds: Math.round(silentMs / 1000) }),
           ),
         retrying(model, { problem }, { waitMs, elapsedMs }) {
-          if (elapsedMs + waitMs < toldAfterMs) return
+          if (elapsedMs + waitMs < shownAfterMs) return
           const status = problem.extra['provider_status']
           tell(model, {
             state: 'retries',
@@ -117,15 +117,15 @@ export function createTellWaits(deps: {
 function ringInSilence(
   deps: {
     readonly clock: Clock
-    readonly toldAfterMs: number
+    readonly shownAfterMs: number
     readonly silence: ReturnType<typeof createKeepAlive>
     readonly over: () => void
   },
   onSilent: (silentMs: number) => void,
 ): Watched {
-  const { clock, toldAfterMs } = deps
+  const { clock, shownAfterMs } = deps
   let since = clock.now()
-  let dueMs = toldAfterMs
+  let dueMs = shownAfterMs
   const watched = deps.silence.watch(() => {
     const silentMs = clock.now() - since
     if (silentMs < dueMs) return
@@ -135,8 +135,8 @@ function ringInSilence(
   return {
     heard() {
       since = clock.now()
-      if (dueMs > toldAfterMs) deps.over()
-      dueMs = toldAfterMs
+      if (dueMs > shownAfterMs) deps.over()
+      dueMs = shownAfterMs
       watched.heard()
     },
     end: watched.end,

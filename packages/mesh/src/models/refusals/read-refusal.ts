@@ -84,7 +84,7 @@ function collect(body: Fields, reading: Reading): void {
   }
   const inner = error ?? body
   addCode(codes, fieldsIn(inner['innererror'])?.['code'])
-  const said = wordsOf(inner) ?? wordsOf(body)
+  const said = messageOf(inner) ?? messageOf(body)
   if (said !== null && !read.messages.includes(said)) read.messages.push(said)
   for (const detail of listIn(inner['details'])) collectDetail(detail, reading)
   const metadata = fieldsIn(inner['metadata'])
@@ -109,13 +109,13 @@ function collectRaw(raw: unknown, reading: Reading): void {
   else if (typeof raw === 'string' && raw.trim() !== '') reading.read.messages.push(plainText(raw))
 }
 
-function wordsOf(fields: Fields): string | null {
+function messageOf(fields: Fields): string | null {
   for (const name of ['message', 'error', 'detail', 'error_message', 'msg', 'status_msg'] as const) {
     const value = fields[name]
     if (typeof value === 'string' && value.trim() !== '') return value.slice(0, messageMaxChars)
   }
   const [first] = listIn(fields['detail'])
-  return first === undefined ? null : wordsOf(first)
+  return first === undefined ? null : messageOf(first)
 }
 
 function addCode(codes: Set<string>, value: unknown): void {

@@ -20,7 +20,7 @@ export function createNotifyRun(deps: {
   readonly inbox: RunInbox
   readonly outbox: Outbox
   readonly move: MoveRun
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly clock: Clock
 }): NotifyRun {
   const { database, table, inbox, outbox, move, notifier, clock } = deps
@@ -36,7 +36,7 @@ export function createNotifyRun(deps: {
       inbox.add(runId, source, { note, at: clock.now() })
       if (run.state !== 'waiting') return
       move(run, { kind: 'resumed' })
-      database.afterCommit(() => notifier.tell(run.agentId))
+      database.afterCommit(() => notifier.publish(run.agentId))
     })
 }
 

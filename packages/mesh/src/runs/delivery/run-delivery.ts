@@ -29,7 +29,7 @@ export function createRunDelivery(deps: {
   readonly outbox: Outbox
   readonly changes: Pick<RunChanges, 'move'>
   readonly view: (run: RunRecord) => RunView
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly events: EventBus
   readonly guard: Guard
   readonly hooks: Pick<Hooks, 'costsAsked'>

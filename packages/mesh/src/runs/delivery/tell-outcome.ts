@@ -53,7 +53,7 @@ export function createRunOutcomes(deps: {
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
           // Publishes `costsAsked`, so that pending costs are written: the outcome must include the whole cost.
-          hooks.costsAsked.tell()
+          hooks.costsAsked.publish()
           yield { type: 'ended', run: view(table.find(runId) ?? run) }
           return
         }

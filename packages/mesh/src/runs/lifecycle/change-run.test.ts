@@ -8,7 +8,7 @@ import { createRunTable } from './run-table.ts'
 
 function changesIn(harness: LedgerHarness, journal: Pick<Journal, 'append'>) {
   const { outbox } = harness.ledger.delivery
-  const notifier = { tell: () => {} }
+  const notifier = { publish: () => {} }
   return createRunChanges({ ...harness, table: createRunTable(harness.database), journal, outbox, notifier })
 }
 

@@ -26,7 +26,7 @@ interface ChangeDeps {
   readonly events: EventBus
   readonly journal: Journal
   readonly outbox: Outbox
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly clock: Clock
 }
 
@@ -84,7 +84,7 @@ export type SettleRun = (run: RunRecord, outcome: RunOutcome) => RunRecord | nul
 function createSettleRun(
   { database, outbox, notifier }: ChangeDeps,
   move: MoveRun,
-  told: Pick<Hook<RunRecord>, 'tell'>,
+  told: Pick<Hook<RunRecord>, 'publish'>,
 ): SettleRun {
   return (run, outcome) =>
     database.transaction(() => {
@@ -95,8 +95,8 @@ function createSettleRun(
       if (asker) {
         outbox.add({ source: `run:${run.id}`, recipient: asker, runId: run.id, body: bodyOf(outcome) })
       }
-      told.tell(settled)
-      database.afterCommit(() => notifier.tell(run.agentId))
+      told.publish(settled)
+      database.afterCommit(() => notifier.publish(run.agentId))
       return settled
     })
 }
@@ -132,7 +132,7 @@ function createInterruptRun(
     database.transaction(() => {
       const availableAt = clock.now() + retryDelayMs * run.attempt
       if (move(run, { kind: 'interrupted', availableAt })) {
-        database.afterCommit(() => notifier.tell(run.agentId))
+        database.afterCommit(() => notifier.publish(run.agentId))
         return
       }
       settle(run, failedOutcome(run, 'interrupted', `The run was cut off ${run.attempt} times: ${why}.`))

@@ -112,7 +112,7 @@ function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): voi
   if (row?.state !== 'running' || row.fence !== result.fence) return
   try {
     const entries = result.promote_to_blackboard
-    deps.hooks.entriesPromoted.tell({ runId: run.id, agentId: run.agentId, entries })
+    deps.hooks.entriesPromoted.publish({ runId: run.id, agentId: run.agentId, entries })
   } catch (error) {
     deps.log.warn(
       { runId: run.id, agentId: run.agentId, err: error },

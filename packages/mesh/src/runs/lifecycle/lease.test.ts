@@ -44,7 +44,7 @@ function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['chec
       silentMs: () => 0,
       check: (fenceOf) => (fenceOf('run_1') === 3 ? silent : []),
     },
-    notifier: { tell: (agentId) => void rung.push(agentId) },
+    notifier: { publish: (agentId) => void rung.push(agentId) },
     clock,
   })
   return { lease, clock, written, stopFollowing, rung, heartbeats, ticket: { runId: 'run_1', fence: 3 } }

@@ -29,7 +29,7 @@ export function createLease(deps: {
   readonly table: RunTable
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly clock: Clock
 }): Lease {
   const { table, followed, pulses, notifier, clock } = deps
@@ -54,7 +54,7 @@ export function createLease(deps: {
       for (const { id, fence } of pulses.check(table.runningFenceOf)) table.renewLease(id, fence, clock.now())
       for (const run of table.leaseDead(clock.now())) {
         followed.stopFollowing(run.id)
-        notifier.tell(run.agentId)
+        notifier.publish(run.agentId)
       }
     },
   }

@@ -35,7 +35,7 @@ export function createRunLifecycle(deps: {
   readonly live: LiveRuns
   readonly followed: FollowedRuns
   readonly pulses: RunPulses
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly clock: Clock
 }): RunLifecycle {
   const { table, followed, notifier } = deps
@@ -48,7 +48,7 @@ export function createRunLifecycle(deps: {
       const run = table.runningOf(agentId)
       if (!run) return
       followed.stopFollowing(run.id)
-      notifier.tell(agentId)
+      notifier.publish(agentId)
     },
   }
 }

@@ -120,7 +120,7 @@ describe('the end of a run', () => {
           },
         },
         notifier: {
-          tell: (agentId) => void rung.push(`${agentId} ${harness.state(run)}`),
+          publish: (agentId) => void rung.push(`${agentId} ${harness.state(run)}`),
         },
       })
       handlers.forEach(settled.subscribe)

@@ -24,7 +24,7 @@ export interface RunQueue {
 export function createRunQueue(deps: {
   readonly database: Database
   readonly table: RunTable
-  readonly notifier: Pick<Hook<string>, 'tell'>
+  readonly notifier: Pick<Hook<string>, 'publish'>
   readonly clock: Clock
   readonly submitRun: SubmitRun
   readonly isLaneFull: RunQueue['isLaneFull']
@@ -39,7 +39,7 @@ export function createRunQueue(deps: {
     actedSinceHeartbeat: table.actedSinceHeartbeat,
     releaseProactive: (agentId) => {
       table.requeueProactive(agentId, clock.now())
-      database.afterCommit(() => notifier.tell(agentId))
+      database.afterCommit(() => notifier.publish(agentId))
     },
   }
 }

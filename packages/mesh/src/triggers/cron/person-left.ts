@@ -41,7 +41,7 @@ export async function switchOffJobsOf(
     for (const [agentId, theirs] of Map.groupBy(off, ({ agent }) => agent)) {
       const ids = theirs.slice(0, toldIdsMax).map(({ id }) => id)
       const more = theirs.length > ids.length ? ` and ${theirs.length - ids.length} more` : ''
-      kernel.hooks.ownerTold.tell({
+      kernel.hooks.ownerNoticed.publish({
         agentId,
         message: `${name} was removed, so their cron jobs are disabled: ${ids.join(', ')}${more}. See flotilla cron list; the person who enables one becomes its owner.`,
       })

@@ -85,7 +85,7 @@ function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
     readContext,
     unreadSignals: () => ({ count: 0, newest: [] }),
     openTasks: createOpenTasks(ledger.taskTable),
-    messages: { keptFor: () => ({ count: 0, oldest: [] }), tellKept: () => {} },
+    messages: { keptFor: () => ({ count: 0, oldest: [] }), deliverKept: () => {} },
     fleetFor: () => null,
     runs: ledger.runs,
     clock: ledger.clock,
@@ -141,7 +141,7 @@ describe('messages that started no work', () => {
   test('stored messages make a heartbeat run and are included in it once', async () => {
     const told: [readonly string[], string][] = []
     const harness = aHarness({
-      messages: { keptFor: () => kept, tellKept: (ids, runId) => void told.push([ids, runId]) },
+      messages: { keptFor: () => kept, deliverKept: (ids, runId) => void told.push([ids, runId]) },
     })
     const end = await harness.fire('scout', due)
     expect(told).toEqual([[['msg_1'], 'fired' in end ? end.fired.id : '']])

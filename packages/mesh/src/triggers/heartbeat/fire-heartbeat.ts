@@ -66,7 +66,7 @@ export interface FireHeartbeatDeps {
   readonly readContext: ReturnType<typeof createReadContext>
   readonly unreadSignals: (agentId: string) => UnreadSummary
   readonly openTasks: (agentId: string) => OpenTasks
-  readonly messages: Pick<Messages, 'keptFor' | 'tellKept'>
+  readonly messages: Pick<Messages, 'keptFor' | 'deliverKept'>
   /** The current fleet for the operator; null for a worker. */
   readonly fleetFor: (agentId: string) => FleetNow | null
   readonly runs: HeartbeatRuns
@@ -170,7 +170,7 @@ function submit(
       idempotencyKey: key,
       askedByPerson: manual,
     })
-    deps.messages.tellKept(due.told, fired.id)
+    deps.messages.deliverKept(due.told, fired.id)
     const last = { at: deps.clock.now(), manual, skipped: null, run_id: fired.id }
     deps.table.fired(agentId, { key, ...last, rules_left_out: due.leftOut })
     if (due.fleet) deps.table.tellFleet(agentId, due.fleet)

@@ -41,7 +41,7 @@ export interface HeartbeatNeeds {
   readonly outcomes: RunOutcomes
   readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
   readonly topics: Pick<Topics, 'unreadSignals'>
-  readonly messages: Pick<Messages, 'keptFor' | 'tellKept'>
+  readonly messages: Pick<Messages, 'keptFor' | 'deliverKept'>
   readonly views: Pick<AgentViews, 'all'>
   readonly sandboxes: Pick<SandboxRuntime, 'measureData'>
 }

@@ -137,7 +137,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
     const top = await readPages(since, (cursor) =>
       calls.ask((client) => client.conversations.history({ ...page, ...cursor }), historySchema, signal),
     )
-    if (!top.isWhole) tellUnread(channelId)
+    if (!top.isWhole) reportUnread(channelId)
     const begun = top.messages.filter(({ reply_count: replies }) => (replies ?? 0) > 0).map(({ ts }) => ts)
     const found = new Map(top.messages.map((message) => [message.ts, message]))
     for (const ts of [...new Set([...begun, ...threads])].slice(0, threadsMax)) {
@@ -152,7 +152,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
         throw error
       })
       for (const message of replies?.messages ?? []) found.set(message.ts, message)
-      if (replies?.isWhole === false) tellUnread(channelId)
+      if (replies?.isWhole === false) reportUnread(channelId)
     }
     for (const message of [...found.values()].toSorted((one, other) =>
       isLater(one.ts, other.ts) ? 1 : -1,
@@ -162,7 +162,7 @@ export function createSlackHistory(deps: SlackHistoryDeps): SlackHistory {
     }
   }
 
-  function tellUnread(channelId: string): void {
+  function reportUnread(channelId: string): void {
     const detail = `more than ${pageMax * pagesMax} messages arrived while the channel was disconnected; the oldest were not read`
     deps.passedOver({ id: `${channelId}:history`, detail })
   }

@@ -155,11 +155,11 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
       resolve()
     })
   })
-  let toldConnections = 1
+  let statedConnections = 1
   let hasHello = false
   guardClient(client, {
     onHello: (connections) => {
-      toldConnections = connections
+      statedConnections = connections
       hasHello = true
     },
     onEnvelope: ({ type, payload: body }, ack) => {
@@ -191,7 +191,7 @@ async function connect(deps: SlackSocketDeps, signal: AbortSignal): Promise<Conn
   const late = new AbortController()
   try {
     const { connections } = await Promise.race([
-      client.start().then(() => ({ connections: toldConnections })),
+      client.start().then(() => ({ connections: statedConnections })),
       deps.clock.sleep(helloMaxMs, AbortSignal.any([late.signal, over.signal])).then((): never => {
         throw new ChannelFailure('unreachable', 'Slack sent no hello in time')
       }),

@@ -15,6 +15,6 @@ export function messagesUsage(value: unknown, rule: UsageRule): Record<string, n
     cache_creation_input_tokens: written,
     cache_read_input_tokens: usage.cachedTokens,
     output_tokens: usage.completionTokens,
-    ...(usage.toldUsd === undefined ? {} : { cost: usage.toldUsd }),
+    ...(usage.statedUsd === undefined ? {} : { cost: usage.statedUsd }),
   }
 }

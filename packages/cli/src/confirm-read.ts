@@ -8,7 +8,7 @@ const patienceMs = 2000
  * Confirms to the mesh that the outcome was printed. If the confirmation fails, the mesh counts the outcome as
  * undelivered and delivers it again, so nothing is lost and no error is shown.
  */
-export async function sayRead(client: MeshClient, run: RunView): Promise<void> {
+export async function confirmRead(client: MeshClient, run: RunView): Promise<void> {
   const signal = AbortSignal.timeout(patienceMs)
   await client.call('runRead', { params: { id: run.id }, signal }).catch(() => undefined)
 }
