@@ -16,6 +16,7 @@ export const groupsOfWallet = [
     name: 'payments',
     decides: 'what an agent may pay, what is signed for it, and what becomes of that, once',
     files: [
+      `${wallet}/payments/charge-table.ts`,
       `${wallet}/payments/follow-payments.ts`,
       `${wallet}/payments/intent-record.ts`,
       `${wallet}/payments/pay.ts`,

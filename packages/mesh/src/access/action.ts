@@ -66,6 +66,12 @@ export interface WalletSpend {
   readonly valueUsd: number
   readonly spentTodayUsd: number
   readonly spendsLastHour: number
+  /** The maker of the agent and all ancestors, each with what it and its descendants spent; their limits apply too. */
+  readonly makers: readonly {
+    readonly agentId: string
+    readonly spentTodayUsd: number
+    readonly spendsLastHour: number
+  }[]
   /** The fleet's limits, which apply if a limit of the record is 0; 0 for none. */
   readonly fleet: { readonly perTxUsd: number; readonly dailyUsd: number; readonly perHour: number }
 }

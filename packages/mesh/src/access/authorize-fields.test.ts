@@ -22,6 +22,7 @@ const spend: WalletSpend = {
   valueUsd: 5,
   spentTodayUsd: 0,
   spendsLastHour: 0,
+  makers: [],
   fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
 }
 const wallet = { can_use_wallet: true, wallet_allowed_chains: ['ethereum'] }

@@ -12,6 +12,7 @@ const spend: WalletSpend = {
   valueUsd: 5,
   spentTodayUsd: 0,
   spendsLastHour: 0,
+  makers: [],
   fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
 }
 

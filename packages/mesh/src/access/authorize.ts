@@ -9,7 +9,7 @@ import { byBrowserAction, byFlag, byList, byName, denied } from './field-decisio
 import { credentialMatches, keyMatcher } from './glob.ts'
 import { decideAcrossProjects, decideInProject, decideManaged } from './project-walls.ts'
 import type { ProjectOf } from './project-walls.ts'
-import { decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
+import { decideMakersSpend, decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
 
 /** The records that `authorize` decides with. */
 export interface PermissionRecords {
@@ -97,10 +97,11 @@ function authorizeAgent(
   }
   const record = records.recordOf(caller.agentId)
   if (!record) return denied(`agent ${caller.agentId} has no permission record`, null)
-  return (
+  const decision =
     decideByProject(records.projectOf ?? (() => null), caller.agentId, action) ??
     authorizeByRecord(record, caller.agentId, action)
-  )
+  if (action.do !== 'spend-from-wallet' || !decision.allowed) return decision
+  return decideMakersSpend(records.recordOf, action) ?? decision
 }
 
 /** The decision that project membership determines before any field is checked; null otherwise. */

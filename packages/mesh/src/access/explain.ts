@@ -54,6 +54,7 @@ const actionOf: {
       valueUsd,
       spentTodayUsd: 0,
       spendsLastHour: 0,
+      makers: [],
       // Explains the record alone; the fleet's own limits are in the settings.
       fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
     }

@@ -18,6 +18,7 @@ function decide(entries: readonly string[], contract: string | null) {
     valueUsd: 1,
     spentTodayUsd: 0,
     spendsLastHour: 0,
+    makers: [],
     fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0 },
   })
 }

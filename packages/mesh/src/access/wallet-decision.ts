@@ -27,33 +27,60 @@ export function decideWalletUse(
 export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend): Decision {
   const use = decideWalletUse(record, spend)
   if (!use.allowed) return use
-  const { valueUsd, spentTodayUsd, spendsLastHour, fleet } = spend
+  const { valueUsd, spentTodayUsd } = spend
   if (!(Number.isFinite(valueUsd) && valueUsd >= 0 && spentTodayUsd >= 0)) {
     return denied('the value of this transfer is not known', null)
   }
+  return beyondLimit(record, spend) ?? use
+}
+
+/**
+ * Decides the same for the limits of the agent's ancestors, each with what it and all its descendants spent: several
+ * children together spend at most what their maker may. Null if none of them refuses. Pure.
+ */
+export function decideMakersSpend(
+  recordOf: (agentId: string) => PermissionRecord | undefined,
+  spend: WalletSpend,
+): Decision | null {
+  for (const { agentId, ...spent } of spend.makers) {
+    const record = recordOf(agentId)
+    if (record === undefined) return denied(`its maker ${agentId} has no permission record`, null)
+    const beyond = beyondLimit(record, { ...spend, ...spent }, `${agentId} and the agents it made`)
+    if (beyond !== null) return beyond
+  }
+  return null
+}
+
+/** The denial for the first limit that the payment would exceed; `holder` names the agents that share the limit. */
+function beyondLimit(
+  record: PermissionRecord,
+  { valueUsd, spentTodayUsd, spendsLastHour, fleet }: WalletSpend,
+  holder: string | null = null,
+): Decision | null {
+  const by = holder === null ? '' : ` by ${holder}`
   const limits = effectiveWalletLimits(record, fleet)
   const perTransfer = limits.wallet_spend_limit_per_tx_usd
   if (perTransfer > 0 && micro(valueUsd) > micro(perTransfer)) {
     return denied(
-      `wallet_spend_limit_per_tx_usd: at most ${perTransfer} US dollars in one transfer, and this one counts for ${valueUsd}`,
+      `wallet_spend_limit_per_tx_usd: at most ${perTransfer} US dollars in one transfer${by}, and this one counts for ${valueUsd}`,
       'wallet_spend_limit_per_tx_usd',
     )
   }
   const daily = limits.wallet_spend_limit_daily_usd
   if (daily > 0 && micro(spentTodayUsd) + micro(valueUsd) > micro(daily)) {
     return denied(
-      `wallet_spend_limit_daily_usd: at most ${daily} US dollars a day, of which ${spentTodayUsd} are spent, and this one counts for ${valueUsd}`,
+      `wallet_spend_limit_daily_usd: at most ${daily} US dollars a day${by}, of which ${spentTodayUsd} are spent, and this one counts for ${valueUsd}`,
       'wallet_spend_limit_daily_usd',
     )
   }
   const hourly = limits.wallet_rate_limit_per_hour
   if (hourly > 0 && spendsLastHour >= hourly) {
     return denied(
-      `wallet_rate_limit_per_hour: at most ${hourly} transfers an hour, and ${spendsLastHour} were made`,
+      `wallet_rate_limit_per_hour: at most ${hourly} transfers an hour${by}, and ${spendsLastHour} were made`,
       'wallet_rate_limit_per_hour',
     )
   }
-  return use
+  return null
 }
 
 /** Rounds to millionths of a dollar, because rounding errors of floats must not decide. */

@@ -87,7 +87,14 @@ test('the limit that holds for an agent is the lowest of its own and all its mak
         }
         for (const maker of makersOf(of)) {
           const above = recordOf(maker)
-          const spend = { chain: 'base', contract: null, spentTodayUsd: 0, spendsLastHour: 0, fleet }
+          const spend = {
+            chain: 'base',
+            contract: null,
+            spentTodayUsd: 0,
+            spendsLastHour: 0,
+            makers: [],
+            fleet,
+          }
           const valueUsd = effective.wallet_spend_limit_per_tx_usd || 50
           const asked = { do: 'spend-from-wallet', ...spend, valueUsd } as const
           if (decideWalletSpend(record, asked).allowed && above !== undefined)

@@ -74,6 +74,7 @@ const anAction: fc.Arbitrary<Action> = fc.oneof(
     valueUsd: fc.constantFrom(1, 4, 50),
     spentTodayUsd: fc.constantFrom(0, 3, 60),
     spendsLastHour: fc.constantFrom(0, 3, 60),
+    makers: fc.constant([]),
     fleet: fc.record({ perTxUsd: limit, dailyUsd: limit, perHour: limit }),
   }),
   fc.record({
@@ -142,6 +143,7 @@ describe('an agent that an agent made', () => {
           do: 'spend-from-wallet',
           chain: 'base',
           contract: null,
+          makers: [],
           fleet: { perTxUsd: 0, dailyUsd: 0, perHour: 0, [fleetKeys[field]]: all },
           ...spent,
         })

@@ -19,6 +19,7 @@ import type { PayingChain } from '../wallet/chain/paying-chain.ts'
 import { createAssessPayment } from '../wallet/payments/assess-payment.ts'
 import { createFollowPayments } from '../wallet/payments/follow-payments.ts'
 import { createFindRepeats } from '../wallet/payments/find-repeats.ts'
+import { createChargeTable } from '../wallet/payments/charge-table.ts'
 import { createIntentTable } from '../wallet/payments/intent-table.ts'
 import { createManagePayments } from '../wallet/payments/manage-payments.ts'
 import { createPay } from '../wallet/payments/pay.ts'
@@ -44,6 +45,11 @@ export const friend = '0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC'
 export function aPaymentsHarness(
   given: {
     readonly record?: Partial<PermissionRecord>
+    /** Agents with records and makers of their own; all have `record` and no maker if omitted. */
+    readonly fleet?: {
+      readonly recordOf: (agentId: string) => PermissionRecord | undefined
+      readonly makerOf: (agentId: string) => string | null
+    }
     readonly wallet?: Partial<Settings['wallet']>
     readonly coinUsd?: bigint
     /** Path of a database file for measurements; in memory if omitted. */
@@ -77,6 +83,7 @@ export function aPaymentsHarness(
     wallet_allowed_chains: [on.chain.name],
     ...given.record,
   })
+  const recordOf = given.fleet?.recordOf ?? (() => record)
   const settings = () => ({
     ...defaultSettings.wallet,
     known_addresses: { friend: on.friend },
@@ -88,15 +95,17 @@ export function aPaymentsHarness(
     database,
     clock,
     table,
+    charges: createChargeTable(database),
     replacements: createReplacementTable(database),
     seen: createSeenTable(database),
     settings,
     log: silentLog,
     newId: given.home?.newId ?? ((kind: string) => `${kind}_${++count}`),
     chain: () => on.chain,
+    makerOf: given.fleet?.makerOf ?? (() => null),
     journal: { append: (entry: { action: string }) => void journal.push(entry) },
     guard: (caller: Caller, action: Parameters<typeof authorize>[2]) => {
-      const decision = authorize({ broken: null, recordOf: () => record }, caller, action)
+      const decision = authorize({ broken: null, recordOf }, caller, action)
       if (!decision.allowed) {
         throw new Problem('denied', { detail: decision.reason, extra: { field: decision.field } })
       }

@@ -186,25 +186,6 @@ export function createIntentTable(database: Database) {
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE state = ?').get(state)),
     openCount: (): number =>
       number(database.prepare('SELECT count(*) AS number FROM wallet_intents WHERE ended_at IS NULL').get()),
-    /** The amount that was charged since a time and not refunded, in millionths of a US dollar. */
-    chargedSince: (agentId: string, since: number): number =>
-      number(
-        database
-          .prepare(
-            `SELECT coalesce(sum(charged_micro_usd), 0) AS number FROM wallet_intents
-             WHERE agent_id = ? AND signed_at >= ? AND given_back_at IS NULL`,
-          )
-          .get(agentId, since),
-      ),
-    countSince: (agentId: string, since: number): number =>
-      number(
-        database
-          .prepare(
-            `SELECT count(*) AS number FROM wallet_intents
-             WHERE agent_id = ? AND signed_at >= ? AND given_back_at IS NULL`,
-          )
-          .get(agentId, since),
-      ),
     /** The next nonce of this home; null if it never used one. */
     nextNonce: (chain: string, sender: string): number | null => {
       const row = database

@@ -20,7 +20,7 @@ export function createManagePayments({
 }: Pick<Kernel, 'guard' | 'journal' | 'database'> & {
   readonly table: IntentTable
   readonly seen: Pick<SeenTable, 'forget'>
-  readonly signing: Pick<SignPayment, 'limitsOf'>
+  readonly signing: Pick<SignPayment, 'spentBy'>
   readonly settings: () => Settings['wallet']
   /** Current agents that have an address. */
   readonly payers: () => readonly string[]
@@ -40,7 +40,7 @@ export function createManagePayments({
       agents: deps.payers().map((agentId) => {
         const record = deps.recordOf(agentId)
         const limits = record === undefined ? null : effectiveWalletLimits(record, ofFleet)
-        const { spentTodayUsd, spendsLastHour } = deps.signing.limitsOf(agentId)
+        const { spentTodayUsd, spendsLastHour } = deps.signing.spentBy(agentId)
         return {
           agent_id: agentId,
           may: record?.can_use_wallet ?? false,

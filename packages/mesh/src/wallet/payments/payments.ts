@@ -3,6 +3,7 @@ import type { PermissionStore } from '../../access/index.ts'
 import type { Control } from '../../control/index.ts'
 import type { PinnedFetch } from '../../egress/index.ts'
 import type { Kernel, Metric } from '../../kernel/index.ts'
+import { makerOf } from '../../kernel/index.ts'
 import { httpPriceSource } from '../prices/http-prices.ts'
 import { createPriceList } from '../prices/price-list.ts'
 import type { WalletChains } from '../wallet-chains.ts'
@@ -10,6 +11,7 @@ import type { WalletTable } from '../wallet-table.ts'
 import { createAssessPayment } from './assess-payment.ts'
 import { createFollowPayments } from './follow-payments.ts'
 import { createFindRepeats } from './find-repeats.ts'
+import { createChargeTable } from './charge-table.ts'
 import { createIntentTable } from './intent-table.ts'
 import { createManagePayments } from './manage-payments.ts'
 import { createPay } from './pay.ts'
@@ -43,7 +45,11 @@ export function createPayments(
     sources: () => settings().price_sources.map((source) => httpPriceSource(source, { ...kernel, ...needs })),
   })
   const assess = createAssessPayment({ ...deps, priceOf, payees: table })
-  const signing = createSignPayment(deps)
+  const signing = createSignPayment({
+    ...deps,
+    charges: createChargeTable(kernel.database),
+    makerOf: (agentId) => makerOf(kernel.hooks, agentId),
+  })
   const watch = createWatchSigners(deps)
   const follow = createFollowPayments({ ...deps, watch })
   const pay = createPay({

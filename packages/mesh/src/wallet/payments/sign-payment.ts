@@ -8,6 +8,7 @@ import { usdOfMicro } from './amounts.ts'
 import type { Assessed } from './assess-payment.ts'
 import type { IntentRecord } from './intent-record.ts'
 import { nextPollAfter } from './intent-record.ts'
+import type { ChargeTable } from './charge-table.ts'
 import type { IntentTable } from './intent-table.ts'
 
 /** Maximum number of unfinished payments of one address on one chain; each waits for the one before. */
@@ -36,7 +37,10 @@ export type SignPayment = ReturnType<typeof createSignPayment>
 
 interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'clock' | 'newId' | 'log'> {
   readonly table: IntentTable
+  readonly charges: ChargeTable
   readonly chain: (name: ChainName) => PayingChain
+  /** The agent that spawned this one, or null. */
+  readonly makerOf: (agentId: string) => string | null
   readonly settings: () => Settings['wallet']
 }
 
@@ -49,21 +53,43 @@ interface Deps extends Pick<Kernel, 'guard' | 'journal' | 'clock' | 'newId' | 'l
  *
  * - W3 A nonce is used once. If the chain is ahead of this home's nonces, another signer exists and the wallet
  * stops.
+ *
+ * - W4 A payment counts against the limits of its agent and of every ancestor, even if they are deleted later.
  */
-export function createSignPayment({ table, clock, ...deps }: Deps) {
+export function createSignPayment({ table, charges, clock, ...deps }: Deps) {
+  /** The agent and its ancestors, nearest first. */
+  function chainOf(agentId: string): readonly [string, ...string[]] {
+    const makers: string[] = []
+    for (let maker = deps.makerOf(agentId); maker !== null; maker = deps.makerOf(maker)) {
+      // `boundedRecord` refuses a chain that repeats an agent; the loop ends at it here.
+      if (maker === agentId || makers.includes(maker)) break
+      makers.push(maker)
+    }
+    return [agentId, ...makers]
+  }
+
+  /** What an agent and its descendants have spent. */
+  function spentBy(agentId: string) {
+    const now = clock.now()
+    return {
+      spentTodayUsd: usdOfMicro(charges.chargedSince(agentId, Math.floor(now / dayMs) * dayMs)),
+      spendsLastHour: charges.countSince(agentId, now - hourMs),
+    }
+  }
+
   function spendOf(
     asked: Pick<PaymentAsked, 'agentId' | 'chain' | 'contract'>,
     microUsd: number,
   ): WalletSpend {
-    const now = clock.now()
     const settings = deps.settings()
+    const [, ...makers] = chainOf(asked.agentId)
     return {
       do: 'spend-from-wallet',
       chain: asked.chain,
       contract: asked.contract,
       valueUsd: usdOfMicro(microUsd),
-      spentTodayUsd: usdOfMicro(table.chargedSince(asked.agentId, Math.floor(now / dayMs) * dayMs)),
-      spendsLastHour: table.countSince(asked.agentId, now - hourMs),
+      ...spentBy(asked.agentId),
+      makers: makers.map((agentId) => ({ agentId, ...spentBy(agentId) })),
       fleet: {
         perTxUsd: settings.spend_limit_per_tx_usd,
         dailyUsd: settings.spend_limit_daily_usd,
@@ -78,6 +104,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
       ...spendOf(asked, 0),
       spentTodayUsd: 0,
       spendsLastHour: 0,
+      makers: [],
     })
     requireGoing(table)
   }
@@ -102,10 +129,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
     requireWithin: (asked: PaymentAsked, assessed: Assessed): void => {
       deps.guard(agent(asked.agentId), spendOf(asked, assessed.chargedMicroUsd))
     },
-    limitsOf: (agentId: string) => {
-      const { spentTodayUsd, spendsLastHour } = spendOf({ agentId, chain: 'base', contract: null }, 0)
-      return { spentTodayUsd, spendsLastHour }
-    },
+    spentBy,
     /** Joins the caller's transaction, which also keeps what refusals wrote. */
     sign: (asked: PaymentAsked, assessed: Assessed): IntentRecord => {
       const known = table.findByKey(asked.key)
@@ -150,6 +174,7 @@ export function createSignPayment({ table, clock, ...deps }: Deps) {
         givenBackAt: null,
       }
       table.insert(intent)
+      charges.add(intent, chainOf(asked.agentId))
       for (const payee of assessed.payees) table.knowPayee(asked.chain, payee)
       deps.journal.append({
         actor: `agent:${asked.agentId}`,
